@@ -15,7 +15,7 @@ from benchmarks.registry import Plan, job
 _WITHIN = 1e-6  # relative to the error of PCA
 
 
-@job("LinearAutoencoder of the digits, 1,797 × 64, k = 5: time to reach the error of PCA")
+@job("LinearAutoencoder of the digits, 1,797 × 64, k = 5: time to reach the error of PCA", data="real")
 def linear_autoencoder_digits(plan: Plan) -> Iterator[Line]:
     from sklearn.datasets import load_digits
     from sklearn.decomposition import PCA

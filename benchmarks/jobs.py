@@ -128,7 +128,7 @@ def wide(plan: Plan) -> Iterator[Line]:
     )  # fmt: skip
 
 
-@job("PCA.fit of iris, 150 × 4")
+@job("PCA.fit of iris, 150 × 4", data="real")
 def iris(plan: Plan) -> Iterator[Line]:
     from sklearn.datasets import load_iris
 
@@ -210,7 +210,7 @@ def gram_of_file(path: str) -> dict[str, Any]:
 # --- before the first answer ------------------------------------------------------------------------------------------
 
 
-@job("import lowland in a new interpreter")
+@job("import lowland in a new interpreter", data="none")
 def importing(plan: Plan) -> Iterator[Line]:
     def start(statement: str) -> None:
         subprocess.run([sys.executable, "-c", statement], check=True)

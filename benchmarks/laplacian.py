@@ -26,7 +26,7 @@ def spectral_embedding(plan: Plan) -> Iterator[Line]:
         yield _beside(f"Swiss roll, {n:,}", swiss_roll(n, seed=0).X, _NEIGHBORS, plan)
 
 
-@job("SpectralEmbedding of MNIST, 10,000 digits, 15 neighbors, k = 2")
+@job("SpectralEmbedding of MNIST, 10,000 digits, 15 neighbors, k = 2", data="real")
 def spectral_embedding_mnist(plan: Plan) -> Iterator[Line]:
     if not os.environ.get("LOWLAND_DATA"):
         return

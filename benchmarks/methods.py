@@ -24,7 +24,7 @@ def method_jobs() -> list[Job]:
     from lowland.methods.registry import entries
 
     return [
-        Job(entry.verb, f"{entry.name}.fit_transform of the digits, 1,797 × 64", partial(_compare, entry.name))
+        Job(entry.verb, f"{entry.name}.fit_transform of the digits, 1,797 × 64", partial(_compare, entry.name), "real")
         for entry in entries().values()
     ]
 

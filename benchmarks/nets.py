@@ -19,7 +19,7 @@ BOTTLENECK = 32
 MNIST = {"hidden_layer_sizes": (512,), "max_iter": 30, "learning_rate": 4e-3, "batch_size": 256, "random_state": 0}
 
 
-@job("Autoencoder of MNIST, 60,000 digits, four layers, bottleneck of 32: error on the 10,000 test images")
+@job("Autoencoder of MNIST, 60,000 digits, four layers, bottleneck of 32: error on the 10,000 test images", data="real")
 def autoencoder_mnist(plan: Plan) -> Iterator[Line]:
     if not os.environ.get("LOWLAND_DATA"):
         return

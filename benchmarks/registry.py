@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from benchmarks.lines import Line
+
+Data = Literal["real", "synthetic", "none"]
 
 
 @dataclass(frozen=True)
@@ -27,23 +30,26 @@ class Job:
     name: str
     title: str
     run: Callable[[Plan], Iterable[Line]]
+    data: Data = "synthetic"
 
 
 _WITH_JOBS = (
-    "jobs", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
+    "jobs", "real", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
     "neighbors", "isomap", "lle", "laplacian", "dimension", "growth", "selection", "som", "filters", "clustering",
     "nets", "sparse_models", "quality", "study",
 )  # fmt: skip
 _declared: dict[str, Job] = {}
 
 
-def job(title: str) -> Callable[[Callable[[Plan], Iterable[Line]]], Callable[[Plan], Iterable[Line]]]:
-    """Register a function as a job under its name."""
+def job(
+    title: str, data: Data = "synthetic"
+) -> Callable[[Callable[[Plan], Iterable[Line]]], Callable[[Plan], Iterable[Line]]]:
+    """Register a function as a job under its name; ``data`` tells what it is measured on."""
 
     def declare(run: Callable[[Plan], Iterable[Line]]) -> Callable[[Plan], Iterable[Line]]:
         if run.__name__ in _declared:
             raise ValueError(f"There are two jobs named {run.__name__}. Rename one of them.")
-        _declared[run.__name__] = Job(run.__name__, title, run)
+        _declared[run.__name__] = Job(run.__name__, title, run, data)
         return run
 
     return declare

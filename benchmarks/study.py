@@ -46,7 +46,7 @@ def _remark(facts: dict[str, Any], folder: Path) -> str:
     return f"{done} trials, recommended: {facts['advice'][0]['trial']}; size of the report {size / 1e6:.1f} MB"
 
 
-@job("lowland compare of iris, all methods, with the report")
+@job("lowland compare of iris, all methods, with the report", data="real")
 def study_iris(plan: Plan) -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as name:
         folder, bars = Path(name), () if plan.quick else (Bar("ours", 60.0),)
@@ -56,7 +56,7 @@ def study_iris(plan: Plan) -> Iterator[Line]:
             yield Line(f"150 × 4, {words}", seconds, required=bars, remark=_remark(facts, folder))
 
 
-@job("lowland compare of MNIST's 10,000 test images, all methods that apply, with the report")
+@job("lowland compare of MNIST's 10,000 test images, all methods that apply, with the report", data="real")
 def study_mnist(plan: Plan) -> Iterator[Line]:
     if not os.environ.get("LOWLAND_DATA"):
         return

@@ -11,9 +11,14 @@ _PLACES = {
     "Stopped": "errors",
     "compare": "study.comparison",
     "config": "run.settings",
+    "fastica": "functions",
     "load": "methods.model_files",
+    "locally_linear_embedding": "functions",
     "open_rows": "data.open",
     "save": "methods.model_files",
+    "smacof": "functions",
+    "spectral_embedding": "functions",
+    "trustworthiness": "functions",
 }
 _MODULES = ("algorithms", "data", "errors", "plots", "quality", "rules", "study")
 

@@ -1,7 +1,7 @@
 """The exceptions and the warning of Lowland.
 
-Each message says what happened and what to do. Each exception also inherits from the built-in exception that callers
-expect.
+Each message says what happened and what to do. Each exception also inherits from the built-in exceptions that callers
+expect, those of scikit-learn's classes among them.
 """
 
 import sys
@@ -18,12 +18,16 @@ class DataError(LowlandError, ValueError):
     """The data cannot be used as it is."""
 
 
-class DataTypeError(LowlandError, TypeError):
-    """The data has a type that cannot be used, such as text where numbers are needed."""
+class DataTypeError(DataError, TypeError):
+    """The data has a type that cannot be used, such as text where numbers are needed, or sparse rows."""
 
 
-class ParameterError(LowlandError, ValueError):
-    """A parameter has an invalid value."""
+class ParameterError(LowlandError, ValueError, TypeError):
+    """A parameter has an invalid type or value; as in scikit-learn, one error for both."""
+
+
+class UnsupportedError(ParameterError, NotImplementedError):
+    """No algorithm exists for this combination of parameters."""
 
 
 class FileProblem(LowlandError, OSError):

@@ -146,6 +146,7 @@ OF_SEVERAL = {
     "cli/test_interrupt.py",
     "cli/test_mistakes.py",
     "methods/test_hard_cases.py",
+    "methods/test_linear_drop_in.py",
     "quality/neighborhoods/test_definitions.py",
     "quality/test_scale_invariance.py",
     "study/report/test_browser.py",

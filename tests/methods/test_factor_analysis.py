@@ -142,7 +142,7 @@ def test_leading_eigenpairs_give_the_result_of_all(monkeypatch):
         whole = FactorAnalysis(4).fit(X)
         for place in ("wide_tables", "correlations"):
             monkeypatch.setattr(f"lowland.blocks.factors.{place}.MANY", 100)
-        few, em = FactorAnalysis(4).fit(X), FactorAnalysis(4, method="em", tol=1e-7, max_iter=5000).fit(X)
+        few, em = FactorAnalysis(4, tol=0).fit(X), FactorAnalysis(4, method="em", tol=1e-7, max_iter=5000).fit(X)
         monkeypatch.undo()
         assert few.converged_
         assert few.loglike_[-1] == pytest.approx(whole.loglike_[-1], abs=1e-6)
@@ -163,7 +163,7 @@ def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
     ours = FactorAnalysis(3).fit(X)
     theirs = sklearn.decomposition.FactorAnalysis(3).fit(X.astype(np.float64))
     assert ours.converged_
-    assert ours.stopped_because_ in ("the gradient is zero", "rounding error prevents further improvement")
+    assert ours.stopped_because_ == "the log-likelihood increased by less than tol"
     assert ours.loglike_[-1] >= theirs.loglike_[-1]
     assert ours.score(X) >= theirs.score(X.astype(np.float64)) - 1e-6
     assert ours.kmo_ is None

@@ -433,3 +433,10 @@ def test_the_command_line_names_the_groups(tmp_path):
     assert [line.split(": ")[1] for line in result.output.splitlines() if ": " in line] == ["a, c, d", "b"]
     model = FeatureAgglomeration(2, metric="correlation", linkage="average").fit(iris.X)
     np.testing.assert_allclose(pd.read_csv(tmp_path / "z.csv"), model.transform(iris.X))
+
+
+def test_a_vector_of_cluster_values_is_one_row(iris):
+    model, theirs = (cls(2).fit(iris.X) for cls in (FeatureAgglomeration, sklearn.cluster.FeatureAgglomeration))
+    values = np.array([2.0, 5.0])
+    np.testing.assert_array_equal(model.inverse_transform(values), theirs.inverse_transform(values))
+    np.testing.assert_array_equal(model.inverse_transform(values[None, :])[0], model.inverse_transform(values))

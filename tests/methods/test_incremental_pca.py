@@ -25,3 +25,14 @@ def test_incremental_pca_is_exact_and_takes_small_batches(X):
     np.testing.assert_allclose(
         batched.partial_fit(X + 1).explained_variance_, PCA(3).fit(np.vstack([X, X + 1])).explained_variance_
     )
+
+
+def test_check_input_stands_where_scikit_learn_has_it(iris):
+    plain = IncrementalPCA(2).partial_fit(iris.X)
+    for model in (
+        IncrementalPCA(2).partial_fit(iris.X, None, False),
+        IncrementalPCA(2).partial_fit(iris.X, check_input=False),
+    ):
+        np.testing.assert_array_equal(model.components_, plain.components_)
+    weighted = IncrementalPCA(2).partial_fit(iris.X, sample_weight=np.arange(150.0) + 1)
+    assert not np.allclose(weighted.mean_, plain.mean_)

@@ -200,6 +200,43 @@ def test_bad_input(roll):
         Isomap(2, n_neighbors=9).fit(roll.X)
 
 
+def test_many_rows_announce_their_cost_before_the_long_work():
+    X = np.zeros((49_000, 3))  # no neighbor is searched for: all rows are equal, which the search would refuse
+    with (
+        lowland.config(memory="1GB"),
+        pytest.raises(MemoryBudgetError, match=r"49,000 rows.*about 2 minutes.*9\.7 GB.*n_landmarks=1000.*seconds"),
+    ):
+        Isomap(2).fit(X)
+    with (
+        lowland.config(memory="20GB"),
+        pytest.warns(DataWarning, match=r"49,000 rows.*9\.7 GB.*about 2 minutes.*n_landmarks=1000\) takes seconds"),
+        pytest.raises(DataError, match="equal"),
+    ):
+        Isomap(2).fit(X)
+    with lowland.config(memory="1GB"), pytest.raises(DataError, match="equal"):
+        Isomap(2, n_landmarks=1000).fit(X)
+
+
+def test_attributes_of_scikit_learn_are_made_when_they_are_read(roll, tmp_path):
+    X = roll.X[:300]
+    ours, theirs = (cls(n_components=2, n_neighbors=9).fit(X) for cls in (Isomap, Theirs))
+    np.testing.assert_array_equal(ours.nbrs_.kneighbors(X[:5])[1], theirs.nbrs_.kneighbors(X[:5])[1])
+    assert type(ours.nbrs_) is type(theirs.nbrs_)
+    np.testing.assert_allclose(ours.kernel_pca_.eigenvalues_, theirs.kernel_pca_.eigenvalues_, rtol=1e-9)
+    G = -0.5 * theirs.dist_matrix_[:5] ** 2
+    np.testing.assert_allclose(
+        np.abs(ours.kernel_pca_.transform(G)), np.abs(theirs.kernel_pca_.transform(G)), atol=1e-8
+    )
+    lowland.save(ours, tmp_path / "model")
+    loaded = lowland.load(tmp_path / "model")
+    assert not {"nbrs_", "kernel_pca_"} & set(vars(loaded))
+    np.testing.assert_array_equal(loaded.nbrs_.kneighbors(X[:5])[1], theirs.nbrs_.kneighbors(X[:5])[1])
+    given = Isomap(2, n_neighbors=9, metric="precomputed").fit(ours.dist_matrix_)
+    assert not hasattr(given, "nbrs_")
+    assert not hasattr(Isomap(2, n_neighbors=9, n_landmarks=50).fit(X), "kernel_pca_")
+    assert not hasattr(Isomap(), "nbrs_")
+
+
 @pytest.mark.parametrize("k", [40, 100])
 def test_more_dimensions_than_points_span_are_refused(roll, k):
     with pytest.raises(ParameterError, match=rf"Isomap\(n_components={k}\): 40 rows span.*Choose at most 39\.$"):

@@ -142,7 +142,7 @@ def test_same_bits_on_any_number_of_threads(landmarks, monkeypatch):
     X, results = table(1300), []
     for threads in (1, 2, 3):
         with lowland.config(threads=threads):
-            results.append(KernelPCA(2, kernel="rbf", n_landmarks=landmarks).fit(X).transform(X))
+            results.append(KernelPCA(2, kernel="rbf", n_landmarks=landmarks, random_state=0).fit(X).transform(X))
     assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
@@ -250,7 +250,9 @@ def holes(n=150, d=12):
 def test_sparse_and_dense_rows_agree(kernel, landmarks, tmp_path):
     X = holes()
     S = scipy.sparse.csr_array(X)
-    dense, sparse = (KernelPCA(3, kernel=kernel, gamma=0.02, n_landmarks=landmarks).fit(A) for A in (X, S))
+    dense, sparse = (
+        KernelPCA(3, kernel=kernel, gamma=0.02, n_landmarks=landmarks, random_state=0).fit(A) for A in (X, S)
+    )
     Z = dense.transform(X)
     signs = np.sign(np.sum(Z * sparse.transform(S), axis=0))
     lowland.save(sparse, tmp_path / "m")
@@ -279,7 +281,9 @@ def test_sparse_rows_in_chunks_and_slabs(monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 20_000)
     chunks = KernelPCA(3, kernel="rbf", gamma="median").fit([S[:40], S[40:]])
     np.testing.assert_allclose(chunks.transform(S), whole.transform(S), atol=1e-10)
-    few = [KernelPCA(3, kernel="rbf", n_landmarks=30).fit(A).transform(S) for A in (S, [S[:40], S[40:]])]
+    few = [
+        KernelPCA(3, kernel="rbf", n_landmarks=30, random_state=0).fit(A).transform(S) for A in (S, [S[:40], S[40:]])
+    ]
     np.testing.assert_allclose(few[1], few[0], atol=1e-10)
 
 
@@ -288,7 +292,7 @@ def test_sparse_blocks_of_dask(landmarks):
     da = pytest.importorskip("dask.array")
     X = holes()
     lazy = da.from_array(X, chunks=(50, 12)).map_blocks(scipy.sparse.csr_array, meta=scipy.sparse.csr_array((0, 0)))
-    ours, there = (KernelPCA(2, kernel="rbf", n_landmarks=landmarks).fit(A) for A in (X, lazy))
+    ours, there = (KernelPCA(2, kernel="rbf", n_landmarks=landmarks, random_state=0).fit(A) for A in (X, lazy))
     np.testing.assert_allclose(np.abs(there.transform(lazy).compute()), np.abs(ours.transform(X)), atol=1e-9)
 
 
@@ -319,7 +323,7 @@ def test_as_many_landmarks_as_rows_is_exact():
     X = table()
     exact = KernelPCA(3, kernel="rbf").fit(X)
     with pytest.warns(DataWarning, match="n_landmarks.*all rows are used"):
-        all_rows = KernelPCA(3, kernel="rbf", n_landmarks=500).fit(X)
+        all_rows = KernelPCA(3, kernel="rbf", n_landmarks=500, random_state=0).fit(X)
     np.testing.assert_array_equal(all_rows.transform(X), exact.transform(X))
 
 
@@ -327,7 +331,7 @@ def test_as_many_landmarks_as_rows_is_exact():
 def test_landmarks_are_exact_where_they_span_the_features(name):
     """Features of few dimensions: 30 rows span them, and Nystrom's kernel is the kernel."""
     X, new = table(), table(20, seed=1)
-    exact, few = (KernelPCA(3, n_landmarks=m, **options(name)).fit(X) for m in (None, 30))
+    exact, few = (KernelPCA(3, n_landmarks=m, **options(name), random_state=0).fit(X) for m in (None, 30))
     np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-7)
     Z = exact.transform(new)
     signs = np.sign(np.sum(Z * few.transform(new), axis=0))
@@ -339,7 +343,7 @@ def test_landmarks_are_exact_where_they_span_the_features(name):
 def test_linear_landmarks_far_from_the_origin_are_pca(far, dtype):
     """Mean over standard deviation is 10⁴ to 10⁶: uncentered products would lose the digits in which rows differ."""
     X = (table(500) + far).astype(dtype)
-    pca, few = PCA(3).fit(X), KernelPCA(3, n_landmarks=30).fit(X)
+    pca, few = PCA(3).fit(X), KernelPCA(3, n_landmarks=30, random_state=0).fit(X)
     rounding = 1e-9 if dtype == np.float64 else 1e-4
     np.testing.assert_allclose(few.eigenvalues_, pca.explained_variance_ * 499, rtol=rounding)
     Z = pca.transform(X)
@@ -350,7 +354,7 @@ def test_linear_landmarks_far_from_the_origin_are_pca(far, dtype):
 @pytest.mark.parametrize("name", ["poly", "cosine"])
 def test_landmarks_far_from_the_origin_lose_no_more_than_all_rows_do(name):
     X = table(300) + 1e5
-    exact, few = (KernelPCA(3, n_landmarks=m, **options(name)).fit(X) for m in (None, 100))
+    exact, few = (KernelPCA(3, n_landmarks=m, **options(name), random_state=0).fit(X) for m in (None, 100))
     np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
 
 
@@ -366,7 +370,7 @@ def test_more_landmarks_approximate_better():
     exact = KernelPCA(5, kernel="rbf", gamma="median").fit(X)
     errors = []
     for m in (25, 100, 350):
-        few = KernelPCA(5, kernel="rbf", gamma=exact.gamma_, n_landmarks=m).fit(X)
+        few = KernelPCA(5, kernel="rbf", gamma=exact.gamma_, n_landmarks=m, random_state=0).fit(X)
         assert few.landmarks_.shape == (m, 64)
         assert np.all(few.eigenvalues_ <= exact.eigenvalues_ * (1 + 1e-10))  # Nystrom's kernel lies below the kernel
         errors.append(np.abs(few.eigenvalues_ / exact.eigenvalues_ - 1).max())
@@ -421,7 +425,13 @@ def test_the_fixed_point_inverts_the_map(landmarks):
     """With all components kept, the features of a row determine it."""
     X = table(150, 3)
     kpca = KernelPCA(
-        40, kernel="rbf", gamma=0.05, n_landmarks=landmarks, fit_inverse_transform=True, preimage="fixed-point"
+        40,
+        kernel="rbf",
+        gamma=0.05,
+        n_landmarks=landmarks,
+        fit_inverse_transform=True,
+        preimage="fixed-point",
+        random_state=0,
     ).fit(X)
     new = table(20, 3, seed=5) * 0.5 + 1
     back = kpca.inverse_transform(kpca.transform(new))
@@ -465,7 +475,9 @@ def test_without_fit_inverse_transform_there_is_no_inverse():
 def test_models_with_either_inverse_are_saved(tmp_path):
     X = table()
     for way in ("ridge", "fixed-point"):
-        kpca = KernelPCA(3, kernel="rbf", fit_inverse_transform=True, preimage=way, n_landmarks=50).fit(X)
+        kpca = KernelPCA(3, kernel="rbf", fit_inverse_transform=True, preimage=way, n_landmarks=50, random_state=0).fit(
+            X
+        )
         lowland.save(kpca, tmp_path / "m.lowland")
         loaded = lowland.load(tmp_path / "m.lowland")
         Z = kpca.transform(X)
@@ -483,39 +495,102 @@ def test_models_with_either_inverse_are_saved(tmp_path):
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
-def test_more_components_than_positive_eigenvalues():
+def test_components_beyond_the_positive_eigenvalues_are_zero():
     X = table(50, 2)
-    quadratic = {"kernel": "poly", "degree": 2, "coef0": 1.0}
-    with pytest.raises(ParameterError, match=r"5 positive eigenvalues. Choose at most 5"):
-        KernelPCA(6, **quadratic).fit(X)  # x, y, x², xy, y²
+    quadratic = {"kernel": "poly", "degree": 2, "coef0": 1.0}  # five features: x, y, x², xy, y²
+    for options, k in (({}, 5), ({"n_landmarks": 20}, 5)):
+        with pytest.warns(DataWarning, match=r"n_components=7.*5 positive eigenvalues.*Choose at most 5"):
+            model = KernelPCA(7, **quadratic, **options).fit(X)
+        exact = KernelPCA(5, **quadratic, **options).fit(X)
+        np.testing.assert_allclose(model.transform(X)[:, :k], exact.transform(X), atol=1e-9)
+        assert (model.transform(X)[:, k:] == 0).all()
+        assert (model.eigenvalues_[k:] == 0).all()
+    with pytest.warns(DataWarning, match=r"49 positive eigenvalues"):
+        assert KernelPCA(80, kernel="rbf").fit_transform(X).shape == (50, 50)
     assert KernelPCA(6, remove_zero_eig=True, **quadratic).fit_transform(X).shape == (50, 5)
     assert KernelPCA(**quadratic).fit_transform(X).shape == (50, 5)
-    with pytest.raises(ParameterError, match="Choose at most 49"):
-        KernelPCA(50, kernel="rbf").fit(X)
-    with pytest.raises(ParameterError, match="Choose at most 5"):
-        KernelPCA(6, n_landmarks=20, **quadratic).fit(X)
+
+
+def test_more_linear_components_than_columns_as_in_scikit_learn():
+    X = table(50, 2)
+    with pytest.warns(DataWarning, match="2 positive eigenvalues"):
+        ours = KernelPCA(4, fit_inverse_transform=True).fit(X)
+    theirs = Theirs(4, fit_inverse_transform=True).fit(X)
+    np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), atol=1e-9)
+    np.testing.assert_allclose(
+        ours.inverse_transform(ours.transform(X)), theirs.inverse_transform(theirs.transform(X)), atol=1e-9
+    )
 
 
 def test_identical_rows():
+    X = np.full((20, 3), 1.7)
     for kernel in ("linear", "rbf", "poly", "cosine"):
-        with pytest.raises(DataError, match="identical in the feature space"):
-            KernelPCA(1, kernel=kernel).fit(np.full((20, 3), 1.7))
+        with pytest.warns(DataWarning, match="identical in the feature space"):
+            assert (KernelPCA(1, kernel=kernel).fit_transform(X) == np.zeros((20, 1))).all()
+        with pytest.warns(DataWarning, match="identical in the feature space"):
+            model = KernelPCA(2, kernel=kernel, remove_zero_eig=True).fit(X)
+        assert model.transform(X).shape == (20, 0)
 
 
 @pytest.mark.parametrize("n", [60, 1500])
 def test_an_indefinite_kernel_matrix(n):
     X = table(n, 2)
     squared = np.sum((X[:, None] - X[None]) ** 2, axis=2)
-    with pytest.raises(DataError, match=r"indefinite.*times the largest"):
-        KernelPCA(2, kernel="precomputed").fit(np.exp(-0.1 * squared) - 0.5 * np.exp(-0.5 * squared))
-    with pytest.raises(DataError, match=r"indefinite.*none is positive"):
-        KernelPCA(2, kernel="precomputed").fit(squared)  # distances, not a kernel
+    K = np.exp(-0.1 * squared) - 0.5 * np.exp(-0.5 * squared)
+    with pytest.warns(DataWarning, match=r"indefinite.*times the largest"):
+        Z = KernelPCA(2, kernel="precomputed").fit_transform(K)
+    np.testing.assert_allclose(
+        np.abs(Z), np.abs(Theirs(2, kernel="precomputed", eigen_solver="dense").fit_transform(K)), atol=1e-6
+    )
+    with pytest.warns(DataWarning, match=r"indefinite.*none is positive"), pytest.warns(DataWarning, match="identical"):
+        Z = KernelPCA(2, kernel="precomputed").fit_transform(squared)  # distances, not a kernel
+    assert (Z == 0).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelPCA(2, kernel="precomputed").fit(-squared)  # centered, it is twice the inner products
 
 
-def test_an_indefinite_sigmoid_kernel_is_reported():
+def test_a_negative_eigenvalue_that_is_kept_is_an_error():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((12, 12)))[0]
+    K = Q @ np.diag([5.0, 4.0, 3.0, *[0.0] * 7, -1.0, -2.0]) @ Q.T
+    for k in (12, None):
+        for make in (KernelPCA, Theirs):
+            with pytest.raises(ValueError, match="significant negative eigenvalues"):
+                make(k, kernel="precomputed").fit(K)
+    with pytest.warns(DataWarning, match="indefinite"):
+        kept = KernelPCA(12, kernel="precomputed", remove_zero_eig=True).fit(K)
+    assert (kept.eigenvalues_ > 0).all()
+
+
+@pytest.mark.parametrize("n", [60, 1500])
+def test_an_asymmetry_of_rounding_errors_is_none(n):
+    X = table(n, 3)
+    K = np.exp(-0.2 * np.sum((X[:, None] - X[None]) ** 2, axis=2))
+    noisy = K + 1e-9 * np.random.default_rng(0).uniform(-1, 1, K.shape)
+    Z = KernelPCA(2, kernel="precomputed").fit_transform(noisy)
+    np.testing.assert_allclose(Z, KernelPCA(2, kernel="precomputed").fit_transform(K), atol=1e-6)
+
+
+def test_a_grid_of_kernels_and_components_has_no_missing_score():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+
+    iris = load_dataset("iris")
+    grid = {
+        "kernelpca__kernel": ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian"],
+        "kernelpca__n_components": [1, 2, 3, 4, 6, 10],
+        "kernelpca__gamma": [0.001, 0.1, 1.0],
+    }
+    search = GridSearchCV(make_pipeline(KernelPCA(), LogisticRegression(max_iter=5000)), grid, cv=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(iris.X, iris.y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_an_indefinite_sigmoid_kernel_is_told():
     X = table(60)
     with pytest.warns(DataWarning, match="indefinite"):
         Z = KernelPCA(2, kernel="sigmoid", gamma=0.5).fit_transform(X)
@@ -537,10 +612,10 @@ def test_invalid_kernel_matrices_are_refused():
 @pytest.mark.parametrize("landmarks", [None, 30])
 def test_infinite_values_are_detected_behind_the_kernel(kernel, landmarks):
     X = table()
-    good = KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
+    good = KernelPCA(2, kernel=kernel, n_landmarks=landmarks, random_state=0).fit(X)
     X[7, 2] = -np.inf  # exp(-∞) is zero
     with pytest.raises(DataError, match=r"infinity \(1 value\) in column 2"):
-        KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel=kernel, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match=r"infinity \(1 value\) in column 2"):
         good.transform(X)
 
@@ -551,7 +626,7 @@ def test_a_kernel_matrix_close_to_the_identity_warns(gamma, landmarks):
     """Nearly equal eigenvalues: LAPACK's driver for some of them may return none."""
     X = table(200)
     with pytest.warns(DataWarning, match=r"nearly the identity.*Lower gamma"):
-        kpca = KernelPCA(2, kernel="rbf", gamma=gamma, n_landmarks=landmarks).fit(X)
+        kpca = KernelPCA(2, kernel="rbf", gamma=gamma, n_landmarks=landmarks, random_state=0).fit(X)
     np.testing.assert_allclose(kpca.eigenvalues_, 1.0, rtol=0.01)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -562,29 +637,29 @@ def test_a_kernel_matrix_close_to_the_identity_warns(gamma, landmarks):
 @pytest.mark.parametrize("scale", [1e25, 1e18, 1e-22, 1e-25])
 def test_squares_that_overflow_float32(scale, landmarks):
     X = table() * scale
-    fine = KernelPCA(2, n_landmarks=landmarks).fit(X)
+    fine = KernelPCA(2, n_landmarks=landmarks, random_state=0).fit(X)
     Z = fine.transform(X) / scale
-    plain = KernelPCA(2, n_landmarks=landmarks).fit(X / scale).transform(X / scale)
+    plain = KernelPCA(2, n_landmarks=landmarks, random_state=0).fit(X / scale).transform(X / scale)
     np.testing.assert_allclose(Z, plain, atol=1e-9)
     with pytest.raises(DataError, match=r"float32.*float64"):
-        KernelPCA(2, n_landmarks=landmarks).fit(X.astype(np.float32))
+        KernelPCA(2, n_landmarks=landmarks, random_state=0).fit(X.astype(np.float32))
 
 
 @pytest.mark.parametrize("landmarks", [None, 30])
 def test_undefined_kernel_values_are_explained(landmarks):
     X = table() - 2
     with pytest.raises(DataError, match=r"the degree 2.5 .* is negative.*integer degree"):
-        KernelPCA(2, kernel="poly", degree=2.5, gamma=1.0, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel="poly", degree=2.5, gamma=1.0, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="returned NaN for a pair"):
-        KernelPCA(2, kernel=lambda a, b: np.nan, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel=lambda a, b: np.nan, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="returned None for two rows"):
-        KernelPCA(2, kernel=lambda a, b: None, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel=lambda a, b: None, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="'poly' overflow"):
-        KernelPCA(2, kernel="poly", n_landmarks=landmarks).fit(X * 1e110)
-    small = KernelPCA(2, kernel="poly", degree=2.5, gamma=1e-3, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel="poly", n_landmarks=landmarks, random_state=0).fit(X * 1e110)
+    small = KernelPCA(2, kernel="poly", degree=2.5, gamma=1e-3, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="is negative"):
         small.transform(X * 1000)
-    good = KernelPCA(2, kernel=product, n_landmarks=landmarks).fit(X)
+    good = KernelPCA(2, kernel=product, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="returned NaN for a pair"):
         good.set_params(kernel=lambda a, b: np.nan).transform(X)
 
@@ -619,7 +694,7 @@ def test_the_memory_budget_is_checked_before_allocation():
     with lowland.config(memory="1MB"), pytest.raises(MemoryError, match="landmarks"):
         KernelPCA(2, kernel="rbf").fit(X)
     with lowland.config(memory="10MB"), pytest.raises(MemoryError, match="Lower n_landmarks"):
-        KernelPCA(2, kernel="rbf", n_landmarks=2000).fit(X)
+        KernelPCA(2, kernel="rbf", n_landmarks=2000, random_state=0).fit(X)
     with lowland.config(memory="200MB"), pytest.raises(MemoryError, match=r"ridge.*landmarks"):
         KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(X)
 

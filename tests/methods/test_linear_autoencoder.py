@@ -45,7 +45,7 @@ def largest_angle(model, X):
     "X", [table(), load_dataset("iris").X, load_dataset("digits").X], ids=["table", "iris", "digits"]
 )
 def test_span_and_loss_agree_with_pca(X, encoder):
-    model = LinearAutoencoder(3, encoder=encoder).fit(X)
+    model = LinearAutoencoder(3, encoder=encoder, random_state=0).fit(X)
     assert model.converged_
     assert largest_angle(model, X) < 1e-3
     assert model.loss_ == pytest.approx(PCA(3).fit(X).distortion(), rel=1e-6)
@@ -57,7 +57,7 @@ def test_span_and_loss_agree_with_pca(X, encoder):
 @pytest.mark.parametrize("size", [1, 32, 1000])
 def test_mini_batches_find_the_same(encoder, size):
     X = table()
-    model = LinearAutoencoder(2, encoder=encoder, batch_size=size, tol=1e-6).fit(X)
+    model = LinearAutoencoder(2, encoder=encoder, batch_size=size, tol=1e-6, random_state=0).fit(X)
     assert model.converged_
     assert largest_angle(model, X) < 1e-3
     assert model.loss_ == pytest.approx(PCA(2).fit(X).distortion(), rel=1e-6)
@@ -69,8 +69,8 @@ def test_from_a_file_in_slabs(encoder, size, tmp_path, monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 3000)
     X = table(500)
     np.save(tmp_path / "x.npy", X)
-    whole = LinearAutoencoder(2, encoder=encoder, batch_size=size, tol=1e-6).fit(X)
-    parts = LinearAutoencoder(2, encoder=encoder, batch_size=size, tol=1e-6).fit(tmp_path / "x.npy")
+    whole = LinearAutoencoder(2, encoder=encoder, batch_size=size, tol=1e-6, random_state=0).fit(X)
+    parts = LinearAutoencoder(2, encoder=encoder, batch_size=size, tol=1e-6, random_state=0).fit(tmp_path / "x.npy")
     assert largest_angle(parts, X) < 1e-3
     np.testing.assert_allclose(parts.decoder_, whole.decoder_, atol=1e-8)
     np.testing.assert_allclose(parts.trace_, whole.trace_, rtol=1e-8)
@@ -78,10 +78,10 @@ def test_from_a_file_in_slabs(encoder, size, tmp_path, monkeypatch):
 
 def test_mini_batches_do_not_depend_on_the_chunks():
     X = table()
-    whole = LinearAutoencoder(2, batch_size=48, max_iter=40, tol=1e-4).fit(X)
+    whole = LinearAutoencoder(2, batch_size=48, max_iter=40, tol=1e-4, random_state=0).fit(X)
     for borders in ([0, 1, 130, 400], [0, 399, 400], [0, 48, 96, 400]):
         chunks = [X[a:b] for a, b in itertools.pairwise(borders)]
-        parts = LinearAutoencoder(2, batch_size=48, max_iter=40, tol=1e-4).fit(chunks)
+        parts = LinearAutoencoder(2, batch_size=48, max_iter=40, tol=1e-4, random_state=0).fit(chunks)
         np.testing.assert_allclose(parts.encode(X), whole.encode(X), atol=1e-9)
 
 
@@ -90,25 +90,25 @@ def test_the_tied_optimum_is_orthonormal_without_a_constraint():
     start = ENCODERS["tied"]().start(3, np.cov(X.T), 1.0, np.random.default_rng(0))
     assert np.abs(start.T @ start - np.eye(3)).max() > 0.3
     for size in (None, 64):
-        C = LinearAutoencoder(3, batch_size=size, tol=1e-6).fit(X).decoder_
+        C = LinearAutoencoder(3, batch_size=size, tol=1e-6, random_state=0).fit(X).decoder_
         np.testing.assert_allclose(C.T @ C, np.eye(3), atol=1e-3)
-    D = LinearAutoencoder(3, encoder="untied").fit(X).decoder_  # the others are not
+    D = LinearAutoencoder(3, encoder="untied", random_state=0).fit(X).decoder_  # the others are not
     assert np.abs(D.T @ D - np.eye(3)).max() > 0.1
 
 
 def test_the_untied_encoder_inverts_the_decoder():
-    model = LinearAutoencoder(3, encoder="untied").fit(table())
+    model = LinearAutoencoder(3, encoder="untied", random_state=0).fit(table())
     np.testing.assert_allclose(model.encoder_ @ model.decoder_, np.eye(3), atol=1e-6)
 
 
 def test_free_codes_are_the_best_codes():
     X = table()
-    model = LinearAutoencoder(2, encoder="least_squares").fit(X)
+    model = LinearAutoencoder(2, encoder="least_squares", random_state=0).fit(X)
     best = np.linalg.lstsq(model.decoder_, (X - model.mean_).T)[0].T
     np.testing.assert_allclose(model.codes_, best, atol=1e-8)
     np.testing.assert_array_equal(model.encode(X), model.codes_)
     assert not hasattr(
-        LinearAutoencoder(2, encoder="least_squares").fit([X[:100], X[100:]]), "codes_"
+        LinearAutoencoder(2, encoder="least_squares", random_state=0).fit([X[:100], X[100:]]), "codes_"
     )  # rows not in memory
 
 
@@ -137,7 +137,7 @@ def test_no_plane_has_a_smaller_error_than_pca(seed, k, encoder, scale):
 @pytest.mark.parametrize("size", [None, 64])
 def test_the_trace_falls(encoder, size):
     X = table()
-    model = LinearAutoencoder(2, encoder=encoder, batch_size=size, tol=1e-6).fit(X)
+    model = LinearAutoencoder(2, encoder=encoder, batch_size=size, tol=1e-6, random_state=0).fit(X)
     trace = np.array(model.trace_)
     assert len(trace) == model.n_iter_ + 1
     assert np.all(np.diff(trace) <= 0)
@@ -179,11 +179,11 @@ def test_batches_hold_every_row_once(monkeypatch):
 @pytest.mark.parametrize("size", [None, 64])
 def test_a_learning_rate_too_large_is_refused(size):
     X = table()
-    auto = LinearAutoencoder(2, batch_size=size, tol=1e-6).fit(X)
+    auto = LinearAutoencoder(2, batch_size=size, tol=1e-6, random_state=0).fit(X)
     assert auto.learning_rate_ > 0
     with pytest.raises(ParameterError, match=r"learning_rate=\d.*loss.*Choose a smaller learning_rate"):
-        LinearAutoencoder(2, batch_size=size, learning_rate=100 * auto.learning_rate_).fit(X)
-    given = LinearAutoencoder(2, batch_size=size, learning_rate=auto.learning_rate_, tol=1e-6).fit(X)
+        LinearAutoencoder(2, batch_size=size, learning_rate=100 * auto.learning_rate_, random_state=0).fit(X)
+    given = LinearAutoencoder(2, batch_size=size, learning_rate=auto.learning_rate_, tol=1e-6, random_state=0).fit(X)
     np.testing.assert_allclose(given.encode(X), auto.encode(X), atol=1e-9)
 
 
@@ -199,11 +199,11 @@ def test_a_step_size_that_is_too_large_is_halved():
 
 def test_too_few_iterations_warn():
     with pytest.warns(ConvergenceWarning, match=r"did not converge.*after 3 iterations.*max_iter.*scale the columns"):
-        model = LinearAutoencoder(2, max_iter=3).fit(table())
+        model = LinearAutoencoder(2, max_iter=3, random_state=0).fit(table())
     assert not model.converged_
     assert model.n_iter_ == 3
     with pytest.warns(ConvergenceWarning, match="after 2 epochs"):
-        LinearAutoencoder(2, max_iter=2, batch_size=50).fit(table())
+        LinearAutoencoder(2, max_iter=2, batch_size=50, random_state=0).fit(table())
 
 
 def test_a_callback_stops_the_descent():
@@ -214,7 +214,7 @@ def test_a_callback_stops_the_descent():
         return "desc" not in event.stage
 
     with lowland.config(progress=stop), pytest.raises(lowland.errors.Stopped, match="desc"):
-        LinearAutoencoder(2).fit(table())
+        LinearAutoencoder(2, random_state=0).fit(table())
     assert "desc" in stages[-1]
 
 
@@ -223,16 +223,16 @@ def test_a_callback_stops_the_descent():
 
 def test_partial_fit_is_one_fit_to_all():
     X = table()
-    parts = LinearAutoencoder(2).partial_fit(X[:150]).partial_fit(X[150:])
-    np.testing.assert_allclose(parts.encode(X), LinearAutoencoder(2).fit(X).encode(X), atol=1e-8)
-    again = LinearAutoencoder(2).fit(X[:150]).partial_fit(X[150:])
+    parts = LinearAutoencoder(2, random_state=0).partial_fit(X[:150]).partial_fit(X[150:])
+    np.testing.assert_allclose(parts.encode(X), LinearAutoencoder(2, random_state=0).fit(X).encode(X), atol=1e-8)
+    again = LinearAutoencoder(2, random_state=0).fit(X[:150]).partial_fit(X[150:])
     np.testing.assert_allclose(again.decoder_, parts.decoder_, atol=1e-10)
 
 
 def test_all_components_reconstruct_exactly():
     X = load_dataset("iris").X
     for encoder in ENCODERS:
-        model = LinearAutoencoder(4, encoder=encoder).fit(X)
+        model = LinearAutoencoder(4, encoder=encoder, random_state=0).fit(X)
         assert model.loss_ <= 1e-9 * PCA().fit(X).distortion(0)
         np.testing.assert_allclose(model.decode(model.encode(X)), X, atol=1e-3)
 
@@ -241,14 +241,14 @@ def test_all_components_reconstruct_exactly():
 def test_fewer_directions_than_codes(encoder):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 6)) + 7  # rank 2
-    model = LinearAutoencoder(4, encoder=encoder).fit(X)
+    model = LinearAutoencoder(4, encoder=encoder, random_state=0).fit(X)
     assert model.converged_
     np.testing.assert_allclose(model.decode(model.encode(X)), X, atol=1e-6)
 
 
 def test_constant_rows_warn():
     with pytest.warns(UserWarning, match="Every column is constant"):
-        model = LinearAutoencoder(2).fit(np.full((9, 3), 0.1))
+        model = LinearAutoencoder(2, random_state=0).fit(np.full((9, 3), 0.1))
     assert model.loss_ == 0
     np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 0.1))), 0.1)
 
@@ -257,7 +257,7 @@ def test_condition_number_1000_far_from_the_origin():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((500, 20)) * np.geomspace(1000, 1, 20) ** 0.5 + 1e4
     for encoder in ENCODERS:
-        model = LinearAutoencoder(4, encoder=encoder).fit(X)
+        model = LinearAutoencoder(4, encoder=encoder, random_state=0).fit(X)
         assert model.converged_
         assert largest_angle(model, X) < 1e-3
 
@@ -274,8 +274,8 @@ def test_another_seed_gives_another_initialization_with_the_same_span():
 def test_tensors_in_mini_batches(encoder):
     torch = pytest.importorskip("torch")
     X = table()
-    ours = LinearAutoencoder(2, encoder=encoder, batch_size=64, tol=1e-6).fit(X)
-    theirs = LinearAutoencoder(2, encoder=encoder, batch_size=64, tol=1e-6).fit(torch.asarray(X))
+    ours = LinearAutoencoder(2, encoder=encoder, batch_size=64, tol=1e-6, random_state=0).fit(X)
+    theirs = LinearAutoencoder(2, encoder=encoder, batch_size=64, tol=1e-6, random_state=0).fit(torch.asarray(X))
     assert isinstance(theirs.decoder_, torch.Tensor)
     np.testing.assert_allclose(theirs.decoder_.numpy(), ours.decoder_, atol=1e-8)
 
@@ -285,15 +285,15 @@ def test_sparse_rows_and_dask_in_mini_batches():
     import scipy.sparse
 
     X = np.where(np.random.default_rng(0).random((300, 6)) < 0.4, table(300, 6, far=0), 0.0)
-    whole = LinearAutoencoder(2, batch_size=50, tol=1e-6).fit(X)
+    whole = LinearAutoencoder(2, batch_size=50, tol=1e-6, random_state=0).fit(X)
     for other in (scipy.sparse.csr_array(X), da.from_array(X, chunks=(77, 6))):
-        model = LinearAutoencoder(2, batch_size=50, tol=1e-6).fit(other)
+        model = LinearAutoencoder(2, batch_size=50, tol=1e-6, random_state=0).fit(other)
         np.testing.assert_allclose(model.decoder_, whole.decoder_, atol=1e-7)
 
 
 def test_a_batch_larger_than_the_table_is_the_table(rng):
     X = rng.laplace(size=(60, 5)) * np.arange(1, 6)
-    whole, larger = (LinearAutoencoder(2, batch_size=size, tol=1e-6).fit(X) for size in (60, 10_000))
+    whole, larger = (LinearAutoencoder(2, batch_size=size, tol=1e-6, random_state=0).fit(X) for size in (60, 10_000))
     assert larger.n_iter_ == whole.n_iter_
     np.testing.assert_array_equal(larger.decoder_, whole.decoder_)
 
@@ -301,11 +301,11 @@ def test_a_batch_larger_than_the_table_is_the_table(rng):
 def test_weights_count_repetitions(rng):
     X = rng.laplace(size=(60, 5)) * np.arange(1, 6)
     times = np.arange(60) % 3
-    weighted = LinearAutoencoder(2).fit(X, sample_weight=times)
-    repeated = LinearAutoencoder(2).fit(np.repeat(X, times, axis=0))
+    weighted = LinearAutoencoder(2, random_state=0).fit(X, sample_weight=times)
+    repeated = LinearAutoencoder(2, random_state=0).fit(np.repeat(X, times, axis=0))
     np.testing.assert_allclose(weighted.decoder_, repeated.decoder_, atol=1e-8)
     with pytest.raises(ParameterError, match="repeat the rows"):
-        LinearAutoencoder(2, batch_size=10).fit(X, sample_weight=times)
+        LinearAutoencoder(2, batch_size=10, random_state=0).fit(X, sample_weight=times)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -313,5 +313,5 @@ def test_a_plateau_does_not_count_as_convergence(encoder, rng):
     """One column of much larger scale is learned at once; the others would take long, which gives a warning."""
     X = rng.standard_normal((300, 6)) @ rng.standard_normal((6, 6)) * np.array([1e5, 1, 1, 1, 1, 1])
     with pytest.warns(ConvergenceWarning, match="scale the columns"):
-        model = LinearAutoencoder(2, encoder=encoder, max_iter=500).fit(X)
+        model = LinearAutoencoder(2, encoder=encoder, max_iter=500, random_state=0).fit(X)
     assert not model.converged_

@@ -286,3 +286,14 @@ def test_a_coordinate_spent_on_one_row_is_reported():
     Z[7, 1] = 0.99
     with pytest.warns(DataWarning, match=r"only separates row 7 from all others.*n_neighbors or reg"):
         model._warn_of_lone_points(Z)
+
+
+def test_the_neighbors_of_scikit_learn_are_made_when_they_are_read():
+    X = load_dataset("iris").X[:40]
+    ours, theirs = (
+        cls(n_neighbors=6, n_components=2).fit(X)
+        for cls in (LocallyLinearEmbedding, sklearn.manifold.LocallyLinearEmbedding)
+    )
+    assert type(ours.nbrs_) is type(theirs.nbrs_)
+    np.testing.assert_array_equal(ours.nbrs_.kneighbors(X[:5])[1], theirs.nbrs_.kneighbors(X[:5])[1])
+    assert "nbrs_" not in vars(ours)

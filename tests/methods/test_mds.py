@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import MDS as Theirs
+from sklearn.utils import get_tags
 
 import lowland
 from lowland import MDS
@@ -244,14 +246,34 @@ def test_degenerate_initializations_are_refused(method):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("former", "now"),
     [
-        ({"dissimilarity": "precomputed"}, "metric='precomputed'"),
-        ({"metric": False}, "metric_mds=False"),
-        ({"metric": True}, "metric_mds=True"),
+        ({"dissimilarity": "precomputed"}, {"metric": "precomputed"}),
+        ({"dissimilarity": "euclidean"}, {}),
+        ({"metric": False}, {"metric_mds": False}),
+        ({"metric": True}, {}),
+        ({"metric": False, "dissimilarity": "precomputed"}, {"metric": "precomputed", "metric_mds": False}),
     ],
     ids=str,
 )
-def test_deprecated_names_of_scikit_learn(options, words):
-    with pytest.raises(ParameterError, match=words):
-        MDS(**options).fit(points())
+def test_former_names_of_scikit_learn_are_accepted_with_its_warning(former, now):
+    X = points(30, 3)
+    X = cdist(X, X) if now.get("metric") == "precomputed" else X
+    old, new = MDS(**former), MDS(**now).fit(X)
+    assert {name: old.get_params()[name] for name in former} == former  # stored as passed
+    with pytest.warns(FutureWarning, match=r"1\.10") as seen:
+        theirs = Theirs(**former, init="classical_mds").fit(X)
+    with pytest.warns(FutureWarning) as ours:
+        old.fit(X)
+    assert [str(w.message).partition(".")[0] for w in ours] == [str(w.message).partition(".")[0] for w in seen]
+    np.testing.assert_array_equal(old.embedding_, new.embedding_)
+    np.testing.assert_array_equal(old.transform(X[:3]), new.transform(X[:3]))
+    assert get_tags(old).input_tags.pairwise == get_tags(theirs).input_tags.pairwise
+    assert get_tags(clone(old)).input_tags.pairwise == get_tags(new).input_tags.pairwise
+
+
+def test_former_and_new_name_together_are_refused():
+    with pytest.raises(ParameterError, match="both `dissimilarity` and `metric`"):
+        MDS(dissimilarity="precomputed", metric="manhattan").fit(points())
+    with pytest.raises(ParameterError, match="dissimilarity"):
+        MDS(dissimilarity="manhattan").fit(points())

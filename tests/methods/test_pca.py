@@ -20,7 +20,7 @@ from lowland.blocks.spectra.component_rules import (
     ParallelAnalysis,
 )
 from lowland.data import load_dataset, low_rank
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, DataTypeError
 
 SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized"]
 COUNTS = [
@@ -379,7 +379,7 @@ def test_sparse_stays_sparse_on_every_solver():
     for solver in ("auto", "covariance_eigh", "power", "arpack", "randomized"):
         ours = PCA(3, svd_solver=solver, random_state=0).fit(X)
         np.testing.assert_allclose(ours.explained_variance_, exact.explained_variance_, rtol=1e-6)
-    with pytest.raises(ParameterError, match="sparse"):
+    with pytest.raises(DataTypeError, match="sparse"):
         PCA(3, svd_solver="full").fit(X)
 
 

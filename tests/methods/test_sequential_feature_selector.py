@@ -1,18 +1,26 @@
 """Sequential feature selection; its searches and scores are tested with the blocks."""
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn import config_context
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.cluster import KMeans
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.feature_selection import SelectorMixin
 from sklearn.feature_selection import SequentialFeatureSelector as Theirs
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import KFold
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.model_selection import KFold, LeaveOneGroupOut
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
 
 import lowland
 from lowland import LinearDiscriminantAnalysis, SequentialFeatureSelector
@@ -401,3 +409,133 @@ def test_on_the_command_line(wine, tmp_path, monkeypatch):
     assert list(pandas.read_csv("z.csv").columns) == ["alcohol", "flavanoids"]
     assert CliRunner().invoke(cli, ["transform", "m", "wine.csv", "--to", "again.csv"]).exit_code == 0
     assert CliRunner().invoke(cli, ["fit", "select-sequential", "wine.csv", "-k", "2"]).exit_code == 2
+
+
+# --- as a meta-estimator of scikit-learn ---
+
+
+@pytest.fixture
+def routing():
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+def test_is_a_selector_and_a_meta_estimator():
+    selector = SequentialFeatureSelector(LinearRegression())
+    assert isinstance(selector, SelectorMixin)
+    assert isinstance(selector, MetaEstimatorMixin)
+    assert isinstance(selector.get_metadata_routing(), MetadataRouter)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(), None, "linear"])
+def test_groups_reach_the_splitter(estimator):
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((60, 5)), np.arange(60) % 4
+    y = 3 * X[:, 1] - 2 * X[:, 4] + groups
+    ours = SequentialFeatureSelector(estimator, n_features_to_select=2, cv=LeaveOneGroupOut()).fit(X, y, groups=groups)
+    folds = list(LeaveOneGroupOut().split(X, y, groups))
+    expected = SequentialFeatureSelector(estimator, n_features_to_select=2, cv=folds).fit(X, y)
+    np.testing.assert_array_equal(ours.support_, expected.support_)
+    assert ours.score_ == pytest.approx(expected.score_, rel=1e-12)
+    assert ours.solver_.name == "closed form"
+    with pytest.raises(ValueError, match="groups"):
+        SequentialFeatureSelector(estimator, cv=LeaveOneGroupOut()).fit(X, y)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_weights_reach_the_estimator_and_the_scorer_as_in_scikit_learn(direction):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((80, 6))
+    half = np.arange(80) % 2 == 0
+    y = np.where(half, X[:, 0] + X[:, 1], X[:, 2] - X[:, 3]) + 0.1 * rng.standard_normal(80)
+    model = Ridge().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    for weights, columns in ((half * 1.0 + 1e-3, [0, 1]), (~half * 1.0 + 1e-3, [2, 3])):
+        parameters = {"n_features_to_select": 2, "direction": direction, "cv": 4}
+        ours, theirs = (
+            cls(model, **parameters).fit(X, y, sample_weight=weights) for cls in (SequentialFeatureSelector, Theirs)
+        )
+        np.testing.assert_array_equal(ours.support_, theirs.support_)
+        assert ours.get_support(indices=True).tolist() == columns
+        listed = SequentialFeatureSelector(model, **parameters).fit(X, y, sample_weight=list(weights))
+        np.testing.assert_array_equal(ours.support_, listed.support_)
+
+
+def test_metadata_needs_routing():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match="is only supported if"):
+        SequentialFeatureSelector(LinearRegression()).fit(X, X[:, 0], sample_weight=np.ones(30))
+
+
+@pytest.mark.usefixtures("routing")
+def test_metadata_that_nobody_requests_is_refused():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(TypeError, match="sample_weight"):
+        SequentialFeatureSelector("linear").fit(X, X[:, 0], sample_weight=np.ones(30))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [HistGradientBoostingRegressor(max_iter=20), make_pipeline(SimpleImputer(), LinearRegression())],
+    ids=["trees", "pipeline"],
+)
+def test_missing_values_reach_an_estimator_that_accepts_them(model, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4))
+    y = 3 * X[:, 2] + 2 * X[:, 1]
+    X[rng.random(X.shape) < 0.2] = np.nan
+    selector = SequentialFeatureSelector(model, n_features_to_select=2, cv=3).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [1, 2]
+    np.testing.assert_array_equal(selector.transform(X), X[:, 1:3])
+    np.testing.assert_array_equal(np.concatenate(list(selector.transform_chunks(X))), X[:, 1:3])
+    assert get_tags(selector).input_tags.allow_nan
+    lowland.save(selector, tmp_path / "selector.lowland")
+    np.testing.assert_array_equal(lowland.load(tmp_path / "selector.lowland").transform(X), X[:, 1:3])
+    with pytest.raises(ValueError, match="contains NaN"):
+        SequentialFeatureSelector(LinearRegression()).fit(X, y)
+    with pytest.raises(ValueError, match="contains NaN"):
+        SequentialFeatureSelector(LinearRegression()).fit(np.nan_to_num(X), y).transform(X)
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), KNeighborsRegressor(), "linear"])
+def test_several_targets(model):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    Y = np.stack([X[:, 1] + 0.1 * X[:, 0], X[:, 3]], axis=1)
+    ours = SequentialFeatureSelector(model, n_features_to_select=2).fit(X, Y)
+    assert ours.get_support(indices=True).tolist() == [1, 3]
+    assert SequentialFeatureSelector(model, n_features_to_select=2).fit(X, Y.tolist()).score_ == ours.score_
+    with pytest.raises(ValueError, match="60 rows"):
+        SequentialFeatureSelector(model).fit(X, Y[:30])
+
+
+class KindOfNumber(LinearRegression):
+    """Records the dtype of the rows it is fitted to."""
+
+    seen: ClassVar[set] = set()
+
+    def fit(self, X, y):
+        KindOfNumber.seen.add(X.dtype.kind)
+        return super().fit(X, y)
+
+
+def test_integer_columns_stay_integers():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (60, 4))
+    y = X[:, 1] + 0.1 * X[:, 2]
+    KindOfNumber.seen.clear()
+    selector = SequentialFeatureSelector(KindOfNumber(), n_features_to_select=2).fit(X, y)
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    by_name = SequentialFeatureSelector(KindOfNumber(), n_features_to_select=2).fit(frame, y)
+    assert KindOfNumber.seen == {"i"}
+    for Z in (selector.transform(X), selector.transform(X.tolist()), by_name.transform(frame)):
+        assert Z.dtype == X.dtype
+        np.testing.assert_array_equal(Z, X[:, 1:3])
+    back = selector.inverse_transform(X[:, 1:3])
+    assert back.dtype == X.dtype
+    mixed = frame.assign(a=frame["a"] / 2, c=frame["c"].astype("int8"))
+    kept = by_name.set_output(transform="pandas").transform(mixed)
+    assert kept.dtypes.astype(str).tolist() == ["int64", "int8"]
+    pandas.testing.assert_frame_equal(kept, mixed[["b", "c"]])

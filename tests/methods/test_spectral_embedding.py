@@ -6,7 +6,7 @@ import scipy.sparse
 import sklearn.manifold
 from scipy.spatial import procrustes
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.neighbors import kneighbors_graph
+from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
 import lowland
 from lowland import SpectralEmbedding
@@ -321,8 +321,6 @@ def test_unsupported_combinations_are_reported():
             SpectralEmbedding(2, **options).fit(np.ones((30, 3)))
     with pytest.raises(DataError, match="negative"):
         SpectralEmbedding(2, affinity="precomputed").fit(-np.ones((5, 5)))
-    with pytest.raises(DataError, match="not symmetric"):
-        SpectralEmbedding(2, affinity="precomputed").fit(np.triu(np.ones((5, 5))))
     with pytest.raises(DataError, match="square"):
         SpectralEmbedding(2, affinity="precomputed").fit(np.ones((5, 4)))
     with pytest.raises(DataError, match="negative"):
@@ -331,7 +329,51 @@ def test_unsupported_combinations_are_reported():
         SpectralEmbedding(2).fit(X, graph=GRAPH)
     with pytest.raises(ParameterError, match=r"affinity=.*neighbor graph.*only one"):
         SpectralEmbedding(2, affinity="rbf").fit(X, graph=GRAPH[:30, :30])
-    with pytest.raises(DataError, match="sparse"):
-        SpectralEmbedding(2).fit(scipy.sparse.csr_array(X))
     with lowland.config(memory="1MB"), pytest.raises(MemoryError, match="nearest_neighbors"):
         SpectralEmbedding(2, affinity="rbf").fit(roll(1000))
+
+
+def test_what_a_neighbors_transformer_gives_is_averaged_with_its_transpose():
+    X = roll(200)
+    G = KNeighborsTransformer(n_neighbors=20, mode="connectivity").fit_transform(X)
+    phrase = "Array is not symmetric, and will be converted to symmetric by average with its transpose"
+    with pytest.warns(UserWarning, match=phrase):
+        theirs = sklearn.manifold.SpectralEmbedding(2, affinity="precomputed", random_state=0).fit(G)
+    for W in (G, G.toarray(), scipy.sparse.csc_array(G)):
+        with pytest.warns(UserWarning, match=phrase):
+            ours = SpectralEmbedding(2, affinity="precomputed", random_state=0).fit(W)
+        np.testing.assert_allclose(np.abs(ours.embedding_), np.abs(theirs.embedding_), atol=1e-8)
+    G = KNeighborsTransformer(n_neighbors=20).fit_transform(X)
+    models = [
+        cls(2, affinity="precomputed_nearest_neighbors", n_neighbors=10, random_state=0).fit(G)
+        for cls in (SpectralEmbedding, sklearn.manifold.SpectralEmbedding)
+    ]
+    np.testing.assert_allclose(*(np.abs(model.embedding_) for model in models), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"n_neighbors": 12}, np.asarray),
+        ({"affinity": "rbf"}, np.asarray),
+        ({"affinity": pairs_of}, np.asarray),
+        ({"affinity": "precomputed"}, np.asarray),
+        ({"affinity": "precomputed"}, scipy.sparse.csr_array),
+        ({"affinity": "precomputed"}, scipy.sparse.csc_matrix),
+    ],
+    ids=str,
+)
+def test_the_affinity_matrix_has_the_type_it_has_in_scikit_learn(options, kind):
+    X = roll(100) / 5
+    X = kind(rbf_kernel(X) if options.get("affinity") == "precomputed" else X)
+    ours, theirs = (cls(2, **options).fit(X) for cls in (SpectralEmbedding, sklearn.manifold.SpectralEmbedding))
+    assert type(ours.affinity_matrix_) is type(theirs.affinity_matrix_)
+
+
+def test_the_default_number_of_neighbors_is_bounded_for_many_rows():
+    with pytest.warns(DataWarning, match=r"n_neighbors=None\): 990 neighbors.*10,100 rows"):
+        default = SpectralEmbedding(2)._default_neighbors(10_100)
+    assert default * 10_100 <= 10_000_000
+    with pytest.warns(DataWarning, match="10 neighbors"):
+        assert SpectralEmbedding(2)._default_neighbors(5_000_000) == 10
+    assert SpectralEmbedding(2)._default_neighbors(10_000) == 1000  # as in scikit-learn

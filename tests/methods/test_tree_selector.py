@@ -31,7 +31,7 @@ def table():
 
 def test_informative_columns_are_found(table):
     X, y = table
-    selector = TreeSelector().fit(X, y)
+    selector = TreeSelector(random_state=0).fit(X, y)
     assert selector.get_support(indices=True).tolist() == [2, 5]
     assert selector.features_pruned_.tolist() == [2, 5]
     assert set(selector.features_grown_) > {2, 5}
@@ -41,8 +41,8 @@ def test_informative_columns_are_found(table):
     assert (selector.permutation_importances_std_[[2, 5]] > 0).all()
     assert selector.impurity_importances_.sum() == pytest.approx(1)
     assert selector.score_ > 0.9
-    assert TreeSelector(1).fit(X, y).get_support(indices=True).tolist() == [2]
-    assert TreeSelector(7).fit(X, y).support_.all()
+    assert TreeSelector(1, random_state=0).fit(X, y).get_support(indices=True).tolist() == [2]
+    assert TreeSelector(7, random_state=0).fit(X, y).support_.all()
 
 
 def test_the_pruned_tree_agrees_with_scikit_learn(wine):
@@ -59,7 +59,7 @@ def test_the_pruned_tree_agrees_with_scikit_learn(wine):
 def test_losses_agree_with_trees_pruned_for_each_fold(wine):
     Z = np.column_stack([np.unique(x, return_inverse=True)[1] for x in wine.X.T])
     seed = int(np.random.default_rng(0).integers(2**31 - 1))
-    selector = TreeSelector().fit(wine.X, wine.y)
+    selector = TreeSelector(random_state=0).fit(wine.X, wine.y)
     for i in range(0, len(selector.alphas_), 3):
         tree = DecisionTreeClassifier(ccp_alpha=selector.alphas_[i], random_state=seed)
         for f, (train, test) in enumerate(StratifiedKFold(5).split(Z, wine.y)):
@@ -71,7 +71,7 @@ def test_losses_agree_with_trees_pruned_for_each_fold(wine):
 
 def test_importances_agree_with_scikit_learn_on_held_out_rows(table):
     X, y = table
-    selector = TreeSelector(n_repeats=20, scoring="neg_mean_absolute_error", cv=3).fit(X, y)
+    selector = TreeSelector(n_repeats=20, scoring="neg_mean_absolute_error", cv=3, random_state=0).fit(X, y)
     theirs = []
     for train, test in KFold(3).split(X):
         tree = DecisionTreeRegressor(ccp_alpha=selector.alpha_, random_state=0).fit(X[train], y[train])
@@ -85,7 +85,7 @@ def test_importances_agree_with_scikit_learn_on_held_out_rows(table):
 
 def test_the_one_standard_error_rule_keeps_the_smaller_tree(table):
     X, y = table
-    small, best = TreeSelector().fit(X, y), TreeSelector(rule="min").fit(X, y)
+    small, best = TreeSelector(random_state=0).fit(X, y), TreeSelector(rule="min", random_state=0).fit(X, y)
     assert small.alpha_ >= best.alpha_
     assert set(small.features_pruned_) <= set(best.features_pruned_)
     assert best.cv_losses_.mean(axis=1).min() == pytest.approx(best.cv_losses_[best.alphas_ == best.alpha_][0].mean())
@@ -93,7 +93,7 @@ def test_the_one_standard_error_rule_keeps_the_smaller_tree(table):
 
 def test_the_path_records_when_each_column_is_removed(table):
     X, y = table
-    selector = TreeSelector().fit(X, y)
+    selector = TreeSelector(random_state=0).fit(X, y)
     left = [step.feature for step in selector.path_]
     assert sorted(left) == selector.features_grown_.tolist()
     assert (np.diff(selector.removal_alphas_[left]) >= 0).all()
@@ -109,15 +109,18 @@ def test_the_path_records_when_each_column_is_removed(table):
 
 def test_units_and_monotone_changes_do_not_matter(table):
     X, y = table
-    plain = TreeSelector().fit(X, y)
-    for other in (TreeSelector().fit(X * 1e-3 + 1e6, y), TreeSelector().fit(X, y * 1e-6 + 1e3)):
+    plain = TreeSelector(random_state=0).fit(X, y)
+    for other in (
+        TreeSelector(random_state=0).fit(X * 1e-3 + 1e6, y),
+        TreeSelector(random_state=0).fit(X, y * 1e-6 + 1e3),
+    ):
         np.testing.assert_array_equal(other.support_, plain.support_)
         np.testing.assert_allclose(other.permutation_importances_, plain.permutation_importances_, atol=0.02)
     for other in (np.exp(30 * X), np.where(X.max() == X, 1e7, X), X * 1e-160, X * 1e300):
-        same = TreeSelector().fit(other, y)
+        same = TreeSelector(random_state=0).fit(other, y)
         np.testing.assert_array_equal(same.cv_losses_, plain.cv_losses_)
         np.testing.assert_array_equal(same.permutation_importances_, plain.permutation_importances_)
-    moved = TreeSelector().fit(X, y * 10 + 1e7)
+    moved = TreeSelector(random_state=0).fit(X, y * 10 + 1e7)
     np.testing.assert_allclose(moved.alpha_, plain.alpha_ * 100, rtol=1e-4)
     np.testing.assert_allclose(moved.cv_losses_[:10], plain.cv_losses_[:10] * 100, rtol=1e-3)
 
@@ -125,7 +128,9 @@ def test_units_and_monotone_changes_do_not_matter(table):
 def test_rules_are_written_in_names_and_units(wine):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(wine.X, columns=list(wine.names))
-    selector = TreeSelector(max_depth=1, rule="min").fit(frame, np.array(["red", "white", "rosy"])[wine.y])
+    selector = TreeSelector(max_depth=1, rule="min", random_state=0).fit(
+        frame, np.array(["red", "white", "rosy"])[wine.y]
+    )
     lines = selector.rules().splitlines()
     assert len(lines) == 4
     column, _, border = lines[0].removeprefix("if ").removesuffix(":").rpartition(" <= ")
@@ -141,15 +146,17 @@ def test_scorers_receive_the_original_labels(wine):
         seen.append((set(y), set(estimator.predict(X))))
         return estimator.score(X, y)
 
-    TreeSelector(scoring=score, n_repeats=1).fit(wine.X, np.array(["a", "b", "c"])[wine.y])
+    TreeSelector(scoring=score, n_repeats=1, random_state=0).fit(wine.X, np.array(["a", "b", "c"])[wine.y])
     assert all(y | p <= {"a", "b", "c"} for y, p in seen)
-    errors = TreeSelector(scoring=make_scorer(mean_absolute_error, greater_is_better=False), n_repeats=1)
+    errors = TreeSelector(
+        scoring=make_scorer(mean_absolute_error, greater_is_better=False), n_repeats=1, random_state=0
+    )
     assert errors.fit(wine.X, wine.X[:, 12] / 3 + 1000).permutation_importances_[12] > 50
 
 
 def test_rules_separate_rows_far_from_zero(table):
     X, y = table
-    lines = TreeSelector(max_depth=1, rule="min").fit(X + 1e8, y).rules().splitlines()
+    lines = TreeSelector(max_depth=1, rule="min", random_state=0).fit(X + 1e8, y).rules().splitlines()
     assert f"({(X[:, 2] + 1e8 <= float(lines[0].split()[-1][:-1])).sum()} rows)" in lines[1]
 
 
@@ -159,7 +166,7 @@ def test_rules_separate_rows_far_from_zero(table):
 def test_a_tree_of_splits_without_gain_is_pruned_to_its_root():
     X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 10), np.array([0, 1, 1, 0] * 10)
     with pytest.warns(DataWarning, match=r"no split.*[Oo]nly column"):
-        selector = TreeSelector(max_depth=1).fit(X, y)
+        selector = TreeSelector(max_depth=1, random_state=0).fit(X, y)
     assert selector.rules().count("row") == selector.n_leaves_[-1] == 1
 
 
@@ -167,7 +174,7 @@ def test_where_no_split_helps_the_first_is_selected_with_a_warning():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 5))
     with pytest.warns(DataWarning, match=r"no split.*[Oo]nly column"):
-        selector = TreeSelector().fit(X, rng.standard_normal(60))
+        selector = TreeSelector(random_state=0).fit(X, rng.standard_normal(60))
     assert selector.support_.sum() == 1
     assert selector.features_pruned_.size == 0
     assert len(selector.rules().splitlines()) == 1
@@ -177,10 +184,10 @@ def test_constant_columns_are_reported_and_never_used(table):
     X, y = table
     X = np.column_stack([np.full(300, 7.0), X])
     with pytest.warns(DataWarning, match="Column 'x0' is constant"):
-        selector = TreeSelector(3).fit(X, y)
+        selector = TreeSelector(3, random_state=0).fit(X, y)
     assert not selector.support_[0]
     with pytest.raises(DataError, match="Every column is constant"):
-        TreeSelector().fit(np.ones((300, 2)), y)
+        TreeSelector(random_state=0).fit(np.ones((300, 2)), y)
 
 
 def failing(estimator, X, y):
@@ -215,20 +222,20 @@ def test_bad_input_is_reported(table, what):
     options, y, error, words = BAD[what]
     X, numbers = table
     with pytest.raises(error, match=words) as caught:
-        TreeSelector(**options).fit(X, numbers if isinstance(y, int) else y)
+        TreeSelector(**options, random_state=0).fit(X, numbers if isinstance(y, int) else y)
     assert str(caught.value).endswith(".")
 
 
 def test_folds_of_one_row_have_no_score(table):
     with pytest.raises(DataError, match="fewer folds"):
-        TreeSelector(cv=20).fit(table[0][:20], table[1][:20])
+        TreeSelector(cv=20, random_state=0).fit(table[0][:20], table[1][:20])
 
 
 def test_progress_can_stop_it(table, monkeypatch):
     monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
     seen = []
     with lowland.config(progress=lambda event: seen.append(event) or len(seen) < 4), pytest.raises(Stopped):
-        TreeSelector().fit(*table)
+        TreeSelector(random_state=0).fit(*table)
     assert seen[-1].stage == "growing trees"
     assert seen[-1].total == 11
 
@@ -245,7 +252,7 @@ def test_saved_with_its_rules_and_on_the_command_line(wine, tmp_path, monkeypatc
     line = "fit select-tree wine.csv --label kind --to z.csv --model m"
     result = CliRunner().invoke(cli, line.split())
     assert result.exit_code == 0, result.output
-    selector = TreeSelector().fit(frame, "kind")
+    selector = TreeSelector(random_state=0).fit(frame, "kind")
     assert list(pandas.read_csv("z.csv").columns) == list(selector.get_feature_names_out())
     loaded = lowland.load("m")
     assert loaded.rules() == selector.rules()

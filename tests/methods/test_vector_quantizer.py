@@ -34,7 +34,7 @@ def clouds(n=600, d=5, k=6, seed=0, dtype=np.float64):
 def test_the_same_initialization_gives_the_result_of_k_means(digits, k, far):
     X = digits + far
     start = X[np.random.default_rng(k).choice(len(X), k, replace=False)]
-    ours = VectorQuantizer(k, init=start).fit(X)
+    ours = VectorQuantizer(k, init=start, random_state=0).fit(X)
     theirs = KMeans(k, init=start, n_init=1, algorithm="lloyd").fit(X)
     np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-6 * max(1, far * 1e-3))
     assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=1e-9 if far == 0 else 1e-6)
@@ -48,7 +48,7 @@ def test_the_same_initialization_gives_the_result_of_k_means(digits, k, far):
 def test_weights_agree_with_k_means(digits):
     weights = np.random.default_rng(0).integers(0, 4, len(digits)).astype(float)
     start = digits[:7]
-    ours = VectorQuantizer(7, init=start).fit(digits, sample_weight=weights)
+    ours = VectorQuantizer(7, init=start, random_state=0).fit(digits, sample_weight=weights)
     theirs = KMeans(7, init=start, n_init=1).fit(digits, sample_weight=weights)
     np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-6)
     assert ours.inertia_ == pytest.approx(theirs.inertia_)
@@ -59,12 +59,12 @@ def test_weights_agree_with_k_means(digits):
 def test_weights_count_repetitions_and_zero_leaves_out():
     X = clouds(200)
     weights = np.random.default_rng(1).integers(0, 4, 200)
-    weighted = VectorQuantizer(6).fit(X, sample_weight=weights)
-    repeated = VectorQuantizer(6).fit(np.repeat(X, weights, axis=0))
+    weighted = VectorQuantizer(6, random_state=0).fit(X, sample_weight=weights)
+    repeated = VectorQuantizer(6, random_state=0).fit(np.repeat(X, weights, axis=0))
     np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, atol=1e-10)
     X[weights == 0] = 1e300
     np.testing.assert_allclose(
-        VectorQuantizer(6).fit(X, sample_weight=weights).cluster_centers_, weighted.cluster_centers_
+        VectorQuantizer(6, random_state=0).fit(X, sample_weight=weights).cluster_centers_, weighted.cluster_centers_
     )
 
 
@@ -78,7 +78,7 @@ def test_the_initialization_is_as_good_as_that_of_k_means(digits):
 
 
 def test_code_vectors_are_the_means_of_their_clusters(digits):
-    model = VectorQuantizer(12, tol=0.0).fit(digits)
+    model = VectorQuantizer(12, tol=0.0, random_state=0).fit(digits)
     D = cdist(digits, model.cluster_centers_)
     nearest = D.argmin(axis=1)
     np.testing.assert_array_equal(model.predict(digits), nearest)
@@ -105,13 +105,13 @@ def test_the_distortion_never_rises(k, seed, init):
 
 def test_known_clusters_are_found():
     X = clouds(900, k=6, d=8)
-    model = VectorQuantizer(6, n_init=3).fit(X)
+    model = VectorQuantizer(6, n_init=3, random_state=0).fit(X)
     assert model.distortion_ < 8.5  # eight columns of unit variance
     assert model.explained_variance_fraction_ > 0.95
 
 
 def test_one_code_is_the_mean(digits):
-    model = VectorQuantizer(1).fit(digits)
+    model = VectorQuantizer(1, random_state=0).fit(digits)
     np.testing.assert_allclose(model.cluster_centers_[0], digits.mean(axis=0))
     assert (model.bits_per_row_, model.entropy_, model.compression_) == (0, 0, np.inf)
     assert model.explained_variance_fraction_ == pytest.approx(0)
@@ -119,7 +119,7 @@ def test_one_code_is_the_mean(digits):
 
 def test_as_many_codes_as_rows_reconstruct_exactly():
     X = clouds(20)
-    model = VectorQuantizer(20).fit(X)
+    model = VectorQuantizer(20, random_state=0).fit(X)
     assert model.inertia_ < 1e-20
     np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X)
     assert model.entropy_ == pytest.approx(np.log2(20))
@@ -141,7 +141,7 @@ def test_labels_and_scores_agree_with_k_means(digits):
     w = np.random.default_rng(0).integers(0, 3, len(digits)).astype(float)
     start = digits[::150][:10]
     theirs = KMeans(10, init=start, n_init=1).fit(digits, sample_weight=w)
-    ours = VectorQuantizer(10, init=start)
+    ours = VectorQuantizer(10, init=start, random_state=0)
     np.testing.assert_array_equal(ours.fit_predict(digits, sample_weight=w), theirs.labels_)
     np.testing.assert_array_equal(ours.labels_, ours.predict(digits))
     assert ours.score(digits) == pytest.approx(theirs.score(digits))
@@ -151,17 +151,17 @@ def test_labels_and_scores_agree_with_k_means(digits):
 def test_labels_are_omitted_for_streamed_rows(tmp_path):
     X = clouds()
     np.save(tmp_path / "x.npy", X)
-    model = VectorQuantizer(5)
+    model = VectorQuantizer(5, random_state=0)
     streamed = model.fit_predict(tmp_path / "x.npy")
     assert not hasattr(model, "labels_")
-    np.testing.assert_array_equal(streamed, VectorQuantizer(5).fit(X).labels_)
+    np.testing.assert_array_equal(streamed, VectorQuantizer(5, random_state=0).fit(X).labels_)
 
 
 def test_predicted_indices_can_be_decoded():
     import pandas as pd
 
     X = clouds()
-    model = VectorQuantizer(5, output="index").fit(X)
+    model = VectorQuantizer(5, output="index", random_state=0).fit(X)
     numbers, back = model.predict(X), model.inverse_transform(model.transform(X))
     assert numbers.ndim == 1
     np.testing.assert_array_equal(model.inverse_transform(numbers), back)
@@ -170,7 +170,7 @@ def test_predicted_indices_can_be_decoded():
     assert type(model.inverse_transform(torch.asarray(numbers))) is torch.Tensor
     np.testing.assert_array_equal(model.inverse_transform(da.from_array(numbers, chunks=100)), back)
     with pytest.raises(DataError):
-        VectorQuantizer(5).fit(X).inverse_transform(numbers)
+        VectorQuantizer(5, random_state=0).fit(X).inverse_transform(numbers)
 
 
 def test_more_initializations_are_never_worse(digits):
@@ -182,13 +182,13 @@ def test_more_initializations_are_never_worse(digits):
 
 
 def test_bits_per_row_and_compression(digits):
-    model = VectorQuantizer(32).fit(digits)
+    model = VectorQuantizer(32, random_state=0).fit(digits)
     assert model.bits_per_row_ == 5
     assert model.compression_ == 64 * 64 / 5
     fractions = model.counts_ / model.counts_.sum()
     assert model.entropy_ == pytest.approx(-(fractions * np.log2(fractions)).sum())
     assert model.entropy_ < 5
-    assert VectorQuantizer(32).fit(digits.astype(np.float32)).compression_ == 32 * 64 / 5
+    assert VectorQuantizer(32, random_state=0).fit(digits.astype(np.float32)).compression_ == 32 * 64 / 5
 
 
 def test_more_codes_have_less_distortion(digits):
@@ -201,7 +201,7 @@ def test_more_codes_have_less_distortion(digits):
 
 @pytest.mark.parametrize("output", ["distances", "index"])
 def test_transform_and_inverse_transform(digits, output):
-    model = VectorQuantizer(9, output=output).fit(digits)
+    model = VectorQuantizer(9, output=output, random_state=0).fit(digits)
     Z = model.transform(digits)
     nearest = cdist(digits, model.cluster_centers_).argmin(axis=1)
     if output == "index":
@@ -215,7 +215,7 @@ def test_transform_and_inverse_transform(digits, output):
 
 
 def test_an_invalid_code_book_index_is_refused(digits):
-    model = VectorQuantizer(9, output="index").fit(digits)
+    model = VectorQuantizer(9, output="index", random_state=0).fit(digits)
     for wrong in (9.0, -1.0, 1.5):
         with pytest.raises(DataError, match=f"{wrong:g} is not a code book index.*0 to 8.*transform"):
             model.inverse_transform(np.array([[0.0], [wrong]]))
@@ -224,7 +224,7 @@ def test_an_invalid_code_book_index_is_refused(digits):
 
 
 def test_ties_go_to_the_first_code():
-    model = VectorQuantizer(2, init=np.array([[-1.0], [1.0]])).fit(np.array([[-1.0], [1.0]]))
+    model = VectorQuantizer(2, init=np.array([[-1.0], [1.0]]), random_state=0).fit(np.array([[-1.0], [1.0]]))
     np.testing.assert_array_equal(model.predict(np.array([[0.0], [1e-6]])), [0, 1])
 
 
@@ -232,11 +232,11 @@ def test_ties_go_to_the_first_code():
 def test_an_outlier_does_not_cost_precision(away):
     X = clouds(400)
     far = np.vstack([X, np.full((1, 5), away)])
-    model = VectorQuantizer(7, init=far[-7:], tol=0.0).fit(far)
+    model = VectorQuantizer(7, init=far[-7:], tol=0.0, random_state=0).fit(far)
     theirs = KMeans(7, init=far[-7:], n_init=1, tol=0).fit(far)
     assert model.inertia_ == pytest.approx(theirs.inertia_, rel=1e-6)
-    drawn = VectorQuantizer(7, tol=0.0, n_init=3).fit(far)
-    assert drawn.inertia_ < 2.2 * VectorQuantizer(6, n_init=3).fit(X).inertia_
+    drawn = VectorQuantizer(7, tol=0.0, n_init=3, random_state=0).fit(far)
+    assert drawn.inertia_ < 2.2 * VectorQuantizer(6, n_init=3, random_state=0).fit(X).inertia_
 
 
 # --- empty clusters
@@ -245,7 +245,7 @@ def test_an_outlier_does_not_cost_precision(away):
 def test_an_empty_cluster_is_relocated():
     X = clouds(300)
     start = np.vstack([X[:5], [[1e4] * 5]])  # the last cluster is empty
-    model = VectorQuantizer(6, init=start).fit(X)
+    model = VectorQuantizer(6, init=start, random_state=0).fit(X)
     assert (model.counts_ > 0).all()
     assert np.all(np.diff(model.trace_) <= 0)
     theirs = KMeans(6, init=start, n_init=1).fit(X)
@@ -256,7 +256,7 @@ def test_an_empty_cluster_is_relocated():
 def test_fewer_distinct_rows_than_clusters_warn(init):
     X = np.repeat(np.arange(5.0)[:, None], 8, axis=0)
     with pytest.warns(DataWarning, match="3 of 8 clusters are empty.*fewer distinct rows"):
-        model = VectorQuantizer(8, init=init).fit(X)
+        model = VectorQuantizer(8, init=init, random_state=0).fit(X)
     assert model.inertia_ == 0
     np.testing.assert_array_equal(model.inverse_transform(model.transform(X)), X)
 
@@ -265,12 +265,12 @@ def test_fewer_distinct_rows_than_clusters_warn(init):
 def test_variance_that_underflows_warns(init):
     X = 1e-170 * clouds()
     with pytest.warns(DataWarning, match="variance underflows.*multiply"):
-        VectorQuantizer(3, init=X[:3] if init == "given" else init).fit(X)
+        VectorQuantizer(3, init=X[:3] if init == "given" else init, random_state=0).fit(X)
 
 
 def test_constant_rows_warn():
     with pytest.warns(DataWarning, match="7 of 8 clusters are empty: every column is constant"):
-        model = VectorQuantizer(8).fit(np.full((20, 3), 0.1))
+        model = VectorQuantizer(8, random_state=0).fit(np.full((20, 3), 0.1))
     np.testing.assert_allclose(model.cluster_centers_, 0.1)
     assert model.explained_variance_fraction_ == 1
 
@@ -280,13 +280,15 @@ def test_constant_rows_warn():
 
 def test_order_and_chunks_do_not_matter(monkeypatch, tmp_path):
     X = clouds(500)
-    whole = VectorQuantizer(7).fit(X)
+    whole = VectorQuantizer(7, random_state=0).fit(X)
     order = np.random.default_rng(0).permutation(500)
-    np.testing.assert_allclose(VectorQuantizer(7).fit(X[order]).cluster_centers_, whole.cluster_centers_, atol=1e-9)
+    np.testing.assert_allclose(
+        VectorQuantizer(7, random_state=0).fit(X[order]).cluster_centers_, whole.cluster_centers_, atol=1e-9
+    )
     np.save(tmp_path / "x.npy", X)
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 2000)
     for other in (tmp_path / "x.npy", [X[:1], X[1:77], X[77:]]):
-        found = VectorQuantizer(7).fit(other)
+        found = VectorQuantizer(7, random_state=0).fit(other)
         np.testing.assert_allclose(found.cluster_centers_, whole.cluster_centers_, atol=1e-9)
         np.testing.assert_array_equal(found.predict(other), whole.predict(X))
 
@@ -297,7 +299,7 @@ def test_tensors_and_dask_give_the_codes_of_the_array():
     for w, (other, kind) in itertools.product(
         (None, weights), ((torch.asarray(X), torch.Tensor), (da.from_array(X, chunks=(90, 2)), da.Array))
     ):
-        model, found = (VectorQuantizer(6).fit(rows, sample_weight=w) for rows in (X, other))
+        model, found = (VectorQuantizer(6, random_state=0).fit(rows, sample_weight=w) for rows in (X, other))
         np.testing.assert_allclose(np.asarray(found.cluster_centers_), model.cluster_centers_, atol=1e-9)
         np.testing.assert_array_equal(np.asarray(found.predict(other)), model.predict(X))
         assert isinstance(found.predict(other), kind)
@@ -307,13 +309,13 @@ def test_an_empty_cluster_is_relocated_from_tensors():
     torch = pytest.importorskip("torch")
     X = clouds(300)
     start = np.vstack([X[:5], [[1e4] * 5]])
-    model, found = (VectorQuantizer(6, init=start).fit(rows) for rows in (X, torch.asarray(X)))
+    model, found = (VectorQuantizer(6, init=start, random_state=0).fit(rows) for rows in (X, torch.asarray(X)))
     np.testing.assert_allclose(np.asarray(found.cluster_centers_), model.cluster_centers_, atol=1e-9)
 
 
 def test_float32_finds_the_codes_of_float64():
     X = clouds(dtype=np.float32)
-    single, double = VectorQuantizer(6).fit(X), VectorQuantizer(6).fit(X.astype(float))
+    single, double = VectorQuantizer(6, random_state=0).fit(X), VectorQuantizer(6, random_state=0).fit(X.astype(float))
     assert single.cluster_centers_.dtype == np.float32
     np.testing.assert_allclose(single.cluster_centers_, double.cluster_centers_, rtol=1e-5)
     np.testing.assert_array_equal(single.predict(X), double.predict(X.astype(float)))
@@ -323,8 +325,11 @@ def test_many_rows_are_initialized_from_a_sample(monkeypatch):
     monkeypatch.setattr("lowland.blocks.codebooks.kmeans_start._SAMPLE", 200)
     monkeypatch.setattr("lowland.blocks.codebooks.kmeans_start._SAMPLE_PER_CODE", 1)
     X = clouds(3000)
-    plain, settled = VectorQuantizer(6).fit(X), VectorQuantizer(6, refine_on_sample=True).fit(X)
-    weighted = VectorQuantizer(6).fit(X, sample_weight=np.where(np.arange(3000) % 2, 1.0, 0.0))
+    plain, settled = (
+        VectorQuantizer(6, random_state=0).fit(X),
+        VectorQuantizer(6, refine_on_sample=True, random_state=0).fit(X),
+    )
+    weighted = VectorQuantizer(6, random_state=0).fit(X, sample_weight=np.where(np.arange(3000) % 2, 1.0, 0.0))
     assert settled.n_iter_ <= plain.n_iter_
     for model in (plain, settled, weighted):
         assert model.distortion_ < 5.5
@@ -342,20 +347,20 @@ def test_the_seed_determines_the_initialization(digits):
 
 def test_more_codes_than_rows():
     with pytest.raises(ParameterError, match=r"n_clusters=21\).*n_samples=20 rows.*at most 20"):
-        VectorQuantizer(21).fit(clouds(20))
+        VectorQuantizer(21, random_state=0).fit(clouds(20))
     with pytest.raises(ParameterError, match="n_samples=5"):
-        VectorQuantizer(6).fit(clouds(20), sample_weight=np.r_[np.ones(5), np.zeros(15)])
+        VectorQuantizer(6, random_state=0).fit(clouds(20), sample_weight=np.r_[np.ones(5), np.zeros(15)])
 
 
 @pytest.mark.parametrize("start", [np.zeros((3, 4)), np.full((4, 5), np.nan), [["a"] * 5] * 4, np.zeros(4)])
 def test_a_wrong_initialization_is_refused(start):
     with pytest.raises(ParameterError, match="init"):
-        VectorQuantizer(4, init=start).fit(clouds())
+        VectorQuantizer(4, init=start, random_state=0).fit(clouds())
 
 
 def test_too_few_iterations_warn(digits):
     with pytest.warns(ConvergenceWarning, match="did not converge.*2 iterations.*Raise max_iter or tol"):
-        model = VectorQuantizer(20, max_iter=2).fit(digits)
+        model = VectorQuantizer(20, max_iter=2, random_state=0).fit(digits)
     assert not model.converged_
     assert (model.n_iter_, len(model.trace_)) == (2, 3)
 
@@ -364,7 +369,7 @@ def test_nan_in_a_pass_is_reported():
     X = clouds()
     X[7, 1] = np.nan
     with pytest.raises(DataError, match=r"NaN.*column 1"):
-        VectorQuantizer(3).fit(X)
+        VectorQuantizer(3, random_state=0).fit(X)
 
 
 def test_the_command_line_writes_distances_and_indices(tmp_path, digits):
@@ -384,14 +389,14 @@ def test_the_command_line_writes_distances_and_indices(tmp_path, digits):
     assert [line.split()[-1] for line in shown.splitlines() if line.startswith("Bits per row")] == ["2", "4096"]
     call("predict", files["m.lowland"], files["x.npy"], "--to", files["c.npy"])
     call("inverse", files["m.lowland"], files["z.npy"], "--to", files["back.npy"])
-    model = VectorQuantizer(4).fit(digits[:200])
+    model = VectorQuantizer(4, random_state=0).fit(digits[:200])
     np.testing.assert_allclose(np.load(files["z.npy"]), model.transform(digits[:200]))
     np.testing.assert_array_equal(np.load(files["c.npy"])[:, 0], model.predict(digits[:200]))
     np.testing.assert_allclose(np.load(files["back.npy"]), model.cluster_centers_[model.predict(digits[:200])])
 
 
 def test_saved_with_its_initialization(tmp_path, digits):
-    model = VectorQuantizer(3, init=digits[:3]).fit(digits)
+    model = VectorQuantizer(3, init=digits[:3], random_state=0).fit(digits)
     lowland.save(model, tmp_path / "m.lowland")
     loaded = lowland.load(tmp_path / "m.lowland")
     np.testing.assert_array_equal(loaded.init, digits[:3])

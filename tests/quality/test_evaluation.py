@@ -89,8 +89,12 @@ def test_excluded_rows_need_no_label(iris):
         assert [m.value for m in quality.evaluate(high, Z, y)] == pytest.approx(
             [m.value for m in quality.evaluate(iris.X[kept], Z[kept], iris.y[kept])]
         )
-        with pytest.raises(DataError, match="2 rows without a label"):
-            quality.evaluate(iris.X, lowland.PCA(2).fit_transform(iris.X), y)
+        whole = lowland.PCA(2).fit_transform(iris.X)  # every row has coordinates, two have no label
+        found = {m.name: m for m in quality.evaluate(iris.X, whole, y)}
+        among = {m.name: m for m in quality.evaluate(iris.X[kept], whole[kept], iris.y[kept])}
+        for name in ("neighborhood hit", "nearest-neighbor accuracy", "silhouette"):
+            assert found[name].value == pytest.approx(among[name].value)
+            assert found[name].left_out == 2
 
 
 def test_arguments_that_contradict_the_original_space_are_refused(iris):
@@ -308,3 +312,22 @@ def test_a_measure_describes_itself():
         "name: 0.5 (95% CI 0.4 to 0.6, lower is better). About. Estimated from 1,500 sampled rows. "
         "Left out: 3 rows without coordinates."
     )
+
+
+def test_a_model_that_scaled_its_columns_is_compared_with_the_scaled_ones(rng):
+    X = rng.standard_normal((80, 4)) * [1, 10, 100, 1]
+    X[:, 3] = 0.1  # constant
+    pca = lowland.PCA(2, scale=True).fit(X)
+    Z = pca.transform(X)
+    spread = np.where(np.arange(4) < 3, X.std(axis=0, ddof=1), 1.0)
+    scaled = quality.evaluate(X / spread, Z)
+    found = quality.evaluate(X, Z, model=pca)
+    assert [m.value for m in found[: len(scaled)]] == pytest.approx([m.value for m in scaled])
+    prepared = quality.OriginalSpace.of(X, scale=True)  # standard deviations, up to a common factor
+    assert quality.evaluate(prepared, Z, model=pca)[0].value == pytest.approx(scaled[0].value)
+    with pytest.warns(UserWarning, match="scale_"):
+        quality.evaluate(quality.OriginalSpace.of(X), Z, model=pca)
+    chosen = quality.evaluate(X, Z, model=pca, metric="manhattan")  # the caller's choice
+    assert chosen[0].value == pytest.approx(quality.evaluate(X, Z, metric="manhattan")[0].value)
+    with pytest.raises(DataError, match="scale"):
+        quality.OriginalSpace.of(X, scale=[1.0, 2.0])

@@ -13,10 +13,11 @@ import pytest
 import scipy.linalg  # noqa: F401  its BLAS is counted too, from the start
 
 import lowland
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.blocks.statistics.moments import Total
 from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
-from lowland.run.local import LocalRun, blas_on_one_thread, serial_run
+from lowland.run.local import LocalRun, serial_run
 from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
 from lowland.run.progress import COMPILING
 

@@ -11,6 +11,7 @@ from lowland.study.advice.rules import enough_components
 from lowland.study.plan import StudySize
 from lowland.study.result import Score, Trial
 from lowland.study.scoring.table_facts import TableFacts
+from lowland.study.suspect_columns import SuspectColumn
 
 AREA, TRUST, ACCURACY, ERROR = "area under R_NX", "trustworthiness", "downstream accuracy", "reconstruction error"
 FACTS = TableFacts(
@@ -202,7 +203,7 @@ def test_reduction_may_not_help():
     assert found.trial is found.n_components is found.method is None
     assert "does not help" in found.text
     assert "0.90 (95% confidence interval 0.85 to 0.93) with all 4 columns" in found.text
-    assert "Best with 2 dimensions: 0.80 (0.74 to 0.85) (Isomap)" in found.text
+    assert "Best with 2 dimensions: 0.80 (0.74 to 0.85) (Isomap, 5 nearest neighbors), which loses 0.10" in found.text
     assert found.text.endswith("Keep all columns.")
 
 
@@ -219,7 +220,7 @@ def test_the_simplest_trial_as_good_as_all_columns_is_recommended():
     assert "Isomap has 0.89" in found.text
     assert "not significantly different" in found.text
     assert "2 rows are classified correctly only by Isomap, 0 only by LinearDiscriminantAnalysis" in found.text
-    assert "All 4 columns: 0.90 (0.85 to 0.93). Majority-class baseline: 0.40." in found.text
+    assert "All 4 columns: 0.90 (0.85 to 0.93): 0.02 is lost, not significantly. Majority-class" in found.text
 
 
 def test_a_significant_or_large_loss_is_no_tie():
@@ -287,7 +288,7 @@ def test_more_components_are_recommended_if_few_are_not_enough():
     assert (found.trial, found.n_components, found.method) == ("PCA", 3, "PCA")
     assert "use PCA with 3 components" in found.text
     assert "0.89 (95% confidence interval 0.84 to 0.93)" in found.text
-    assert "All 4 columns: 0.90 (0.85 to 0.93)." in found.text
+    assert "All 4 columns: 0.90 (0.85 to 0.93): 0.01 is lost" in found.text
     assert "Best with 2 dimensions: 0.60" in found.text
     assert "Accuracy by number of PCA components: 1: 0.50, 2: 0.60, 3: 0.89." in found.evidence
 
@@ -321,6 +322,12 @@ def test_only_faster_methods_are_called_faster():
     assert "faster" not in found.text
 
 
-def test_row_number_columns_are_reported():
-    found = advise([trial("PCA", area=0.5)], FACTS, StudySize(100, 4, 2, None), scaled=False, row_counters=("id",))
+def test_columns_that_count_the_rows_are_reported():
+    found = advise(
+        [trial("PCA", area=0.5)],
+        FACTS,
+        StudySize(100, 4, 2, None),
+        scaled=False,
+        suspects=[SuspectColumn("id", "row number")],
+    )
     assert all("'id' only counts the rows" in each.evidence[0] for each in found)

@@ -19,7 +19,7 @@ def test_a_study_of_iris(study, iris):
     assert [t.status for t in study.trials] == ["done"] * 3
     assert study.complete
     pca = study["PCA"]
-    assert pca.parameters == {"n_components": 2}
+    assert pca.parameters == {"n_components": 2, "random_state": 0}
     assert pca.Z.dtype == np.float32
     np.testing.assert_allclose(pca.Z, lowland.PCA(2).fit_transform(iris.X), atol=1e-5)
     model = lowland.PCA(2).fit(iris.X)

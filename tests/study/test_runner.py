@@ -86,7 +86,7 @@ def test_ctrl_c_keeps_finished_trials(iris, monkeypatch):
 
     monkeypatch.setattr(Isomap, "_solve", interrupted)
     study = lowland.compare(iris.X, None, ["pca", "isomap", "lda", "whitening"])
-    assert [t.status for t in study.trials] == ["done", "stopped", "left out", "stopped"]
+    assert [t.status for t in study.trials] == ["done", "stopped", "left out", "done"]  # linear ones first
     assert not study.complete
     assert "stopped" in study["Isomap"].error
     assert study.advice[0].trial == "PCA"
@@ -212,3 +212,46 @@ def test_a_trial_that_cannot_be_pickled_fails(iris):
     study = lowland.compare(iris.X, None, ["pca"], sweep=sweep, worker=True, cache=False)
     assert [t.status for t in study.trials] == ["done", "failed"]
     assert "worker=False" in study.trials[1].error
+
+
+# --- the time limit of the whole study ---
+
+
+def test_the_whole_study_has_a_time_limit(iris, monkeypatch):
+    from lowland.methods.isomap import Isomap
+
+    solve = Isomap._solve
+
+    def slow(self, *args, **given):
+        study_runner._begun -= 1000  # as if much time had passed
+        return solve(self, *args, **given)
+
+    init = runner.StudyRunner.__init__
+
+    def kept(self, *args, **given):
+        global study_runner
+        study_runner = self
+        init(self, *args, **given)
+
+    monkeypatch.setattr(Isomap, "_solve", slow)
+    monkeypatch.setattr(runner.StudyRunner, "__init__", kept)
+    study = lowland.compare(iris.X, None, ["isomap", "mds", "pca"], total_time_limit=500.0, cache=False)
+    assert [t.status for t in study.trials] == ["done", "timed out", "done"]  # PCA is linear and goes first
+    assert "whole study, 500 s" in study["mds"].error
+    assert study.complete
+    assert all("MDS did not end within the time limit" in each.text for each in study.advice)
+
+
+def test_a_worker_is_cut_off_by_the_limit_of_the_study(iris):
+    study = lowland.compare(
+        np.tile(iris.X, (8, 1)), None, ["mds"], worker=True, time_limit=None, total_time_limit=1e-3, cache=False
+    )
+    assert study["mds"].status == "timed out"
+    assert "whole study" in study["mds"].error
+
+
+def test_a_long_trial_is_named_with_its_limit_in_the_progress(iris):
+    stages = []
+    with lowland.config(progress=lambda event: stages.append(event.stage)):
+        lowland.compare(iris.X, None, ["isomap"], cache=False)
+    assert "Isomap (time limit 120 s)" in stages

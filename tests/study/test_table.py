@@ -21,11 +21,12 @@ def test_many_rows_and_columns_are_drawn_in_part(iris, monkeypatch):
     assert pca.per_row["neighbors preserved"].shape == (40,)
 
 
-def test_numeric_labels_give_colors_and_no_classes(iris):
+def test_labels_that_are_numbers_are_predicted_and_are_no_classes(iris):
     study = lowland.compare(iris.X[:, 1:], iris.X[:, 0], ["pca", "lda"])
     assert [t.status for t in study.trials] == ["done", "left out"]
     np.testing.assert_allclose(study.table.labels, iris.X[:, 0])
-    assert [a.purpose for a in study.advice] == ["see", "compress"]
+    assert [a.purpose for a in study.advice] == ["see", "compress", "classify"]
+    assert "R²" in study.advice[2].text
 
 
 @pytest.mark.parametrize("kind", [int, str])
@@ -117,12 +118,8 @@ def test_methods_passed_as_labels_are_reported(iris):
 
 
 def test_wrong_data():
-    import scipy.sparse
-
     with pytest.raises(DataError, match="at least 10 rows"):
         lowland.compare(np.eye(5))
-    with pytest.raises(DataError, match="sparse"):
-        lowland.compare(scipy.sparse.eye_array(50, format="csr"))
     with pytest.raises(DataError, match="NaN"):
         lowland.compare(np.full((20, 3), np.nan))
 
@@ -131,3 +128,70 @@ def test_standard_deviations_do_not_overflow_and_constant_columns_do_not_count()
     X = np.array([[0.0, 1e200, 7.0], [3.0, 0.0, 7.0], [0.0, 1e200, 7.0], [3.0, 0.0, 7.0]])
     assert standard_deviation_ratio(X) == pytest.approx(1e200 / 3)
     assert standard_deviation_ratio(np.ones((3, 2))) == 1
+
+
+# --- sparse tables, missing labels, numbers ---
+
+
+def test_a_sparse_table_gives_the_same_study(iris):
+    import scipy.sparse
+
+    dense = lowland.compare(iris.X, iris.y, ["pca", "mds"], cache=False)
+    sparse = lowland.compare(scipy.sparse.csr_array(iris.X), iris.y, ["pca", "mds"], cache=False)
+    assert dense.scores()["area under R_NX"] == sparse.scores()["area under R_NX"]
+
+
+def test_a_large_sparse_table_is_reduced_and_the_advice_says_so(monkeypatch):
+    import scipy.sparse
+
+    from lowland.errors import ParameterError
+
+    monkeypatch.setattr("lowland.study.sparse_table.DENSE_UP_TO", 1000)
+    X = scipy.sparse.random_array((300, 2000), density=0.02, format="csr", rng=np.random.default_rng(0))
+    study = lowland.compare(X, None, ["pca"], cache=False)
+    assert study.table.columns == 100
+    assert any("2,000 columns" in s and "100 principal components" in s for s in study.advice[0].evidence)
+    with pytest.raises(ParameterError, match="scale"):
+        lowland.compare(X, None, ["pca"], scale="standard", cache=False)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, ""])
+def test_missing_labels_are_kept_as_missing_and_excluded_from_scores(iris, missing, tmp_path):
+    from lowland.study import load_study
+
+    y = np.array(["u", "v", "w"], dtype=object)[np.asarray(iris.y)]
+    gone = np.arange(150) % 10 == 0
+    y[gone] = missing
+    study = lowland.compare(iris.X, y, ["pca", "lda"], cache=False)
+    assert [t.status for t in study.trials] == ["done", "done"]
+    assert study["lda"].Z.shape == (150, 2)  # all rows are placed
+    assert [label is None for label in study.table.labels] == gone.tolist()
+    accuracy = study["pca"].scores["downstream accuracy"]
+    assert accuracy.n_tested == study["lda"].scores["downstream accuracy"].n_tested == 135
+    assert "15 rows without a label excluded" in accuracy.about
+    among = lowland.compare(iris.X[~gone], y[~gone], ["pca"], cache=False)["pca"]
+    assert accuracy.value == pytest.approx(among.scores["downstream accuracy"].value, abs=0.03)
+    assert any("15 rows have no label" in s for s in study.advice[0].evidence)
+    again = load_study(study.save(tmp_path / "study"))
+    assert [label is None for label in again.table.labels] == gone.tolist()
+    study.report(tmp_path / "r.html")
+
+
+def test_missing_numbers_are_excluded_too(rng):
+    X = rng.standard_normal((100, 4))
+    y = X[:, 0] + 0.1 * rng.standard_normal(100)
+    y[:10] = np.nan
+    study = lowland.compare(X, y, ["pca"], k=4, purpose="classify", cache=False)
+    assert np.isnan(study.table.labels).sum() == 10
+    assert study["pca"].scores["linear R²"].value > 0.9
+    assert (
+        "For regression, use PCA with 4 dimensions and ridge regression: its R² on held-out rows"
+        in study.advice[0].text
+    )
+
+
+def test_many_distinct_integers_are_numbers_to_predict(rng):
+    X = rng.standard_normal((100, 3))
+    study = lowland.compare(X, (1000 * X[:, 1]).astype(int), ["pca", "lda"], cache=False)
+    assert "linear R²" in study["pca"].scores
+    assert "numbers" in study["lda"].error

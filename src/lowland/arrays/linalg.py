@@ -1,14 +1,17 @@
 """Linear algebra for any array library: the functions of the standard, or faster ones where a library has them."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, is_torch, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
 
 _OUTER_ROWS = 128  # rows of an outer product made at a time
 SUM_ROWS = 256  # rows summed in the precision of the data
+_FACTORED_ALONE = range(32, 1000)  # sizes at which one thread is nearly as fast as several, and never waits for them
 _GRAM_STRIPE = 256  # columns; below this a GPU's product no longer fills the device
 
 
@@ -85,14 +88,31 @@ def _runs(Y: np.ndarray) -> Iterator[np.ndarray]:
     return (Y[start : start + SUM_ROWS] for start in range(0, len(Y), SUM_ROWS))
 
 
+def on_one_thread_if_small(A: Array) -> AbstractContextManager[None]:
+    """Limit BLAS to one thread while a matrix of moderate size is factorized.
+
+    A factorization makes a threaded call for every few columns. Beside a busy process, each of them may wait for a time
+    slice.
+    """
+    return blas_on_one_thread() if isinstance(A, np.ndarray) and min(A.shape) in _FACTORED_ALONE else nullcontext()
+
+
 def eigh(A: Array) -> tuple[Array, Array]:
     """Return all eigenvalues (ascending) and eigenvectors of a symmetric matrix."""
-    return tuple(xp_of(A).linalg.eigh(A))
+    with on_one_thread_if_small(A):
+        return tuple(xp_of(A).linalg.eigh(A))
+
+
+def eigvalsh(A: Array) -> Array:
+    """Return all eigenvalues (ascending) of a symmetric matrix."""
+    with on_one_thread_if_small(A):
+        return xp_of(A).linalg.eigvalsh(A)
 
 
 def svd(A: Array) -> tuple[Array, Array, Array]:
     """Return the thin singular value decomposition U, s, V'."""
-    return tuple(xp_of(A).linalg.svd(A, full_matrices=False))
+    with on_one_thread_if_small(A):
+        return tuple(xp_of(A).linalg.svd(A, full_matrices=False))
 
 
 def triangle(A: Array) -> Array:

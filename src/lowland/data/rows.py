@@ -17,6 +17,8 @@ from lowland.arrays.precision import float_dtype
 from lowland.errors import DataError, DataTypeError
 
 SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C
+SMALL_SLAB_BYTES = 8 * 2**20  # smaller slabs are not worth a thread
+MOST_SMALL_SLABS = 16
 ACCELERATOR_SLAB_BYTES = 2**30  # large products are efficient on a GPU
 MOST_SLAB_ROWS = 2**18  # float32 sums over more rows lose digits
 SPARSE_SLAB_ROWS = 2**14
@@ -27,6 +29,18 @@ def slab_rows(d: int, itemsize: int, *, accelerator: bool = False) -> int:
     target = ACCELERATOR_SLAB_BYTES if accelerator else SLAB_BYTES
     most = 16 * MOST_SLAB_ROWS if accelerator else MOST_SLAB_ROWS
     return max(1, min(most, target // max(1, d * itemsize)))
+
+
+def equal_slab_rows(n: int, d: int, itemsize: int) -> int:
+    """Return the number of rows per slab of n rows in memory, such that 2, 4, 8 or 16 threads have the same work.
+
+    A slab of fewer than 2 d rows would cost less than merging its d x d statistic.
+    """
+    least = max(2 * d, SMALL_SLAB_BYTES // max(1, d * itemsize))
+    most = slab_rows(d, itemsize)
+    needed, useful = -(-n // most), min(n // least, MOST_SMALL_SLABS)
+    count = 1 << max((needed - 1).bit_length(), useful.bit_length() - 1, 0)  # a power of two
+    return most if count == 1 else -(-n // count)
 
 
 def as_floats(X: Array, dtype: np.dtype) -> Array:
@@ -164,8 +178,11 @@ class ArrayRows(Rows):
     @property
     def slab(self) -> int:
         """Rows in a slab."""
-        accelerator = not isinstance(self.X, np.ndarray) and on_accelerator(self.X)
-        return self.most_rows or slab_rows(self.d, self.dtype.itemsize, accelerator=accelerator)
+        if self.most_rows:
+            return self.most_rows
+        if isinstance(self.X, np.ndarray):
+            return equal_slab_rows(self.n, self.d, self.dtype.itemsize)
+        return slab_rows(self.d, self.dtype.itemsize, accelerator=on_accelerator(self.X))
 
     def pieces(self) -> Iterator[Array]:
         """Yield views of the array."""

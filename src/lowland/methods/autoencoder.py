@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -38,16 +39,34 @@ from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 _SMALL = 2**15  # largest number of values in a table for which L-BFGS is the default
 _ITERATIONS, _EPOCHS, _STEPS = 5000, 50, 3000  # defaults of max_iter; at least so many mini-batches in all
 _PATIENCE = 0.4  # default of n_iter_no_change with Adam, as a fraction of max_iter
 _PAUSE = 100  # default of n_iter_no_change with L-BFGS
+_STUDY_WORK, _FEWEST_EPOCHS = 2e11, 10  # operations of a study without torch, about ten seconds; epochs worth a trial
 _SHAPE = "an integer, several integers such as (512, 256), or None"
 
 
-class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
+def _limited_in_a_study(n: int, d: int) -> tuple[dict[str, Any] | None, str] | None:
+    """Limit the epochs where training without torch would take minutes."""
+    if n * d <= _SMALL or importlib.util.find_spec("torch") is not None:
+        return None
+    (hidden,) = layer_widths(None, d, "hidden_layer_sizes")
+    epochs = int(_STUDY_WORK / (6 * n * 2 * d * hidden))
+    usual = max(_EPOCHS, _STEPS * 256 // n)
+    if epochs >= usual:
+        return None
+    if epochs < _FEWEST_EPOCHS:
+        return None, "Without torch, training on this table takes minutes. Install torch, or name the method."
+    return {"max_iter": epochs}, f"Trained for {epochs} epochs instead of {usual}, because torch is not installed."
+
+
+class Autoencoder(
+    RowMap, verb="autoencoder", streams=True, order_free=False, study=StudyHints(limited=_limited_in_a_study)
+):
     """Autoencoder: a neural network trained to reconstruct its input from a low-dimensional code, the embedding.
 
     An encoder f from d columns to k numbers and a decoder g back to d columns, each made of layers

@@ -49,7 +49,7 @@ class ClassicalMDS(
     PointMap,
     verb="classical-mds",
     streams=True,
-    study=StudyHints(all_pairs_up_to=ALL_PAIRS, takes_distances=True),
+    study=StudyHints(all_pairs_up_to=ALL_PAIRS, euclidean_needs_no_pairs=True, takes_distances=True),
 ):
     """Classical multidimensional scaling (principal coordinates analysis): an embedding from pairwise distances.
 

@@ -118,7 +118,7 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
         by_neighbors = self.n_neighbors is not None or graph is not None or self._is_given(X)
         K, label = self._neighbor_kernel(X, run, rows, graph) if by_neighbors else self._pair_kernel(X, run, rows)
         found = diffusion_coordinates(
-            K, self.n_components, self.t, run, alpha=self.alpha, labels=label, rng=self._generator()
+            K, self.n_components, self.t, run, alpha=self.alpha, labels=label, rng=self._start_generator()
         )
         self._warn_of_weak_coordinates(found.n_weak)
         self._keep(found, X)
@@ -154,7 +154,7 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
     def _pair_kernel(self, X: Array, run: Run, rows: Rows) -> tuple[Array, np.ndarray]:
         """The kernel values of all pairs, and their connected components, which are reported."""
         n, given = X.shape[0], self.metric == "precomputed"
-        size = ArrayRows(X).dtype.itemsize
+        size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
         run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
         self._choose_bandwidth(sampled_distances(X, *self._measure()))
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())

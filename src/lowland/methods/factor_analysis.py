@@ -84,13 +84,14 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     n_components: int | Literal["parallel", "bic"] | Rule | None = param(
         None,
         "Number of factors: an integer, 'parallel', 'bic', a rule such as Kaiser(), or None for as many as columns.",
-        at_least=1,
+        at_least=0,
         positional=True,
-        wanted="an integer of at least 1, 'parallel', 'bic', None, or a rule such as Kaiser()",
+        wanted="an integer of at least 0, 'parallel', 'bic', None, or a rule such as Kaiser()",
     )
     tol: float = param(
         1e-2,
-        "Increase of the log-likelihood below which 'em' stops; 'uniqueness' always converges to the maximum.",
+        "Increase of the log-likelihood below which the fit stops. With fewer than 400 columns, 'uniqueness' always "
+        "converges to the maximum.",
         at_least=0,
     )
     copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
@@ -255,7 +256,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
 
     def _rotated(self, loadings: np.ndarray, deviations: np.ndarray) -> Rotation | None:
         """Rotate standardized loadings; varimax and quartimax, as in scikit-learn, in the units of the columns."""
-        if self.rotation is None:
+        if self.rotation is None or not loadings.shape[1]:
             return None
         as_there = self.rotation in _IN_UNITS and not self.kaiser
         units = deviations if as_there else np.ones_like(deviations)
@@ -312,7 +313,11 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         return like(values, self.mean_, result_dtype(xp, self._dtype))
 
     def _encoding(self) -> Affine:
-        return Affine(self.score_weights_.T, self.mean_)
+        weights = self._model().score_weights(self.scores)  # of components_ as they are: a user may have set them
+        return Affine(self._own(weights.T), self.mean_)
+
+    def _encoding_width(self) -> int:
+        return int(self.components_.shape[0])
 
     def _decoding(self) -> Affine:
         return Affine(self.components_, None, self.mean_)
@@ -320,16 +325,18 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     # --- the probability model ---
 
     def _model(self) -> FactorModel:
-        check_is_fitted(self)
-        parts = (self.components_.T, self.noise_variance_, self.factor_correlation_)
+        k = self.components_.shape[0]
+        parts = (self.components_.T, self.noise_variance_, self.factor_correlation_[:k, :k])
         return FactorModel(*(to_numpy(as_double(part)) for part in parts))
 
     def get_covariance(self) -> Array:
         """Return the covariance of the model, WΦW' + Ψ."""
+        check_is_fitted(self)
         return like(self._model().covariance, self.mean_)
 
     def get_precision(self) -> Array:
         """Return the inverse of the model's covariance; only a k x k matrix is inverted."""
+        check_is_fitted(self)
         return like(self._model().precision, self.mean_)
 
     def score_samples(self, X: Any) -> Array:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.blocks.nongaussian.contrasts import Contrast, as_contrast
@@ -21,7 +22,6 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
-from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 
@@ -154,13 +154,14 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
                 )
             run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
             return already_white(rows, run)
-        if k is not None and k > rows.d:
-            raise ParameterError(
-                f"FastICA(n_components={k}): at most {rows.d} sources can be separated from {rows.d} columns. "
-                f"Choose at most {rows.d}."
+        found = whitened(rows, run, None if k is None else min(k, rows.d), exact=self.whiten_solver == "svd")
+        if k is not None and found.k < k:
+            why = found.choice.reason if found.k < min(k, rows.d) else f"the data has {rows.d} columns"
+            warn(
+                f"FastICA(n_components={k}): n_components is too large: it will be set to {found.k}, since {why}.",
+                UserWarning,
             )
-        found = whitened(rows, run, k, exact=self.whiten_solver == "svd")
-        if k is None and found.k < rows.d:
+        elif k is None and found.k < rows.d:
             warn(
                 f"FastICA searches for {found.k} sources in {rows.d} columns, since {found.choice.reason}. Set "
                 f"n_components={found.k} if this is intended.",

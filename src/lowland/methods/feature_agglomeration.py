@@ -203,6 +203,12 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
         check_saved(self, "pooling_func")
         return PoolColumns(self.labels_, self.pooling_func)
 
+    def inverse_transform(self, X: Any) -> Any:
+        """Return rows in which every column has the value of its cluster, (n, d); one row, (d,), for a vector of k."""
+        single = getattr(X, "ndim", None) == 1
+        rows = super().inverse_transform(X[None, :] if single else X)
+        return rows[0, :] if single else rows
+
     def _decoding(self) -> SpreadGroups:
         return SpreadGroups(self.labels_)
 
@@ -212,6 +218,7 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.array_api_support = False  # the tree is built on the host, and its attributes stay there
+        tags.estimator_type = "clusterer"  # of columns, as in scikit-learn
         return tags
 
     def _facts(self) -> dict[str, Any]:

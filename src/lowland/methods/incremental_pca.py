@@ -72,6 +72,15 @@ class IncrementalPCA(
         """Fit to the rows of X. ``sample_weight`` counts repetitions."""
         return self._fit(X, y, sample_weight)
 
+    def partial_fit(  # type: ignore[override]  # the order of scikit-learn
+        self, X: Any, y: Any = None, check_input: bool = True, sample_weight: Any = None
+    ) -> Self:
+        """Add the rows of X to the training data so far. The result equals that of one fit to all rows.
+
+        ``check_input`` has no effect, since the checks are part of the sums. It stands where scikit-learn has it.
+        """
+        return super().partial_fit(X, y, sample_weight)
+
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments batch by batch, then solve."""
         run.require(3 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Use PCA(svd_solver='randomized')")

@@ -30,8 +30,12 @@ from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
+from lowland.run.memory import show_bytes
 from lowland.run.run import Run, run_for
 
+_MANY = 30_000  # rows above which the cost of all pairs is announced
+_LANDMARKS = 1000  # a number of landmarks that is usually enough
+_PAIR = 4e-8  # seconds per pair of rows, measured on two cores with swiss rolls of 10,000 rows
 _ONE_DIMENSIONAL = 1e-3  # residual variance below which one dimension is enough
 
 
@@ -134,8 +138,10 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
                 f"Both n_neighbors and radius are provided. Use Isomap(radius={self.radius}, n_neighbors=None) "
                 "to connect all rows within the radius."
             )
-        X = rows.to_array() if rows.is_sparse else run.to_array(rows, "Isomap")  # (n, d)
+        given = rows.is_sparse and self._measure()[0] == "precomputed"  # a graph, whose edges are checked there
+        X = rows.to_array() if given else run.to_array(rows, "Isomap")  # (n, d)
         here = LocalRun()  # shortest paths are computed on this machine, also for rows from a cluster
+        self._announce_cost(X.shape[0], here)
         joined = self._graph(X, here, graph)
         marks = self._landmarks(joined)  # (m,) numbers among the embedded points, or None
         self._require(joined.n, marks, here)
@@ -186,11 +192,35 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
                 f"Isomap(n_components={self.n_components}): {m} {points} span at most {m - 1} dimensions. "
                 f"Choose at most {m - 1}{'' if marks is None else ', or more landmarks'}."
             )
-        needed = m * n * (8 if n <= IN_DOUBLE else 4)
-        needed += bytes_to_solve(m, self.n_components, whole=self.eigen_solver == "dense")
-        remedy = "Set n_landmarks" if marks is None else "Lower n_landmarks"
-        subject = f"Isomap of {n:,} rows" if marks is None else f"Isomap of {n:,} rows with {m:,} landmarks"
-        run.require(needed, subject, remedy)
+        self._require_memory(n, m, run)
+
+    def _announce_cost(self, n: int, run: Run) -> None:
+        """Say before the long work what it costs: an error beyond the memory budget, a warning for very many rows."""
+        m = n if self.n_landmarks is None else min(self.n_landmarks, n)
+        if self.disconnected != "largest":  # how many rows are left is known only later
+            self._require_memory(n, m, run)
+        if m == n > _MANY:
+            warn(
+                f"Isomap of {n:,} rows: the shortest paths between all pairs need about "
+                f"{show_bytes(self._bytes(n, n))} of memory and about {_minutes(n)}. "
+                f"Isomap(n_landmarks={_LANDMARKS}) takes seconds.",
+                DataWarning,
+            )
+
+    def _require_memory(self, n: int, m: int, run: Run) -> None:
+        """Raise an error if distances from m of n rows exceed the memory budget."""
+        if m < n:
+            run.require(self._bytes(n, m), f"Isomap of {n:,} rows with {m:,} landmarks", "Lower n_landmarks")
+            return
+        paths = f", with the shortest paths between all pairs (about {_minutes(n)})," if n > _MANY else ""
+        subject = f"Isomap of {n:,} rows{paths}"
+        run.require(self._bytes(n, n), subject, f"Set n_landmarks={_LANDMARKS}, which takes seconds")
+
+    def _bytes(self, n: int, m: int) -> int:
+        """The memory for the distances from m of n rows and for their eigenvectors."""
+        return m * n * (8 if n <= IN_DOUBLE else 4) + bytes_to_solve(
+            m, self.n_components, whole=self.eigen_solver == "dense"
+        )
 
     def _keep(self, Z: Array, scaling: Scaling) -> None:
         found, double = scaling.eigenvalues, xp_of(Z).float64
@@ -205,6 +235,28 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
         self.eigenvalues_, self.lowest_eigenvalue_ = like(np.ascontiguousarray(found.leading), Z, double), found.lowest
         self.embedding_ = self._with_left_out(Z)
         self._record_convergence(scaling.outcome, "Raise tol or max_iter, or set eigen_solver='dense'.")
+
+    # --- as in scikit-learn, made when they are read ---
+
+    @property
+    def nbrs_(self) -> Any:
+        """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
+        return self._fitted_neighbors()
+
+    @property
+    def kernel_pca_(self) -> Any:
+        """A fitted sklearn.decomposition.KernelPCA of the geodesic distances, as in scikit-learn. Made on access."""
+        from sklearn.decomposition import KernelPCA
+
+        check_is_fitted(self)
+        if self.landmarks_ is not None:
+            raise AttributeError("Isomap with landmarks has no kernel_pca_: distances of all pairs are not known.")
+        D = to_numpy(self.dist_matrix_).astype(np.float64)
+        found = KernelPCA(
+            n_components=self.n_components, kernel="precomputed", eigen_solver=self.eigen_solver, tol=self.tol,
+            max_iter=self.max_iter, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        return found.fit(-0.5 * D**2)
 
     # --- diagnostics ---
 
@@ -288,3 +340,9 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
 
     def _kept_points(self) -> int:
         return int(self.dist_matrix_.shape[1])
+
+
+def _minutes(n: int) -> str:
+    """The time that all pairs of n rows take, in words."""
+    count = max(1, round(_PAIR * n * n / 60))
+    return "1 minute" if count == 1 else f"{count:,} minutes"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_sparse, xp_of
+from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.distances.kernel_functions import KernelWith, median_gamma, rows_of
 from lowland.blocks.distances.to_points import in_slabs
@@ -116,7 +115,9 @@ class KernelPCA(
     iterated_power: int | Literal["auto"] = param(
         "auto", "Power iterations of the randomized solver; 'auto': until the residuals are small.", at_least=0
     )
-    remove_zero_eig: bool = param(False, "Keep fewer than n_components where fewer eigenvalues are positive.")
+    remove_zero_eig: bool = param(
+        False, "Drop the components beyond the positive eigenvalues; otherwise they are zero."
+    )
     random_state: RandomState = param(None, "Seed of the landmarks and of the iterative solvers.", at_least=0)
     copy_X: bool = param(True, "Keep a copy of the training rows, in case the caller modifies them later.")  # noqa: N815  its name
     n_jobs: int | None = param(
@@ -134,7 +135,9 @@ class KernelPCA(
 
     eigenvalues_: Array = attribute("Leading eigenvalues of the centered kernel matrix.", "(k,)")
     eigenvectors_: Array = attribute(
-        "Eigenvectors of the centered kernel matrix.", "(n_samples_, k)", when="without landmarks"
+        "Eigenvectors of the centered kernel matrix; zero where the eigenvalue is.",
+        "(n_samples_, k)",
+        when="without landmarks",
     )
     coefficients_: Array = attribute(
         "Matrix A from centered kernel values to coordinates, one row per training row or landmark.", "(p, k)"
@@ -176,11 +179,10 @@ class KernelPCA(
             X = self.landmarks_ = run.fold(rows, SelectedRows.of, keep, name="choosing landmarks").rows
         self.gamma_ = self._gamma(X)
         kernel, wanted = self._kernel_with(X), self._wanted()
-        with self._components_remedy():
-            if keep is None:
-                axes = self._exact(X, kernel, wanted, run_for(rows_of(X)))
-            else:
-                axes = landmark_axes(rows, kernel, run, wanted)
+        if keep is None:
+            axes = self._exact(X, kernel, wanted, run_for(rows_of(X)))
+        else:
+            axes = landmark_axes(rows, kernel, run, wanted)
         self._keep(axes, X)
         if keep is None and self.kernel != "precomputed":
             self.X_fit_ = X if not self.copy_X else own_array(rows, X)
@@ -201,7 +203,7 @@ class KernelPCA(
     def _keep(self, axes: KernelAxes, X: Array) -> None:
         """Set the fitted attributes, in the precision of the data; learn pre-images."""
         check_range(axes.values, X.dtype)
-        self._warn_of(axes.concerns)
+        self._warn_of(axes)
         xp = xp_of(axes.values)
         self.eigenvalues_, self.coefficients_ = (xp.astype(a, X.dtype) for a in (axes.values, axes.coefficients))
         self.kernel_means_ = axes.means
@@ -226,31 +228,37 @@ class KernelPCA(
             what = "fit_inverse_transform=True" if self.fit_inverse_transform else "kernel='precomputed'"
             raise DataError(f"KernelPCA({what}) does not take sparse data. Pass X.toarray() if it fits in memory.")
         if self.kernel == "precomputed" and (self.fit_inverse_transform or self.n_landmarks is not None):
-            what = "fit_inverse_transform=True" if self.fit_inverse_transform else f"n_landmarks={self.n_landmarks}"
+            what = "fit_inverse_transform" if self.fit_inverse_transform else "use n_landmarks"
             raise ParameterError(
-                f"KernelPCA({what}): kernel='precomputed' has no rows. Pass rows and choose another kernel."
+                f"KernelPCA: Cannot {what} with a precomputed kernel, which has no rows. Pass rows and choose another "
+                "kernel."
             )
         if self.fit_inverse_transform and self.preimage == "fixed-point" and self.kernel != "rbf":
             raise ParameterError("KernelPCA(preimage='fixed-point') needs kernel='rbf'. Choose preimage='ridge'.")
 
-    @contextmanager
-    def _components_remedy(self) -> Iterator[None]:
-        """Add the remedy where fewer eigenvalues are positive than components were requested."""
-        try:
-            yield
-        except ParameterError as error:
-            raise ParameterError(
-                f"KernelPCA(n_components={self.n_components}): {error} Or set remove_zero_eig=True to keep only those."
-            ) from error
-
-    def _warn_of(self, concerns: tuple[str, ...]) -> None:
-        for concern in concerns:
-            if self.kernel == "sigmoid":
-                remedy = "Only components with positive eigenvalues are kept. Lower gamma, or use kernel='rbf'."
-                warn(f"{concern} {remedy}", DataWarning)
-            else:
+    def _warn_of(self, axes: KernelAxes) -> None:
+        """Warn of a kernel that is no inner product, of rows that are alike or all apart, and of zero columns."""
+        for concern in axes.concerns:
+            if self.kernel in ("rbf", "laplacian"):
                 given = f"KernelPCA(kernel={self.kernel!r}): with gamma={self.gamma_:g}"
                 warn(f"{given} {concern} Lower gamma, or set gamma='median'.", DataWarning)
+            else:
+                remedy = "Lower gamma, or use" if self.kernel == "sigmoid" else "Use"
+                warn(f"{concern} {remedy} a kernel of inner products, such as 'rbf'.", DataWarning)
+        positive, k = int(to_numpy(axes.values > 0).sum()), int(axes.values.shape[0])
+        if axes.identical:
+            warn(
+                f"KernelPCA(kernel={self.kernel!r}): no eigenvalue of the centered kernel matrix is positive: all rows "
+                "are identical in the feature space of the kernel. Check the data and gamma.",
+                DataWarning,
+            )
+        elif positive < k:
+            warn(
+                f"KernelPCA(n_components={self.n_components}): the centered kernel matrix has {positive} positive "
+                f"eigenvalue{'s' * (positive != 1)}, so the other components are zero. Choose at most {positive}, or "
+                "set remove_zero_eig=True.",
+                DataWarning,
+            )
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
         """Mark the landmarks; None where all rows are used."""
@@ -275,7 +283,9 @@ class KernelPCA(
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
         k = None if self.n_components is None else int(self.n_components)
         solver, fewer = self.eigen_solver, self.remove_zero_eig
-        return FeatureSpaceRequest(k, solver, fewer, self.tol, self.max_iter, steps, self._generator())
+        draws = steps is not None or solver == "randomized"  # the others iterate until the draw is forgotten
+        rng = self._generator() if draws else self._start_generator()
+        return FeatureSpaceRequest(k, solver, fewer, self.tol, self.max_iter, steps, rng)
 
     # --- maps ---
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.blocks.selection import lasso_data, lasso_path
 from lowland.blocks.selection.lasso import LassoProblem, Solution
 from lowland.blocks.selection.lasso_data import LassoData, in_own_units
@@ -24,7 +25,6 @@ from lowland.data.rows import Rows
 from lowland.errors import DataWarning, warn, with_remedy
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"linear": "numbers", "logistic": "classes", None: "auto"}

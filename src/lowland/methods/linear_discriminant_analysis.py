@@ -30,7 +30,7 @@ from lowland.blocks.statistics.class_covariances import (
 from lowland.blocks.statistics.class_moments import ClassMoments, MomentsByClass, class_means
 from lowland.blocks.statistics.labels import check_class_counts, classes_of, merged_classes, normalized_priors
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, ParameterError, UnsupportedError, warn
 from lowland.methods.base.classifier import LinearClassifier
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.linear_map import Affine
@@ -50,7 +50,10 @@ class LinearDiscriminantAnalysis(
     reads_y=True,
     needs_y=True,
     tolerance=1e-9,
-    study=StudyHints(max_components=lambda d, n_classes: min(d, n_classes - 1)),
+    study=StudyHints(
+        max_components=lambda d, n_classes: min(d, n_classes - 1),
+        to_classify={"solver": "eigen", "shrinkage": "auto"},
+    ),
 ):
     """Linear discriminant analysis: projection that maximizes between-class over within-class variance; classifier.
 
@@ -105,7 +108,8 @@ class LinearDiscriminantAnalysis(
     )
     priors: Sequence[float] | np.ndarray | None = param(
         None,
-        "Prior probability of each class, in the sorted order of the classes; None means the class frequencies.",
+        "Prior probability of each class, in the sorted order of the classes; None means the class frequencies. A "
+        "class with prior 0 is never predicted.",
         positional=True,
         wanted="one number per class, or None",
     )
@@ -115,15 +119,20 @@ class LinearDiscriminantAnalysis(
         at_least=1,
         positional=True,
     )
-    store_covariance: bool = param(False, "Also compute the within-class covariance with the solver 'svd'.")
+    store_covariance: bool = param(
+        False, "Also compute the within-class covariance with the solver 'svd'.", positional=True
+    )
     tol: float = param(
         1e-4,
         "Within-class standard deviation, of standardized columns, below which a direction counts as constant (svd).",
         at_least=0,
+        positional=True,
     )
     covariance_estimator: CovarianceEstimator | None = param(
         None,
-        "A covariance estimator of scikit-learn instead of shrinkage. It needs all rows of a class in memory.",
+        "Instead of shrinkage, an object with fit and covariance_, such as OAS() of scikit-learn. It needs all rows "
+        "of a class in memory.",
+        positional=True,
         wanted="an estimator with fit and covariance_, or None",
     )
 
@@ -305,7 +314,7 @@ class LinearDiscriminantAnalysis(
 
     def _check_choices(self) -> None:
         if self.solver == "svd" and (self.shrinkage is not None or self.covariance_estimator is not None):
-            raise ParameterError(
+            raise UnsupportedError(
                 "LinearDiscriminantAnalysis(solver='svd') does not support shrinkage or a covariance_estimator. "
                 "Choose solver='eigen' or 'lsqr'."
             )
@@ -332,9 +341,9 @@ class LinearDiscriminantAnalysis(
 
     def _encoding(self) -> Affine:
         if self.solver == "lsqr":
-            raise ParameterError(
-                "LinearDiscriminantAnalysis(solver='lsqr') only classifies. For transform, choose solver='svd' or "
-                "'eigen'."
+            raise UnsupportedError(
+                "LinearDiscriminantAnalysis: transform not implemented for 'lsqr' solver, which only classifies. "
+                "Choose solver='svd' or 'eigen'."
             )
         return Affine(self.scalings_[:, : self.patterns_.shape[0]], self.xbar_ if self.solver == "svd" else None)
 
@@ -342,7 +351,7 @@ class LinearDiscriminantAnalysis(
         if self.solver == "svd":
             return Affine(self.patterns_, None, self.xbar_)
         A, B = as_double(self._encoding().A), as_double(self.patterns_)
-        return Affine(self.patterns_, None, self.xbar_ - (self.xbar_ @ A) @ B)
+        return Affine(self.patterns_, None, as_double(self.xbar_) - (as_double(self.xbar_) @ A) @ B)
 
     def _facts(self) -> dict[str, Any]:
         self._solve_pending()

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.blocks.distances.sparse_rows import all_equal
 from lowland.blocks.manifolds.alignment import graph_with_points, modified_alignment, tangent_alignment
 from lowland.blocks.manifolds.lle_weights import (
     LocalCoordinates,
@@ -117,30 +118,33 @@ class LocallyLinearEmbedding(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Neighborhoods, alignment matrix, coordinates."""
         X = run.to_array(rows, "LocallyLinearEmbedding")
-        run = run_for(ArrayRows(X))
+        run = run if is_sparse(X) else run_for(ArrayRows(X))
         self._check_choices(X, graph)
         self._require(X.shape[0], run)
         neighborhoods = self._neighborhoods(X, run, graph)
         self.points_ = self._own_points(X, rows)
-        found = self._coordinates(to_numpy(self.points_), neighborhoods, run)
+        points = self.points_ if is_sparse(X) else to_numpy(self.points_)
+        found = self._coordinates(points, neighborhoods, run)
         self.embedding_ = self._with_left_out(like(found.Z, X))
         self._warn_of_lone_points(found.Z)
-        self._warn_of_shrunken_components(to_numpy(self.points_), found.Z)
+        self._warn_of_shrunken_components(points, found.Z)
         self.eigenvalues_ = like(found.eigenvalues, X)
         self.reconstruction_error_ = float(found.eigenvalues.sum())
         self._record_convergence(found.outcome)
 
-    def _coordinates(self, X: np.ndarray, graph: NeighborGraph, run: Run) -> LocalCoordinates:
+    def _coordinates(self, X: Array, graph: NeighborGraph, run: Run) -> LocalCoordinates:
         """The coordinates Z that minimize tr Z'MZ."""
         k, n = self.n_components, graph.n
         how: dict[str, Any] = {"solver": self.eigen_solver, "tol": self.tol or None, "max_iter": self.max_iter}
         if self.method == "standard":
-            return lle_coordinates(weight_matrix(X, graph, run, reg=self.reg), k, run, rng=self._generator(), **how)
+            return lle_coordinates(
+                weight_matrix(X, graph, run, reg=self.reg), k, run, rng=self._start_generator(), **how
+            )
         if self.method == "modified":
             M = modified_alignment(X, graph, k, run, reg=self.reg).sum(n, run)  # (n, n)
         else:
             M = tangent_alignment(X, graph, k, run, kind=self.method).sum(n, run)
-        return coordinates_of_errors(M, k, run, rng=self._generator(), **how)
+        return coordinates_of_errors(M, k, run, rng=self._start_generator(), **how)
 
     def _require(self, n: int, run: Run) -> None:
         """Raise an error if the neighborhoods and the matrix exceed the memory budget."""
@@ -161,8 +165,7 @@ class LocallyLinearEmbedding(
             raise ParameterError(f"{name}(n_components={k}): n_samples={n}. Choose at most {n - 1}.")
         if graph is None:
             self._check_enough(self.n_neighbors, "")
-        host = to_numpy(X)
-        if np.all(host == host[:1]):
+        if _all_equal(X):
             raise DataError(f"{name}: all {n} rows are equal, so there is nothing to embed. Check the columns.")
 
     def _check_enough(self, m: int, where: str) -> None:
@@ -225,12 +228,13 @@ class LocallyLinearEmbedding(
                 DataWarning,
             )
 
-    def _warn_of_shrunken_components(self, X: np.ndarray, Z: np.ndarray) -> None:
+    def _warn_of_shrunken_components(self, X: Array, Z: np.ndarray) -> None:
         """Warn if components collapsed to points although they were connected."""
         if not self.n_edges_added_:
             return
         label, whole = to_numpy(self.component_labels_), np.linalg.norm(Z) / np.sqrt(len(Z))
-        shrunken = [c for c in range(self.n_connected_components_) if _is_shrunken(X[label == c], Z[label == c], whole)]
+        parts = [np.flatnonzero(label == c) for c in range(self.n_connected_components_)]
+        shrunken = [c for c, part in enumerate(parts) if _is_shrunken(X[part], Z[part], whole)]
         if shrunken:
             which = "1 connected component has" if len(shrunken) == 1 else f"{len(shrunken)} connected components have"
             warn(
@@ -239,6 +243,11 @@ class LocallyLinearEmbedding(
                 "n_neighbors, set disconnected='largest', or embed each component separately.",
                 DataWarning,
             )
+
+    @property
+    def nbrs_(self) -> Any:
+        """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
+        return self._fitted_neighbors()
 
     # --- new rows ---
 
@@ -252,9 +261,16 @@ class LocallyLinearEmbedding(
         return {**facts, **super()._facts()}
 
 
-def _is_shrunken(X: np.ndarray, Z: np.ndarray, whole: float) -> bool:
+def _is_shrunken(X: Array, Z: np.ndarray, whole: float) -> bool:
     """Whether different rows have almost the same coordinates."""
-    return bool(np.linalg.norm(Z - Z.mean(axis=0)) < _POINT * whole * np.sqrt(len(Z)) and np.any(X[:1] != X))
+    return bool(np.linalg.norm(Z - Z.mean(axis=0)) < _POINT * whole * np.sqrt(len(Z)) and not _all_equal(X))
+
+
+def _all_equal(X: Array) -> bool:
+    if is_sparse(X):
+        return all_equal(X)
+    host = to_numpy(X)
+    return bool(np.all(host == host[:1]))
 
 
 _POINT = 0.01  # extent of a component, relative to that of the embedding, below which it has collapsed

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.blocks.distances.dissimilarities import Dissimilarities, dissimilarities
@@ -24,27 +25,7 @@ from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
-_Class = TypeVar("_Class")
 
-
-def _without_dissimilarity(cls: type[_Class]) -> type[_Class]:
-    """Raise an error with the new name where a parameter is passed that scikit-learn has removed."""
-    make = cls.__init__
-
-    @functools.wraps(make)
-    def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807  it takes the place of the one wrapped
-        if "dissimilarity" in options:
-            raise ParameterError(
-                f"MDS(dissimilarity={options['dissimilarity']!r}): this parameter was renamed to metric, as in "
-                f"scikit-learn. Write MDS(metric={options['dissimilarity']!r})."
-            )
-        make(self, *args, **options)
-
-    cls.__init__ = __init__  # type: ignore[method-assign]
-    return cls
-
-
-@_without_dissimilarity
 class MDS(
     PointMap,
     verb="mds",
@@ -110,9 +91,13 @@ class MDS(
         None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
     )
     random_state: RandomState = param(None, "Seed of the random initializations.", at_least=0)
+    dissimilarity: Literal["euclidean", "precomputed", "deprecated"] = param(
+        "deprecated", "The former name of metric, accepted with a warning until scikit-learn 1.10 removes it."
+    )
     metric: str | Callable[..., float] = param(
         "euclidean",
         "Distance metric, such as 'manhattan', or a function of two rows; 'precomputed': X is a distance matrix.",
+        former=(True, False),  # of metric_mds
     )
     metric_params: dict[str, Any] | None = param(None, "Keyword arguments of the metric.")
     normalized_stress: bool | Literal["auto"] = param(
@@ -145,11 +130,6 @@ class MDS(
 
         ``init`` (n, k) is an initial configuration; ``weights`` (n, n) are the weights of the pairs.
         """
-        if isinstance(self.metric, bool):
-            raise ParameterError(
-                f"MDS(metric={self.metric}): metric or non-metric MDS is chosen by metric_mds, as in scikit-learn. "
-                f"Write MDS(metric_mds={self.metric})."
-            )
         return self._fit(X, y, init=init, pair_weights=weights)
 
     def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Any:
@@ -164,20 +144,22 @@ class MDS(
         weights: np.ndarray | None,
         init: Any = None,
         pair_weights: Any = None,
+        turned: bool = True,
     ) -> None:
         """Compute the dissimilarities, then minimize the stress from each initialization."""
+        self._warn_of_former_names()
         data = dissimilarities(
             rows,
             run,
-            self.metric,
-            self.metric_params,
+            *self._measure(),
             owner="MDS",
             missing=True,
-            matrices=(1 if self.metric_mds else 4) + (0 if pair_weights is None else 2),
+            matrices=(1 if self._is_metric else 4) + (0 if pair_weights is None else 2),
         )
         if data.X is not None:
             warn_if_distances(data.X, "MDS")
-        scale = stress_majorization if self.metric_mds else functools.partial(nonmetric_scaling, ties=self.ties)
+        scale = stress_majorization if self._is_metric else functools.partial(nonmetric_scaling, ties=self.ties)
+        draws = init is not None or self.init == "random" or self.n_init > 1  # a given start may be perturbed
         found = scale(
             data.D,
             self.n_components,
@@ -188,7 +170,8 @@ class MDS(
             max_iter=self.max_iter,
             solver=self.solver,
             accelerate=self.accelerate,
-            rng=self._generator(),
+            turned=turned,
+            rng=self._generator() if draws else None,
             run=data.run,
         )
         self._keep(found, data)
@@ -197,8 +180,8 @@ class MDS(
         """Set the fitted attributes, in the unit and the precision of the data."""
         if found.squares == 0:
             warn_of_one_point("MDS")
-        unit = data.unit if self.metric_mds else 1.0  # metric stress has the unit of squared distances
-        normalized = not self.metric_mds if self.normalized_stress == "auto" else self.normalized_stress
+        unit = data.unit if self._is_metric else 1.0  # metric stress has the unit of squared distances
+        normalized = not self._is_metric if self.normalized_stress == "auto" else self.normalized_stress
         relative = found.normalized_stress if normalized else None
         self.stress_ = found.stress * unit * unit if relative is None else relative
         self.stress1_ = found.stress1
@@ -216,6 +199,42 @@ class MDS(
                 f"decrease {self.trace_[-2] - self.trace_[-1]:.1e}). Raise max_iter or eps.",
                 ConvergenceWarning,
             )
+
+    # --- former names of parameters, until scikit-learn removes them ---
+
+    @property
+    def _is_metric(self) -> bool:
+        return bool(self.metric) if isinstance(self.metric, bool) else self.metric_mds
+
+    def _measure(self) -> tuple[Any, dict[str, Any]]:
+        former = self.dissimilarity != "deprecated"
+        named = "euclidean" if isinstance(self.metric, bool) else self.metric
+        return self.dissimilarity if former else named, self.metric_params or {}
+
+    def _warn_of_former_names(self) -> None:
+        """Warn as scikit-learn does; raise an error where an old name contradicts the new one."""
+        if self.dissimilarity != "deprecated":
+            if not isinstance(self.metric, bool) and self.metric != "euclidean":
+                raise ParameterError(
+                    f"MDS(dissimilarity={self.dissimilarity!r}, metric={self.metric!r}): You provided both "
+                    "`dissimilarity` and `metric`. Please use only `metric`."
+                )
+            warn(
+                "The `dissimilarity` parameter is deprecated and will be removed in 1.10. Use `metric` instead: "
+                f"MDS(metric={self.dissimilarity!r}).",
+                FutureWarning,
+            )
+        if isinstance(self.metric, bool):
+            warn(
+                f"Use metric_mds={self.metric} instead of metric={self.metric}. The support for metric={{True/False}} "
+                "will be dropped in 1.10.",
+                FutureWarning,
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._measure()[0] == "precomputed"
+        return tags
 
     def _facts(self) -> dict[str, Any]:
         return {"stress": self.stress_, "stress-1": self.stress1_}

@@ -180,9 +180,12 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
         arrays[key] = np.ascontiguousarray(value if isinstance(value, np.ndarray) else to_numpy(value))
         return {"array": key}
     if is_sparse(value):
+        import scipy.sparse
+
         rows = value.tocsr()
         parts = {name: _encoded(getattr(rows, name), f"{key}.{name}", arrays) for name in _CSR}
-        return {"sparse": parts, "shape": {"rows": rows.shape[0], "columns": rows.shape[1]}}
+        shape = {"rows": rows.shape[0], "columns": rows.shape[1]}
+        return {"sparse": parts, "shape": shape, "matrix": not isinstance(rows, scipy.sparse.sparray)}
     if isinstance(value, list | tuple):
         return {
             "list": [_encoded(v, f"{key}.{i}", arrays) for i, v in enumerate(value)],
@@ -224,7 +227,8 @@ def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
             import scipy.sparse
 
             stored = tuple(_decoded(parts[name], arrays) for name in _CSR)
-            rows = scipy.sparse.csr_array(stored, shape=(shape["rows"], shape["columns"]))
+            kind = scipy.sparse.csr_matrix if value.get("matrix") else scipy.sparse.csr_array
+            rows = kind(stored, shape=(shape["rows"], shape["columns"]))
             rows.check_format(full_check=True)  # an index out of range would read other memory
             return rows
         case {"list": items, "tuple": is_tuple}:

@@ -83,9 +83,9 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
         None,
         "Number of components: an integer, a fraction of the variance to explain, 'mle', a rule such as Kaiser(), or "
         "None for all.",
-        above=0,
+        at_least=0,
         positional=True,
-        wanted="an integer of at least 1, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
+        wanted="an integer of at least 0, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
     )
     copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
     whiten: bool = param(False, "Scale each coordinate to unit variance.")
@@ -126,7 +126,9 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
 
     def _options(self) -> SolverOptions:
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
-        return SolverOptions(self._generator(), self.tol, steps, self.n_oversamples)
+        draws = steps is not None or self.svd_solver == "randomized"  # the others iterate until the draw is forgotten
+        rng = self._generator() if draws else self._start_generator()
+        return SolverOptions(rng, self.tol, steps, self.n_oversamples)
 
     def _rule(self, rows: Rows, run: Run, y: Any, weights: np.ndarray | None) -> Rule:
         """Return the rule behind n_components. A Downstream rule is evaluated here, by cross-validation."""

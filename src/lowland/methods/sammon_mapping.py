@@ -107,7 +107,7 @@ class SammonMapping(
             init=self.init if init is None else data.in_unit_of_distances(open_rows(init).to_array()),
             tol=self.tol,
             max_iter=self.max_iter,
-            rng=self._generator(),
+            rng=self._generator() if init is not None or self.init == "random" else None,
             run=data.run,
         )
         n = data.D.shape[0]

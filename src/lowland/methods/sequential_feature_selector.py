@@ -9,12 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn import get_config
+from sklearn.base import MetaEstimatorMixin, is_classifier
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.selection.column_updates import of_order_one
+from lowland.blocks.selection.refit_scores import Metadata
 from lowland.blocks.selection.scorers import (
     Estimator,
     Splitter,
@@ -30,11 +36,12 @@ from lowland.blocks.selection.subset_search import final_step, n_scores, removes
 from lowland.blocks.statistics.labels import classes_of
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError, Stopped, warn
-from lowland.methods.base.column_map import ColumnMap
+from lowland.errors import DataError, DataWarning, ParameterError, Stopped, warn
+from lowland.methods.base.column_map import ColumnMap, integer_table
 from lowland.methods.base.estimator import attribute, param
 from lowland.run.run import Run
 
+_RECEIVERS = (("splitter", "split"), ("estimator", "fit"), ("scorer", "score"))  # of metadata
 _FOR_NUMBERS = "estimator='linear'"  # what a user sets if y holds numbers, not classes
 
 
@@ -48,6 +55,7 @@ class SearchState:
 
 
 class SequentialFeatureSelector(
+    MetaEstimatorMixin,
     ColumnMap,
     verb="select-sequential",
     reads_y=True,
@@ -141,18 +149,52 @@ class SequentialFeatureSelector(
 
     # --- fit ---
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Select columns of X that predict y: one value per row, or the name of a column of the frame or file.
+
+        ``params`` are passed to the estimator, the splitter and the scorer that request them: ``groups``,
+        ``sample_weight``. This needs ``sklearn.set_config(enable_metadata_routing=True)``.
 
         Ctrl-C stops the search and keeps the path so far, with the best subset on it.
         """
-        return self._fit(X, y)
+        return self._fit(X, y, metadata=self._routed(params))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata goes to the estimator, to the splitter and to the scorer."""
+        router = MetadataRouter(owner=self)
+        named = self.estimator is None or isinstance(self.estimator, str)  # a named model requests no metadata
+        model = LinearRegression() if named else self.estimator
+        if not named:
+            router.add(estimator=model, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        cv = self.cv if hasattr(self.cv, "split") else None  # an iterable of folds can be read only once
+        splitter = check_cv(cv, classifier=is_classifier(model))
+        router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        if self.scoring != "wilks" and not (named and self.scoring is None):
+            scorer = check_scoring(model, scoring=self.scoring)
+            router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
+        return router
+
+    def _routed(self, params: dict[str, Any]) -> Metadata:
+        """The arguments of fit by receiver."""
+        if not params:
+            return Metadata()
+        if not get_config()["enable_metadata_routing"]:
+            raise ParameterError(
+                f"SequentialFeatureSelector.fit({', '.join(params)}=...) is only supported if metadata routing is "
+                "enabled. Call sklearn.set_config(enable_metadata_routing=True), and request the metadata, such as "
+                "estimator.set_fit_request(sample_weight=True)."
+            )
+        routed = process_routing(self, "fit", **params)
+        to = {name: dict(getattr(routed.get(name, {}), method, {})) for name, method in _RECEIVERS}
+        return Metadata(to["splitter"], to["estimator"], to["scorer"])
 
     def _solve(
-        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, found: SearchState | None = None
-    ) -> None:
+        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None,
+        found: SearchState | None = None, metadata: Metadata | None = None,
+    ) -> None:  # fmt: skip
         """Score subsets, search, keep the path."""
         found = found or SearchState()
+        self._allow_nan = self._takes_nan
         X = self._table(rows, run)
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
         self._check_wilks(model, X, y)
@@ -160,14 +202,14 @@ class SequentialFeatureSelector(
         warn_of_constants(X, names)
         if self.estimator in (None, "linear", "discriminant") and not rows.is_sparse:
             X, _ = of_order_one(X)  # these models do not depend on the units of the columns
-        found.classes = classes_of(y)[0] if y is not None and is_classifier(model) else None
+        found.classes = classes_of(y)[0] if y is not None and y.ndim == 1 and is_classifier(model) else None
         found.n_samples = int(X.shape[0])
         total = None if self.n_features_to_select == "auto" and self.tol else n_scores(rows.d, k, self.direction)
         with run.stage("scoring subsets", total) as stage:
             tally = Tally(stage.advance)
             scores, self.solver_ = scores_for(
                 model, X, y, scoring=self.scoring, cv=self.cv, n_jobs=self.n_jobs, closed=self.closed_form, tally=tally,
-                for_numbers=_FOR_NUMBERS,
+                for_numbers=_FOR_NUMBERS, metadata=metadata or Metadata(),
             )  # fmt: skip
             gain = self.tol / scores.unit if self.tol is not None and self.n_features_to_select == "auto" else None
             for move in search(scores, k, self.direction, gain):
@@ -228,6 +270,15 @@ class SequentialFeatureSelector(
                 )
             if y is None and not self._tags_of_model().target_tags.required:  # the model needs no target
                 return open_rows(X), None
+        if self.estimator == "linear" or is_instance(self.estimator):
+            several = _several_targets(y)
+            if several is not None:
+                rows = open_rows(X)
+                if rows.n is not None and len(several) != rows.n:
+                    raise DataError(
+                        f"y has shape {several.shape}, but X has {rows.n} rows. Pass one row of targets per row of X."
+                    )
+                return rows, several
         return super()._open(X, y)
 
     def _takes(self, rows: Rows) -> bool:
@@ -239,9 +290,17 @@ class SequentialFeatureSelector(
             return self.estimator != "discriminant"
         return self._tags_of_model().input_tags.sparse
 
+    @property
+    def _takes_nan(self) -> bool:
+        """Whether the estimator accepts NaN; of a pipeline, whose tag does not say so, whether its first step does."""
+        steps = [step for _, step in getattr(self.estimator, "steps", ()) if hasattr(step, "__sklearn_tags__")]
+        return (get_tags(steps[0]) if steps else self._tags_of_model()).input_tags.allow_nan
+
     def _table(self, rows: Rows, run: Run) -> Any:
         """All rows on the host, where models are fitted; sparse rows in column format."""
-        X = run.to_array(rows, "SequentialFeatureSelector")
+        X: Any = integer_table(rows)
+        if X is None:  # an estimator that accepts NaN gets it
+            X = rows.to_array() if self._allow_nan else run.to_array(rows, "SequentialFeatureSelector")
         if not rows.is_sparse:  # the rows of the folds, and two scatter matrices for each
             n_folds = int(self.cv) if isinstance(self.cv, numbers.Integral) else 5
             numbers_held = 3 * X.shape[0] * rows.d + 2 * n_folds * rows.d**2
@@ -278,6 +337,7 @@ class SequentialFeatureSelector(
         tags = super().__sklearn_tags__()
         tags.array_api_support = False  # models are fitted on the host, and support_ stays there
         tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.allow_nan = self._takes_nan
         return tags
 
     def _tags_of_model(self) -> Tags:
@@ -292,3 +352,11 @@ class SequentialFeatureSelector(
         words = "1 - Wilks' lambda on all rows" if words == "wilks" else f"{words}, on held-out rows"
         facts = {"score": self.score_, "subsets scored": vars(self).get("n_subsets_")}
         return {**facts, **super()._facts(), "step score": words}
+
+
+def _several_targets(y: Any) -> np.ndarray | None:
+    """y as an array of several targets per row, (n, q); None where y is a single target or the name of a column."""
+    if y is None or isinstance(y, str):
+        return None
+    values = to_numpy(y) if is_array(y) else np.asarray(y)
+    return values if values.ndim == 2 and values.shape[1] > 1 else None

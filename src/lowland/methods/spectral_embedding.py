@@ -11,13 +11,14 @@ import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.distances.kernel_functions import KernelMatrix, KernelWith
+from lowland.blocks.distances.sparse_rows import all_equal
 from lowland.blocks.manifolds.bandwidth import median_squared
 from lowland.blocks.manifolds.graph_affinities import (
     affinity_components,
     among,
-    check_affinities,
     edge_weights,
     require_graph,
+    symmetric_affinities,
 )
 from lowland.blocks.manifolds.laplacian import laplacian_eigenmaps
 from lowland.blocks.manifolds.nystrom import FunctionWith, GivenWith, Nystrom, NystromNearest
@@ -25,7 +26,7 @@ from lowland.blocks.neighbors.connectivity import Policy
 from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
 from lowland.blocks.spectra.trailing import Solver
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, ParameterError, with_remedy
+from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.parameters import check_saved
@@ -33,8 +34,8 @@ from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg": "lobpcg", "amg": "amg"}
-
-
+_EDGES = 10_000_000  # most edges of the default graph: n / 10 neighbors up to 10,000 rows
+_FEWEST = 10  # neighbors by default, however many rows there are
 _NOT_SQUARE = "Pass rows with affinity='nearest_neighbors' or 'rbf' to have affinities computed."
 
 
@@ -56,7 +57,8 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
     Notes
     -----
     Cost: the neighbor search, 12 bytes per edge and direction, and some hundreds of products with a sparse matrix. With
-    affinity='rbf', memory for n² numbers. n_neighbors=None means n / 10 neighbors: set a number for many rows.
+    affinity='rbf', memory for n² numbers. n_neighbors=None means n / 10 neighbors up to 10,000 rows: set a number for
+    many rows.
 
     Prefer ``DiffusionMap`` if the sampling density varies, ``Isomap`` if geodesic distances should be preserved. Later
     coordinates can be functions of earlier ones (the horseshoe effect): check more of them before you conclude that the
@@ -103,7 +105,8 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
     )
     n_neighbors: int | None = param(
         None,
-        "Number of neighbors of each row, including itself as in scikit-learn; None means n / 10, at least 2.",
+        "Number of neighbors of each row, including itself as in scikit-learn; None means n / 10, at least 2, and "
+        "above 10,000 rows as many as give 10 million edges.",
         at_least=1,
     )
     n_jobs: int | None = param(
@@ -144,15 +147,15 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         self.affinity_matrix_ = W  # (m, m), of the embedded rows
         found = laplacian_eigenmaps(
             W, self.n_components, run, normalized=self.laplacian == "normalized", drop_first=self.drop_first,
-            labels=label, rng=self._generator(), solver=_SOLVERS[self.eigen_solver],
+            labels=label, rng=self._start_generator(), solver=_SOLVERS[self.eigen_solver],
             tol=None if self.eigen_tol == "auto" else float(self.eigen_tol) or None,
         )  # fmt: skip
         self._warn_of_weak_coordinates(found.n_weak)
         Z = like(found.Z, X if not is_sparse(X) else X.data)
         self.embedding_ = self._with_left_out(Z)
         self.eigenvalues_ = like(found.eigenvalues, Z)
-        if by_neighbors and graph is None:
-            self._keep_self_loops(X)
+        if by_neighbors:
+            self._keep_as_in_scikit_learn(X, loops=graph is None)
         self._record_convergence(found.outcome, "Raise eigen_tol, or leave eigen_solver at None.")
 
     # --- affinities ---
@@ -177,7 +180,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         return W, affinity_components(W)
 
     def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
-        if is_sparse(X) and given is None:
+        if self._is_given(X) and given is None:
             graph = given_graph(X)
             k = self.n_neighbors or graph.n
             self.n_neighbors_ = int(min(k, np.diff(graph.start).max(initial=0)))
@@ -191,12 +194,18 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         if self.affinity == "precomputed":
             W = self._own(X, rows)
         else:
-            size = ArrayRows(X).dtype.itemsize
+            size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
             run.require(1.5 * size * n * n, f"The {n} x {n} affinities", "Use affinity='nearest_neighbors'")
             W = self._kernel(X, run)
         if self.affinity != "rbf":
             with nullcontext() if W.ndim == 2 and W.shape[0] == W.shape[1] else with_remedy(_NOT_SQUARE):
-                check_affinities(W)
+                W, averaged = symmetric_affinities(W)
+            if averaged:
+                warn(
+                    "Array is not symmetric, and will be converted to symmetric by average with its transpose. Pass "
+                    "(W + W.T) / 2 as affinities to avoid this warning.",
+                    DataWarning,
+                )
         label = affinity_components(W)
         kept = self._keep_by_affinity(label, remedy, X)
         self.points_ = None if self.affinity == "precomputed" else self._own_points(X, rows)
@@ -207,15 +216,17 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
             W = self.affinity(X)
             return W if is_sparse(W) else like(W, X)
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else float(self.gamma)
-        if not bool(xp_of(X).any(X[:1, :] != X)):
+        if all_equal(X) if is_sparse(X) else not bool(xp_of(X).any(X[:1, :] != X)):
             raise DataError("All rows are equal: every pair has the same affinity. Check the data.")
         return KernelMatrix.of(X, KernelWith(X, "rbf", self.gamma_), run, hold=True).held
 
-    def _keep_self_loops(self, X: Array) -> None:
-        """Set the diagonal as in scikit-learn, where a point is its own neighbor; the Laplacian ignores it."""
-        loops = (_has_self_loop(X) if is_sparse(X) else np.ones(X.shape[0]))[self._kept_mask]
+    def _keep_as_in_scikit_learn(self, X: Array, *, loops: bool) -> None:
+        """Set the type and the diagonal: a point is its own neighbor there, which the Laplacian ignores."""
         W = self.affinity_matrix_
-        self.affinity_matrix_ = scipy.sparse.csr_array(W + scipy.sparse.diags_array(loops.astype(np.float64)))
+        if loops:
+            own = (_has_self_loop(X) if self._is_given(X) else np.ones(X.shape[0]))[self._kept_mask]
+            W = W + scipy.sparse.diags_array(own.astype(np.float64))
+        self.affinity_matrix_ = scipy.sparse.csr_matrix(W)
 
     # --- choices ---
 
@@ -231,13 +242,26 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
                 f"SpectralEmbedding(n_components={self.n_components}): {n} rows have only {most} eigenvectors. "
                 f"Choose at most {most}."
             )
-        if self._by_neighbors(graph) and graph is None and not is_sparse(X):
-            self.n_neighbors_ = max(n // 10, 2) if self.n_neighbors is None else int(self.n_neighbors)
+        if self._by_neighbors(graph) and graph is None and not self._is_given(X):
+            self.n_neighbors_ = self._default_neighbors(n) if self.n_neighbors is None else int(self.n_neighbors)
             if not 2 <= self.n_neighbors_ <= n:
                 raise ParameterError(
                     f"SpectralEmbedding(n_neighbors={self.n_neighbors_}): the data has {n} rows, and each row counts "
                     f"as its own neighbor, as in scikit-learn. Choose at least 2 and at most {n}."
                 )
+
+    def _default_neighbors(self, n: int) -> int:
+        """A tenth of the rows as in scikit-learn, at least 2; for many rows fewer, so that the graph fits in memory."""
+        tenth = max(n // 10, 2)
+        most = max(_EDGES // n, _FEWEST)
+        if tenth <= most:
+            return tenth
+        warn(
+            f"SpectralEmbedding(n_neighbors=None): {most} neighbors are used. A tenth of the {n:,} rows, as in "
+            f"scikit-learn, would give {n * tenth:.1e} edges. Set n_neighbors; 10 to 50 are usual.",
+            DataWarning,
+        )
+        return most
 
     def _k(self, X: Array) -> int:
         return int(self.n_neighbors_) - 1
@@ -247,10 +271,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
 
     def _policy(self, X: Array) -> Policy:
         """A given graph has no other distances to connect its components, so they stay disconnected."""
-        return "ignore" if is_sparse(X) and self.disconnected == "connect" else self.disconnected
-
-    def _takes(self, rows: Rows) -> bool:
-        return not rows.is_sparse or self.affinity in ("precomputed", "precomputed_nearest_neighbors")
+        return "ignore" if self._is_given(X) and self.disconnected == "connect" else self.disconnected
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

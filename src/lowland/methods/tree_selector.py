@@ -76,7 +76,7 @@ class TreeSelector(
     >>> from lowland import TreeSelector
     >>> from lowland.data import load_dataset
     >>> wine = load_dataset("wine")
-    >>> selector = TreeSelector().fit(wine.X, wine.y)
+    >>> selector = TreeSelector(random_state=0).fit(wine.X, wine.y)
     >>> selector.get_support(indices=True).tolist(), round(selector.score_, 2)
     ([6, 10, 11, 12], 0.9)
     """

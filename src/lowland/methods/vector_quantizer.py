@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, is_array, is_dask, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
@@ -78,7 +79,7 @@ class VectorQuantizer(
     --------
     >>> from lowland import VectorQuantizer
     >>> from lowland.data import load_dataset
-    >>> quantizer = VectorQuantizer(3, output="index").fit(load_dataset("iris").X)
+    >>> quantizer = VectorQuantizer(3, output="index", random_state=0).fit(load_dataset("iris").X)
     >>> quantizer.transform(load_dataset("iris").X).shape, round(quantizer.inertia_, 2)
     ((150, 1), 78.86)
     """
@@ -238,6 +239,11 @@ class VectorQuantizer(
         if self.output == "index" and getattr(Z, "ndim", 2) == 1:  # what predict returned
             Z = (Z if is_array(Z) or is_dask(Z) else np.asarray(Z))[:, None]
         return super()._rows_to_decode(Z)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "clusterer"  # as KMeans
+        return tags
 
     def predict(self, X: Any) -> Any:
         """Return the code book index of each row: the nearest code vector, counted from 0."""

@@ -273,7 +273,7 @@ def downstream_accuracy(
         right[test] = predicted.reshape(len(test)) == labels[test]
         scores.append(right[test].mean())
     value = float(right.mean())
-    low, high = _held_out_interval(value, np.array(scores), len(C))
+    low, high = held_out_interval(value, np.array(scores), len(C))
     about = f"Accuracy of {type(model).__name__} trained on the coordinates, by {folds}-fold cross-validation."
     evaluated = EvaluatedRows(kept)
     each = evaluated.spread(right) if per_row else None
@@ -312,7 +312,7 @@ def _seed(random_state: Any) -> Any:
     return 0 if random_state is None else random_state
 
 
-def _held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float, float]:
+def held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float, float]:
     """The confidence interval of a cross-validated accuracy, at least as wide as Wilson's for n rows."""
     f = len(scores)
     half = student_quantile(f - 1) * float(scores.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))

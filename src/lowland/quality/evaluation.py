@@ -11,7 +11,7 @@ from lowland.blocks.distances.metrics import Metric
 from lowland.errors import warn
 from lowland.quality.class_separation import label_measures
 from lowland.quality.distance_preservation import DistanceMeasures, Shepard
-from lowland.quality.inputs import Sample, class_labels, open_coordinates
+from lowland.quality.inputs import Sample, labeled_classes, open_coordinates
 from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods.co_ranks import CoRanking, neighborhood_measures
 from lowland.quality.original_space import OriginalSpace
@@ -42,9 +42,11 @@ def evaluate(
     Z : array-like of shape (n, k)
         Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
     y : array-like of shape (n,) or None, default None
-        Class label of each row with coordinates. None: no measures of class separation.
+        Class label of each row with coordinates. Rows whose label is missing (None or NaN) are left out of the
+        measures of class separation. None: no such measures.
     model : fitted method or None, default None
-        The method that computed Z. If it has an inverse transform, the reconstruction is measured, too.
+        The method that computed Z. If it has an inverse transform, the reconstruction is measured, too. If it
+        standardizes the columns (``scale=True``), distances in X are those of the columns divided by its ``scale_``.
     n_neighbors : int, default 5
         Size k of the neighborhood, less than n / 2.
     metric : str or function, default "euclidean"
@@ -71,8 +73,16 @@ def evaluate(
     continuity 0.990, higher is better
     relative rank error in the embedding 0.030, lower is better
     """
+    scale = getattr(model, "scale_", None) if getattr(model, "scale", False) is True else None
+    if scale is not None and isinstance(X, OriginalSpace) and not X.scaled:
+        warn(
+            f"{type(model).__name__} was fitted to standardized columns, but X was prepared without. Pass "
+            "scale=model.scale_ to OriginalSpace.of."
+        )
+    if metric != "euclidean":
+        scale = None  # the metric was chosen by the caller
     found = evaluate_in_detail(
-        X, Z, y, n_neighbors=n_neighbors, metric=metric, sample=sample, random_state=random_state
+        X, Z, y, n_neighbors=n_neighbors, metric=metric, scale=scale, sample=sample, random_state=random_state
     )
     measures = list(found.measures)
     if model is not None and not has_inverse_transform(model):
@@ -93,17 +103,24 @@ class DetailedEvaluation:
 
 
 def evaluate_in_detail(
-    X: Any, Z: Any, y: Any = None, *, n_neighbors: int = 5, metric: Metric = "euclidean", sample: Sample = "auto",
-    random_state: Any = None, per_row: bool = False,
+    X: Any, Z: Any, y: Any = None, *, n_neighbors: int = 5, metric: Metric = "euclidean", scale: Any = None,
+    sample: Sample = "auto", random_state: Any = None, per_row: bool = False,
 ) -> DetailedEvaluation:  # fmt: skip
     """``evaluate`` with curves and Shepard diagram; ``per_row``: trustworthiness also has the value of each row."""
     C, kept = open_coordinates(Z)
-    codes = None if y is None else class_labels(y, kept)[1]
-    high = OriginalSpace.prepared_once(X, labels=y, metric=metric, sample=sample, random_state=random_state)
+    labeled, codes = (None, None) if y is None else labeled_classes(y, kept)
+    high = OriginalSpace.prepared_once(
+        X, labels=y, metric=metric, scale=scale, sample=sample, random_state=random_state
+    )
     high, side = high.paired(C, kept)
     of_ranks, ranks = neighborhood_measures(high, side, n_neighbors, per_row=per_row)
     distances = DistanceMeasures.of(high, side)
-    of_labels = () if codes is None else label_measures(high, side, codes, n_neighbors, distances.differ)
+    of_labels: tuple[Measure, ...] = ()
+    if codes is not None and labeled is None:
+        of_labels = label_measures(high, side, codes, n_neighbors, distances.differ)
+    elif codes is not None and labeled is not None:  # neighbors among the labeled rows only
+        k = min(n_neighbors, len(codes) - 1)
+        of_labels = label_measures(high.among(labeled), side.among(labeled), codes, k, distances.differ)
     if not all(distances.differ):
         where = " and in ".join(np.array(["the data", "the embedding"])[~np.array(distances.differ)])
         warn(

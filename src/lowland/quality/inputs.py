@@ -92,8 +92,8 @@ def open_pair(X: Any, Z: Any, metric: Metric = "euclidean") -> EmbeddedPair:
     return EmbeddedPair(side, ShuffledPoints.of(PointSet.of(C)), kept, LocalRun())
 
 
-def open_original(X: Any, metric: Metric) -> PointSet:
-    """Open the rows, or with metric "precomputed" their distances."""
+def open_original(X: Any, metric: Metric, scale: Any = None) -> PointSet:
+    """Open the rows, divided by ``scale`` (True: standardized), or with metric "precomputed" their distances."""
     check_metric(metric, {})
     rows = open_rows(X)
     if rows.is_sparse:
@@ -103,7 +103,20 @@ def open_original(X: Any, metric: Metric) -> PointSet:
         table = check_distances(table)
     elif bool((table == table[:1]).all()):
         raise DataError("All rows of X are equal, so there are no nearest neighbors. Check the selected columns.")
+    elif scale is not None:
+        table = table / _scale_factors(table, scale)
     return PointSet.of(table, metric)
+
+
+def _scale_factors(X: np.ndarray, scale: Any) -> np.ndarray:
+    """The numbers by which the columns are divided, (d,): those given, or the standard deviations; 1 if constant."""
+    if scale is True:
+        constant = (X[:1] == X).all(axis=0)  # a mean with a rounding error would give a tiny standard deviation
+        return np.where(constant, 1.0, X.std(axis=0, dtype=np.float64)).astype(X.dtype)
+    factors = np.asarray(to_numpy(scale))
+    if factors.shape != (X.shape[1],):
+        raise DataError(f"scale has shape {factors.shape}, but X has {X.shape[1]} columns. Pass one number per column.")
+    return np.where(factors > 0, factors, 1.0).astype(X.dtype)
 
 
 def open_coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -145,6 +158,15 @@ def open_points(Z: Any, metric: Metric) -> tuple[PointSet, np.ndarray]:
 def class_labels(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes and the class index of each row with coordinates; other rows need no label."""
     return classes_of(_one_per_row(y, len(kept))[kept])
+
+
+def labeled_classes(y: Any, kept: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return a mask of the rows with coordinates that have a label (None: all), and their class indices."""
+    labels = _one_per_row(y, len(kept))[kept]
+    missing = missing_labels(labels)
+    if not missing.any() or missing.all():
+        return None, classes_of(labels)[1]
+    return ~missing, classes_of(labels[~missing])[1]
 
 
 def class_strata(y: Any, n: int) -> np.ndarray:

@@ -46,6 +46,7 @@ class OriginalSpace:
     random_state: Any
     strata: np.ndarray | None  # (n,) class indices, if labels were passed
     run: Run
+    scaled: bool = False  # whether the columns were divided by scale factors
     found: dict[int, np.ndarray] = field(default_factory=dict)  # nearest neighbors, by k
     n: int = field(init=False)  # number of rows
     m: int = field(init=False)  # number of evaluated rows
@@ -60,7 +61,7 @@ class OriginalSpace:
 
     @classmethod
     def of(
-        cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", sample: Sample = "auto",
+        cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None, sample: Sample = "auto",
         random_state: Any = None,
     ) -> Self:  # fmt: skip
         """Prepare rows.
@@ -74,6 +75,9 @@ class OriginalSpace:
             Class labels by which the sample is stratified. Missing labels are a class of their own.
         metric : str or function, default "euclidean"
             Distance metric in X.
+        scale : array-like of shape (d,), True or None, default None
+            Scale factors by which the columns are divided first, such as ``scale_`` of a model. True: the standard
+            deviations of the columns; constant columns are not divided.
         sample : int, "auto" or None, default "auto"
             Number of sampled rows that are compared with all others. "auto": all rows up to 4,096. None: all rows.
         random_state : int, Generator or None, default None
@@ -84,16 +88,18 @@ class OriginalSpace:
         OriginalSpace
             The prepared rows.
         """
-        side = open_original(X, metric)
+        side = open_original(X, metric, scale)
         strata = None if labels is None else class_strata(labels, side.n)
-        return cls._sampled(X, side, np.ones(side.n, dtype=bool), sample, random_state, strata)
+        scaled = scale is not None
+        return cls._sampled(X, side, np.ones(side.n, dtype=bool), sample, random_state, strata, scaled)
 
     @classmethod
     def _sampled(
-        cls, source: Any, side: PointSet, kept: np.ndarray, sample: Sample, random_state: Any, strata: np.ndarray | None
-    ) -> Self:
+        cls, source: Any, side: PointSet, kept: np.ndarray, sample: Sample, random_state: Any,
+        strata: np.ndarray | None, scaled: bool,
+    ) -> Self:  # fmt: skip
         rows = sample_rows(side, sample, ORDERED, random_state, strata)
-        return cls(source, side, EvaluatedRows(kept, rows), sample, random_state, strata, LocalRun())
+        return cls(source, side, EvaluatedRows(kept, rows), sample, random_state, strata, LocalRun(), scaled)
 
     @classmethod
     def beside(
@@ -105,12 +111,12 @@ class OriginalSpace:
 
     @classmethod
     def prepared_once(
-        cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", sample: Sample = "auto",
+        cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None, sample: Sample = "auto",
         random_state: Any = None,
     ) -> Self:  # fmt: skip
         """Prepare rows, or reuse prepared ones if the parameters do not contradict them."""
         if not isinstance(X, cls):
-            return cls.of(X, labels=labels, metric=metric, sample=sample, random_state=random_state)
+            return cls.of(X, labels=labels, metric=metric, scale=scale, sample=sample, random_state=random_state)
         X._check_the_same(metric, sample, random_state)
         return X
 
@@ -138,7 +144,8 @@ class OriginalSpace:
     def among(self, kept: np.ndarray) -> Self:
         """Prepare only the marked rows: their ranks among themselves differ."""
         strata = None if self.strata is None else self.strata[kept]
-        return self._sampled(self.source, self.side.among(kept), kept, self.sample, self.random_state, strata)
+        side = self.side.among(kept)
+        return self._sampled(self.source, side, kept, self.sample, self.random_state, strata, self.scaled)
 
     def prepared(self) -> Self:
         """Compute the ranks now, on all threads, unless they are too many to keep."""

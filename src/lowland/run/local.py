@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread, blas_threads_for
 from lowland.arrays.namespace import Array
 from lowland.arrays.scratch import use_scratch
 from lowland.data.rows import ArrayRows, Rows
@@ -105,7 +105,9 @@ class LocalRun(Run):
         """
         if rows.in_memory and rows.n is not None and rows.n <= rows.slab:
             for piece in rows.pieces():  # one slab: no threads, no progress
-                yield work(piece, 0)[0]
+                with blas_threads_for(rows.n * rows.d * min(rows.n, rows.d)):
+                    result = work(piece, 0)[0]
+                yield result
             return
         if isinstance(rows, ArrayRows) and not isinstance(rows.X, np.ndarray):
             yield from self._in_turn(rows, work, name)
@@ -167,63 +169,3 @@ def _misfit(rows: Rows, aligned: tuple[np.ndarray | None, ...], count: str) -> D
     return DataError(
         f"{rows.source} has {count} rows, but there are {lengths} labels or weights. Pass one value per row."
     )
-
-
-_lock = threading.Lock()
-_runs_inside = 0
-_controller: Any = None
-_limit: Any = None
-
-
-@contextmanager
-def blas_on_one_thread() -> Iterator[None]:
-    """Limit BLAS to one thread while runs use their own threads; runs may overlap."""
-    _hold()
-    try:
-        yield
-    finally:
-        _let_go()
-
-
-@contextmanager
-def blas_on_all_threads() -> Iterator[None]:
-    """Lift the limit within a run, for code of the caller."""
-    _let_go()
-    try:
-        yield
-    finally:
-        _hold()
-
-
-def _hold() -> None:
-    global _runs_inside, _controller, _limit
-    with _lock:
-        if _controller is None:
-            import scipy.linalg  # noqa: F401  its BLAS must be loaded before the libraries are listed
-            import threadpoolctl
-
-            _controller = threadpoolctl.ThreadpoolController()
-            # faiss has its own BLAS; only the thread that limited its OpenMP could lift the limit
-            _controller.lib_controllers = [lib for lib in _controller.lib_controllers if "faiss" not in lib.filepath]
-        if _runs_inside == 0:
-            _limit = _controller.limit(limits=1, user_api="blas")
-            _leave_control()
-        _runs_inside += 1
-
-
-def _let_go() -> None:
-    global _runs_inside
-    with _lock:
-        _runs_inside -= 1
-        if _runs_inside == 0:
-            _limit.restore_original_limits()
-            _leave_control()
-
-
-def _leave_control() -> None:
-    """Allow another thread to restore the limits; since threadpoolctl 3.8 only the one that set them may."""
-    import threadpoolctl
-
-    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
-    if clear is not None:
-        clear()

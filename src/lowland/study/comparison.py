@@ -6,7 +6,7 @@ import inspect
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, get_args
 
@@ -15,10 +15,12 @@ import numpy as np
 from lowland.errors import ParameterError
 from lowland.study.advice import advise
 from lowland.study.environment import machine, versions
+from lowland.study.given_coordinates import planned_embeddings
 from lowland.study.parameter_grid import Sweep
 from lowland.study.plan import StudySize, check_names, plan_of
 from lowland.study.result import Purpose, StudyResult
 from lowland.study.runner import StudyRunner
+from lowland.study.suspect_columns import suspect_columns
 from lowland.study.table import Scale, open_table
 from lowland.study.trials.cache import NoCache, TrialCache
 from lowland.suggestions import did_you_mean
@@ -35,6 +37,8 @@ def compare(
     sweep: Sweep | None = None,
     scale: Scale = "none",
     time_limit: float | None = 120.0,
+    total_time_limit: float | None = None,
+    embeddings: Mapping[str, Any] | None = None,
     cache: bool = True,
     seed: int = 0,
     worker: Literal["auto"] | bool = "auto",
@@ -48,19 +52,24 @@ def compare(
 
     Parameters
     ----------
-    X : rows, in any form that a method accepts. They are held in memory.
-    y : class labels, one per row, or the name of the column of the data frame or file that contains them; None: no
-        labels.
+    X : rows, in any form that a method accepts. They are held in memory. A large sparse table is reduced by PCA first.
+    y : class labels or numbers to predict, one per row, or the name of the column of the data frame or file that
+        contains them; None: no labels. Missing labels (None, NaN, empty strings) are drawn gray and not counted.
     methods : "all", or a list of class names or command-line names such as ["pca", "isomap"].
     k : number of dimensions of the embeddings.
     drop : names of columns of the data frame or file to exclude, such as row identifiers.
-    purpose : "see" (visualization), "compress" or "classify". The advice for it comes first.
+    purpose : "see" (visualization), "compress" or "classify" (for numeric labels: regression). The advice for it comes
+        first.
     sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}. One value sets the parameter.
     scale : "none" uses the columns as they are; "standard" standardizes them to standard deviation 1; "auto" does so
         only if the standard deviations differ by more than a factor of 10.
     time_limit : time limit for the fit of one trial, in seconds; None: no limit.
+    total_time_limit : time limit for the whole study, in seconds; None: no limit. Trials that do not end in time are
+        "timed out". Linear methods are fitted first.
+    embeddings : coordinates from elsewhere to compare with, such as {"UMAP": Z}, with one row per row of X. They are
+        evaluated and plotted, but not fitted.
     cache : whether to read trials from the user's cache folder and to store them there.
-    seed : seed of the random number generator.
+    seed : seed of the random number generators, those of the methods included; 0 gives the same result every time.
     worker : whether trials run in a separate process, which can be killed at the time limit; "auto": only if the table
         has more than 2,000 rows or 200,000 values.
     command : the command shown in the report; None: this call.
@@ -82,46 +91,53 @@ def compare(
     'PCA'
     """
     drop = (drop,) if isinstance(drop, str) else tuple(map(str, drop))
-    _check(k, purpose, scale, time_limit, seed, worker)
+    _check(k, purpose, scale, {"time_limit": time_limit, "total_time_limit": total_time_limit}, seed, worker)
     named = check_names(methods, sweep)
     begun, started = time.perf_counter(), datetime.now().astimezone().isoformat(timespec="seconds")
     data = open_table(X, y, scale, k, drop)
-    n_classes = None if data.classes is None else len(data.classes)
-    size = StudySize(len(data.X), data.X.shape[1], int(k), n_classes, purpose, int(seed), data.why_no_classes)
-    if purpose == "classify" and n_classes is None:
+    labels = data.labels
+    n_classes, why = None if labels.classes is None else len(labels.classes), labels.why_no_classes
+    numbers = labels.targets is not None
+    size = StudySize(len(data.X), data.X.shape[1], int(k), n_classes, purpose, int(seed), why, numbers)
+    if purpose == "classify" and n_classes is None and not numbers:
         raise ParameterError(
-            "compare(purpose='classify'): class labels are required, but "
-            f"{data.why_no_classes or 'none were given'}. Pass one label per row as y."
+            f"compare(purpose='classify'): class labels are required, but {why or 'none were given'}. Pass one label "
+            "per row as y."
         )
     trials = plan_of(size, named)
+    trials += planned_embeddings(embeddings, size.n, tuple(trial.name for trial in trials))
     given = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
-    given |= {"sweep": sweep, "scale": scale, "time_limit": time_limit, "seed": seed}
+    given |= {"sweep": sweep, "scale": scale, "time_limit": time_limit, "total_time_limit": total_time_limit}
+    given |= {"embeddings": _Names(embeddings) if embeddings else None, "seed": seed}
     call = command or _call(X, y, given)
-    runner = StudyRunner(data, size, trials, time_limit, worker, TrialCache() if cache else NoCache())
-    done, facts, complete = runner.run()
-    advice = advise(done, facts, size, scaled=data.scaled, row_counters=data.row_counters(), complete=complete)
+    kept = TrialCache() if cache else NoCache()
+    done, facts, complete = StudyRunner(data, size, trials, time_limit, total_time_limit, worker, kept).run()
+    suspects = suspect_columns(data.original, data.names, scaled=data.scaled, named=data.named)
+    advice = advise(
+        done, facts, size, scaled=data.scaled, suspects=suspects, notes=data.notes, n_unlabeled=labels.n_missing,
+        named=data.named,
+        complete=complete,
+    )  # fmt: skip
     seconds = time.perf_counter() - begun
     return StudyResult(
         data.drawn(size.seed), done, advice, size.k, purpose, call, versions(), machine(), started, seconds, complete
     )
 
 
-def _check(k: Any, purpose: Any, scale: Any, time_limit: Any, seed: Any, worker: Any) -> None:
+def _check(k: Any, purpose: Any, scale: Any, limits: dict[str, Any], seed: Any, worker: Any) -> None:
     integer = int | np.integer
     if isinstance(k, bool) or not isinstance(k, integer) or k < 1:
         raise ParameterError(f"compare(k={k!r}): must be an integer of at least 1.")
     for name, value, known in (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale))):
         if value not in known:
+            raise ParameterError(f"compare({name}={value!r}): choose one of {', '.join(map(repr, known))}.")
+    for name, limit in limits.items():
+        if limit is not None and (
+            isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf
+        ):
             raise ParameterError(
-                f"compare({name}={value!r}): unknown {name}. {did_you_mean(value, known)}Choose one of "
-                f"{', '.join(map(repr, known))}."
+                f"compare({name}={limit!r}): must be a positive number of seconds, or None for no limit."
             )
-    if time_limit is not None and (
-        isinstance(time_limit, bool) or not isinstance(time_limit, int | float) or not 0 < time_limit < math.inf
-    ):
-        raise ParameterError(
-            f"compare(time_limit={time_limit!r}): must be a positive number of seconds, or None for no limit."
-        )
     if isinstance(seed, bool) or not isinstance(seed, integer) or seed < 0:
         raise ParameterError(f"compare(seed={seed!r}): must be an integer of at least 0.")
     if worker not in ("auto", True, False):
@@ -129,6 +145,13 @@ def _check(k: Any, purpose: Any, scale: Any, time_limit: Any, seed: Any, worker:
 
 
 # --- the command, to reproduce a study ---
+
+
+class _Names(dict):
+    """The given coordinates in the command: by name, with Z for the arrays."""
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{name!r}: Z" for name in self) + "}"
 
 
 def _call(X: Any, y: Any, given: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from lowland.errors import ParameterError
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
-from lowland.study.result import Purpose, StudyResult
+from lowland.study.result import GIVEN, Purpose, StudyResult
 
 
 def chosen_estimator(study: StudyResult, which: str | None = None) -> Any:
@@ -20,6 +20,10 @@ def chosen_estimator(study: StudyResult, which: str | None = None) -> Any:
         except KeyError as error:
             raise ParameterError(f"{error.args[0]} Or pass a purpose: {', '.join(get_args(Purpose))}.") from None
         name, parameters = trial.method, trial.parameters
+    if name == GIVEN:
+        raise ParameterError(
+            "These coordinates were given, not fitted, so there is no estimator. Pass the name of another trial."
+        )
     est = load_method(name)(**parameters)
     if not study.table.scaled:
         return est

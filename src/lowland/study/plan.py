@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from lowland.errors import ParameterError
 from lowland.methods.base.parameters import parameters_of
 from lowland.methods.base.traits import Traits, traits_of
@@ -31,6 +33,7 @@ class StudySize:
     purpose: Purpose = "see"
     seed: int = 0
     why_no_classes: str | None = None  # why the labels are not classes, as a clause
+    predicts_numbers: bool = False  # whether the labels are numbers to predict
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Planned:
     fitted_rows: int | None = None  # number of evenly spaced training rows; None: all rows
     shared_neighbors: int | None = None  # neighbors taken from the shared graph; None: it is not used
     takes_distances: bool = False  # whether the shared distances may replace the rows
+    given: np.ndarray | None = None  # (n, k) coordinates of the user; nothing is fitted
 
 
 def plan(
@@ -109,21 +113,20 @@ def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: b
     parameters = {**width, **traits.study.parameters}
     if traits.study.n_neighbors is not None:
         parameters["n_neighbors"] = _n_neighbors(traits.study.n_neighbors, size.n) + traits.study.counts_itself
-    settings, notes, fitted_rows = _for_many_rows(traits, size.n)
-    parameters |= settings
-    if size.seed and "random_state" in defaults:
-        parameters["random_state"] = size.seed  # 0 is the methods' own default
-    for most in width.values():
-        if most != size.k:
-            notes = (
-                *notes,
-                f"At most {most} dimension{'s are' if most > 1 else ' is'} possible; {size.k} were requested.",
-            )
+    if "random_state" in defaults:
+        parameters["random_state"] = size.seed  # a study gives the same result every time
+    own_notes = tuple(
+        f"At most {most} dimension{'s are' if most > 1 else ' is'} possible; {size.k} were requested."
+        for most in width.values()
+        if most < size.k
+    )
     found: list[Planned] = []
-    for swept in combinations(values):
+    for swept in _settings(traits, size, values):
         name = " ".join([e.name, *(f"{key}={short_text(value)}" for key, value in swept.items())])
         name += f" ({len(found) + 1})" if any(other.name == name for other in found) else ""
-        chosen = parameters | _displaced(swept)
+        settings, notes, fitted_rows = _for_many_rows(traits, size, swept)
+        notes = (*notes, *own_notes)
+        chosen = parameters | settings | _displaced(swept)
         chosen = {key: chosen[key] for key in chosen if key in width or chosen[key] != defaults[key]} | swept
         neighbors = shared_neighbors(traits, defaults | chosen, size.n)
         distances = traits.study.takes_distances
@@ -136,10 +139,26 @@ def _n_neighbors(usual: int, n: int) -> int:
     return max(2, min(usual, n // 5))
 
 
-def _for_many_rows(traits: Traits, n: int) -> tuple[dict[str, Any], tuple[str, ...], int | None]:
-    """Parameters, a note and the number of training rows where there are too many rows to compare all pairs."""
-    most = traits.study.all_pairs_up_to
+def _settings(traits: Traits, size: StudySize, values: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """The swept combinations; to classify also the method's own setting for it, unless parameters were swept."""
+    found = combinations(values)
+    to_classify = traits.study.to_classify
+    if size.purpose == "classify" and size.n_classes is not None and not values and to_classify:
+        found.append(dict(to_classify))
+    return found
+
+
+def _for_many_rows(
+    traits: Traits, size: StudySize, swept: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[str, ...], int | None]:
+    """Parameters, a note and the number of training rows where all rows would take too long."""
+    n, most = size.n, traits.study.all_pairs_up_to
+    limited = None if traits.study.limited is None else traits.study.limited(n, size.d)
+    if limited is not None and not swept.keys() & (limited[0] or {}).keys():
+        return dict(limited[0] or {}), (limited[1],) if limited[0] else (), None
     if most is None or n <= most:
+        return {}, (), None
+    if traits.study.euclidean_needs_no_pairs and swept.get("metric", "euclidean") == "euclidean":
         return {}, (), None
     if traits.study.beyond == "landmarks":
         return {"n_landmarks": LANDMARKS}, (f"{LANDMARKS:,} landmarks were used because there are {n:,} rows.",), None
@@ -163,6 +182,9 @@ def _why_left_out(e: Entry, traits: Traits, size: StudySize, named: bool) -> str
     """The reason why a method is left out, as a sentence that also fits several methods; None if it is not."""
     if traits.study.why_left_out is not None and not named:
         return traits.study.why_left_out
+    limited = None if traits.study.limited is None or named else traits.study.limited(size.n, size.d)
+    if limited is not None and limited[0] is None:
+        return limited[1]
     if (traits.needs_y or (traits.selects_columns and not named)) and size.n_classes is None:
         unmet = f", but {size.why_no_classes}" if size.why_no_classes else ". Pass one label per row"
         return f"Class labels are required{unmet}."
@@ -182,6 +204,8 @@ def _width(cls: Any, traits: Traits, size: StudySize) -> dict[str, int]:
     most = next(p.limits.get("at most", size.k) for p in parameters_of(cls) if p.name == traits.width_parameter)
     if traits.study.max_components is not None and size.n_classes is not None:
         most = traits.study.max_components(size.d, size.n_classes)
+        if size.purpose == "classify":
+            return {traits.width_parameter: int(most)}  # all that separate the classes
     return {traits.width_parameter: min(size.k, int(most))}
 
 

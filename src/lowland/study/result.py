@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+GIVEN = "given coordinates"  # the method of a trial whose coordinates the user passed
 Purpose = Literal["see", "compress", "classify"]
 Status = Literal["done", "failed", "timed out", "stopped", "left out"]
 
@@ -43,7 +44,7 @@ class Trial:
     """One method with one parameter setting: time, memory, scores and coordinates, or why there are none."""
 
     name: str  # unique in the study, such as "Isomap" or "Isomap n_neighbors=20"
-    method: str  # name of the class
+    method: str  # name of the class, or GIVEN
     parameters: dict[str, Any]  # those not at their default
     status: Status
     error: str | None = None  # a sentence, unless the status is "done"
@@ -72,7 +73,7 @@ class Table:
     names: tuple[str, ...]  # of the columns in ``values``
     values: np.ndarray  # (m, c) float32, for the rows shown, to color by
     label_name: str | None = None
-    labels: np.ndarray | None = None  # (m,) strings or floats
+    labels: np.ndarray | None = None  # (m,) strings or floats; None or NaN: missing
     scaled: bool = False  # whether the methods were fitted to standardized columns
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import replace
 from typing import Literal
 
@@ -10,12 +12,15 @@ import numpy as np
 from lowland.blocks.distances.to_points import distance_matrix
 from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
+from lowland.methods.base.linear_map import LinearMap
+from lowland.methods.registry import load_method
 from lowland.run.local import LocalRun
 from lowland.study.environment import code_version
+from lowland.study.given_coordinates import given_trial
 from lowland.study.plan import Planned, StudySize, most_neighbors
-from lowland.study.result import Purpose, Trial
-from lowland.study.scoring.knn_accuracy import NAME as ACCURACY
+from lowland.study.result import GIVEN, Purpose, Trial
 from lowland.study.scoring.measures import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
+from lowland.study.scoring.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
 from lowland.study.scoring.table_facts import TableFacts, table_facts, with_spectrum
 from lowland.study.serialization import trial_from_plain, trial_to_plain
 from lowland.study.table import StudyTable
@@ -25,9 +30,9 @@ from lowland.study.trials.worker import Worker
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
-    "see": (AREA, TRUST, "continuity", ACCURACY),
+    "see": (AREA, TRUST, "continuity", ACCURACY, R2),
     "compress": ("explained variance ratio", "reconstruction error", AREA),
-    "classify": (ACCURACY, "nearest-neighbor accuracy", AREA),
+    "classify": (ACCURACY, LINEAR_ACCURACY, BALANCED, AUC, R2, LINEAR_R2, AREA),
 }
 
 
@@ -36,9 +41,10 @@ class StudyRunner:
 
     def __init__(
         self, data: StudyTable, size: StudySize, trials: tuple[Planned, ...], time_limit: float | None,
-        worker: Literal["auto"] | bool, cache: TrialCache,
+        total_time_limit: float | None, worker: Literal["auto"] | bool, cache: TrialCache,
     ) -> None:  # fmt: skip
         self.data, self.size, self.trials, self.time_limit, self.cache = data, size, trials, time_limit, cache
+        self.total_time_limit, self._begun = total_time_limit, time.monotonic()
         n, d = data.X.shape
         self.in_worker = (n > SMALL_ROWS or n * d > SMALL_VALUES) if worker == "auto" else worker
         self.shown = data.shown(size.seed)
@@ -57,32 +63,33 @@ class StudyRunner:
 
     def run(self) -> tuple[tuple[Trial, ...], TableFacts | None, bool]:
         """Return the trials in their order, the facts about the table, and whether the study is complete."""
-        done: list[Trial] = []
+        done: dict[str, Trial] = {}
         facts = None
         try:
             with LocalRun().stage("comparing methods", len(self.trials) + 1) as stage:
                 facts = self._table_facts()
                 stage.advance()
-                for planned in self.trials:
-                    done.append(self._trial(planned))
+                for planned in sorted(self.trials, key=_is_nonlinear):  # if the time is short, the cheap ones are done
+                    done[planned.name] = self._trial(planned)
                     stage.advance()
         except (KeyboardInterrupt, Stopped):
             complete = len(done) == len(self.trials)
-            done += [
-                stopped(planned, cached=self.cache.keeps) if planned.why_left_out is None else left_out(planned)
-                for planned in self.trials[len(done) :]
-            ]
             return self._finished(done, facts), facts, complete
         finally:
             if self._worker is not None:
                 self._worker.close()
         return self._finished(done, facts), facts, True
 
-    def _finished(self, done: list[Trial], facts: TableFacts | None) -> tuple[Trial, ...]:
-        """The trials with the spectrum of the table added and the decisive scores first."""
+    def _finished(self, done: dict[str, Trial], facts: TableFacts | None) -> tuple[Trial, ...]:
+        """The trials in their order, with the spectrum of the table added and the decisive scores first."""
+        for planned in self.trials:
+            if planned.name not in done:
+                left = planned.why_left_out is not None
+                done[planned.name] = left_out(planned) if left else stopped(planned, cached=self.cache.keeps)
+        trials = [done[planned.name] for planned in self.trials]
         if facts is None:
-            return tuple(done)
-        return tuple(_decisive_first(with_spectrum(trial, facts), self.size.purpose) for trial in done)
+            return tuple(trials)
+        return tuple(_decisive_first(with_spectrum(trial, facts), self.size.purpose) for trial in trials)
 
     def _table_facts(self) -> TableFacts:
         key = key_of(self._facts_of_key | {"what": "table"})
@@ -92,7 +99,8 @@ class StudyRunner:
                 return TableFacts.from_plain(kept[0])
             except (KeyError, TypeError, ValueError):
                 pass  # damaged: computed again
-        facts = table_facts(self.data.X, self.data.codes, self.size.seed)
+        labels = self.data.labels
+        facts = table_facts(self.data.X, labels.codes, self.size.seed, labels.targets)
         self.cache.put(key, facts.to_plain(), {})
         return facts
 
@@ -101,6 +109,10 @@ class StudyRunner:
     def _trial(self, planned: Planned) -> Trial:
         if planned.why_left_out is not None:
             return left_out(planned)
+        if planned.given is not None:
+            labels = self.data.labels
+            labeled = labels.codes is not None or labels.targets is not None
+            return shown_only(self._scored(given_trial(planned, labeled=labeled)), self.shown)
         key = self._key(planned)
         found = None if key is None else self._from_cache(key, planned)
         if found is not None:
@@ -132,18 +144,35 @@ class StudyRunner:
         return replace(trial, name=planned.name, parameters=planned.parameters, cached=True) if whole else None
 
     def _fitted(self, planned: Planned) -> Trial:
+        """The trial, within the time limit of one fit and what is left of the limit of the study."""
         shared = self._shared_inputs()
-        if not self.in_worker:
-            return fit_trial(planned, shared, self.time_limit)
-        self._worker = self._worker or Worker(shared)
-        with LocalRun().stage(planned.name, self.time_limit) as stage:
-            return self._worker.fit(planned, self.time_limit, stage.advance)
+        left = math.inf if self.total_time_limit is None else self._begun + self.total_time_limit - time.monotonic()
+        if left <= 0:
+            return self._out_of_time(planned, "before this trial began")
+        limit = self.time_limit if self.time_limit is not None and self.time_limit <= left else left
+        limit_of_fit = None if limit == math.inf else limit
+        about = "" if limit_of_fit is None else f" (time limit {limit_of_fit:.3g} s)"
+        with LocalRun().stage(f"{planned.name}{about}", limit_of_fit) as stage:
+            if self.in_worker:
+                self._worker = self._worker or Worker(shared)
+                trial = self._worker.fit(planned, limit_of_fit, stage.advance, None if left == math.inf else left)
+            else:
+                trial = fit_trial(planned, shared, limit_of_fit, tick=stage.advance)
+        cut = trial.status == "timed out" and (self.time_limit is None or left < self.time_limit)
+        return self._out_of_time(planned, "during this trial") if cut else trial
+
+    def _out_of_time(self, planned: Planned, when: str) -> Trial:
+        text = (
+            f"The time limit of the whole study, {self.total_time_limit:g} s, was reached {when}. Raise it, or name "
+            "fewer methods."
+        )
+        return Trial(planned.name, planned.method, planned.parameters, "timed out", text)
 
     def _scored(self, trial: Trial) -> Trial:
         if self._scorer is None:
             shared = self._shared_inputs()
             assert shared.graph is not None
-            self._scorer = EmbeddingScorer.of(shared.X, shared.graph, shared.y, shared.seed)
+            self._scorer = EmbeddingScorer.of(shared.X, shared.graph, shared.y, shared.seed, self.data.labels.targets)
         return self._scorer.scored(trial)
 
     def _shared_inputs(self) -> SharedInputs:
@@ -155,8 +184,13 @@ class StudyRunner:
             users = sum(trial.takes_distances for trial in self.trials)
             D = np.asarray(distance_matrix(X, run)) if users > 1 and n <= SMALL_ROWS else None
             names = np.array(self.data.names) if self.data.named else None
-            self._shared = SharedInputs(X, self.data.codes, graph, D, self.size.seed, self.data.classes, names)
+            labels = self.data.labels
+            self._shared = SharedInputs(X, labels.codes, graph, D, self.size.seed, labels.classes, names)
         return self._shared
+
+
+def _is_nonlinear(planned: Planned) -> bool:
+    return planned.method != GIVEN and not issubclass(load_method(planned.method), LinearMap)
 
 
 def _decisive_first(trial: Trial, purpose: Purpose) -> Trial:

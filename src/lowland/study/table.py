@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from lowland.data.open import as_vector, open_labelled
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import run_for
 from lowland.study.result import Table
+from lowland.study.sparse_table import dense_table
 from lowland.study.trials.cache import fingerprint, key_of
 
 MAX_SHOWN = 100_000  # the most rows that are plotted
@@ -29,10 +30,7 @@ class StudyTable:
     """The table, opened once."""
 
     X: np.ndarray  # (n, d) the training data
-    codes: np.ndarray | None  # (n,) class codes
-    classes: np.ndarray | None  # (c,) strings, the names of the classes
-    why_no_classes: str | None  # why the labels are not classes, as a clause
-    labels: np.ndarray | None  # (n,) as shown: strings or floats
+    labels: StudyLabels
     names: tuple[str, ...]
     source: str
     label_name: str | None
@@ -40,6 +38,7 @@ class StudyTable:
     original: np.ndarray  # (n, d) before standardization
     scaled: bool
     named: bool  # whether the column names are the user's
+    notes: tuple[str, ...] = ()  # what was done to the table, one sentence each
 
     def shown(self, seed: int) -> np.ndarray:
         """Indices of the rows that are plotted, (m,)."""
@@ -47,13 +46,6 @@ class StudyTable:
         if n <= MAX_SHOWN:
             return np.arange(n)
         return np.flatnonzero(evenly_spread(n, MAX_SHOWN, np.random.default_rng(seed)))
-
-    def row_counters(self) -> tuple[str, ...]:
-        """Names of the columns that only count the rows: integers in equal steps."""
-        steps = np.diff(self.original[: 2 * MIN_ROWS].astype(np.float64), axis=0)
-        likely = np.flatnonzero((steps[0] != 0) & (steps == steps[0]).all(axis=0) & (self.original[0] % 1 == 0))
-        found = [j for j in likely if (np.diff(self.original[:, j].astype(np.float64)) == steps[0, j]).all()]
-        return tuple(self.names[j] for j in found)
 
     def drawn(self, seed: int) -> Table:
         """The part of the table that a report needs."""
@@ -64,7 +56,7 @@ class StudyTable:
         most = np.finfo(np.float32).max
         values = np.ascontiguousarray(self.original[np.ix_(shown, columns)].clip(-most, most), dtype=np.float32)
         names = tuple(self.names[j] for j in columns)
-        labels = None if self.labels is None else self.labels[shown]
+        labels = None if self.labels.shown is None else self.labels.shown[shown]
         return Table(
             self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), names, values, self.label_name,
             labels, self.scaled,
@@ -74,56 +66,99 @@ class StudyTable:
 def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -> StudyTable:
     """Open rows and labels, compute the fingerprint of all values, and standardize the columns if requested."""
     rows, given, label_name = open_labelled(X, y, drop=drop)
-    if rows.is_sparse:
-        raise DataError("compare does not accept sparse data. Reduce it first, for example with TruncatedSVD(50).")
-    table = np.ascontiguousarray(to_numpy(run_for(rows).to_array(rows, "A study")))
+    table, notes = (
+        dense_table(rows, scale) if rows.is_sparse else (to_numpy(run_for(rows).to_array(rows, "A study")), ())
+    )
+    table = np.ascontiguousarray(table)
     n, d = table.shape
     if n < MIN_ROWS or d < 2:
         raise DataError(f"A study needs at least {MIN_ROWS} rows and 2 columns; the data has {n} and {d}.")
     if k > d:
         raise ParameterError(f"compare(k={k}): the data has {d} columns. Choose at most {d}.")
-    labels, codes, classes, why = _labels(given, n)
+    labels = StudyLabels.of(given, n)
     step = max(1, 2**22 // d)
     marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
-    marks += [] if labels is None else [fingerprint([np.asarray(labels)])]
-    marks += [] if codes is None else [fingerprint([codes])]  # numbers and strings sort differently
+    if labels.shown is not None:
+        marks.append(fingerprint([labels.shown.astype(str) if labels.shown.dtype == object else labels.shown]))
+    marks += [] if labels.codes is None else [fingerprint([labels.codes])]  # numbers and strings sort differently
     scaled = scale == "standard" or (scale == "auto" and standard_deviation_ratio(table) > MAX_RATIO)
     X_seen = _standardized(table) if scaled else table
     _refuse_extremes(X_seen)
-    names = rows.names or tuple(f"column {j}" for j in range(d))
-    label_name = None if labels is None else str(label_name or getattr(y, "name", None) or "label")
+    names = rows.names if d == rows.d and rows.names else tuple(f"column {j}" for j in range(d))
+    label_name = None if labels.shown is None else str(label_name or getattr(y, "name", None) or "label")
     return StudyTable(
-        X_seen, codes, classes, why, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name,
-        key_of({"parts": marks}), table, scaled, rows.names is not None,
+        X_seen, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name, key_of({"parts": marks}),
+        table, scaled, rows.names is not None, notes,
     )  # fmt: skip
 
 
-def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None, str | None]:
-    """The labels as shown, strings or floats; class codes; names of the classes; why there are none, as a clause.
+@dataclass(frozen=True, eq=False)
+class StudyLabels:
+    """The labels of the rows: classes, or numbers, or only colors. Rows may have none."""
 
-    Non-integer numbers are not classes, nor are labels with more distinct values than half of the rows. Both are kept
-    to color by.
-    """
-    if y is None:
-        return None, None, None, None
-    from lowland.blocks.statistics.labels import classes_of, unboxed
+    shown: np.ndarray | None = None  # (n,) strings (None: missing) or floats (NaN: missing)
+    codes: np.ndarray | None = None  # (n,) class codes; -1: missing
+    classes: np.ndarray | None = None  # (c,) strings, the names of the classes
+    targets: np.ndarray | None = None  # (n,) numbers to predict; NaN: missing
+    why_no_classes: str | None = None  # a clause
+    n_missing: int = 0
 
-    if isinstance(y, list | tuple) and len(y) != n and all(isinstance(each, str) for each in y):
-        raise DataError(
-            f"y has {len(y)} strings for {n} rows. Pass one label per row. Names of methods and columns belong in "
-            "methods=… and drop=…."
-        )
-    values = unboxed(as_vector(to_numpy(y) if is_array(y) else y, n, "y"))
-    if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
-        return values.astype(np.float64), None, None, "the labels are non-integer numbers"
-    if values[0] is not None and bool(np.all(values == values[0])):
-        return values.astype(str), None, None, f"all rows have the label {values[0]}"
-    classes, codes = classes_of(values)
-    if 2 * len(classes) > n and n > MIN_ROWS:  # identifiers of rows rather than classes
-        shown = values.astype(np.float64 if values.dtype.kind in "iuf" else str)
-        return shown, None, None, f"{len(classes):,} distinct labels for {n:,} rows identify rows rather than classes"
-    texts = np.array([str(label) for label in classes])
-    return texts[codes], codes.astype(np.int64), texts, None
+    @classmethod
+    def of(cls, y: Any, n: int) -> Self:
+        """Read one label per row; None, NaN and the empty string are missing labels.
+
+        Non-integer numbers, and integers with more distinct values than half of the rows, are numbers to predict. Other
+        labels with so many distinct values identify rows: they are kept to color by.
+        """
+        from lowland.blocks.statistics.labels import classes_of, missing_labels, unboxed
+
+        if y is None:
+            return cls()
+        if isinstance(y, list | tuple) and len(y) != n and all(isinstance(each, str) for each in y):
+            raise DataError(
+                f"y has {len(y)} strings for {n} rows. Pass one label per row. Names of methods and columns belong in "
+                "methods=… and drop=…."
+            )
+        given = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
+        missing = missing_labels(given) | np.array([isinstance(v, str) and not v.strip() for v in given.tolist()])
+        if missing.all():
+            return cls(why_no_classes="every label is missing", n_missing=n)
+        values = unboxed(given[~missing])
+        about: dict[str, Any] = {"n_missing": int(missing.sum())}
+        if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
+            numbers = _spread(values.astype(np.float64), missing, np.nan)
+            return cls(numbers, targets=numbers, why_no_classes="the labels are non-integer numbers", **about)
+        if bool(np.all(values == values[0])):
+            shown = _spread(values.astype(str), missing, None)
+            which = "all rows have" if not missing.any() else "all labeled rows have"
+            return cls(shown, why_no_classes=f"{which} the label {values[0]}", **about)
+        classes, codes = classes_of(values)
+        if 2 * len(classes) > len(values) and n > MIN_ROWS:
+            return cls._without_classes(values, missing, len(classes), about)
+        texts = np.array([str(label) for label in classes])
+        every = _spread(codes.astype(np.int64), missing, -1)
+        return cls(_spread(texts[codes], missing, None), every, texts, **about)
+
+    @classmethod
+    def _without_classes(cls, values: np.ndarray, missing: np.ndarray, distinct: int, about: dict[str, Any]) -> Self:
+        """Labels with more distinct values than half of the rows: numbers to predict, or identifiers of rows."""
+        many = f"{distinct:,} distinct labels for {len(values):,} rows"
+        if values.dtype.kind not in "iuf":
+            shown = _spread(values.astype(str), missing, None)
+            return cls(shown, why_no_classes=f"{many} identify rows rather than classes", **about)
+        numbers = _spread(values.astype(np.float64), missing, np.nan)
+        if distinct == len(values) == values.max() - values.min() + 1:  # consecutive integers
+            return cls(numbers, why_no_classes=f"{many} identify rows rather than classes", **about)
+        return cls(numbers, targets=numbers, why_no_classes=f"the labels are numbers: {many}", **about)
+
+
+def _spread(values: np.ndarray, missing: np.ndarray, fill: Any) -> np.ndarray:
+    """The values at the rows that have a label, the fill value elsewhere, (n,)."""
+    if not missing.any():
+        return values
+    out = np.full(len(missing), fill, dtype=object if fill is None else values.dtype)
+    out[~missing] = values
+    return out
 
 
 def standard_deviation_ratio(X: np.ndarray) -> float:

@@ -30,7 +30,8 @@ def test_the_search_agrees_with_newtons_method():
     rng = np.random.default_rng(0)
     R = np.corrcoef((rng.standard_normal((300, 2)) @ rng.standard_normal((2, 12)) + rng.standard_normal((300, 12))).T)
     first, run = first_uniquenesses(R, 2, 1e-6), LocalRun()
-    found, newton = by_leading_pairs(Root(R), 2, first, 1e-6, 200, run), by_uniquenesses(R, 2, first, 1e-6, 200, run)
+    found = by_leading_pairs(Root(R), 2, first, 1e-6, 0.0, 200, run)
+    newton = by_uniquenesses(R, 2, first, 1e-6, 200, run)
     assert found.outcome.name == "lbfgs"
     assert found.outcome.converged
     np.testing.assert_allclose(found.uniquenesses, newton.uniquenesses, atol=1e-5)

@@ -1,5 +1,7 @@
 """Which eigenvalues count as positive, and kernels that are indefinite or nearly the identity."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -7,24 +9,21 @@ from lowland.blocks.distances.kernel_functions import KernelWith
 from lowland.blocks.kernel_pca.positive_eigenvalues import (
     FeatureSpaceRequest,
     check_squares_vary,
-    count_kept,
+    count_positive,
     indefinite,
     nearly_identity,
     negligible,
     rounding_floor,
 )
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError
 
 
 def test_the_number_of_positive_eigenvalues():
     values = np.array([3.0, 1.0, 1e-14])
-    assert count_kept(values, FeatureSpaceRequest(None), 1e-12) == 2
-    assert count_kept(values, FeatureSpaceRequest(1), 1e-12) == 1
-    assert count_kept(values, FeatureSpaceRequest(9, fewer=True), 1e-12) == 2
-    with pytest.raises(ParameterError, match=r"3 components were requested, .* 2 positive eigenvalues"):
-        count_kept(values, FeatureSpaceRequest(3), 1e-12)
-    with pytest.raises(DataError, match="identical in the feature space"):
-        count_kept(np.zeros(2), FeatureSpaceRequest(1), 0.0)
+    assert count_positive(values, FeatureSpaceRequest(None), 1e-12) == 2
+    assert count_positive(values, FeatureSpaceRequest(1), 1e-12) == 1
+    assert count_positive(values, FeatureSpaceRequest(3), 1e-12) == 2
+    assert count_positive(np.zeros(2), FeatureSpaceRequest(1), 0.0) == 0
 
 
 def test_the_rounding_tolerance_grows_with_the_entries_of_the_matrix():
@@ -34,14 +33,19 @@ def test_the_rounding_tolerance_grows_with_the_entries_of_the_matrix():
     assert negligible(np.float32) > negligible(np.float64)
 
 
-def test_indefinite_kernels_are_refused_and_sigmoid_kernels_only_warned_about():
+def test_indefinite_kernels_are_refused_only_where_a_negative_eigenvalue_is_kept():
     sigmoid, given = KernelWith(np.eye(2), "sigmoid"), KernelWith(None, "precomputed")
-    assert indefinite(-1e-9, 1.0, given, FeatureSpaceRequest(1), np.float64) == []
-    with pytest.raises(DataError, match=r"eigenvalue -0\.5, 0\.5 times the largest.*inner products"):
-        indefinite(-0.5, 1.0, given, FeatureSpaceRequest(1), np.float64)
-    assert "indefinite" in indefinite(-0.5, 1.0, sigmoid, FeatureSpaceRequest(1), np.float64)[0]
-    with pytest.raises(DataError, match="Choose 'rbf'"):
-        indefinite(-0.5, 1.0, sigmoid, FeatureSpaceRequest(None), np.float64)
+    one, fewer = FeatureSpaceRequest(1), FeatureSpaceRequest(9, fewer=True)
+    assert indefinite((-1e-9, 1.0), -1e-9, given, one, np.float64) == []
+    for kernel in (sigmoid, given):
+        (text,) = indefinite((-0.5, 1.0), 1.0, kernel, one, np.float64)
+        assert re.search(r"indefinite.*eigenvalue -0\.5, 0\.5 times the largest.*inner products", text)
+        assert "indefinite" in indefinite((-0.5, 1.0), -0.5, kernel, fewer, np.float64)[0]
+    assert "none is positive" in indefinite((-0.5, 0.0), 0.0, given, one, np.float64)[0]
+    with pytest.raises(DataError, match=r"negative eigenvalues.*-0\.3, 0\.3 times the largest.*Choose 'rbf'"):
+        indefinite((-0.5, 1.0), -0.3, sigmoid, FeatureSpaceRequest(None), np.float64)
+    with pytest.raises(DataError, match=r"negative eigenvalues.*fewer components.*semidefinite"):
+        indefinite((-0.5, 1.0), -0.3, given, FeatureSpaceRequest(7), np.float64)
 
 
 def test_a_matrix_that_is_nearly_the_identity():

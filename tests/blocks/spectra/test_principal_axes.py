@@ -18,7 +18,7 @@ from lowland.blocks.spectra.principal_axes import (
 )
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.open import open_rows
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.run.local import LocalRun
 
 X = np.random.default_rng(0).standard_normal((40, 6)) @ np.diag([5.0, 4, 3, 2, 1, 0.5]) + 3
@@ -69,7 +69,7 @@ def test_moments_suffice_and_a_rule_chooses_the_number():
 def test_too_many_components_and_too_large_tables_are_refused():
     with pytest.raises(ParameterError, match=r"must be between 1 and min\(n_samples, n_features\)=6"):
         principal_axes(open_rows(X), LocalRun(), Fixed(7))
-    with pytest.raises(ParameterError, match=r"'full'.*sparse.*covariance_eigh"):
+    with pytest.raises(DataTypeError, match=r"'full'.*sparse.*covariance_eigh"):
         principal_axes(open_rows(scipy.sparse.csr_matrix(X)), LocalRun(), Fixed(2), solver="full")
     with pytest.raises(DataError, match="overflow to infinity"):
         ColumnSummary(3.0, 3, np.zeros(2), np.array([np.inf, 1.0]))

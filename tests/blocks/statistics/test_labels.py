@@ -75,7 +75,7 @@ def test_priors_sum_to_one():
     np.testing.assert_allclose(normalized_priors([0.25, 0.75], 2), [0.25, 0.75])
     with pytest.warns(UserWarning, match="do not sum to 1"):
         np.testing.assert_allclose(normalized_priors([1, 3], 2), [0.25, 0.75])
-    for wrong in ([0.5, 0.5, 0.0], [1.0]):
+    for wrong in ([0.5, -0.5, 1.0], [0.0, 0.0, 0.0], [1.0]):
         with pytest.raises(ParameterError, match="priors"):
             normalized_priors(wrong, 3)
 

@@ -39,7 +39,7 @@ def test_json_is_plain_and_contains_the_call(lowland, labeled):
         facts["command"]
         == "lowland compare labels.csv --label way --methods pca,isomap,lda --purpose classify --json -k 1"
     )
-    assert [t["status"] for t in facts["trials"]] == ["done"] * 3
+    assert [t["status"] for t in facts["trials"]] == ["done"] * 4  # discriminants with and without shrinkage
     assert facts["advice"][0]["purpose"] == "classify"
     assert facts["label"] == "way"
     assert facts["k"] == facts["trials"][0]["components"] == 1
@@ -142,13 +142,16 @@ def test_names_are_checked_before_the_rows_are_read(lowland, labeled):
     assert "--label" in message
 
 
-def test_rows_labeled_na_have_no_label_in_any_command(lowland, labeled):
+def test_rows_labeled_na_have_no_label_for_any_verb(lowland, labeled):
     text = Path(labeled).read_text()
     Path(labeled).write_text(text.replace("up", "NA", 3).replace("down", "None", 20))
-    for words in (("compare", labeled, *FEW), ("fit", "lda", labeled), ("fit", "select-tree", labeled)):
+    for words in (("fit", "lda", labeled), ("fit", "select-tree", labeled)):
         result = lowland(*words, "--label", "way")
         assert result.exit_code == 1
         assert "3 rows without a label" in result.stderr
+    result = lowland("compare", labeled, *FEW, "--label", "way")  # drawn gray, and not counted
+    assert result.exit_code == 0, result.stderr
+    assert "3 rows have no label" in result.stdout
 
 
 def test_methods_may_be_named_more_than_once(lowland, table):
@@ -167,16 +170,20 @@ def test_labels_that_are_not_classes_are_reported(lowland, table):
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("1 trial on table.csv")
     assert "Class labels are required, but the labels are non-integer numbers." in result.stdout
-    refused = lowland("compare", table, "--label", names[0], "--purpose", "classify")
+    numbers = lowland("compare", table, "--label", names[0], "--purpose", "classify", "--methods", "pca")
+    assert numbers.exit_code == 0, numbers.stderr
+    assert "R²" in numbers.stdout
+    Path("names.csv").write_text("a,b,who\n" + "".join(f"{i},{i * i},row {i}\n" for i in range(30)))
+    refused = lowland("compare", "names.csv", "--label", "who", "--purpose", "classify")
     assert refused.exit_code == 1
-    assert "the labels are non-integer numbers" in refused.stderr
+    assert "identify rows rather than classes" in refused.stderr
 
 
 def test_advice_names_the_flag_of_the_command_line(lowland, folder):
     rng = np.random.default_rng(0)
     np.savetxt("uneven.csv", rng.standard_normal((40, 3)) * [1, 1, 3000], delimiter=",", header="a,b,c", comments="")
     message = lowland("compare", "uneven.csv", "--methods", "pca").stdout
-    assert "use --scale standard." in message
+    assert "use --scale standard;" in message
     assert "e+0" not in message
 
 
@@ -200,3 +207,35 @@ def test_the_best_trial_for_the_purpose_comes_first(lowland, labeled):
         head, first = lowland(*words, "--purpose", purpose).stdout.splitlines()[2:4]
         assert re.split(r"\s{2,}", head)[3] == measure
         assert f"{best:.3f}" in first
+
+
+def test_given_coordinates_and_a_limit_for_the_study(lowland):
+    import numpy as np
+
+    from lowland.data.write import write_chunks
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    write_chunks([X], "t.csv", list("abc"))
+    write_chunks([X[:, :2]], "umap.csv", ["x", "y"])
+    words = ("compare", "t.csv", "--methods", "pca", "--no-cache", "--total-limit", 300)
+    result = lowland(*words, "--embedding", "umap.csv", "--embedding", "again=umap.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "umap, again: These coordinates were given, not fitted." in result.stdout
+    same = lowland(*words, "--embedding", "umap.csv", "--embedding", "umap.csv")
+    assert same.exit_code != 0
+    assert "NAME=" in same.stderr
+
+
+def test_suspect_columns_are_named_with_flags(lowland):
+    import numpy as np
+
+    from lowland.data.write import write_chunks
+
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((40, 2)), rng.integers(10_000, 99_999, 40)])
+    write_chunks([X], "t.csv", ["a", "b", "zip code"])
+    out = lowland("compare", "t.csv", "--methods", "pca", "--no-cache").stdout
+    assert "'zip code' looks like a code" in out
+    assert "--drop 'zip code'" in out
+    assert "--scale standard" in out

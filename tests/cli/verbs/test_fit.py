@@ -146,3 +146,23 @@ def test_sparse_rows_are_read_from_a_scipy_file(lowland, verb):
     for name in ("rows.npz", "rows.npy"):
         assert lowland("fit", verb, name, "-k", 2, "--to", f"{name}.z.npy").exit_code == 0
     np.testing.assert_allclose(np.load("rows.npz.z.npy"), np.load("rows.npy.z.npy"), atol=1e-6)
+
+
+def test_columns_that_look_like_identifiers_or_dominate_are_named_with_the_remedy(lowland):
+    import numpy as np
+
+    from lowland.data.write import write_chunks
+
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((50, 2)), np.arange(50), rng.standard_normal(50) * 300])
+    write_chunks([X], "t.csv", ["a", "b", "id", "income, net"])
+    result = lowland("fit", "pca", "t.csv", "-k", 2)
+    assert result.exit_code == 0, result.stderr
+    assert "'id' only counts the rows" in result.stderr
+    assert "--drop id" in result.stderr
+    assert "'income, net' holds 99." in result.stderr
+    assert "use --scale" in result.stderr
+    assert "--drop '\"income, net\"'" in result.stderr
+    quiet = lowland("fit", "pca", "t.csv", "-k", 2, "--scale", "--drop", "id")
+    assert quiet.stderr == ""
+    assert "holds" not in lowland("fit", "fast-ica", "t.csv", "-k", 2, "--drop", "id").stderr

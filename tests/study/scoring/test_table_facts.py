@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.study.scoring.knn_accuracy import KnnTest
+from lowland.study.scoring.prediction import PredictionTest
 from lowland.study.scoring.table_facts import TableFacts, table_facts
 
 
@@ -30,7 +30,9 @@ def test_the_facts_of_a_table_and_of_its_labels(iris):
     pca = lowland.PCA().fit(X)
     np.testing.assert_allclose(facts.explained_variance_ratio, pca.explained_variance_ratio_)
     np.testing.assert_allclose(facts.distortions, [pca.distortion(m) for m in range(5)], atol=1e-9)
-    assert facts.accuracy == KnnTest.of(y, 0).accuracy(X)
+    whole = PredictionTest.of(y, 0).scores(X)
+    assert (facts.accuracy, facts.linear_accuracy) == (whole["downstream accuracy"], whole["linear accuracy"])
+    assert facts.companions["AUC"] == whole["AUC"]
     assert [m for m, _ in facts.accuracy_by_components] == [1, 2]  # fewer than the columns
     assert facts.majority_class_fraction == 1 / 3
     assert facts.n_duplicate_rows == len(X) - len(np.unique(X, axis=0))

@@ -13,13 +13,13 @@ from typing import Self
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.blocks.codebooks.codebook import Nearest, NearestCodebook, in_low_slabs
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.moments import without_zero_weights
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import ArrayRows, Rows
-from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run, run_for
 
 _NOWHERE = 1e-24  # squared distance, scaled, of a row that coincides with its code vector

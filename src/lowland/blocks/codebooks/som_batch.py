@@ -8,13 +8,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.blocks.codebooks.codebook import Codebook, Nearest, in_low_slabs
 from lowland.blocks.codebooks.grids import Grid, Neighborhood
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
-from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 Decay = Literal["exponential", "linear", "inverse"]

@@ -22,7 +22,7 @@ Kernel = str | Callable[..., float]
 _BLOCK = 1 << 19  # kernel values per block: few enough for the cache, enough for fast products
 _LOST = 1e-11  # error of an exponent -γ|a - b|² above which the distance is computed from differences
 _PAIRED_ROWS = 2000  # sampled rows of the median rule
-_ASYMMETRY = 1e4  # tolerance of asymmetry, in units of rounding error
+_ASYMMETRY, _ROUNDINGS = 1e-8, 1e4  # tolerance of asymmetry relative to the largest entry, or in rounding errors
 
 
 @dataclass(frozen=True)
@@ -338,8 +338,8 @@ class _Fill:
         return total
 
 
-def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> None:
-    """Raise an error for a kernel matrix that is not square or not symmetric."""
+def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> bool:
+    """Raise an error for a kernel matrix that is not square or not symmetric; return whether it is so exactly."""
     if K.shape[0] != K.shape[1]:
         raise DataError(
             f"{source} has shape {tuple(K.shape)}. It must be square, with one row and one column per point. To "
@@ -349,13 +349,16 @@ def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> None:
     n, xp = K.shape[0], xp_of(K)
     step = slab_rows(n, 8)
     largest = max(float(xp.max(xp.abs(K[start : min(start + step, n), :]))) for start in range(0, n, step))
+    exact = True
     for start in range(0, n, step):
         stop = min(start + step, n)
         gap = xp.abs(K[start:stop, :] - K[:, start:stop].T)
-        found = to_numpy(gap > _ASYMMETRY * eps_of(K) * largest)
+        exact = exact and not float(xp.max(gap)) > 0
+        found = to_numpy(gap > max(_ASYMMETRY, _ROUNDINGS * eps_of(K)) * largest)
         if found.any():
             i, j = (int(p) for p in np.argwhere(found)[0])
             raise DataError(
                 f"{source} has {float(K[start + i, j]):g} at [{start + i}, {j}] and {float(K[j, start + i]):g} at "
                 f"[{j}, {start + i}]: it is not symmetric. Pass (K + K.T) / 2 if this is rounding error."
             )
+    return exact

@@ -272,6 +272,7 @@ class Named:
 METRICS: dict[str, Named] = {
     "euclidean": Named(_euclidean, power=1),
     "l2": Named(_euclidean, power=1),
+    "nan_euclidean": Named(_euclidean, power=1),  # scikit-learn's name; NaN is refused before it comes here
     "sqeuclidean": Named(squared_euclidean, power=2),
     "manhattan": Named(_manhattan, power=1),
     "cityblock": Named(_manhattan, power=1),

@@ -1,4 +1,8 @@
-"""Products and distances of sparse rows: no row is made dense, except a few columns at a time for sums of |a - b|."""
+"""Products and distances of sparse rows, none of which makes the whole table dense.
+
+Euclidean and cosine distances come from sparse products, sums of |a - b| from a few dense columns at a time, and all
+other metrics from a few dense rows at a time.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.blocks.distances.metrics import METRICS, Metric, function_name
+from lowland.errors import DataError
 
 _BLOCK = 1 << 19  # numbers made dense, or differences stored, at a time
+_POWERS = {"euclidean": 2, "l2": 2, "sqeuclidean": 2, "manhattan": 1, "cityblock": 1, "l1": 1}
 _NEAR = 1e-6  # squared distance over squared lengths below which the products have lost too many digits
 
 
@@ -29,11 +36,18 @@ def squared_distances(A: Any, B: Any) -> np.ndarray:
     lengths = _sums(A, A.data**2)[:, None] + _sums(B, B.data**2)[None, :]
     S = lengths - 2 * product(A, B)
     i, j = np.nonzero(_NEAR * lengths > S)
+    S[i, j] = squared_differences(A, B, i, j)
+    return S
+
+
+def squared_differences(A: Any, B: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Return |a_i - b_j|² of some pairs of rows, summed over the columns in their order, as for dense rows."""
+    S = np.empty(len(i))
     step = max(1, _BLOCK // (1 + (A.nnz + B.nnz) // (A.shape[0] + B.shape[0])))
     for start in range(0, len(i), step):
         some = slice(start, start + step)
         E = A[i[some]] - B[j[some]]
-        S[i[some], j[some]] = _sums(E, E.data**2)
+        S[some] = _sums(E, E.data**2)
     return S
 
 
@@ -47,6 +61,66 @@ def manhattan(A: Any, B: Any) -> np.ndarray:
     for start in range(0, A.shape[1], step):
         D += cdist(A[:, start : start + step].toarray(), B[:, start : start + step].toarray(), "cityblock")
     return D
+
+
+def distances(A: Any, B: Any, metric: Metric, params: dict[str, Any]) -> np.ndarray:
+    """Return the distances of all pairs of rows in any metric, (m, p), in float64."""
+    A, B, p = csr(A), csr(B), _power(metric, params)
+    if p == 2:
+        S = squared_distances(A, B)
+        return S if metric == "sqeuclidean" else np.sqrt(S)
+    if p == 1:
+        return manhattan(A, B)
+    if metric == "cosine":  # half the squared distance of unit vectors; a row of zeros is orthogonal to all others
+        A, B = unit(A), unit(B)
+        D = squared_distances(A, B) / 2
+        D[_sums(A, A.data**2) == 0, :] = D[:, _sums(B, B.data**2) == 0] = 1
+        return D
+    return _by_dense_rows(A, B, metric, params)
+
+
+def _power(metric: Metric, params: dict[str, Any]) -> float | None:
+    """The p of a Minkowski metric that has its own algorithm for sparse rows."""
+    if metric == "minkowski" and params.get("w") is None and params.get("scale") is None:
+        return float(params.get("p", 2))
+    return _POWERS.get(metric) if isinstance(metric, str) else None
+
+
+def _by_dense_rows(A: Any, B: Any, metric: Metric, params: dict[str, Any]) -> np.ndarray:
+    """Return the distances of all pairs by the function for dense rows, a few of which are dense at a time."""
+    D = np.empty((A.shape[0], B.shape[0]))
+    step = max(1, _BLOCK // max(1, A.shape[1]))
+    for start in range(0, A.shape[0], step):
+        few = A[start : start + step].toarray()
+        for other in range(0, B.shape[0], step):
+            D[start : start + step, other : other + step] = _of_dense(
+                few, B[other : other + step].toarray(), metric, params
+            )
+    return D
+
+
+def _of_dense(A: np.ndarray, B: np.ndarray, metric: Metric, params: dict[str, Any]) -> np.ndarray:
+    if not callable(metric):
+        return METRICS[metric].of(A, B, **params)
+    D = np.asarray([[float(metric(a, b, **params)) for b in B] for a in A])
+    if not np.isfinite(D).all() and np.isfinite(A).all():
+        raise DataError(
+            f"The metric {function_name(metric)} returned a value that is not finite. It must return a finite number "
+            "for any two rows."
+        )
+    return D
+
+
+def all_equal(X: Any) -> bool:
+    """Whether all rows of a sparse matrix are equal; stored zeros count as zeros."""
+    differs = X - X[np.zeros(X.shape[0], dtype=np.int64)]
+    return not differs.data.any()
+
+
+def finite_rows(X: Any) -> np.ndarray:
+    """Return which rows of a sparse matrix are finite, (n,) bool."""
+    bad = ~np.isfinite(X.data)
+    return np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[bad], minlength=X.shape[0]) == 0
 
 
 def unit(A: Any) -> Any:

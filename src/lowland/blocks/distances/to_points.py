@@ -7,15 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse
 
-from lowland.arrays.namespace import Array, device_of, is_torch, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.distances.metrics import METRICS, Metric, function_name
 from lowland.blocks.distances.metrics import (
     squared_euclidean as squared_euclidean,  # for callers that need no other metric
 )
+from lowland.blocks.distances.sparse_rows import distances as sparse_distances
+from lowland.blocks.distances.sparse_rows import finite_rows
 from lowland.blocks.statistics.rescaling import largest_of, unit_of
-from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, slab_rows
+from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, SparseRows, slab_rows
 from lowland.errors import DataError
 from lowland.run.run import Run, all_finite
 
@@ -28,9 +31,12 @@ _TILE = 256  # rows and columns of a block that is compared with its transpose
 
 @dataclass(frozen=True)
 class DistancesTo:
-    """The distances of a slab's rows to given points, (m, p); picklable, so that it can be sent to a worker."""
+    """The distances of a slab's rows to given points, (m, p); picklable, so that it can be sent to a worker.
 
-    points: Array  # (p, d)
+    Rows and points may be sparse; the distances are dense.
+    """
+
+    points: Array  # (p, d), sparse or not
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
     unit: float = 1.0  # number that rows are divided by
@@ -42,17 +48,28 @@ class DistancesTo:
         if callable(metric):
             return cls(points, metric, params)
         named = METRICS[metric]
+        if is_sparse(points):
+            return cls(points, metric, _learned_from_sparse(points, metric, params))
         single = points.dtype == xp_of(points).float32  # its squares are computed in float64
         unit = 1.0 if single or named.power is None else unit_of(points)
         return cls(points, metric, params if named.learn is None else named.learn(points, **params), unit)
 
     def __call__(self, X: Array) -> Array:
         """Return the distances of one slab, in its precision; NaN for a row that is not finite, in every metric."""
+        if is_sparse(X) or is_sparse(self.points):
+            return self._of_sparse(X)
         xp = xp_of(X)
         D = self._measured(as_double(X), like(self.points, X, xp.float64))
         if not all_finite(X):
             D = xp.where(xp.all(xp.isfinite(X), axis=1)[:, None], D, xp.full_like(D, float("nan")))
         return xp.astype(D, X.dtype, copy=False)
+
+    def _of_sparse(self, X: Any) -> np.ndarray:
+        X = X if is_sparse(X) else scipy.sparse.csr_array(to_numpy(X))
+        D = np.full((X.shape[0], self.points.shape[0]), np.nan)
+        finite = finite_rows(X)
+        D[finite] = sparse_distances(X if finite.all() else X[finite], self.points, self.metric, self.params)
+        return D.astype(X.dtype, copy=False)
 
     def _measured(self, A: Array, B: Array) -> Array:
         if callable(self.metric):
@@ -78,6 +95,18 @@ class DistancesTo:
         return D
 
 
+def _learned_from_sparse(points: Any, metric: str, params: dict[str, Any]) -> dict[str, Any]:
+    """What the metric needs besides the points: the user's arguments, since estimates would need dense rows."""
+    needed = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric)
+    if needed is not None and params.get(needed) is None:
+        raise DataError(
+            f"The metric {metric!r} estimates {needed} from dense rows, but X is sparse. Pass {needed} as an argument "
+            "of the metric, or X.toarray() if it fits in memory."
+        )
+    learn = METRICS[metric].learn
+    return params if learn is None else learn(points, **params)
+
+
 def _shown(row: np.ndarray) -> str:
     few = ", ".join(f"{value:.4g}" for value in row[:4])
     return f"[{few}, …]" if len(row) > 4 else f"[{few}]"
@@ -87,11 +116,11 @@ def distance_matrix(
     X: Array, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None, *, single: bool = False
 ) -> Array:
     """Return the distances of all pairs of rows, (n, n), in the precision of X; ``single``: kept in float32."""
-    n = X.shape[0]
-    xp = xp_of(X)
-    D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(X))
+    n, stored = X.shape[0], X.data if is_sparse(X) else X
+    xp = xp_of(stored)
+    D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(stored))
     start = 0
-    slabs = in_slabs(ArrayRows(X), n)
+    slabs = in_slabs(SparseRows(X) if is_sparse(X) else ArrayRows(X), n)
     if not on_accelerator(X):  # intermediate results need several such slabs
         slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
     for part in run.map_rows(DistancesTo.of(X, metric, params), slabs, name="computing distances"):
@@ -113,7 +142,7 @@ def in_slabs(rows: Rows, width: int) -> Rows:
     if isinstance(rows, ArrayRows):  # views, on the device of the array
         most = slab_rows(max(width, rows.d), rows.dtype.itemsize, accelerator=on_accelerator(rows.X))
         return replace(rows, most_rows=most) if most < rows.slab else rows
-    most = slab_rows(max(width, rows.d), rows.dtype.itemsize)
+    most = slab_rows(width if rows.is_sparse else max(width, rows.d), rows.dtype.itemsize)
     return SlicedRows(rows, most) if most < rows.slab and not isinstance(rows, DaskRows) else rows
 
 

@@ -16,13 +16,15 @@ from typing import Literal
 import numpy as np
 import scipy.linalg
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import eigh
 from lowland.blocks.factors.estimate import FactorEstimate
 from lowland.blocks.factors.expectation_maximization import by_em
 from lowland.blocks.factors.uniqueness_search import by_uniquenesses
 from lowland.blocks.factors.wide_tables import Root, by_leading_pairs
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import ComponentChoice
-from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _BETTER = 1e-9  # by which a later initialization must be better, so that rounding does not decide
@@ -85,7 +87,8 @@ def factor_loadings(
     rng
         Draws the random initializations.
     tol
-        Decrease of the deviance at which expectation-maximization has converged.
+        Decrease of the deviance at which an iteration has converged; Newton's method, for fewer than 400 columns, goes
+        on to the maximum.
     max_iter
         Maximum number of iterations per initialization.
     run
@@ -108,6 +111,8 @@ def factor_loadings(
     root = R if isinstance(R, Root) else Root(np.asarray(R, dtype=np.float64))
     run = LocalRun() if run is None else run
     d, rng = len(root.R), rng if rng is not None else np.random.default_rng(0)
+    if k == 0:  # Σ = Ψ = I
+        return FactorEstimate(np.zeros((d, 0)), np.ones(d), Outcome("none", "", 1, True, (float(d),)), (float(d),))
     if first is None:
         first = first_uniquenesses(root.R, k, lower) if root.Z is None else root.first(k, lower)
     found = []
@@ -118,7 +123,7 @@ def factor_loadings(
         if method == "em":
             found.append(by_em(root, k, psi, lower, tol, max_iter, run))
         elif root.suits(k):
-            found.append(by_leading_pairs(root, k, psi, lower, max_iter, run))
+            found.append(by_leading_pairs(root, k, psi, lower, tol, max_iter, run))
         else:
             found.append(by_uniquenesses(root.R, k, psi, lower, max_iter, run))
     best = found[0]

@@ -13,6 +13,7 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.factors.rotations import Rotation
 
 NO_NOISE = 1e-12  # noise variance of a constant column, as in scikit-learn
+_LITTLE_NOISE = 0.01  # uniqueness below which the matrix inversion lemma subtracts nearly equal numbers
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,14 @@ class FactorModel:
 
     @property
     def precision(self) -> np.ndarray:
-        """The inverse of the covariance, by the matrix inversion lemma."""
-        return np.diag(1 / self.psi) - self._root @ self._root.T
+        """The inverse of the covariance: by the matrix inversion lemma or, where that would cancel digits, directly."""
+        S = self.covariance
+        variances = np.diagonal(S)
+        if np.min(self.psi / variances) > _LITTLE_NOISE:
+            return np.diag(1 / self.psi) - self._root @ self._root.T
+        units = np.sqrt(variances[:, None] * variances[None, :])
+        P = np.linalg.inv(S / units) / units
+        return (P + P.T) / 2
 
     def score_weights(self, kind: Literal["regression", "bartlett"]) -> np.ndarray:
         """Return the matrix (k, d) that maps centered rows to scores.

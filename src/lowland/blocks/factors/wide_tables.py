@@ -11,7 +11,6 @@ The curvature by log uniquenesses is near the identity where columns are many: L
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,14 +18,12 @@ import numpy as np
 
 from lowland.blocks.factors.estimate import FactorEstimate, estimate_at
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
-from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 MANY = 400  # columns from which this algorithm is faster
 _FEW = 0.2  # fraction of the columns above which this many eigenpairs cost as much as all
 _FLAT = 1e-7  # gradient of the deviance, per log uniqueness, at which the search has converged
 _FLATTEST = 1e-5  # the same where rounding error prevents further descent
-_QUICK_STEPS, _SURE = 8, 1e-9  # iterations and residual of an iterative solver before LAPACK is used
 _MEMORY = 20  # memory of L-BFGS
 
 
@@ -46,15 +43,11 @@ class Root:
         """Return the k leading eigenvalues and eigenvectors of Ψ^-1/2 R Ψ^-1/2, as far as they exceed 1."""
         s = np.exp(-x / 2)
         if self.Z is None:
-            A = self.R * np.outer(s, s)
-            found = leading_eigenpairs(A, k, run=run, solver="krylov", tol=_SURE, max_iter=_QUICK_STEPS)
-            if not found.converged:  # a flat spectrum
-                found = leading_eigenpairs(A, k, run=run, solver="eigh")
+            found = leading_eigenpairs(self.R * np.outer(s, s), k, run=run)
             above = found.values > 1
             return found.values[above], found.vectors[:, above]
         B = self.Z * s  # (r, d)
-        with blas_on_one_thread() if len(B) <= MANY else nullcontext():  # small problems do not benefit from threads
-            found = leading_eigenpairs(B @ B.T, min(k, len(B)), run=run, solver="eigh")
+        found = leading_eigenpairs(B @ B.T, min(k, len(B)), run=run, solver="eigh")
         above = found.values > 1
         return found.values[above], B.T @ (found.vectors[:, above] / np.sqrt(found.values[above]))
 
@@ -110,8 +103,13 @@ class Leading:
         return fix_signs(L)
 
 
-def by_leading_pairs(root: Root, k: int, psi: np.ndarray, lower: float, max_iter: int, run: Run) -> FactorEstimate:
-    """Minimize the deviance over log uniquenesses between ``lower`` and 1, by L-BFGS (Byrd and others 1995)."""
+def by_leading_pairs(
+    root: Root, k: int, psi: np.ndarray, lower: float, tol: float, max_iter: int, run: Run
+) -> FactorEstimate:
+    """Minimize the deviance over log uniquenesses between ``lower`` and 1, by L-BFGS (Byrd and others 1995).
+
+    It stops where an iteration decreases the deviance by less than ``tol``.
+    """
     from scipy.optimize import Bounds, minimize
 
     bottom, trace = math.log(lower), []
@@ -126,6 +124,8 @@ def by_leading_pairs(root: Root, k: int, psi: np.ndarray, lower: float, max_iter
         def record(intermediate_result: object) -> None:
             trace.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
             stage.advance()
+            if len(trace) > 1 and trace[-2] - trace[-1] < tol:
+                raise StopIteration
 
         limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": _MEMORY, "ftol": 1e-15, "gtol": _FLAT}
         ended = minimize(
@@ -133,7 +133,9 @@ def by_leading_pairs(root: Root, k: int, psi: np.ndarray, lower: float, max_iter
         )
     end = Leading.at(np.clip(ended.x, bottom, 0.0), root, k, run)
     steepest, reason = end.steepest(bottom), ""
-    if steepest <= max(_FLAT, end.rounding):
+    if len(trace) > 1 and trace[-2] - trace[-1] < tol:
+        reason = "the log-likelihood increased by less than tol"
+    elif steepest <= max(_FLAT, end.rounding):
         reason = "the gradient is zero"
     elif len(trace) < max_iter and steepest <= _FLATTEST + 100 * end.rounding:
         reason = "rounding error prevents further improvement"

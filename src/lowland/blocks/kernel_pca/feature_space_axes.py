@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.distances.kernel_functions import KernelMatrix, KernelWith, check_kernel_matrix, rows_of
 from lowland.blocks.kernel_pca.positive_eigenvalues import (
     FeatureSpaceRequest,
     check_squares_vary,
-    count_kept,
+    count_positive,
     indefinite,
     nearly_identity,
     rounding_floor,
@@ -27,7 +28,7 @@ from lowland.blocks.spectra.leading import ROUNDING, Eigenpairs, Solver, all_eig
 from lowland.blocks.spectra.operators import Divided, DoubleCentered, centered_product
 from lowland.blocks.spectra.principal_axes import principal_axes
 from lowland.errors import DataError
-from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run, all_finite
 
@@ -47,7 +48,26 @@ class KernelAxes:
     outcome: Outcome
     n: int
     mean_weights: Array | None = None  # (p,) the mean in feature space, as weights of the points' features
-    concerns: tuple[str, ...] = ()  # warnings about the axes, one sentence each
+    concerns: tuple[str, ...] = ()  # warnings about the axes
+    identical: bool = False  # whether no eigenvalue is positive
+
+    def with_zeros(self, wanted: FeatureSpaceRequest, most: int) -> KernelAxes:
+        """These axes, of positive eigenvalue, followed by zeros up to the number requested, at most ``most``."""
+        positive = int(self.values.shape[0])
+        found = replace(self, identical=positive == 0)
+        if wanted.k is None or wanted.fewer or positive >= min(wanted.k, most):
+            return found
+        zeros = xp_of(self.values).zeros_like
+        k = min(wanted.k, most)
+
+        def wide(A: Array) -> Array:
+            xp = xp_of(A)
+            return xp.concat([A, zeros(xp.broadcast_to(self.means[:1], (A.shape[0], k - positive)))], axis=1)
+
+        vectors = None if self.vectors is None else wide(self.vectors)
+        return replace(
+            found, values=wide(self.values[None, :])[0, :], coefficients=wide(self.coefficients), vectors=vectors
+        )
 
 
 @dataclass(frozen=True)
@@ -74,9 +94,13 @@ def signs_of(Z: Array) -> Array:
 
 
 def check_range(values: Array, dtype: Any) -> None:
-    """Raise an error where eigenvalues are out of the range of the dtype."""
-    smallest, largest = float(values[-1]), float(values[0])
-    info = xp_of(values).finfo(dtype)
+    """Raise an error where positive eigenvalues are out of the range of the dtype."""
+    xp = xp_of(values)
+    positive = values[values > 0]
+    if not positive.shape[0]:
+        return
+    smallest, largest = float(positive[-1]), float(positive[0])
+    info = xp.finfo(dtype)
     if not float(info.smallest_normal) <= smallest <= largest <= float(info.max):
         raise DataError(
             f"The eigenvalues of the kernel matrix, from {largest:.2g} to {smallest:.2g}, are out of the range of "
@@ -91,18 +115,18 @@ def linear_axes(X: Array, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
     """The axes of the linear kernel: those of PCA, with eigenvalues times n - 1. No n x n matrix is formed."""
     rows, n = rows_of(X), X.shape[0]
     solvers = {"dense": "covariance_eigh"}
-    k = min(wanted.k, n, rows.d) if wanted.fewer and wanted.k is not None else wanted.k
+    k = None if wanted.k is None else min(wanted.k, n, rows.d)
     axes = principal_axes(rows, run, Fixed(k), solver=solvers.get(wanted.solver, wanted.solver))
     values = axes.pairs.values * (n - 1)
     check_squares_vary(float(values[0]), X)
-    k = count_kept(to_numpy(values), wanted, 0.0)
+    k = count_positive(to_numpy(values), wanted, 0.0)
     V, values = axes.pairs.vectors[:, :k], values[:k]
     xp = xp_of(V)
     mean = axes.columns.mean
     Z = as_double(run.gather(FeatureCoordinates(KernelWith(None), mean, V), rows, k, "transforming rows"))
     turned = signs_of(Z)[None, :]
     U = Z * turned / xp.sqrt(values)[None, :]
-    return KernelAxes(values, V * turned, mean, U, axes.outcome, n)
+    return KernelAxes(values, V * turned, mean, U, axes.outcome, n).with_zeros(wanted, n)
 
 
 # --- from the kernel matrix -------------------------------------------------------------------------------------------
@@ -140,7 +164,8 @@ def kernel_axes(
     """
     run = LocalRun() if run is None else run
     wanted = FeatureSpaceRequest(k) if wanted is None else replace(wanted, k=k)
-    check_kernel_matrix(K)
+    if not check_kernel_matrix(K):
+        K = (K + K.T) / 2
     return axes_of_rows(K, KernelWith(None, "precomputed"), run, wanted)
 
 
@@ -170,16 +195,20 @@ def exact_axes(matrix: KernelMatrix, kernel: KernelWith, run: Run, wanted: Featu
     """The axes of all rows: the leading eigenpairs of J K J, J = I - 11'/n."""
     n, concerns = int(matrix.rows.n or 0), []
     k = n if wanted.k is None else min(wanted.k, n)
-    if not kernel.is_definite:
-        concerns += indefinite(*_ends(matrix, run, wanted), kernel, wanted, matrix.rows.dtype)
     pairs, outcome = _centered_pairs(matrix, run, k, wanted)
+    if not kernel.is_definite:
+        kept = float(pairs.values[-1])
+        ends = (kept, float(pairs.values[0])) if k == n else _ends(matrix, run, wanted)
+        concerns += indefinite(ends, kept, kernel, wanted, matrix.rows.dtype)
     concerns += nearly_identity(matrix.means, kernel, "row")
-    k = count_kept(to_numpy(pairs.values), wanted, rounding_floor(pairs.values, matrix.means, n, matrix.rows.dtype))
+    k = count_positive(to_numpy(pairs.values), wanted, rounding_floor(pairs.values, matrix.means, n, matrix.rows.dtype))
     xp = xp_of(pairs.vectors)
     U, values = pairs.vectors[:, :k], pairs.values[:k]
     C = U / xp.sqrt(values)[None, :]
     C = C - xp.mean(C, axis=0)[None, :]
-    return KernelAxes(values, C, matrix.means, U, outcome, n, xp.full_like(matrix.means, 1 / n), tuple(concerns))
+    weights = xp.full_like(matrix.means, 1 / n)
+    axes = KernelAxes(values, C, matrix.means, U, outcome, n, weights, tuple(concerns))
+    return axes.with_zeros(wanted, n)
 
 
 def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpaceRequest) -> tuple[Eigenpairs, Outcome]:

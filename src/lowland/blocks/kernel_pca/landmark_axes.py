@@ -16,7 +16,7 @@ from lowland.blocks.kernel_pca.feature_space_axes import FeatureCoordinates, Ker
 from lowland.blocks.kernel_pca.positive_eigenvalues import (
     FeatureSpaceRequest,
     check_squares_vary,
-    count_kept,
+    count_positive,
     indefinite,
     nearly_identity,
     negligible,
@@ -68,7 +68,7 @@ def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpace
     if of_rows:
         check_squares_vary(float(pairs.values[0]), points)
     floor = 0.0 if of_rows else rounding_floor(pairs.values, features.means, moments.rows, rows.dtype)
-    k = count_kept(to_numpy(pairs.values), wanted, max(floor, negligible(rows.dtype) * float(pairs.values[0])))
+    k = count_positive(to_numpy(pairs.values), wanted, max(floor, negligible(rows.dtype) * float(pairs.values[0])))
     C = W @ pairs.vectors[:, :k]
     means = features.means + back @ mean
     C = (
@@ -76,7 +76,8 @@ def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpace
     )  # signs differ between machines
     outcome = Outcome("nystrom", f"{m} landmarks represent {moments.rows} rows by {r} features")
     weights = None if of_rows else 1 / m + W @ mean
-    return KernelAxes(pairs.values[:k], C, means, None, outcome, moments.rows, weights, tuple(concerns))
+    axes = KernelAxes(pairs.values[:k], C, means, None, outcome, moments.rows, weights, tuple(concerns))
+    return axes.with_zeros(wanted, m)
 
 
 def _linear_features(points: Array, dtype: Any) -> tuple[FeatureCoordinates, Array]:
@@ -106,7 +107,8 @@ def _nystrom_features(
     own = leading_eigenpairs(K - xp.mean(K, axis=0)[None, :], m, run=run, solver="eigh", definite=False)
     s = to_numpy(own.values)
     if not kernel.is_definite:
-        concerns += indefinite(float(s[-1]), float(s[0]), kernel, wanted, dtype)
+        kept = float(s[-1 if wanted.k is None else min(wanted.k, m) - 1])
+        concerns += indefinite((float(s[-1]), float(s[0])), kept, kernel, wanted, dtype)
     r = int(np.sum(s > rounding_floor(own.values, means, m, dtype)))
     U, root = own.vectors[:, :r], xp.sqrt(own.values[:r])[None, :]
     W = U / root

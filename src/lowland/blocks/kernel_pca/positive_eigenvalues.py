@@ -1,4 +1,4 @@
-"""Positive eigenvalues of a centered kernel matrix, and errors where there are too few."""
+"""Positive eigenvalues of a centered kernel matrix, and errors where one that is kept is negative."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.blocks.distances.kernel_functions import KernelWith
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError
 
 _ALONE = 1e-3  # sum of the kernel values with all other rows below which a row is isolated
 
@@ -28,19 +28,9 @@ class FeatureSpaceRequest:
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
 
-def count_kept(values: np.ndarray, wanted: FeatureSpaceRequest, floor: float) -> int:
-    """Return the number of components; raise an error for more than there are positive eigenvalues."""
+def count_positive(values: np.ndarray, wanted: FeatureSpaceRequest, floor: float) -> int:
+    """Return the number of positive eigenvalues among those requested."""
     positive = int(np.sum(values > floor))
-    if positive == 0:
-        raise DataError(
-            "All rows are identical in the feature space of the kernel: no eigenvalue of the centered kernel matrix is "
-            "positive. Check the data and gamma."
-        )
-    if wanted.k is not None and wanted.k > positive and not wanted.fewer:
-        raise ParameterError(
-            f"{wanted.k} components were requested, but the centered kernel matrix has {positive} positive eigenvalue"
-            f"{'s' * (positive != 1)}. Choose at most {positive}."
-        )
     return positive if wanted.k is None else min(positive, wanted.k)
 
 
@@ -66,23 +56,37 @@ def negligible(dtype: Any) -> float:
     return 1e-12 if np.dtype(dtype) == np.float64 else 2e-7
 
 
-def indefinite(lowest: float, largest: float, kernel: KernelWith, wanted: FeatureSpaceRequest, dtype: Any) -> list[str]:
-    """Raise an error for an indefinite kernel; for the sigmoid kernel with k given, return a warning instead."""
+def indefinite(
+    ends: tuple[float, float], kept: float, kernel: KernelWith, wanted: FeatureSpaceRequest, dtype: Any
+) -> list[str]:
+    """Return a warning for an indefinite kernel; raise an error where an eigenvalue that is kept is negative.
+
+    ``ends`` are the lowest and the largest eigenvalue, ``kept`` is the lowest of those requested.
+    """
+    lowest, largest = min(*ends, kept), max(ends)
     scale = max(abs(largest), abs(lowest))
-    if lowest >= -(1e-5 if np.dtype(dtype) == np.float64 else 5e-3) * scale:
+    significant = -(1e-5 if np.dtype(dtype) == np.float64 else 5e-3) * scale  # as in scikit-learn
+    if lowest >= significant:
         return []
-    some = largest > negligible(dtype) * scale
-    beside = f"{abs(lowest) / largest:.2g} times the largest" if some else "and none is positive"
-    text = (
-        f"The centered kernel matrix is indefinite: it has the eigenvalue {lowest:.4g}, {beside}, so it does not "
-        "contain inner products."
-    )
-    if kernel.kernel == "sigmoid" and wanted.k is not None and some:
-        return [text]
     remedy = "Choose 'rbf', 'laplacian', 'cosine', or 'poly' with coef0 >= 0"
     if kernel.points is None:
         remedy = "Pass a positive semidefinite matrix, for instance without its negative eigenvalues"
-    raise DataError(f"{text} {remedy}.")
+    if kept < significant and not wanted.fewer:
+        raise DataError(
+            f"There are significant negative eigenvalues: the centered kernel matrix is indefinite, and the components "
+            f"requested include one of eigenvalue {kept:.4g}{_beside(kept, largest, dtype)}. Request fewer components. "
+            f"{remedy}."
+        )
+    return [
+        f"The centered kernel matrix is indefinite: it has the eigenvalue {lowest:.4g}"
+        f"{_beside(lowest, largest, dtype)}, so it does not contain inner products. Only components with positive "
+        "eigenvalues are kept."
+    ]
+
+
+def _beside(value: float, largest: float, dtype: Any) -> str:
+    some = largest > negligible(dtype) * abs(value)
+    return f", {abs(value) / largest:.2g} times the largest" if some else ", and none is positive"
 
 
 def check_squares_vary(first: float, X: Array) -> None:

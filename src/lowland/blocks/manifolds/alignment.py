@@ -8,7 +8,9 @@ from typing import Literal
 import numpy as np
 import scipy.sparse
 
+from lowland.arrays.namespace import Array, is_sparse
 from lowland.blocks.manifolds.lle_weights import in_blocks
+from lowland.blocks.manifolds.neighborhoods import neighborhoods
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.kernels.local_problems import count_entries, directions, modified_matrices, sum_matrices, tangent_matrices
 from lowland.run.run import Run
@@ -55,34 +57,35 @@ class LocalMatrices:
 
 
 def tangent_alignment(
-    X: np.ndarray, graph: NeighborGraph, k: int, run: Run, *, kind: Literal["ltsa", "hessian"]
+    X: Array, graph: NeighborGraph, k: int, run: Run, *, kind: Literal["ltsa", "hessian"]
 ) -> LocalMatrices:
     """Return the matrices of local tangent spaces (Zhang and Zha 2004) or of local Hessians (Donoho and Grimes 2003).
 
     v'Mv sums over the neighborhoods the squared part of v that is not linear in the k local coordinates (ltsa), or that
     is quadratic in them (hessian).
     """
-    X, bases = np.ascontiguousarray(X), bases_of(graph.start)
+    X, bases = X if is_sparse(X) else np.ascontiguousarray(X), bases_of(graph.start)
     values = _room(bases[-1], graph.n, run)
 
     def work(first: int, last: int) -> None:
-        a, b = graph.start[first], graph.start[last]
-        tangent_matrices(
-            X, first, graph.start[first : last + 1] - a, graph.to[a:b], k, kind == "hessian",
-            bases[first:last] - bases[first], values[bases[first] : bases[last]],
-        )  # fmt: skip
+        for some in neighborhoods(X, graph, first, last):
+            a, b = some.first, some.last
+            tangent_matrices(
+                some.table, some.own, some.start, some.to, k, kind == "hessian",
+                bases[a:b] - bases[a], values[bases[a] : bases[b]],
+            )  # fmt: skip
 
     in_blocks(graph.n, work, run, "fitting tangent spaces" if kind == "ltsa" else "fitting quadratic functions")
     return LocalMatrices(graph.start, graph.to, values)
 
 
-def modified_alignment(X: np.ndarray, graph: NeighborGraph, k: int, run: Run, *, reg: float = 1e-3) -> LocalMatrices:
+def modified_alignment(X: Array, graph: NeighborGraph, k: int, run: Run, *, reg: float = 1e-3) -> LocalMatrices:
     """Return the matrices of modified LLE (Zhang and Wang 2006): several independent weight vectors per point.
 
     Their number: eta is the ratio of the squared singular values beyond the k-th to the first k, in the median
     neighborhood; a neighborhood uses as many trailing directions as keep its own ratio below eta.
     """
-    X, q = np.ascontiguousarray(X), min(X.shape[1], int(np.diff(graph.start).max()))
+    X, q = X if is_sparse(X) else np.ascontiguousarray(X), min(X.shape[1], int(np.diff(graph.start).max()))
     with_point = graph_with_points(graph)
     bases = bases_of(with_point.start)
     room = _room(bases[-1] + q * len(graph.to), graph.n, run)
@@ -90,11 +93,11 @@ def modified_alignment(X: np.ndarray, graph: NeighborGraph, k: int, run: Run, *,
     squares = np.empty((graph.n, q))
 
     def extend(first: int, last: int) -> None:
-        a, b = graph.start[first], graph.start[last]
-        directions(
-            X, first, graph.start[first : last + 1] - a, graph.to[a:b], vectors[a * q : b * q],
-            squares[first:last],
-        )  # fmt: skip
+        for some in neighborhoods(X, graph, first, last):
+            a, b = graph.start[some.first], graph.start[some.last]
+            directions(
+                some.table, some.own, some.start, some.to, vectors[a * q : b * q], squares[some.first : some.last]
+            )
 
     in_blocks(graph.n, extend, run, "fitting tangent spaces")
     eta = _median_ratio(squares, k)

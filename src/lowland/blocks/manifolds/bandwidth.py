@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.distances.to_points import DistancesTo
 from lowland.errors import DataError
 
@@ -88,7 +88,7 @@ def median_squared(length: Array) -> float:
 
 def sampled_distances(X: Array, metric: Any, params: dict[str, Any]) -> Array:
     """Return the distances of up to 500 rows, spread evenly over all, to all rows."""
-    n, xp = X.shape[0], xp_of(X)
+    n = X.shape[0]
     places = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.int64))
-    some = xp.take(X, like(places, X, xp.int64), axis=0)
+    some = X[places] if is_sparse(X) else xp_of(X).take(X, like(places, X, xp_of(X).int64), axis=0)
     return some if metric == "precomputed" else DistancesTo.of(X, metric, params)(some)

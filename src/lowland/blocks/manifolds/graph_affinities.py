@@ -10,7 +10,6 @@ from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
-from lowland.blocks.distances.kernel_functions import check_kernel_matrix
 from lowland.blocks.manifolds.bandwidth import median_squared
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.errors import DataError
@@ -69,8 +68,11 @@ def require_graph(n: int, k: int | None, n_components: int, run: Run) -> None:
     )
 
 
-def check_affinities(W: Any, source: str = "The affinity matrix") -> None:
-    """Raise an error unless W, sparse or dense, is square, nonnegative and symmetric."""
+def symmetric_affinities(W: Any, source: str = "The affinity matrix") -> tuple[Any, bool]:
+    """Return affinities, sparse or dense, averaged with their transpose if they are not symmetric, and whether so.
+
+    Raise an error unless W is square and nonnegative.
+    """
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         raise DataError(
             f"{source} has shape {tuple(W.shape)}. It must be square, with one row and one column per data row."
@@ -81,17 +83,22 @@ def check_affinities(W: Any, source: str = "The affinity matrix") -> None:
             f"{source} has a negative value. Affinities are similarities, zero or more. Pass exp(-d²/t) of distances "
             "d, or (1 + r)/2 of correlations r."
         )
-    if not is_sparse(W):
-        check_kernel_matrix(W, source)
-        return
-    gap = scipy.sparse.coo_array(abs(W - W.T))
-    if gap.nnz and gap.data.max() > _ROUNDINGS * eps_of(W.data) * W.data.max():
-        place = int(np.argmax(gap.data))
-        i, j = int(gap.coords[0][place]), int(gap.coords[1][place])
-        raise DataError(
-            f"{source} has {W[i, j]:g} at [{i}, {j}] and {W[j, i]:g} at [{j}, {i}]: it is not symmetric. "
-            "Pass (W + W.T) / 2 to symmetrize it."
-        )
+    if _is_symmetric(W):
+        return W, False
+    half = 0.5 * (W + W.T)
+    return (half.tocsr() if is_sparse(half) else half), True
+
+
+def _is_symmetric(W: Any) -> bool:
+    """Whether W equals its transpose up to rounding errors; a dense one is compared in blocks of rows."""
+    if is_sparse(W):
+        gap = abs(W - W.T)
+        return not gap.nnz or bool(gap.data.max() <= _ROUNDINGS * eps_of(W.data) * W.data.max())
+    xp, n = xp_of(W), W.shape[0]
+    blocks = [(start, min(start + _PORTION, n)) for start in range(0, n, _PORTION)]
+    largest = max((float(xp.max(W[a:b, :])) for a, b in blocks), default=0.0)
+    gaps = (float(xp.max(xp.abs(W[a:b, :] - W[:, a:b].T))) for a, b in blocks)
+    return all(gap <= _ROUNDINGS * eps_of(W) * largest for gap in gaps)
 
 
 def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.manifolds.graph_affinities import affinity_components
@@ -16,7 +17,7 @@ from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.operators import times_rows
 from lowland.blocks.spectra.trailing import Solver, trailing_eigenpairs
 from lowland.data.rows import ArrayRows
-from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _SMALL = 1200  # dense affinities up to this size go to LAPACK, which is then faster than iterations

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, like, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.arrays.slices import slices
+from lowland.blocks.manifolds.neighborhoods import joint_table, neighborhoods, pieces_of
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import NearestAmong
 from lowland.blocks.optimize.outcome import Outcome
@@ -38,13 +39,14 @@ def reconstruction_weights(
     return W
 
 
-def weight_matrix(X: np.ndarray, graph: NeighborGraph, run: Run, *, reg: float = 1e-3) -> scipy.sparse.csr_array:
-    """Return the reconstruction weights of all rows, a sparse W (n, n) whose rows sum to one."""
+def weight_matrix(X: Array, graph: NeighborGraph, run: Run, *, reg: float = 1e-3) -> scipy.sparse.csr_array:
+    """Return the reconstruction weights of all rows, sparse or not, as a sparse W (n, n) whose rows sum to one."""
     values = np.empty(len(graph.to))
 
     def work(first: int, last: int) -> None:
-        a, b = graph.start[first], graph.start[last]
-        values[a:b] = reconstruction_weights(X[first:last], X, graph.start[first : last + 1] - a, graph.to[a:b], reg)
+        for some in neighborhoods(X, graph, first, last):
+            a, b = graph.start[some.first], graph.start[some.last]
+            values[a:b] = reconstruction_weights(some.points, some.table, some.start, some.to, reg)
 
     in_blocks(graph.n, work, run, "computing weights")
     return graph.matrix(values)
@@ -144,13 +146,31 @@ class WeightsOfNeighbors:
         indices, _ = self.nearest(X)
         m, k = indices.shape
         start, to = np.arange(m + 1) * k, indices.ravel().astype(np.int32)
-        points, Z = to_numpy(self.nearest.points), to_numpy(self.Z)
-        rows = to_numpy(X)
-        w = reconstruction_weights(rows, points, start, to, self.reg).reshape(m, k)
-        placed = np.einsum("mk,mkc->mc", w, Z[indices].astype(np.float64))
-        fitted = np.all(points[indices[:, 0]] == rows, axis=1)
+        Z = to_numpy(self.Z)
+        w, fitted = self._of_sparse(X, start, to) if self._is_sparse(X) else self._of_dense(to_numpy(X), start, to)
+        placed = np.einsum("mk,mkc->mc", w.reshape(m, k), Z[indices].astype(np.float64))
         placed[fitted] = Z[indices[fitted, 0]]
         return like(placed, X)
+
+    def _is_sparse(self, X: Array) -> bool:
+        return is_sparse(X) or is_sparse(self.nearest.points)
+
+    def _of_dense(self, X: np.ndarray, start: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The weights of the neighbors, and which rows equal their first neighbor."""
+        points = to_numpy(self.nearest.points)
+        fitted = np.all(points[to[start[:-1]]] == X, axis=1)
+        return reconstruction_weights(X, points, start, to, self.reg), fitted
+
+    def _of_sparse(self, X: Any, start: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same for sparse rows, a few at a time."""
+        X, points = scipy.sparse.csr_array(X), scipy.sparse.csr_array(self.nearest.points)
+        w, fitted = np.empty(len(to)), np.empty(X.shape[0], dtype=bool)
+        for a, b in pieces_of(X, start, 0, X.shape[0]):
+            table, places = joint_table(X[a:b], points, to[start[a] : start[b]])
+            mine, own = start[a : b + 1] - start[a], table[: b - a]
+            w[start[a] : start[b]] = reconstruction_weights(own, table, mine, places, self.reg)
+            fitted[a:b] = np.all(table[places[mine[:-1]]] == own, axis=1)
+        return w, fitted
 
 
 def in_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
@@ -35,15 +36,15 @@ class HeatTo:
 
     def __call__(self, X: Array) -> Array:
         """Return the kernel values of one slab, in its precision."""
-        if is_sparse(X):
+        if is_sparse(X) and self.distances is None:
             raise DataError(
                 "transform needs the distances of the new rows to all training rows, and a sparse matrix lacks some. "
                 "Pass them as a dense array."
             )
-        xp = xp_of(X)
+        D = X if self.distances is None else self.distances(X)
+        xp = xp_of(D)
         if self.distances is None:
             _refuse_rows(xp.any(X < 0, axis=1), "has a negative distance. Distances must be nonnegative.")
-        D = X if self.distances is None else self.distances(X)
         D2 = as_double(D) ** 2
         if self.relative:
             D2 = D2 - xp.min(D2, axis=1)[:, None]
@@ -59,8 +60,13 @@ class FunctionWith:
 
     def __call__(self, X: Array) -> Array:
         """Call the function with new and training rows together, and return the block between them."""
-        xp, m = xp_of(X), X.shape[0]
-        return like(self.affinity(xp.concat([X, like(self.points, X)], axis=0))[:m, m:], X)
+        m = X.shape[0]
+        if is_sparse(X) or is_sparse(self.points):
+            both = scipy.sparse.vstack([X, self.points], format="csr")
+        else:
+            both = xp_of(X).concat([X, like(self.points, X)], axis=0)
+        W = self.affinity(both)[:m, m:]
+        return W if is_sparse(W) else like(W, X)
 
 
 @dataclass(frozen=True)

@@ -242,7 +242,7 @@ class GeodesicsToNewRows:
         return out if is_sparse(X) else like(out, X, xp_of(X).float64)
 
     def _edges(self, X: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if is_sparse(X):  # the stored distances are the edges of the new rows
+        if is_sparse(X) and self.nearest is None:  # the stored distances are the edges of the new rows
             X = X.tocsr() if self.kept is None else X.tocsr()[:, self.kept]
             return X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data.astype(np.float64)
         if self.kept is not None:

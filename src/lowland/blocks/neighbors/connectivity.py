@@ -26,13 +26,13 @@ Policy = Literal["connect", "largest", "ignore", "error"]
 class ShortestBridges:
     """Finds the shortest edges that connect the components of a graph."""
 
-    X: Array  # (n, d), or the distances of all pairs
+    X: Array  # (n, d), sparse or not, or the distances of all pairs
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def _searcher(self) -> Searcher:
-        if is_sparse(self.X):
+        if is_sparse(self.X) and self.metric == "precomputed":
             raise DataError(
                 "The neighbor graph is disconnected, and no distances are available to connect its components: "
                 "X is itself a graph."

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.namespace import Array, is_sparse, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.distances.metrics import Metric
 from lowland.blocks.statistics.rescaling import largest_of
 from lowland.errors import DataError
 
 _POWERS: dict[str, float] = {
-    "euclidean": 2.0, "l2": 2.0, "sqeuclidean": 2.0, "cosine": 2.0, "correlation": 2.0,
+    "euclidean": 2.0, "l2": 2.0, "nan_euclidean": 2.0, "sqeuclidean": 2.0, "cosine": 2.0, "correlation": 2.0,
     "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf,
 }  # fmt: skip
 
@@ -66,7 +66,7 @@ class MetricSpace:
         if self.metric == "cosine":  # rows are scaled first
             return
         power = 1.0 if self.metric == "correlation" or self.p == np.inf else self.p
-        widest, d = largest_of(X), X.shape[1]
+        widest, d = _widest(X), X.shape[1]
         if widest > 0 and power * math.log2(2 * widest) + math.log2(d) >= np.finfo(np.float64).maxexp:
             raise DataError(
                 f"The values of X, up to {widest:.2g}, are too large to be {self._raised(power)}: distances overflow. "
@@ -77,7 +77,7 @@ class MetricSpace:
         """Raise an error for values that differ so little that their distances underflow."""
         if self.metric in ("cosine", "correlation") or self.p == np.inf:
             return
-        widest = largest_of(X - X[:1, :])
+        widest = 2 * _widest(X) if is_sparse(X) else largest_of(X - X[:1, :])
         if widest > 0 and self.p * math.log2(widest) + math.log2(X.shape[1]) < np.finfo(np.float64).minexp:
             raise DataError(
                 f"The differences between rows, at most {widest:.2g}, are too small to be {self._raised(self.p)}: "
@@ -95,3 +95,10 @@ class MetricSpace:
             return radius
         with np.errstate(over="ignore"):
             return float(np.power(float(radius), self.p))
+
+
+def _widest(X: Array) -> float:
+    """The largest absolute value of rows, sparse or not."""
+    if not is_sparse(X):
+        return largest_of(X)
+    return largest_of(X.data[:, None]) if X.nnz else 0.0

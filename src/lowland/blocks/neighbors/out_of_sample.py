@@ -13,6 +13,7 @@ import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.distances.metrics import Metric
+from lowland.blocks.distances.sparse_rows import finite_rows
 from lowland.blocks.distances.to_points import check_new_distances
 from lowland.blocks.neighbors.graph import fault_of
 from lowland.blocks.neighbors.metric_space import MetricSpace
@@ -28,7 +29,7 @@ _building = threading.Lock()  # several threads may build the same search at onc
 class NearestAmong:
     """The k nearest of the training points to each row of a slab."""
 
-    points: Array  # (n, d)
+    points: Array  # (n, d), sparse or not
     k: int
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
@@ -40,18 +41,27 @@ class NearestAmong:
         if self.k > n:
             raise ParameterError(f"{self.k} nearest points: there are only {n} points. Choose at most {n}.")
         with _building:
-            searcher = self._searcher
+            searcher = self._for_sparse_rows if is_sparse(X) and not is_sparse(self.points) else self._searcher
         space = MetricSpace.of(self.metric, self.params)
         if space is not None:
             space.check(X)
         if all_finite(X):
             return all_found(*searcher.nearest_to(X, self.k), n)
-        finite = to_numpy(xp_of(X).all(xp_of(X).isfinite(X), axis=1))  # (m,); other rows have no neighbors
+        # (m,); other rows have no neighbors
+        finite = finite_rows(X) if is_sparse(X) else to_numpy(xp_of(X).all(xp_of(X).isfinite(X), axis=1))
         indices, distances = np.zeros((len(finite), self.k), dtype=np.int32), np.full((len(finite), self.k), np.nan)
         if finite.any():
-            rows = xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
+            rows = (
+                X[finite] if is_sparse(X) else xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
+            )
             indices[finite], distances[finite] = all_found(*searcher.nearest_to(rows, self.k), n)
         return indices, distances
+
+    @cached_property
+    def _for_sparse_rows(self) -> Searcher:
+        """The search for sparse new rows among dense points."""
+        points = scipy.sparse.csr_array(to_numpy(self.points))
+        return choose_searcher(points, self.metric, self.params, self.search, self.k)
 
     @cached_property
     def _searcher(self) -> Searcher:

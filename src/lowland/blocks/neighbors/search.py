@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, on_accelerator, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
 from lowland.blocks.distances.metrics import Metric, check_metric
+from lowland.blocks.distances.sparse_rows import all_equal
 from lowland.blocks.distances.to_points import check_distances
 from lowland.blocks.neighbors.brute_force import BruteForce
 from lowland.blocks.neighbors.graph import NeighborGraph
@@ -17,6 +18,7 @@ from lowland.blocks.neighbors.kd_tree import KDTree
 from lowland.blocks.neighbors.matrix_products import Products
 from lowland.blocks.neighbors.metric_space import MetricSpace
 from lowland.blocks.neighbors.searcher import Searcher
+from lowland.blocks.neighbors.sparse_search import SparseSearch
 from lowland.blocks.neighbors.torch_search import TorchSearch
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.local import LocalRun
@@ -32,11 +34,16 @@ _SMALL = 1e-150  # if no distance is longer, squares may have underflowed
 
 
 def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
-    """Choose a search algorithm: a tree if it skips enough pairs, else matrix products, or comparisons of all pairs."""
+    """Choose a search algorithm: a tree if it skips enough pairs, else matrix products, or comparisons of all pairs.
+
+    Sparse rows have a search of their own, which is always exact.
+    """
     check_metric(metric, params)
     space = MetricSpace.of(metric, params)
     if space is not None:
         space.check(X)
+    if is_sparse(X):
+        return SparseSearch(X, metric, params)
     if search == "approximate":
         return approximate_search(X, space)
     if not isinstance(X, np.ndarray) and on_accelerator(X):
@@ -142,7 +149,7 @@ def all_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.nd
 
 def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
-        found = lengths.astype(to_numpy(X[:1, :1]).dtype)
+        found = lengths.astype(X.dtype if is_sparse(X) else to_numpy(X[:1, :1]).dtype)
     if not np.isfinite(found).all():
         raise DataError(
             f"Distances between rows are too large for {found.dtype}. Rescale the columns, or pass float64."
@@ -159,5 +166,9 @@ def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict
         space.check_differences(X)
     if lengths.max(initial=0) > 0:
         return
-    if bool((X == 0).all()) if metric == "precomputed" else bool((X[:1, :] == X).all()):
+    if is_sparse(X):
+        equal = all_equal(X)
+    else:
+        equal = bool((X == 0).all()) if metric == "precomputed" else bool((X[:1, :] == X).all())
+    if equal:
         raise DataError("All rows are equal: all distances are zero. Check which columns were chosen.")

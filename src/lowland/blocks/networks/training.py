@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.engines import Engine, torch_on
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.networks.batches import MiniBatches, Noise
 from lowland.blocks.networks.layers import NetworkLoss
 from lowland.blocks.optimize.outcome import Divergence, Outcome
-from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _MEMORY = 20  # correction pairs kept by L-BFGS

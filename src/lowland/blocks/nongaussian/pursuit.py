@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.nongaussian.projection_indices import Index
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs
-from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _BATCH = 2**17  # coordinates evaluated together: they stay in the cache

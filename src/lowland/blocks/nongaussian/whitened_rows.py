@@ -14,7 +14,7 @@ from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed
 from lowland.blocks.spectra.principal_axes import Axes, principal_axes
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import ArrayRows, DaskRows, Rows
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError
 from lowland.run.run import Run
 
 _LARGE = 2**20  # whitened numbers from which on the search begins in float32
@@ -71,12 +71,13 @@ class WhitenedRows:
 
 
 def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> WhitenedRows:
-    """Return the rows along their k principal axes at unit variance; None: as many as their rank.
+    """Return the rows along their k principal axes at unit variance, at most as many as their rank; None: that many.
 
     Squaring loses precision of small eigenvalues, all of it where columns are in very different units. ``exact`` then
     factors the rows instead and, where all axes are requested, standardizes the columns first: both give the same
     whitened rows up to a rotation, and the rotation is what is searched for.
     """
+    k = k if k is None or rows.n is None else min(k, rows.n, rows.d)
     axes = principal_axes(rows, run, Fixed(k), solver="auto")
     values, rank = _spectrum(axes, rows)
     most = min(rows.d, axes.columns.rows - 1)
@@ -85,11 +86,7 @@ def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> WhitenedRow
         values, rank = _spectrum(axes, rows)
     if rank == 0:
         raise DataError("All columns are constant, so there are no sources to separate. Check the data.")
-    if k is not None and rank < k:
-        raise ParameterError(
-            f"{k} components were requested, but {_why_fewer(rank, most, rows)}. Choose at most {rank}."
-        )
-    reason = "as requested" if k else "the rank of the data" if rank == rows.d else _why_fewer(rank, most, rows)
+    reason = "as requested" if rank == k else "the rank of the data" if rank == rows.d else _why_fewer(rank, most, rows)
     n, mean, scale = axes.columns.rows, axes.columns.mean, axes.columns.scale
     scales = np.ones(rows.d) if scale is None else to_numpy(scale)
     roots = np.sqrt(values[:rank] * ((n - 1) / n))

@@ -64,6 +64,7 @@ def stress_majorization(
     max_iter: int = 300,
     solver: StressSolver = "majorization",
     accelerate: bool = True,
+    turned: bool = True,
     rng: np.random.Generator | None = None,
     run: Run | None = None,
 ) -> Configuration:
@@ -80,6 +81,7 @@ def stress_majorization(
     max_iter : maximum number of iterations per initialization.
     solver : "majorization" (SMACOF), or "gradient": accelerated gradient descent.
     accelerate : majorization accelerated by L-BFGS; if False, plain SMACOF.
+    turned : rotate the result to its principal axes; if False, it keeps the orientation of its initial configuration.
     rng, run : random numbers and engine; None: a fixed seed, this machine.
 
     Examples
@@ -104,7 +106,7 @@ def stress_majorization(
     best = min(minima, key=lambda minimum: minimum.at.value)
     at = stress.exactly(best.at.Z) if problem.targets.by_ratios else best.at
     return Configuration(
-        problem.turned(at.Z),
+        problem.turned(at.Z, to_axes=turned),
         2 * at.value,
         2 * at.scale,
         problem.sums.squares,
@@ -150,9 +152,10 @@ class ScalingProblem:
         outcome = Outcome.of_trace("none", [0.0], "all points coincide")
         return [Minimum(Evaluation(Z * 0, 0.0, Z * 0, Z * 0 + 1, 0.0), outcome) for Z in starts]
 
-    def turned(self, Z: Array) -> Array:
-        """Rotate a configuration to its principal axes, on the device of the dissimilarities."""
-        return in_principal_axes(like(Z, self.D, xp_of(self.D).float64))
+    def turned(self, Z: Array, *, to_axes: bool) -> Array:
+        """Center a configuration and rotate it to its principal axes, on the device of the dissimilarities."""
+        Z = like(Z, self.D, xp_of(self.D).float64)
+        return in_principal_axes(Z) if to_axes else Z - xp_of(Z).mean(Z, axis=0)[None, :]
 
 
 def stress_outcome(minimum: Minimum) -> Outcome:

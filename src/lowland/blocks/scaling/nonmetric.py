@@ -28,6 +28,7 @@ def nonmetric_scaling(
     max_iter: int = 300,
     solver: StressSolver = "majorization",
     accelerate: bool = True,
+    turned: bool = True,
     rng: np.random.Generator | None = None,
     run: Run | None = None,
 ) -> Configuration:
@@ -60,7 +61,9 @@ def nonmetric_scaling(
         squares = stress.pairs
         raw, extent = squares * relative, squares * (1 - relative)
     init_stresses = tuple(2 * minimum.at.value for minimum in minima)
-    return Configuration(problem.turned(Z), raw, extent, squares, stress_outcome(best), init_stresses, curve)
+    return Configuration(
+        problem.turned(Z, to_axes=turned), raw, extent, squares, stress_outcome(best), init_stresses, curve
+    )
 
 
 @dataclass(frozen=True)

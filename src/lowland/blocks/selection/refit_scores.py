@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from lowland.blocks.selection.subset_scores import Tally
 from lowland.blocks.statistics.fold_moments import Folds
 from lowland.errors import DataError, ParameterError
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Arguments for the splitter, the fit of the model and the scorer, such as groups and sample weights."""
+
+    split: Mapping[str, Any] = field(default_factory=dict)
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    score: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,7 @@ class Refitted:
     tally: Tally
     tie: float = 0.0
     unit: float = 1.0
+    metadata: Metadata = Metadata()
 
     @property
     def d(self) -> int:
@@ -57,14 +67,14 @@ class Refitted:
         return np.array(scores)
 
     def _one_by_one(self, subsets: Any) -> Iterator[float | str]:
-        work = (self.estimator, self.scorer, self.X, self.y, self.folds)
+        work = (self.estimator, self.scorer, self.X, self.y, self.folds, self.metadata)
         if self.n_jobs in (None, 1):
             return (mean_score(*work, S) for S in subsets)
         return Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(mean_score)(*work, S) for S in subsets)
 
 
 def mean_score(
-    estimator: Any, scorer: Any, X: Any, y: np.ndarray | None, folds: Folds, S: Sequence[int]
+    estimator: Any, scorer: Any, X: Any, y: np.ndarray | None, folds: Folds, metadata: Metadata, S: Sequence[int]
 ) -> float | str:
     """Return the mean score over the folds of the model fitted to the columns S, or why it could not be fitted."""
     columns = X[:, np.asarray(S)]
@@ -72,21 +82,34 @@ def mean_score(
     scores = []
     for train, test in folds:
         try:
-            fitted = clone(estimator).fit(columns[train], *(() if y is None else (y[train],)))
+            given = _of_rows(metadata.fit, train, X.shape[0])
+            fitted = clone(estimator).fit(columns[train], *(() if y is None else (y[train],)), **given)
         except Exception as error:
             return (
                 f"{type(estimator).__name__} could not be fitted to {len(train)} rows and {columns.shape[1]} of the "
                 f"columns: {_cause(error)} Fit it alone to find the cause, or choose another estimator or fewer folds."
             )
-        scores.append(score_of(fitted, scorer, columns[test], None if y is None else y[test]))
+        given = _of_rows(metadata.score, test, X.shape[0])
+        scores.append(score_of(fitted, scorer, columns[test], None if y is None else y[test], given))
     return float(np.mean(scores))
 
 
-def score_of(fitted: Any, scorer: Any, X: Any, y: np.ndarray | None) -> float:
+def _of_rows(metadata: Mapping[str, Any], rows: np.ndarray, n: int) -> dict[str, Any]:
+    """Metadata of some rows: what has one value for each of the n rows is cut, all else is passed on."""
+    found = dict(metadata)
+    for name, values in metadata.items():
+        if hasattr(values, "__len__") and not isinstance(values, str | dict) and len(values) == n:
+            found[name] = np.asarray(values)[rows]
+    return found
+
+
+def score_of(
+    fitted: Any, scorer: Any, X: Any, y: np.ndarray | None, metadata: Mapping[str, Any] | None = None
+) -> float:
     """Return the score of a fitted model as a float."""
     name = type(fitted).__name__
     try:
-        value = scorer(fitted, X, *(() if y is None else (y,)))
+        value = scorer(fitted, X, *(() if y is None else (y,)), **(metadata or {}))
     except Exception as error:
         raise ParameterError(
             f"The scorer failed for a fitted {name} and {X.shape[0]} rows: {_cause(error)} Choose a scoring that fits "

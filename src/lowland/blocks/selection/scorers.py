@@ -17,7 +17,7 @@ from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.selection.columns import listed
 from lowland.blocks.selection.discriminant_scores import DiscriminantScores
 from lowland.blocks.selection.least_squares_scores import LeastSquaresScores
-from lowland.blocks.selection.refit_scores import Refitted
+from lowland.blocks.selection.refit_scores import Metadata, Refitted
 from lowland.blocks.selection.subset_scores import TIE, SubsetScores, Tally
 from lowland.blocks.selection.wilks import Wilks
 from lowland.blocks.statistics.fold_moments import Folds
@@ -29,6 +29,7 @@ from lowland.suggestions import did_you_mean
 
 SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
 _DIRECT = ("auto", "svd", "cholesky")  # direct, not iterative, solvers of Ridge
+_NONE = Metadata()
 _FAR = 1e3  # mean square of y over its variance, above which uncentered sums lose too many digits
 
 
@@ -90,22 +91,25 @@ def scores_for(
     closed: bool,
     tally: Tally,
     for_numbers: str,
+    metadata: Metadata = _NONE,
 ) -> tuple[SubsetScores, Outcome]:
     """Return the scorer of subsets, and how it works; ``for_numbers`` as in ``folds_of``."""
     y, codes = _target(model, y)
-    X = X if is_sparse(X) else X.astype(np.float64, copy=False)
+    given = X if X.dtype.kind in "iub" or is_sparse(X) else X.astype(np.float64, copy=False)  # integers may be codes
+    X = given if is_sparse(X) else given.astype(np.float64, copy=False)
     least_squares, discriminant = _is(model, "LinearRegression", "Ridge"), _is(model, "LinearDiscriminantAnalysis")
     if scoring == "wilks":
         assert y is not None  # see ``has_wilks``
         target, classes = (Target.of_numbers(y).values, None) if codes is None else (codes, int(codes.max()) + 1)
         return Wilks.of(X, target, classes, tally), Outcome("closed form", "Wilks' lambda on all rows")
     scorer = scorer_of(model, scoring)
-    folds = folds_of(cv, X, y, classifier=is_classifier(model), for_numbers=for_numbers)
-    tie, unit = 0.0, 1.0
-    if least_squares and _is_named(scoring, SQUARES) and y is not None:  # both routes select the same columns
+    folds = folds_of(cv, X, y, classifier=is_classifier(model), for_numbers=for_numbers, **metadata.split)
+    tie, unit, one_target = 0.0, 1.0, y is not None and y.ndim == 1
+    if least_squares and _is_named(scoring, SQUARES) and one_target:  # both routes select the same columns
+        assert y is not None
         tie, (y, unit) = TIE, _standardized_target(y, SQUARES[scoring])
-    refit = Refitted(model, scorer, X, y, folds, n_jobs, tally, tie, unit)
-    if closed and y is not None and not is_sparse(X):
+    refit = Refitted(model, scorer, given, y, folds, n_jobs, tally, tie, unit, metadata)
+    if closed and y is not None and one_target and not is_sparse(X) and not (metadata.fit or metadata.score):
         plain = tie > 0 and _is_plain_least_squares(model)
         if plain and (model.fit_intercept or np.mean(y**2) < _FAR * np.var(y)):
             return LeastSquaresScores.of(
@@ -125,7 +129,7 @@ def scores_for(
 def has_wilks(model: Any, X: Any, y: np.ndarray | None) -> bool:
     """Whether Wilks' lambda is available for a model and these rows."""
     known = _is(model, "LinearRegression", "Ridge", "LinearDiscriminantAnalysis")
-    return known and y is not None and not is_sparse(X)
+    return known and y is not None and y.ndim == 1 and not is_sparse(X)
 
 
 def scorer_of(model: Any, scoring: Any) -> Any:
@@ -158,15 +162,15 @@ def _standardized_target(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]
     return y / step, unit
 
 
-def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_numbers: str) -> Folds:
+def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_numbers: str, **metadata: Any) -> Folds:
     """Return the training and test rows of each fold, by scikit-learn's rules; they are the same for all subsets.
 
-    ``for_numbers`` is what a user sets if y holds numbers, not classes.
+    ``for_numbers`` is what a user sets if y holds numbers, not classes; ``metadata`` is for the splitter: groups.
     """
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            folds = list(check_cv(cv, y, classifier=classifier).split(X, y))
+            folds = list(check_cv(cv, y, classifier=classifier).split(X, y, **metadata))
     except Exception as error:
         raise DataError(
             f"cv={cv!r} cannot split the {X.shape[0]} rows: "
@@ -198,8 +202,8 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_num
 
 def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
     """y as the model needs it, and the class index of each row if the model is a classifier."""
-    if y is None:
-        return None, None
+    if y is None or y.ndim == 2:  # no target, or several
+        return y, None
     if is_classifier(model):
         return y, classes_of(y)[1]
     if is_regressor(model) and y.dtype.kind in "iuf" and y.min() == y.max():

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowland.arrays.precision import ROUNDINGS
 from lowland.arrays.random import generator
 from lowland.arrays.records import record
 from lowland.errors import DataError, ParameterError
@@ -33,6 +34,7 @@ class Spectrum:
     d: int  # columns
     kind: str = VARIANCE
     variances: np.ndarray | None = None  # (d,) variance of each column, where known
+    rounding: float = ROUNDINGS * float(np.finfo(np.float64).eps)  # relative rounding error of the values
 
     @property
     def whole(self) -> bool:
@@ -92,8 +94,8 @@ class Cumulative(Rule):
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
         """Return the smallest count whose cumulative explained variance ratio exceeds ``fraction``."""
         cumulative = np.cumsum(spectrum.fractions)
-        # as in scikit-learn, strictly more than the fraction
-        count = int(np.searchsorted(cumulative, self.fraction, side="right")) + 1
+        # as in scikit-learn, strictly more than the fraction; rounding must not decide where it is met exactly
+        count = int(np.searchsorted(cumulative, self.fraction + spectrum.rounding, side="right")) + 1
         if count > len(cumulative) and not spectrum.whole:
             return None
         count = min(count, len(cumulative))
@@ -379,7 +381,7 @@ def as_rule(n_components: Any) -> Rule:
         case numbers.Real() if 0 < float(n_components) < 1:
             return Cumulative(float(n_components))
     raise ParameterError(
-        f"{n_components!r} is not a valid number of components. Choose an integer of at least 1, a fraction between 0 "
+        f"{n_components!r} is not a valid number of components. Choose an integer of at least 0, a fraction between 0 "
         "and 1, 'mle', None, or a rule such as Kaiser()."
     )
 

@@ -152,7 +152,14 @@ def class_scores(means: Array, priors: Array, A: Array, center: Array | None = N
     seen = means if center is None else means - center[None, :]
     coef = (seen @ A) @ A.T
     own = xp.sum(seen * coef, axis=1) / 2
-    return coef, xp.log(priors) - (own if center is None else own + coef @ center)
+    return coef, log_priors(priors) - (own if center is None else own + coef @ center)
+
+
+def log_priors(priors: Array) -> Array:
+    """Return the logarithms of the priors; -inf for a prior of zero."""
+    xp = xp_of(priors)
+    logs = xp.log(xp.where(priors > 0, priors, xp.ones_like(priors)))
+    return xp.where(priors > 0, logs, xp.full_like(logs, -xp.inf))
 
 
 def why_singular(

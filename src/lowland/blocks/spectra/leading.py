@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.linalg import eigh, orthonormal
+from lowland.arrays.linalg import eigh, eigvalsh, on_one_thread_if_small, orthonormal
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.arrays.random import standard_normal
@@ -19,8 +19,8 @@ from lowland.run.run import Run
 
 Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
 
-_DENSE_UP_TO = 1200  # up to this size LAPACK is faster than any iteration
-_FEW = 0.2  # fraction of eigenpairs above which computing all of them costs no more
+ALL_PAIRS_UP_TO = 1200  # up to this size LAPACK is faster than any iteration
+_FEW = 0.15  # fraction of eigenpairs above which computing all of them costs no more
 _QUICK_STEPS, _SURE = 8, 1e-9  # iterations and residual allowed before falling back to LAPACK
 MOST_POWER_STEPS = 1000
 ROUNDING = 2e-14  # relative to the first eigenvalue: rounding error of float64 products
@@ -61,7 +61,7 @@ def fix_signs(vectors: Array) -> Array:
 def all_eigenvalues(A: Array) -> Array:
     """Return all eigenvalues of a symmetric matrix, descending."""
     xp = xp_of(A)
-    return xp.flip(xp.linalg.eigvalsh(A), axis=0)
+    return xp.flip(eigvalsh(A), axis=0)
 
 
 def leading_eigenpairs(
@@ -91,7 +91,7 @@ def leading_eigenpairs(
     dense = hasattr(A, "dtype")
     like_array = A if dense else like_array
     if solver == "auto":
-        if dense and n > _DENSE_UP_TO and 20 * k <= n and (quick := _quickly(A, k, run, like_array, oversamples)):
+        if dense and n > ALL_PAIRS_UP_TO and 20 * k <= n and (quick := _quickly(A, k, run, like_array, oversamples)):
             return _finished(quick, definite)
         solver = "eigh" if dense else "krylov"
     if solver == "power":
@@ -142,15 +142,35 @@ def _direct(A: Array, k: int) -> Eigenpairs:
     """LAPACK: only the requested pairs where the library allows it, all of them otherwise."""
     A = as_double(A)
     n = A.shape[0]
+    if isinstance(A, np.ndarray) and n > 64 and (used := np.flatnonzero(A.any(axis=0))).size < n:
+        return _without_zero_columns(A, used, k)
     some = isinstance(A, np.ndarray) and n > 64 and k < _FEW * n
     if some:
         import scipy.linalg
 
-        values, vectors = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1), check_finite=False)
+        with on_one_thread_if_small(A):
+            values, vectors = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1), check_finite=False)
     if not some or values.shape[0] < k:  # with nearly equal values, LAPACK may return fewer than requested
         values, vectors = eigh(A)
     xp = xp_of(values)
     return Eigenpairs(xp.flip(values, axis=0)[:k], xp.flip(vectors, axis=1)[:, :k], np.zeros(k), "eigh")
+
+
+def _without_zero_columns(A: np.ndarray, used: np.ndarray, k: int) -> Eigenpairs:
+    """The pairs of the other columns, and the axes of the zero columns with eigenvalue zero, in descending order."""
+    n, zero = A.shape[0], np.setdiff1d(np.arange(A.shape[0]), used)
+    found = _direct(A[np.ix_(used, used)], min(k, used.size)) if used.size else None
+    values, vectors = np.zeros(k), np.zeros((n, k))
+    nonnegative = int(np.sum(found.values >= 0)) if found else 0  # rounding error may leave small negative values
+    first = min(k, nonnegative)
+    rest = min(k - first, zero.size)
+    if found:
+        values[:first], vectors[used, :first] = found.values[:first], found.vectors[:, :first]
+        last = k - first - rest
+        values[first + rest :] = found.values[first : first + last]
+        vectors[used, first + rest :] = found.vectors[:, first : first + last]
+    vectors[zero[:rest], first + np.arange(rest)] = 1
+    return Eigenpairs(values, vectors, np.zeros(k), "eigh")
 
 
 def _start(A: Any, k: int, extra: int, rng: np.random.Generator, like_array: Array) -> Array:
@@ -314,18 +334,20 @@ def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
     Any basis of the null space is valid. This one depends only on the space, so every solver, engine and chunking
     returns the same: the coordinate axes projected onto it, longest first.
     """
+    if k == 0:
+        return pairs
     values = to_numpy(pairs.values)[:k]
     rank = int(np.sum(values > null_below * values[0])) if values[0] > 0 else 0
     if rank >= k:
         return pairs
     V = to_numpy(pairs.vectors)[:, :rank]
-    V = np.hstack([V, _null_axes(V, k - rank)])
+    V = np.hstack([V, fix_signs(_null_axes(V, k - rank))])
     padded = np.zeros(k)
     padded[:rank] = values[:rank]
     residuals = np.zeros(k)
     residuals[:rank] = pairs.residuals[:rank]
     return Eigenpairs(
-        like(padded, pairs.values), like(fix_signs(V), pairs.vectors), residuals, pairs.solver, pairs.iterations,
+        like(padded, pairs.values), like(V, pairs.vectors), residuals, pairs.solver, pairs.iterations,
         pairs.converged, pairs.trace,
     )  # fmt: skip
 

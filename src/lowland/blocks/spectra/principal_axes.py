@@ -18,6 +18,7 @@ from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
 from lowland.blocks.spectra.leading import (
+    ALL_PAIRS_UP_TO,
     ROUNDING,
     Eigenpairs,
     Solver,
@@ -35,7 +36,7 @@ from lowland.blocks.spectra.operators import (
 )
 from lowland.blocks.statistics.moments import ColumnMoments, Moments, Triangle, without_zero_weights
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
@@ -165,6 +166,11 @@ def principal_axes(
     options: SolverOptions | None = None,
 ) -> Axes:
     """Return the principal axes of the rows, as many as the rule keeps."""
+    if rule == Fixed(0) and solver in ("power", "arpack", "randomized"):
+        raise ParameterError(
+            "The number of components, 0, must be between 1 and min(n_samples, n_features) with the solver "
+            f"{solver!r}. Choose another solver, or at least 1."
+        )
     chosen = choose_solver(solver, rows, rule.count if isinstance(rule, Fixed) else None, run.budget)
     wanted = AxesRequest(rule, chosen, scale, weights, options or SolverOptions(), rows.dtype)
     if chosen.name == "full":
@@ -242,7 +248,7 @@ def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
 def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     """Singular values of the triangular factor: accurate also for the smallest components."""
     if rows.is_sparse:
-        raise ParameterError(
+        raise DataTypeError(
             "The solver 'full' would convert the sparse rows to dense ones. "
             "Choose the solver 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
         )
@@ -360,13 +366,19 @@ def _decided(
         found = np.where(found > null_below * (found[0] if len(found) else 0.0), found, 0.0)
         if len(found) < asked:  # there are no more; the missing ones are zero
             found = np.concatenate([found, np.zeros(most - len(found))])
-        return Spectrum(found, float(variances.sum()), most, columns.n, d, variances=variances)
+        return Spectrum(
+            found, float(variances.sum()), most, columns.n, d, variances=variances, rounding=wanted.rounding
+        )
 
     choice = everything = None
-    k = (rule.count or most) if isinstance(rule, Fixed) else min(16, most)
+    k = min(16, most)
+    if isinstance(rule, Fixed):
+        k = most if rule.count is None else max(rule.count, 1)  # no solver computes none
     if not isinstance(rule, Fixed):
         rule.check(spectrum(variances[:0], 0))
-        if all_values is not None:
+        if all_values is not None and most <= ALL_PAIRS_UP_TO:
+            k = most  # the values need most of the work of the vectors
+        elif all_values is not None:
             everything = spectrum(all_values(), most)
             choice = rule.decide(everything)
             assert choice is not None

@@ -15,11 +15,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
 from lowland.blocks.spectra.leading import Eigenpairs, fix_signs, leading_eigenpairs
 from lowland.errors import DataError, ParameterError
 from lowland.kernels.sparse_graphs import filter_step, level_shape
-from lowland.run.local import blas_on_all_threads, blas_on_one_thread
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run, RunsTogether
 

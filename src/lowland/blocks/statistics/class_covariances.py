@@ -125,7 +125,7 @@ def ledoit_wolf_shrinkage(R: Array, n: float, fourth: float) -> float:
 
 @runtime_checkable
 class CovarianceEstimator(Protocol):
-    """The interface of scikit-learn's covariance estimators: ``fit(X)`` sets ``covariance_``."""
+    """What a covariance estimator needs: ``fit(X)`` sets ``covariance_``, as in scikit-learn."""
 
     def fit(self, X: Any) -> Any:
         """Estimate the covariance of the rows."""
@@ -138,11 +138,12 @@ def estimated_covariances(
     from sklearn.base import clone
 
     def estimate(part: np.ndarray) -> np.ndarray:
-        fitted = clone(estimator).fit(part)
+        fitted = clone(estimator, safe=False)  # any object: one without get_params is copied
+        fitted.fit(part)
         if not hasattr(fitted, "covariance_"):
             raise ParameterError(
                 f"{type(fitted).__name__} does not have a covariance_ attribute after fit. Use a covariance estimator "
-                "of scikit-learn, such as OAS()."
+                "such as OAS() of scikit-learn."
             )
         return np.asarray(fitted.covariance_, dtype=np.float64)
 

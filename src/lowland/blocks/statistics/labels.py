@@ -121,10 +121,8 @@ def normalized_priors(priors: Any, classes: int) -> np.ndarray:
         raise ParameterError(
             f"priors has shape {given.shape}, but there are {classes} classes. Pass one number per class."
         )
-    if not np.all(np.isfinite(given)) or np.any(given <= 0):
-        raise ParameterError(
-            "priors must be non-negative, and above zero for every class. Drop the rows of a class that does not occur."
-        )
+    if not np.all(np.isfinite(given)) or np.any(given < 0) or not given.sum() > 0:
+        raise ParameterError("priors must be non-negative, and above zero for at least one class.")
     if abs(given.sum() - 1) > 1e-5:
         warn("The priors do not sum to 1. Renormalizing", UserWarning)
     return given / given.sum()

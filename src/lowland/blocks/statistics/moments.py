@@ -18,11 +18,12 @@ from lowland.arrays.linalg import add_outer, column_squares, column_sums, gram, 
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double, rounding_in
 from lowland.arrays.records import record
-from lowland.arrays.scratch import shifted_with_sums
+from lowland.arrays.scratch import shifted_gram, shifted_with_sums
 from lowland.errors import DataError
 
 _DIGITS_WANTED = 1e-6  # relative error of a sparse variance above which its scatter is not trusted
 _SHIFT_ROWS = 64  # rows whose mean is the shift; any point within about a standard deviation of the mean works
+_NEAR = {4: 1, 8: 8}  # bytes of a number -> standard deviations between mean and origin that cost few digits
 _COPY_FREELY = 1024  # rows; the cost of copying fewer is negligible
 
 
@@ -63,9 +64,12 @@ class Moments(Scattered):
         X, weights = without_zero_weights(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
-        shift, Y, total, n = _shifted(X, weights)
+        if weights is None and X.shape[0] and (shift := shift_of(X)) is not None:
+            n, (scatter, total) = float(X.shape[0]), shifted_gram(X, shift)
+        else:
+            shift, Y, total, n = _shifted(X, weights)
+            scatter = gram(Y)
         offset = total / n if n else total  # (d,) float64: mean of the chunk relative to the shift
-        scatter = gram(Y)
         scatter = add_outer(scatter, like(offset * -n, scatter), like(offset, scatter))
         return cls(n, X.shape[0], as_double(shift) + offset, scatter, _dense_rounding(X))
 
@@ -255,8 +259,9 @@ def shift_of(X: Array) -> Array | None:
         :: max(1, X.shape[0] // _SHIFT_ROWS), :
     ]  # spread over the chunk: its first rows may differ from the rest
     shift = xp.mean(sample, axis=0)  # (d,)
-    if X.shape[0] > _COPY_FREELY and bool(xp.all(xp.abs(shift) <= xp.std(sample, axis=0))):
-        return None  # the copy would gain less than a bit
+    near = _NEAR[4 if X.dtype == xp.float32 else 8]
+    if X.shape[0] > _COPY_FREELY and bool(xp.all(xp.abs(shift) <= near * xp.std(sample, axis=0))):
+        return None  # the copy would gain less than a bit, of 24, or six bits, of 53
     return shift
 
 

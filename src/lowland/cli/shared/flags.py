@@ -26,6 +26,7 @@ _IN_PYTHON = (  # phrases of parameter descriptions in Python, and on the comman
     (r"\b[a-z]+(?:_[a-z]+)+\b(?!['(])", lambda found: flag_names(found[0])[-1]),  # the name of another parameter
 )
 _SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
+DEFAULT_SEED = 0  # a command gives the same result every time; in Python, random_state=None draws a seed
 TAKEN = ("memory",)  # on the command line, --memory is the memory budget
 
 
@@ -49,7 +50,8 @@ def option_of(flag: Flag) -> Option:
     kind: Any = ParameterValue(flag)
     if flag.choices and not flag.kinds:
         kind = Choice(flag.choices, case_sensitive=False)
-    text = f"{doc} [default: {default_text(flag.default)}]"
+    default = DEFAULT_SEED if flag.name == "random_state" else flag.default
+    text = f"{doc} [default: {default_text(default)}]"
     return Option([*names, flag.name], type=kind, default=None, help=text, metavar=metavar_of(flag))
 
 
@@ -63,9 +65,10 @@ def command_line_text(doc: str) -> str:
 def is_settable(flag: Flag) -> bool:
     """Whether a parameter can be set on the command line.
 
-    A parameter that takes only Python objects has no flag, nor has one whose flag means something else here.
+    A parameter that takes only Python objects has no flag, nor has one whose flag means something else here, or one
+    that is deprecated.
     """
-    return flag.name not in TAKEN and (flag.kinds != ["none"] or bool(flag.choices))
+    return flag.name not in TAKEN and flag.default != "deprecated" and (flag.kinds != ["none"] or bool(flag.choices))
 
 
 def flag_names(parameter: str) -> list[str]:

@@ -64,6 +64,8 @@ def value_of(flag: Flag, text: str) -> Any:
         return word in _YES
     number = _number(word)
     if isinstance(number, int) and "int" in flag.kinds:
+        if number == 0 and flag.name == "n_components":  # in Python, PCA(0) is a model without components
+            raise ParameterError("0 components leave no columns. Choose at least 1.")
         return number
     if number is not None and "float" in flag.kinds and ("rule" not in flag.kinds or 0 < number < 1):
         return float(number)

@@ -25,15 +25,19 @@ SHOWN = (
     "area under R_NX",
     "trustworthiness",
     "downstream accuracy",
+    "linear accuracy",
+    "downstream R²",
+    "linear R²",
     "explained variance ratio",
 )  # measures in the printed table
+TO_CLASSIFY = ("balanced accuracy", "AUC")  # also printed if the purpose is "classify"
 INTERRUPTED = 130
 
 
 def run(
     file: Path, columns: Any, drop: Any, label: str | None, methods: Any, k: int, purpose: Any, sweep: Any, scale: Any,
-    limit: float, cache: bool, random_state: int, to: Path | None, opened: bool, save: Path | None, force: bool,
-    memory: Any, threads: Any, progress: Any, as_json: bool,
+    limit: float, total_limit: float | None, embedding: Any, cache: bool, random_state: int, to: Path | None,
+    opened: bool, save: Path | None, force: bool, memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
     """Open, compare, write and print; after Ctrl-C the same with the completed trials."""
     from lowland.cli.shared import show
@@ -48,8 +52,9 @@ def run(
     with options.working(memory, threads, progress):
         rows, labels = open_with_labels(file, columns, drop, label)
         result = study(
-            rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit, cache=cache,
-            seed=random_state, command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
+            rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit,
+            total_time_limit=total_limit, embeddings=_embeddings(embedding), cache=cache, seed=random_state,
+            command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
         )  # fmt: skip
     if label is not None:
         result = _labeled(result, label)
@@ -104,6 +109,21 @@ def _check_place(folder: Path) -> None:
         )
     if not os.access(there, os.W_OK):
         raise FileProblem(f"{str(there)!r} is not writable. Choose another folder for --save.")
+
+
+def _embeddings(texts: tuple[str, ...]) -> dict[str, Any] | None:
+    """The coordinates of --embedding, by the name before "=" or the name of the file without its suffix."""
+    from lowland.data.open import open_rows
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        before, equals, after = text.partition("=")
+        path = Path(text if Path(text).exists() or not equals else after)
+        name = before if equals and str(path) == after else path.name.split(".")[0]
+        if name in found:
+            raise ParameterError(f"--embedding: two embeddings are named {name!r}. Name one: --embedding NAME={text}")
+        found[name] = open_rows(path)
+    return found or None
 
 
 def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
@@ -166,7 +186,8 @@ def _print(facts: dict[str, Any]) -> None:
     fullest = sorted(
         (trial["scores"] for trial in facts["trials"]), key=len, reverse=True
     )  # the decisive measure comes first
-    measured = [name for name in dict.fromkeys(name for scores in fullest for name in scores) if name in SHOWN]
+    wanted = SHOWN + TO_CLASSIFY * (facts["purpose"] == "classify")
+    measured = [name for name in dict.fromkeys(name for scores in fullest for name in scores) if name in wanted]
     order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
     lines = [_line(t, measured) for t in order if t["status"] == "done"]
     show.print_columns(("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured)), lines)
@@ -230,7 +251,7 @@ compare = Command(
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
-        *options.data_options("Column with the class labels, for supervised methods and measures of classes."),
+        *options.data_options("Column with class labels, or numbers to predict."),
         *in_section("Study", [
         options.names_option("--methods", "a,b,c", "Methods to compare. [default: all that apply]"),
         _option("-k --components k", 2, click.IntRange(min=1), "Number of dimensions of the embeddings. [default: 2]",
@@ -244,6 +265,11 @@ compare = Command(
                 "deviations differ by more than a factor of 10. [default: none]"),
         _option("--limit", LIMIT, click.FloatRange(min=0, min_open=True),
                 "Time limit for one fit. [default: 120]", metavar="SECONDS"),
+        _option("--total-limit", None, click.FloatRange(min=0, min_open=True),
+                "Time limit for the whole study. [default: none]", metavar="SECONDS"),
+        _option("--embedding", None, str,
+                "Coordinates from elsewhere to compare with, such as umap.csv: one row per row of FILE, in the same "
+                "order; may be repeated.", multiple=True, metavar="[NAME=]FILE"),
         _option("--cache/--no-cache", True, None, "Read and store trials in the user's cache folder. [default: cache]"),
         _option("--random-state --seed random_state", 0, click.IntRange(min=0),
                 "Seed of the random number generator. [default: 0]", metavar="N"),

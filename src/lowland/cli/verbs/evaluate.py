@@ -31,8 +31,9 @@ def run(
         est = None if model is None else load(model)
         rows, y = inputs.open_with_labels(data, *inputs.columns_for(est, data, columns, drop, label), label)
         scaled = scale or bool(getattr(est, "scale", False))
-        metric: Any = "seuclidean" if scaled else "euclidean"
-        high = OriginalSpace.of(rows, labels=y, metric=metric, sample=sample or "auto", random_state=random_state)
+        factors = getattr(est, "scale_", None) if scaled else None  # of the training rows, else those of DATA
+        divided: Any = None if not scaled else True if factors is None else factors
+        high = OriginalSpace.of(rows, labels=y, scale=divided, sample=sample or "auto", random_state=random_state)
         found = evaluated(high, _coordinates(file, coordinates), y, model=est, n_neighbors=n_neighbors)
     facts = _facts(data, file, (high.n, rows.d), found, time.perf_counter() - started) | {"scaled": scaled}
     if as_json:

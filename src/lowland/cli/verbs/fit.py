@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,14 @@ from click.core import ParameterSource
 
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
-from lowland.cli.shared.flags import command_line_text, parameter_options
+from lowland.cli.shared.flags import DEFAULT_SEED, command_line_text, parameter_options
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
+
+SCALE_FREE = {  # methods whose result does not depend on the units of the columns, or only selects columns
+    "FactorAnalysis", "FastICA", "FeatureAgglomeration", "FeatureFilter", "L1Selector", "LinearDiscriminantAnalysis",
+    "ProjectionPursuit", "SequentialFeatureSelector", "TreeSelector", "Whitening",
+}  # fmt: skip
 
 
 class FitCommands(CommandGroup):
@@ -92,6 +98,7 @@ def run(
         drop = [*(drop or []), row_names] if row_names else drop
         rows, labels = inputs.open_with_labels(file, columns, drop, label)
         if covariance_of is None:
+            _report_columns(entry, est, rows)
             est.fit(rows, labels)
         else:
             est.fit_covariance(rows, covariance_of)
@@ -118,6 +125,26 @@ def run(
     print_summary(facts, as_json)
 
 
+def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
+    """Warn about identifiers, codes and a column that dominates, from the first chunk of the file."""
+    from lowland.arrays.namespace import to_numpy
+    from lowland.errors import DataWarning, warn
+    from lowland.study.suspect_columns import suspect_columns
+
+    parameters = est.get_params(deep=False)
+    kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
+    if rows.is_sparse or rows.names is None or any(kind.startswith("precomputed") for kind in kinds):
+        return
+    X = next((to_numpy(chunk) for chunk in rows.chunks()), None)
+    if X is None:
+        return
+    scaled = entry.name in SCALE_FREE or bool(parameters.get("scale", False))
+    remedy = "--scale" if "scale" in parameters else "a file with standardized columns"
+    for each in suspect_columns(X, rows.names, scaled=scaled):
+        name = f'"{each.name}"' if "," in each.name else each.name
+        warn(each.sentence(f"--drop {shlex.quote(name)}", remedy), DataWarning)
+
+
 def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
     """Create the estimator; an invalid value is reported with the name of its flag."""
     from lowland.methods.base.parameters import parameters_of
@@ -135,6 +162,8 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
         if not limits[name].fits(given[name]):
             wanted = command_line_text(limits[name].wanted)
             raise click.BadParameter(f"{given[name]!r}. It must be {wanted}.", ctx, option)
+    if "random_state" in limits:
+        given.setdefault("random_state", DEFAULT_SEED)
     return cls(**given)
 
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn import get_config
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.blocks.selection.selection_path import Step, path_table
-from lowland.data.rows import Rows
+from lowland.data.open import is_frame
+from lowland.data.rows import ArrayRows, ColumnRows, Rows
 from lowland.errors import ParameterError
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.row_map import RowMap
 from lowland.run.run import all_finite
+from lowland.run.settings import settings
 
 
 @dataclass(frozen=True)
@@ -23,15 +28,16 @@ class TakeColumns:
     """Some columns of a chunk, in order; an object, so that it can be sent to a worker."""
 
     columns: np.ndarray  # (k,)
+    keep_nan: bool = False
 
     def __call__(self, X: Any) -> Array:
         """Return the columns of one chunk; NaN or infinity in any other column makes the row NaN, which is refused."""
         if is_sparse(X):  # chunks of a result that is written or joined, which is dense
             Z = X[:, self.columns].toarray()
-            return Z if all_finite(X) else np.full_like(Z, np.nan)
+            return Z if self.keep_nan or all_finite(X) else np.full_like(Z, np.nan)
         xp = xp_of(X)
         Z = xp.take(X, like(self.columns, X, xp.int64), axis=1)
-        return Z if all_finite(X) else Z + xp.sum(X * 0, axis=1)[:, None]
+        return Z if self.keep_nan or all_finite(X) else Z + xp.sum(X * 0, axis=1)[:, None]
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,24 @@ _FOR_SPARSE = (
 )
 
 
-class ColumnMap(RowMap, selects_columns=True, sparse_remedy=_FOR_SPARSE):
+def integer_table(rows: Rows) -> np.ndarray | None:
+    """Return the rows as they are where all columns hold integers or booleans, in memory on the host; None otherwise.
+
+    Integers may be codes of categories: an estimator may treat them unlike numbers.
+    """
+    if isinstance(rows, ArrayRows):
+        return rows.X if isinstance(rows.X, np.ndarray) and rows.X.dtype.kind in "iub" else None
+    if not isinstance(rows, ColumnRows) or not rows.in_memory or not rows.n:
+        return None
+    columns = [np.asarray(column) for column in rows.columns_of(next(iter(rows.read(rows.n))))]
+    return np.column_stack(columns) if all(column.dtype.kind in "iub" for column in columns) else None
+
+
+class ColumnMap(RowMap, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_SPARSE):
     """Rows keep some of their columns. A method sets ``support_`` and, where the search has steps, ``path_``."""
+
+    if TYPE_CHECKING:
+        _allow_nan: bool  # whether the fit accepted NaN, which transform then keeps
 
     support_: np.ndarray = attribute("True for each selected column.", "(n_features_in_,)")
     path_: tuple[Step, ...] = attribute(
@@ -74,16 +96,46 @@ class ColumnMap(RowMap, selects_columns=True, sparse_remedy=_FOR_SPARSE):
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, (n, k): sparse for sparse, tensors for tensors, lazy for Dask arrays."""
-        if not is_sparse(X):
-            return super().transform(X)
         rows, run = self._rows_to_map(X)
-        return run.to_array(rows, type(self).__name__)[:, self.get_support(indices=True)]
+        columns = self.get_support(indices=True)
+        if is_sparse(X):
+            whole = rows.to_array() if self._keeps_nan else run.to_array(rows, type(self).__name__)
+            return whole[:, columns]
+        integers = integer_table(rows)
+        if integers is not None:
+            return self._present(integers[:, columns], X)
+        if self._keeps_nan:
+            chunks = list(self.transform_chunks(rows))
+            return self._present(xp_of(chunks[0]).concat(chunks, axis=0), X)
+        return self._present(run.gather(self._encoding(), rows, len(columns), name="transforming rows"), X)
+
+    def transform_chunks(self, X: Any) -> Iterator[Array]:
+        """Yield the selected columns in chunks, in order: for results larger than memory."""
+        if not self._keeps_nan:
+            return super().transform_chunks(X)
+        rows, _ = self._rows_to_map(X)
+        return map(self._encoding(), rows.chunks())
+
+    @property
+    def _keeps_nan(self) -> bool:
+        return bool(vars(self).get("_allow_nan"))
+
+    def _present(self, Z: Array, X: Any) -> Any:
+        """The columns of a pandas frame as they are, of any type, where a pandas frame is to be returned."""
+        own = vars(self).get("_sklearn_output_config", {})
+        wanted = own.get("transform", get_config()["transform_output"])
+        if is_frame(X) and hasattr(X, "iloc") and (wanted == "pandas" or settings().output == "frame"):
+            names = vars(self).get("feature_names_in_")
+            places = self.get_support(indices=True)
+            return X.iloc[:, places] if names is None else X[list(names[places])]
+        return super()._present(Z, X)
 
     def inverse_transform(self, X: Any) -> Any:
         """Return rows with the selected columns in their original positions and zeros in the others, (n, d)."""
-        if not is_sparse(X):
-            return super().inverse_transform(X)
         rows, run = self._rows_to_decode(X)
+        if not is_sparse(X):
+            integers = integer_table(rows)
+            return super().inverse_transform(X) if integers is None else self._decoding()(integers)
         Z = run.to_array(rows, type(self).__name__)
         places = self.get_support(indices=True)[Z.indices]
         return type(Z)((Z.data, places, Z.indptr), shape=(Z.shape[0], self.n_features_in_))
@@ -92,6 +144,9 @@ class ColumnMap(RowMap, selects_columns=True, sparse_remedy=_FOR_SPARSE):
         """Return the mask of the selected columns, (d,) bool, or with ``indices`` their indices."""
         check_is_fitted(self)
         return np.flatnonzero(self.support_) if indices else self.support_
+
+    def _get_support_mask(self) -> np.ndarray:
+        return self.get_support()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the selected columns."""
@@ -134,7 +189,7 @@ class ColumnMap(RowMap, selects_columns=True, sparse_remedy=_FOR_SPARSE):
         return max(1, int(d * k + 1e-9))  # 0.58 of 50 is 29
 
     def _encoding(self) -> TakeColumns:
-        return TakeColumns(self.get_support(indices=True))
+        return TakeColumns(self.get_support(indices=True), self._keeps_nan)
 
     def _decoding(self) -> PutColumns:
         return PutColumns(self.get_support(indices=True), self.n_features_in_)

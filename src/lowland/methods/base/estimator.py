@@ -13,18 +13,26 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array
-from lowland.arrays.random import generator
+from lowland.arrays.random import drawn_seed, generator
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.data.open import as_vector, float_vector, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataError, warn
+from lowland.errors import DataError, DataTypeError, warn
 from lowland.methods.base.attributes import Attribute, attribute, collect_attributes
 from lowland.methods.base.parameters import check_parameters, documented, param
 from lowland.methods.base.traits import Traits
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
 
-PRIVATE_STATE = ("_solved", "_unread", "_moments", "_dtype")  # set by a fit beside the public attributes
+PRIVATE_STATE = (
+    "_solved",
+    "_unread",
+    "_moments",
+    "_dtype",
+    "_fitted_scores",
+    "_drawn_seed",
+    "_allow_nan",
+)  # set by a fit beside the public attributes
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -130,7 +138,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         """Check shape and column names against the needs of the method, or against the training data."""
         if not self._takes(rows):
-            raise DataError(
+            raise DataTypeError(
                 f"{type(self).__name__} does not accept sparse data. Pass X.toarray() if it fits in memory, "
                 f"{self._traits.sparse_remedy}."
             )
@@ -184,7 +192,21 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return rows, run_for(rows)
 
     def _generator(self) -> np.random.Generator:
-        """The random number generator; without a seed it is seeded with 0, so that results are reproducible."""
+        """The random number generator of a fit.
+
+        ``random_state=None``: its seed is drawn once per fit from numpy's global generator.
+        """
+        if self.random_state is not None:
+            return generator(self.random_state)
+        if "_drawn_seed" not in self.__dict__:
+            self.__dict__["_drawn_seed"] = drawn_seed()
+        return generator(self.__dict__["_drawn_seed"])
+
+    def _start_generator(self) -> np.random.Generator:
+        """The random number generator where the draw changes the result only within the tolerance of a solver.
+
+        ``random_state=None``: its seed is 0, so that results are reproducible.
+        """
         seed = getattr(self, "random_state", None)
         return generator(0 if seed is None else seed)
 

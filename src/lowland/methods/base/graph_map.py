@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.distances.metrics import check_metric
@@ -39,7 +40,7 @@ _SEARCHES: dict[str, Search] = {
 _NO_DISTANCES = "Add the missing edges to X, set disconnected='largest' or 'ignore', or pass the rows and graph=..."
 
 
-class GraphMap(PointMap):
+class GraphMap(PointMap, takes_sparse=True):
     """A method on a neighbor graph. A subclass declares ``n_neighbors``, and ``radius``, ``metric`` … if it has them.
 
     ``_solve`` receives the graph that was passed to ``fit``, or None. It calls ``_graph(X, run, graph)``, embeds the
@@ -108,7 +109,7 @@ class GraphMap(PointMap):
                 "squared. Rescale the columns, or the given distances."
             )
         policy, bridges = self._policy(X), ShortestBridges(X, *self._measure())
-        with with_remedy(_NO_DISTANCES) if is_sparse(X) else nullcontext():
+        with with_remedy(_NO_DISTANCES) if self._is_given(X) else nullcontext():
             found = connected(graph, "ignore" if policy == "error" else policy, bridges, run, symmetric=symmetric)
         if found.count > 1:
             self._report_components(found, policy, self._remedy_for_components(graph))
@@ -218,7 +219,9 @@ class GraphMap(PointMap):
             raise ParameterError(
                 f"{type(self).__name__}(n_neighbors={k}): the data has {n} rows. Choose at most {n - 1}."
             )
-        return nearest_neighbors(X, k, run, metric=metric, params=params, search=self._search(), rng=self._generator())
+        return nearest_neighbors(
+            X, k, run, metric=metric, params=params, search=self._search(), rng=self._start_generator()
+        )
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
         """Of the distances stored in a sparse X: those within the radius, the shortest of each row, or all."""
@@ -259,14 +262,13 @@ class GraphMap(PointMap):
         """Whether X is itself a graph: a sparse matrix of distances."""
         return is_sparse(X) and self._measure()[0] == "precomputed"
 
-    def _takes(self, rows: Rows) -> bool:
-        return super()._takes(rows) or self._measure()[0] == "precomputed"
-
     # --- embedded rows, rows left out, new rows ---
 
     def _embedded(self, X: Array) -> Array:
         """The rows of X, (n, …), that belong to embedded training rows."""
         kept = self._kept_mask
+        if is_sparse(X):
+            return X if kept.all() else X[np.flatnonzero(kept)]
         return X if kept.all() else xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
 
     def _own_points(self, X: Array, rows: Rows) -> Array:
@@ -297,6 +299,25 @@ class GraphMap(PointMap):
         """Finds the nearest training points of new rows."""
         search = self._search()
         return NearestAmong(points, k, *self._measure(), "auto" if search == "approximate" else search)
+
+    def _fitted_neighbors(self) -> Any:
+        """A NearestNeighbors of scikit-learn, fitted to the embedded rows; made when it is read, and not saved."""
+        from sklearn.neighbors import NearestNeighbors
+
+        check_is_fitted(self)
+        if self.points_ is None:
+            raise AttributeError(f"{type(self).__name__} was fitted to distances or to a graph, not to rows.")
+        metric, params = self._measure()
+        p = params.pop("p", 2)
+        algorithm = getattr(self, "neighbors_algorithm", "auto")
+        k, radius = self.n_neighbors, getattr(self, "radius", None)
+        found = NearestNeighbors(
+            n_neighbors=5 if k is None else k, radius=1.0 if radius is None else radius,
+            algorithm="auto" if algorithm == "approximate" else algorithm, metric=metric, p=p,
+            metric_params=params or None, n_jobs=getattr(self, "n_jobs", None),
+        )  # fmt: skip
+        points = self.points_
+        return found.fit(points if is_sparse(points) else to_numpy(points))
 
     def _facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"connected components": self.n_connected_components_}

@@ -33,15 +33,19 @@ def param(
     at_most: float | None = None,
     positional: bool = False,
     wanted: str | None = None,
+    former: tuple[Any, ...] = (),
 ) -> Any:
     """Declare a parameter: its default, its description and its limits. The annotation gives its type.
 
-    ``wanted`` describes the allowed values in words, if type and limits are not enough.
+    ``wanted`` describes the allowed values in words, if type and limits are not enough. ``former`` values are
+    deprecated in scikit-learn: they are accepted, but not advertised.
     """
     limits = {"at least": at_least, "above": above, "at most": at_most}
     limits = {words: limit for words, limit in limits.items() if limit is not None}
     return dataclasses.field(
-        default=default, kw_only=not positional, metadata={"doc": doc, "limits": limits, "wanted": wanted}
+        default=default,
+        kw_only=not positional,
+        metadata={"doc": doc, "limits": limits, "wanted": wanted, "former": former},
     )
 
 
@@ -55,6 +59,7 @@ class Parameter:
     doc: str
     limits: dict[str, float]
     said: str | None = None  # the allowed values in words, if declared
+    former: tuple[Any, ...] = ()  # deprecated values that are still accepted
 
     @property
     def choices(self) -> list[str]:
@@ -76,6 +81,8 @@ class Parameter:
 
     def fits(self, value: Any) -> bool:
         """Whether a value has the declared type and lies within the limits."""
+        if any(value is each for each in self.former):
+            return True
         if not admits(self.kind, value):
             return False
         if not isinstance(value, numbers.Real) or isinstance(value, bool):
@@ -101,7 +108,7 @@ def parameters_of(cls: Any) -> tuple[Parameter, ...]:
 
 def _parameter(field: dataclasses.Field[Any], kind: Any) -> Parameter:
     said = field.metadata
-    return Parameter(field.name, kind, field.default, said["doc"], said["limits"], said["wanted"])
+    return Parameter(field.name, kind, field.default, said["doc"], said["limits"], said["wanted"], said["former"])
 
 
 def check_parameters(model: Any) -> None:

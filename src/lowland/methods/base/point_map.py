@@ -52,7 +52,7 @@ class PointMap(Reducer):
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         n = getattr(self, "n_features_in_", None)
-        if not reset and rows.d != n and getattr(self, "metric", None) == "precomputed":
+        if not reset and rows.d != n and hasattr(self, "metric") and self._measure()[0] == "precomputed":
             raise DataError(
                 f"transform with metric='precomputed' needs the distances of the new rows to the {n} training rows: "
                 f"an (m, {n}) array, one row per new row. X has {rows.d} columns."

@@ -99,7 +99,7 @@ class PrincipalMap(MomentsMap):
         )
 
     def _encoding_width(self) -> int:
-        return int(self.n_components_)
+        return int(self.components_.shape[0])  # a user may have kept fewer
 
     def get_covariance(self) -> Array:
         """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
@@ -116,7 +116,7 @@ class PrincipalMap(MomentsMap):
         U, extra = self._loadings()
         xp = xp_of(U)
         noise = self.noise_variance_
-        least = float(xp.max(extra)) * float(xp.finfo(extra.dtype).eps)
+        least = float(xp.max(extra)) * float(xp.finfo(extra.dtype).eps) if extra.shape[0] else 0.0
         if self.n_components_ == self.n_features_in_ and least > 0:  # P = U' diag(1/e) U
             P = (U.T / xp.where(extra > least, extra, xp.zeros_like(extra) + least)[None, :]) @ U
         elif noise == 0:

@@ -22,8 +22,13 @@ class StudyHints:
         None  # rows up to which all pairs are compared; None: the method does not compare all pairs
     )
     beyond: Literal["landmarks", "sample"] = "landmarks"  # for more rows; "sample": fit a sample, map the other rows
+    euclidean_needs_no_pairs: bool = False  # whether all rows are fitted without comparing pairs if metric="euclidean"
     takes_distances: bool = False  # whether metric="precomputed" gives the same result as the rows
     max_components: Callable[[int, int], int] | None = None  # as a function of the numbers of columns and classes
+    to_classify: Mapping[str, Any] | None = None  # parameters of a second trial if the purpose is "classify"
+    # For the numbers of rows and columns, parameters that limit the time, and why, as a sentence; None: no limit. If
+    # there are no such parameters, the method is left out for this reason, unless it is named.
+    limited: Callable[[int, int], tuple[Mapping[str, Any] | None, str] | None] | None = None
 
 
 @dataclass(frozen=True)

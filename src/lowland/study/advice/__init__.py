@@ -6,32 +6,43 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
-from lowland.study.advice import rules, wording
+from lowland.study.advice import rules, table_remarks, wording
+from lowland.study.advice.prediction_wording import to_classify
 from lowland.study.plan import StudySize
 from lowland.study.result import Advice, Purpose, Trial
 from lowland.study.scoring.table_facts import TableFacts
+from lowland.study.suspect_columns import SuspectColumn
 
 __all__ = ["advise"]
 
 
 def advise(
     trials: Sequence[Trial], facts: TableFacts | None, size: StudySize, *, scaled: bool,
-    row_counters: Sequence[str] = (), complete: bool = True,
+    suspects: Sequence[SuspectColumn] = (), notes: Sequence[str] = (), n_unlabeled: int = 0, named: bool = True,
+    complete: bool = True,
 ) -> tuple[Advice, ...]:  # fmt: skip
     """Return the advice for every purpose that the data allow, starting with the purpose of the study.
 
-    ``scaled``: whether the columns were standardized; ``row_counters``: names of columns that only count the rows;
-    ``complete``: False where the study was stopped early.
+    ``scaled``: whether the columns were standardized; ``suspects``: columns that look like identifiers or dominate;
+    ``notes``: what was done to the table; ``n_unlabeled``: rows without a label; ``named``: whether columns can be
+    dropped by name; ``complete``: False where the study was stopped early.
     """
-    others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or size.n_classes is not None)]
+    labeled = size.n_classes is not None or size.predicts_numbers
+    others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or labeled)]
     purposes = (size.purpose, *others)
     if facts is None:
-        return tuple(Advice(p, None, None, wording.NOTHING_MEASURED, ()) for p in purposes)
+        return tuple(Advice(p, None, None, table_remarks.NOTHING_MEASURED, ()) for p in purposes)
     done = [trial for trial in trials if trial.status == "done"]
-    remarks = wording.remarks(facts, size, scaled, row_counters)
+    remarks = table_remarks.remarks(facts, size, scaled, suspects, notes, n_unlabeled, named)
     found = [_advice(purpose, done, facts, size) for purpose in purposes]
-    before = "" if complete else f"{wording.STOPPED} "
-    return tuple(replace(a, text=before + a.text, evidence=(*remarks, *a.evidence)) for a in found)
+    before = "" if complete else f"{table_remarks.STOPPED} "
+    caveat = table_remarks.out_of_time(trials)
+    after = f" {caveat}" if caveat else ""
+    units = table_remarks.one_column_dominates(suspects)
+    return tuple(
+        replace(a, text=before + a.text + units * (a.purpose != "classify") + after, evidence=(*remarks, *a.evidence))
+        for a in found
+    )
 
 
 def _advice(purpose: Purpose, done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
@@ -39,4 +50,4 @@ def _advice(purpose: Purpose, done: list[Trial], facts: TableFacts, size: StudyS
         return wording.to_see(rules.choose_to_see(done, size), facts, size)
     if purpose == "compress":
         return wording.to_compress(rules.choose_to_compress(done, facts, size), facts, size)
-    return wording.to_classify(rules.choose_to_classify(done, facts, size), facts, size)
+    return to_classify(rules.choose_to_classify(done, facts, size), facts, size)

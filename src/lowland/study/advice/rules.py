@@ -7,16 +7,16 @@ tied trials the rules prefer PCA, then linear methods, then the best, or the fas
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lowland.methods.base.linear_map import LinearMap
-from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import load_method
+from lowland.study.given_coordinates import traits_named
 from lowland.study.plan import StudySize
-from lowland.study.result import Score, Trial
-from lowland.study.scoring.knn_accuracy import NAME as ACCURACY
+from lowland.study.result import GIVEN, Score, Trial
 from lowland.study.scoring.measures import AREA
+from lowland.study.scoring.prediction import OF_CLASSES, OF_NUMBERS
 from lowland.study.scoring.significance import above, ties
 from lowland.study.scoring.table_facts import BASELINE, TableFacts
 
@@ -48,8 +48,10 @@ def choose_to_see(done: list[Trial], size: StudySize) -> PictureChoice | None:
         return None
     best = max(drawn, key=lambda t: t.scores[AREA].value)
     equal = [t for t in drawn if ties(t.scores[AREA], best.scores[AREA])]
-    chosen = _simplest(equal, AREA)
-    return PictureChoice(drawn, chosen if reads_alike(chosen, best, AREA) else best, chosen, len(equal) == 1)
+    chosen = _simplest(equal, lambda t: t.scores[AREA])
+    return PictureChoice(
+        drawn, chosen if reads_alike(chosen.scores[AREA], best.scores[AREA]) else best, chosen, len(equal) == 1
+    )
 
 
 # --- compression ---
@@ -126,51 +128,78 @@ def _nonlinear_gain(done: list[Trial], facts: TableFacts, m: int) -> NonlinearGa
     return NonlinearGain(trial, error_value, baseline, kept, suffices=kept >= KEEP and (trial.n_components or 0) < m)
 
 
-# --- classification ---
+# --- classification and regression ---
 
 
 @dataclass(frozen=True, eq=False)
-class ClassificationChoice:
-    """What to classify from: a trial, more components of PCA, all columns, or nothing above the majority class."""
+class PredictionChoice:
+    """What to predict the labels from: a trial, more components of PCA, all columns, or nothing above the baseline."""
 
     tested: list[Trial]
     best: Trial
     chosen: Trial | None = None
     components: tuple[int, Score] | None = None  # where k dimensions are too few
     baseline_trial: str | None = None  # the PCA trial with that many components
-    nothing_predicts: bool = False  # whether no accuracy is significantly above the majority-class baseline
+    nothing_predicts: bool = False  # whether no score is significantly above the baseline
 
 
-def choose_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) -> ClassificationChoice | None:
-    """Choose by the accuracy on held-out rows; None where no trial has one."""
-    tested = _no_wider_than([t for t in _all_rows_placed(done) if ACCURACY in t.scores], size.k)
+def better_model(scores: dict[str, Score]) -> str | None:
+    """Return the name of the better of the two scores on held-out rows: nearest neighbors, or the linear model."""
+    known = [name for name in (*OF_CLASSES, *OF_NUMBERS) if name in scores]
+    return max(known, key=lambda name: scores[name].value, default=None)
+
+
+def prediction_score(trial: Trial) -> Score:
+    """Return the better of the two scores of a trial on held-out rows."""
+    name = better_model(trial.scores)
+    assert name is not None
+    return trial.scores[name]
+
+
+def choose_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) -> PredictionChoice | None:
+    """Choose by the accuracy or R² on held-out rows; None where no trial has one.
+
+    A supervised method that keeps all of its discriminants may have more than k dimensions.
+    """
+    tested = [t for t in _all_rows_placed(done) if better_model(t.scores) is not None]
+    wide = {t.name for t in tested if traits_named(t.method).study.max_components is not None}
+    narrow = {t.name for t in _no_wider_than(tested, size.k)}
+    tested = [t for t in tested if t.name in wide | narrow]
     if not tested:
         return None
-    best = max(tested, key=lambda t: t.scores[ACCURACY].value)
-    scores = _accuracies(tested, facts)
-    if not any(above(score, facts.majority_class_fraction, len(scores)) for score in scores):
-        return ClassificationChoice(tested, best, nothing_predicts=True)
-    good = [t for t in tested if ties(t.scores[ACCURACY], best.scores[ACCURACY])]
-    good = [t for t in good if _predicts_as_well(t.scores[ACCURACY], facts, len(scores))]
+    best = max(tested, key=lambda t: prediction_score(t).value)
+    scores = _prediction_scores(tested, facts)
+    if not any(_above_baseline(score, facts, len(scores)) for score in scores):
+        return PredictionChoice(tested, best, nothing_predicts=True)
+    good = [t for t in tested if ties(prediction_score(t), prediction_score(best))]
+    good = [t for t in good if _predicts_as_well(prediction_score(t), facts, len(scores))]
     if good:
-        return ClassificationChoice(tested, best, _simplest(good, ACCURACY))
-    more = [(m, score) for m, score in facts.accuracy_by_components if m > size.k]
+        return PredictionChoice(tested, best, _simplest(good, prediction_score))
+    more = [(m, score) for m, score in facts.by_components if m > size.k]
     enough = next(((m, score) for m, score in more if _predicts_as_well(score, facts, len(more))), None)
     name = None if enough is None else baseline_trial(done, enough[0], size.k)
-    return ClassificationChoice(tested, best, components=enough, baseline_trial=name)
+    return PredictionChoice(tested, best, components=enough, baseline_trial=name)
 
 
-def _accuracies(tested: list[Trial], facts: TableFacts) -> list[Score]:
-    """Every accuracy that was tested: of trials, of components of PCA, of all columns."""
-    found = [t.scores[ACCURACY] for t in tested] + [score for _, score in facts.accuracy_by_components]
-    return found if facts.accuracy is None else [*found, facts.accuracy]
+def _prediction_scores(tested: list[Trial], facts: TableFacts) -> list[Score]:
+    """Every score that was compared: of trials by both models, of components of PCA, of all columns."""
+    found = [t.scores[name] for t in tested for name in (*OF_CLASSES, *OF_NUMBERS) if name in t.scores]
+    found += [score for _, score in (*facts.accuracy_by_components, *facts.linear_by_components)]
+    return found + [score for score in (facts.accuracy, facts.linear_accuracy) if score is not None]
+
+
+def _above_baseline(score: Score, facts: TableFacts, tried: int) -> bool:
+    """Whether a score is significantly above the majority class, or an R² above the mean of the labels."""
+    if score.n_tested:
+        return above(score, facts.majority_class_fraction, tried)
+    return score.low is not None and score.low > 0
 
 
 def _predicts_as_well(score: Score, facts: TableFacts, tried: int) -> bool:
-    """Whether a score is significantly above the majority-class baseline and not below that of all columns."""
-    whole = facts.accuracy
+    """Whether a score is significantly above the baseline and not below the better one of all columns."""
+    whole = facts.whole
     as_much = whole is None or score.value >= whole.value or ties(score, whole)
-    return as_much and above(score, facts.majority_class_fraction, tried)
+    return as_much and _above_baseline(score, facts, tried)
 
 
 # --- shared by the rules ---
@@ -186,15 +215,15 @@ def _no_wider_than(trials: list[Trial], k: int) -> list[Trial]:
     return [t for t in trials if t.n_components is None or t.n_components <= k] or trials
 
 
-def reads_alike(a: Trial, b: Trial, measure: str) -> bool:
+def reads_alike(a: Score, b: Score) -> bool:
     """Whether two scores are equal to the digits shown."""
-    return f"{a.scores[measure].value:.2f}" == f"{b.scores[measure].value:.2f}"
+    return f"{a.value:.2f}" == f"{b.value:.2f}"
 
 
-def _simplest(trials: list[Trial], measure: str) -> Trial:
+def _simplest(trials: list[Trial], score: Callable[[Trial], Score]) -> Trial:
     """PCA, else the best linear trial, else the best, or the fastest where the best takes longer than PATIENCE."""
     linear = [t for t in trials if is_linear(t)]
-    best = min(linear or trials, key=lambda t: (t.method != BASELINE, -t.scores[measure].value))
+    best = min(linear or trials, key=lambda t: (t.method != BASELINE, -score(t).value))
     if linear or (best.seconds or 0.0) <= PATIENCE:
         return best
     return min(trials, key=lambda t: (t.seconds or 0.0, t.name))
@@ -206,14 +235,9 @@ def is_linear(trial: Trial) -> bool:
 
 
 def _selects_columns(trial: Trial) -> bool:
-    return _traits(trial.method).selects_columns
-
-
-@functools.cache
-def _traits(method: str) -> Traits:
-    return traits_of(load_method(method))
+    return traits_named(trial.method).selects_columns
 
 
 @functools.cache
 def _is_linear_map(method: str) -> bool:
-    return issubclass(load_method(method), LinearMap)
+    return method != GIVEN and issubclass(load_method(method), LinearMap)

@@ -77,6 +77,35 @@ MEANINGS = {
         "The fraction of held-out rows that a nearest-neighbor classifier on the coordinates classifies correctly in "
         "cross-validation, where supervised methods are fitted without the held-out rows."
     ),
+    "balanced accuracy": (
+        "The mean over classes of the fraction of held-out rows that a nearest-neighbor classifier on the coordinates "
+        "classifies correctly: a large class counts no more than a small one."
+    ),
+    "AUC": (
+        "The probability that a held-out row of a class gets a higher fraction of neighbors of that class than a row "
+        "of another class, mean over classes: one half is chance, 1 is perfect."
+    ),
+    "linear accuracy": (
+        "The fraction of held-out rows that logistic regression on the standardized coordinates, or the method's own "
+        "classifier, classifies correctly in cross-validation."
+    ),
+    "linear balanced accuracy": (
+        "The mean over classes of the fraction of held-out rows that logistic regression on the coordinates, or the "
+        "method's own classifier, classifies correctly."
+    ),
+    "linear AUC": (
+        "The probability that logistic regression on the coordinates, or the method's own classifier, gives a held-out "
+        "row of a class a higher probability of that class than a row of another class, mean over classes: one half is "
+        "chance."
+    ),
+    "downstream R²": (
+        "1 − Σ (y − ŷ)² / Σ (y − ȳ)² over held-out rows, where ŷ is the mean label of the nearest neighbors in the "
+        "embedding: 1 is perfect, 0 is the mean of the labels."
+    ),
+    "linear R²": (
+        "1 − Σ (y − ŷ)² / Σ (y − ȳ)² over held-out rows, where ŷ is predicted by ridge regression on the standardized "
+        "coordinates: 1 is perfect, 0 is the mean of the labels."
+    ),
     "reconstruction error": (
         "The mean over rows of the squared Euclidean distance between a row and its reconstruction by the inverse "
         "transform."

@@ -8,21 +8,20 @@ from typing import Self
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
-from lowland.methods.base.traits import traits_of
-from lowland.methods.registry import load_method
 from lowland.quality import Measure, OriginalSpace
 from lowland.quality.evaluation import DetailedEvaluation, evaluate_in_detail
-from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.local import LocalRun
 from lowland.run.settings import config
+from lowland.study.given_coordinates import traits_named
 from lowland.study.result import Curve, Score, Trial
-from lowland.study.scoring.knn_accuracy import NAME as ACCURACY
-from lowland.study.scoring.knn_accuracy import KnnTest
+from lowland.study.scoring.prediction import PredictionTest
 from lowland.study.trials.fit import in_a_sentence
 
-VERSION = 11  # of the measures and their texts: a change makes cached trials stale
+VERSION = 12  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
@@ -38,23 +37,30 @@ class EmbeddingScorer:
     high: OriginalSpace
     graph: NeighborGraph  # the k nearest neighbors of every row
     k: int  # neighborhood size
-    y: np.ndarray | None  # (n,) class codes
-    knn: KnnTest | None  # if there are labels
+    y: np.ndarray | None  # (n,) class labels: codes, or None for rows without a label
+    test: PredictionTest | None  # if there are labels
     seed: int
 
     @classmethod
-    def of(cls, X: np.ndarray, graph: NeighborGraph, y: np.ndarray | None, seed: int) -> Self:
-        """Prepare rows; the graph must have at least k neighbors per row."""
+    def of(
+        cls, X: np.ndarray, graph: NeighborGraph, y: np.ndarray | None, seed: int, targets: np.ndarray | None = None
+    ) -> Self:
+        """Prepare rows with class codes or numbers to predict; the graph must have at least k neighbors per row."""
         k = neighbors_for(len(X))
-        knn = None if y is None else KnnTest.of(y, seed)
-        return cls(OriginalSpace.of(X, labels=y, random_state=seed), graph.nearest(k), k, y, knn, seed)
+        test = None if y is None else PredictionTest.of(y, seed)
+        if targets is not None:
+            test = PredictionTest.of_numbers(targets, seed)
+        labels = y
+        if y is not None and (y < 0).any():
+            labels = np.where(y < 0, None, y)  # type: ignore[call-overload]
+        return cls(OriginalSpace.of(X, labels=labels, random_state=seed), graph.nearest(k), k, labels, test, seed)
 
     def scored(self, trial: Trial) -> Trial:
         """Return the trial with its scores; if it cannot be evaluated, the reason is among the warnings."""
         assert trial.Z is not None
         scores, curves, warned = dict(trial.scores), dict(trial.curves), list(trial.warnings)
         per_row: dict[str, np.ndarray] = {}
-        reads_y = traits_of(load_method(trial.method)).reads_y
+        reads_y = traits_named(trial.method).reads_y
         try:
             # the matrix products are small: BLAS threads would cost more than they save
             with config(progress=False), blas_on_one_thread(), warnings.catch_warnings(record=True) as caught:
@@ -62,8 +68,8 @@ class EmbeddingScorer:
                 found, per_row, found_curves = self._measured(trial.Z)
                 if reads_y:  # its accuracy comes from folds in which it was fitted without the held-out rows
                     found = _with_labels_seen(found)
-                elif self.knn is not None and (accuracy := self.knn.accuracy(trial.Z)) is not None:
-                    found = {ACCURACY: accuracy} | found
+                elif self.test is not None:
+                    found = self.test.scores(trial.Z) | found
                 scores = found | scores
                 curves |= found_curves
             warned += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in warned]

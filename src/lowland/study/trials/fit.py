@@ -20,8 +20,7 @@ from lowland.quality.reconstruction import has_inverse_transform, reconstruction
 from lowland.run.settings import config, settings
 from lowland.study.plan import Planned
 from lowland.study.result import Curve, Score, Trial
-from lowland.study.scoring.knn_accuracy import NAME as ACCURACY
-from lowland.study.scoring.knn_accuracy import KnnTest
+from lowland.study.scoring.prediction import PredictionTest
 from lowland.study.trials.resources import Clock, PeakMemory
 
 
@@ -30,17 +29,18 @@ class SharedInputs:
     """The inputs that all trials share, computed once."""
 
     X: np.ndarray  # (n, d)
-    y: np.ndarray | None = None  # (n,) class codes
+    y: np.ndarray | None = None  # (n,) class codes; -1: no label
     graph: NeighborGraph | None = None  # nearest neighbors of every row, as many as any trial needs
     D: np.ndarray | None = None  # (n, n) distances, if there are few rows
     seed: int = 0
     classes: np.ndarray | None = None  # (c,) names of the classes
     names: np.ndarray | None = None  # (d,) names of the columns
 
-    def as_given(self) -> tuple[np.ndarray | Rows, np.ndarray | None]:
-        """Rows and labels for a fit, with the column and class names that warnings show."""
-        rows = self.X if self.names is None else ArrayRows(self.X, tuple(map(str, self.names)))
-        return rows, self.y if self.y is None or self.classes is None else self.classes[self.y]
+    def as_given(self, labeled: np.ndarray | None = None) -> tuple[np.ndarray | Rows, np.ndarray | None]:
+        """Rows and labels for a fit, with the column and class names that warnings show; ``labeled``: only these."""
+        X, y = (self.X, self.y) if labeled is None or self.y is None else (self.X[labeled], self.y[labeled])
+        rows = X if self.names is None else ArrayRows(X, tuple(map(str, self.names)))
+        return rows, y if y is None or self.classes is None else self.classes[y]
 
 
 # --- trials without coordinates ---
@@ -60,7 +60,7 @@ def stopped(planned: Planned, *, cached: bool) -> Trial:
 
 def timed_out(planned: Planned, limit: float) -> Trial:
     """The trial of a method that exceeded the time limit."""
-    text = f"The fit exceeded the time limit of {limit:g} s. Raise the limit, or use fewer rows."
+    text = f"The fit exceeded the time limit of {limit:.3g} s. Raise the limit, or use fewer rows."
     return Trial(planned.name, planned.method, planned.parameters, "timed out", text, seconds=None)
 
 
@@ -73,15 +73,17 @@ def failed(planned: Planned, error: str, warned: Sequence[str] = ()) -> Trial:
 
 
 def fit_trial(
-    planned: Planned, shared: SharedInputs, limit: float | None = None, on_fitted: Callable[[], None] = lambda: None
-) -> Trial:
+    planned: Planned, shared: SharedInputs, limit: float | None = None, on_fitted: Callable[[], None] = lambda: None,
+    tick: Callable[[float], Any] | None = None,
+) -> Trial:  # fmt: skip
     """Fit one method and return its trial with the coordinates of all rows, or with the error.
 
-    The limit applies to the fit; ``on_fitted`` is called after it, before the model is evaluated. Raises ``Stopped`` if
+    The limit applies to the fit; ``on_fitted`` is called after it, before the model is evaluated. ``tick`` receives the
+    seconds since its last call, at every progress event of the fit. Raises ``Stopped`` if
     the user's progress callback returns False.
     """
     callback = settings().progress
-    clock = Clock(limit, callback if callable(callback) else None)
+    clock = Clock(limit, callback if callable(callback) else None, tick)
     with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory:
         warnings.simplefilter("always")
         try:
@@ -139,6 +141,11 @@ def _coordinates(est: Any, planned: Planned, shared: SharedInputs) -> np.ndarray
     """Fit, and return the coordinates of all rows, (n, k)."""
     if planned.fitted_rows is not None:
         return _placed_among_a_sample(est, planned.fitted_rows, shared)
+    if shared.y is not None and (shared.y < 0).any():
+        if traits_of(est).reads_y:
+            est.fit(*shared.as_given(shared.y >= 0))
+            return _checked(est.transform(shared.as_given()[0]), len(shared.X))
+        shared = replace(shared, y=None)
     X, y = shared.as_given()
     if shared.graph is not None and planned.shared_neighbors is not None:
         est.fit(X, y, graph=shared.graph.nearest(planned.shared_neighbors).matrix())
@@ -201,7 +208,7 @@ def _held_out(est: Any, shared: SharedInputs) -> dict[str, Score]:
     """The accuracy of a supervised method, fitted without the held-out rows."""
     if shared.y is None or not traits_of(est).reads_y:
         return {}
-    return {ACCURACY: KnnTest.of(shared.y, shared.seed).accuracy_when_refitted(est, shared.X)}
+    return PredictionTest.of(shared.y, shared.seed).scores_when_refitted(est, shared.X)
 
 
 def _reconstruction(est: Any, shared: SharedInputs) -> dict[str, Score]:

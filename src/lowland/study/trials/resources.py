@@ -22,8 +22,12 @@ class Clock:
     The time that numba spends on compilation is excluded, because it is needed only once per machine.
     """
 
-    def __init__(self, limit: float | None = None, callback: Callable[[Any], Any] | None = None) -> None:
-        self.limit, self.callback = limit, callback
+    def __init__(
+        self, limit: float | None = None, callback: Callable[[Any], Any] | None = None,
+        tick: Callable[[float], Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.limit, self.callback, self.tick = limit, callback, tick
+        self._ticked = 0.0
         self.past_limit = self.stop_requested = False
         self.restart()
 
@@ -42,6 +46,9 @@ class Clock:
         if self.callback is not None:
             going_on = self.callback(event)
             self.stop_requested = self.stop_requested or (going_on is not None and not going_on)
+        elif self.tick is not None:  # a bar or lines: they name the trial and its time
+            passed, self._ticked = self.seconds - self._ticked, self.seconds
+            self.tick(max(0.0, passed))
         self.past_limit = self.past_limit or (self.limit is not None and self.seconds > self.limit)
         return not (self.past_limit or self.stop_requested)
 

@@ -66,8 +66,14 @@ class Worker:
             self.close()
             raise
 
-    def fit(self, planned: Planned, limit: float | None, tick: Callable[[float], Any] = lambda seconds: None) -> Trial:
-        """Fit one trial; kill the process if it exceeds the limit. ``tick`` receives the seconds since its last."""
+    def fit(
+        self, planned: Planned, limit: float | None, tick: Callable[[float], Any] = lambda seconds: None,
+        most: float | None = None,
+    ) -> Trial:  # fmt: skip
+        """Fit one trial; kill the process if it exceeds the limit. ``tick`` receives the seconds since its last call.
+
+        ``most`` limits the fit and its evaluation together.
+        """
         if self._process is None:
             trouble = self._start(tick)
             if trouble is not None:
@@ -83,7 +89,7 @@ class Worker:
         with contextlib.suppress(BrokenPipeError):  # the process has ended; detected below
             self._process.stdin.write("fit\n")
             self._process.stdin.flush()
-        outcome = self._wait_for(DONE, limit, tick)
+        outcome = self._wait_for(DONE, limit, tick, most)
         if outcome == "timed out":
             self.end()
             assert limit is not None
@@ -110,7 +116,7 @@ class Worker:
         return self._why_it_ended() if outcome == "ended" else None
 
     def _wait_for(
-        self, wanted: str, limit: float | None, tick: Callable[[float], Any]
+        self, wanted: str, limit: float | None, tick: Callable[[float], Any], most: float | None = None
     ) -> Literal["received", "ended", "timed out"]:
         """Wait until a line arrives, the process ends, or the limit is exceeded; compilation does not count."""
         begun = last_tick = time.monotonic()
@@ -133,7 +139,8 @@ class Worker:
             now = time.monotonic()
             tick(now - last_tick)
             last_tick = now
-            allowed = None if limit is None else limit * factor + GRACE + compiled + COMPILE_LIMIT * compiling
+            of_fit = None if limit is None else limit * factor if most is None else min(limit * factor, most)
+            allowed = None if of_fit is None else of_fit + GRACE + compiled + COMPILE_LIMIT * compiling
             if allowed is not None and now - begun > allowed:
                 return "timed out"
 

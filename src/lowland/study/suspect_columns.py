@@ -1,0 +1,96 @@
+"""Columns that a user should know about before a fit: one that holds most of the variance, identifiers and codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+MOST = 0.9  # fraction of the total variance above which one column dominates
+MIN_ROWS = 20
+MANY = 20  # distinct integers of a column of codes
+WORDS_OF_IDS = {"id", "ids", "uid", "uuid", "guid", "index", "idx", "key"}
+WORDS_OF_CODES = {
+    "code", "zip", "zipcode", "postal", "postcode", "plz", "fips", "sku", "phone", "telephone", "isbn", "account",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SuspectColumn:
+    """A column, and what it looks like."""
+
+    name: str
+    kind: Literal["row number", "identifier", "code", "dominant"]
+    detail: str = ""  # the number behind it
+
+    def sentence(self, drop: str, scale: str) -> str:
+        """Return what the column looks like, and what to do; ``drop`` and ``scale`` are the remedies as typed."""
+        name = repr(self.name)
+        if self.kind == "dominant":
+            return (
+                f"The column {name} holds {self.detail} of the total variance, so it dominates distances and "
+                f"components. If only its unit is larger, use {scale}; if it should not count, use {drop}."
+            )
+        what = {
+            "row number": f"only counts the rows{self.detail}",
+            "identifier": f"looks like an identifier: {self.detail}",
+            "code": f"looks like a code, whose order and differences mean nothing: {self.detail}",
+        }[self.kind]
+        return f"The column {name} {what}. It is treated as a feature. If it is not one, use {drop}."
+
+
+def suspect_columns(X: np.ndarray, names: Sequence[str], *, scaled: bool, named: bool = True) -> list[SuspectColumn]:
+    """Return the columns to report, identifiers and codes first; ``named``: whether the names are the user's."""
+    n, d = X.shape
+    if n < 2 or d < 2:
+        return []
+    found = []
+    for j in np.flatnonzero((X[:MIN_ROWS] % 1 == 0).all(axis=0)):  # most columns are excluded by a few rows
+        column, name = np.asarray(X[:, j], dtype=np.float64), str(names[int(j)])
+        if not np.isfinite(column).all() or (column % 1).any():
+            continue
+        suspect = _of_integers(name, column, _words(name) if named else set())
+        if suspect is not None:
+            found.append(suspect)
+    if not scaled:
+        found += _dominant(X, names)
+    return found
+
+
+def _of_integers(name: str, column: np.ndarray, words: set[str]) -> SuspectColumn | None:
+    n = len(column)
+    steps = np.diff(column)
+    if n >= 10 and steps[0] != 0 and (steps == steps[0]).all():
+        return SuspectColumn(name, "row number")
+    if n < MIN_ROWS:
+        return None
+    distinct = len(np.unique(column))
+    consecutive = column.max() - column.min() + 1 == n
+    if distinct == n and (consecutive or words & WORDS_OF_IDS):
+        how = "consecutive integers, each once" if consecutive else f"{n:,} distinct integers, each once"
+        return SuspectColumn(name, "identifier", how)
+    if distinct >= MANY and words & WORDS_OF_CODES and column.min() >= 0:
+        return SuspectColumn(
+            name, "code", f"{distinct:,} distinct integers from {column.min():.0f} to {column.max():.0f}"
+        )
+    return None
+
+
+def _dominant(X: np.ndarray, names: Sequence[str]) -> list[SuspectColumn]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        variances = X.var(axis=0, dtype=np.float64)
+        fractions = variances / variances.sum()
+    j = int(np.argmax(variances))
+    if not np.isfinite(fractions[j]) or fractions[j] <= MOST or np.sum(variances > 0) < 2:
+        return []
+    fraction = f"{fractions[j]:.1%}" if fractions[j] < 0.9995 else "more than 99.9%"
+    return [SuspectColumn(str(names[j]), "dominant", fraction)]
+
+
+def _words(name: str) -> set[str]:
+    """The words of a column name, in lower case: "PassengerId" gives "passenger" and "id"."""
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return {part.lower() for part in parts}
