@@ -130,7 +130,10 @@ def _check(k: Any, purpose: Any, scale: Any, limits: dict[str, Any], seed: Any, 
         raise ParameterError(f"compare(k={k!r}): must be an integer of at least 1.")
     for name, value, known in (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale))):
         if value not in known:
-            raise ParameterError(f"compare({name}={value!r}): choose one of {', '.join(map(repr, known))}.")
+            raise ParameterError(
+                f"compare({name}={value!r}): unknown {name}. {did_you_mean(value, known)}Choose one of "
+                f"{', '.join(map(repr, known))}."
+            )
     for name, limit in limits.items():
         if limit is not None and (
             isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf

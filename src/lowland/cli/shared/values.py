@@ -114,6 +114,8 @@ def _rule(word: str) -> Any:
         raise ParameterError(f"{word!r} is not a rule. Write {RULES[name]} with a number.")
     try:
         return cls(*values)
+    except ParameterError:
+        raise
     except TypeError as error:
         raise ParameterError(f"{word!r} is not a rule. Write {RULES[name]}.") from error
 
