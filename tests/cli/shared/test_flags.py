@@ -28,6 +28,12 @@ def test_flags_reach_the_method(lowland, table, X):
     facts = json.loads(result.stdout)
     expected = ll.PCA(ll.rules.Kaiser(), scale=True, svd_solver="full", copy=False).fit(X)
     changed = {n: v for n, v in facts["parameters"].items() if v != ll.PCA().get_params().get(n)}
-    assert changed == {"n_components": "Kaiser()", "scale": True, "svd_solver": "full", "copy": False, "random_state": 0}
+    assert changed == {
+        "n_components": "Kaiser()",
+        "scale": True,
+        "svd_solver": "full",
+        "copy": False,
+        "random_state": 0,
+    }
     assert facts["components"] == expected.n_components_
     assert facts["choice"]["reason"] == expected.choice_.reason

@@ -168,6 +168,8 @@ def admits(kind: Any, value: Any) -> bool:
         return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     if origin is collections.abc.Callable or kind is collections.abc.Callable:
         return callable(value)
+    if isinstance(value, str) and kind is not str:  # not a sequence of its letters
+        return False
     return isinstance(value, origin or kind)
 
 
