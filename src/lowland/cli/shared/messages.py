@@ -32,11 +32,13 @@ def on_command_line(text: str, command: click.Command) -> str:
 
 
 def of_method(text: str, name: str) -> str:
-    """Return a message about one of several methods, with the flags of its command."""
+    """Return a message about one of several methods, with the flags of its command; given coordinates have none."""
     from lowland.cli.shared.flags import parameter_options
-    from lowland.methods.registry import find_method
+    from lowland.methods.registry import match_method
 
-    entry = find_method(name)
+    entry = match_method(name)
+    if entry is None:
+        return on_command_line(text, click.Command(name))
     return on_command_line(text, Command(entry.verb, params=parameter_options(entry), python=entry.name))
 
 
