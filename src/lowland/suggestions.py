@@ -39,6 +39,16 @@ def suggested(word: str, known: Iterable[str]) -> list[str]:
     return abbreviated(word, names) or closest(word, names, n=1)
 
 
+def did_you_mean(word: object, known: Iterable[str], n: int = 1) -> str:
+    """Return a question with the most similar names, to be followed by another sentence; empty if none is similar.
+
+    >>> did_you_mean("eucledian", ["euclidean", "cosine"])
+    "Did you mean 'euclidean'? "
+    """
+    near = closest(word, known, n) if isinstance(word, str) else []
+    return f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+
+
 def _short_forms(name: str) -> set[str]:
     """Parts, initials, and initials before the last part: kernel, pca, kp and kpca of kernel-pca."""
     parts = [part for part in name.split("-") if part]

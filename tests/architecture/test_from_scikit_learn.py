@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 import sklearn.cluster
 import sklearn.decomposition
 import sklearn.discriminant_analysis
 import sklearn.feature_selection
 import sklearn.manifold
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 import lowland
 from lowland.data import load_dataset
@@ -172,3 +174,115 @@ def test_parameters_listed_as_equal_behave_equally(name):
 
 def _dense(values):
     return values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+
+
+# --- signatures, defaults and errors: each difference is listed on the page, and nothing else ---
+
+ROWS = np.random.default_rng(0).standard_normal((30, 4))
+LABELS = np.arange(30) % 3
+TABLES = {
+    "NaN": np.where(np.arange(30)[:, None] == 3, np.nan, ROWS),
+    "infinity": np.where(np.arange(30)[:, None] == 3, np.inf, ROWS),
+    "no rows": ROWS[:0],
+    "no columns": ROWS[:, :0],
+    "one row": ROWS[:1],
+    "a 1D array": ROWS[:, 0],
+    "a 3D array": ROWS[None],
+    "text": np.full((30, 4), "a", dtype=object),
+    "complex numbers": ROWS + 1j,
+    "None": None,
+    "sparse rows": scipy.sparse.csr_array(ROWS),
+}
+CAUGHT_BY = (ValueError, TypeError, NotImplementedError, RuntimeError, AttributeError, IndexError, KeyError, OSError)
+NEEDED = {"MDS": {"init": "classical_mds"}, "SequentialFeatureSelector": MODEL}
+
+
+def listed_in(heading, name):
+    """The rows of a table of all classes that belong to one class: {what: the other cells}."""
+    lines = [line for line in section_of(PAGE, heading).splitlines() if line.startswith(f"| `{name}` |")]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    assert all(len(row) == 5 and row[4] for row in cells), "each row ends with the reason"
+    found = {row[1].strip("`"): tuple(cell.strip("`") for cell in row[2:4]) for row in cells}
+    assert len(found) == len(cells), "a difference is listed twice"
+    return found
+
+
+def told(value):
+    """A default as the page shows it."""
+    if value is inspect.Parameter.empty:
+        return "required"
+    return f"np.{value.__name__}" if callable(value) else repr(value).replace("'", '"')
+
+
+def places_of(function):
+    """The names that may be passed by position, in order."""
+    return [n for n, p in inspect.signature(function).parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+
+def signature_differences(theirs, ours):
+    """Defaults and positions of shared parameters and arguments that differ: {name: (theirs, ours)}."""
+    found = {}
+    methods = [n for n in dir(theirs) if not n.startswith("_") and not n.endswith("_request") and n in dir(ours)]
+    pairs = {"": (theirs, ours)} | {n: (getattr(theirs, n), getattr(ours, n)) for n in methods}
+    for method, (a, b) in pairs.items():
+        if method and not (inspect.isfunction(a) and inspect.isfunction(b)):
+            continue
+        left, right = (inspect.signature(function).parameters for function in (a, b))
+        for name in (name for name in left if name in right and left[name].default != right[name].default):
+            found[f"{method}({name})" if method else name] = (told(left[name].default), told(right[name].default))
+        places = [[name for name in places_of(f) if name in left and name in right] for f in (a, b)]
+        # ours may come after theirs, not before or between
+        if places[0] != places[1] or places_of(b)[: len(places[0])] != places[0]:
+            found[f"positions of {method or 'parameters'}"] = tuple(", ".join(each) or "none" for each in places)
+    return found
+
+
+def errors_of(call):
+    """The classes that catch the error of a call; none if there is no error."""
+    try:
+        call()
+    except Exception as error:  # of any class: the classes are compared
+        return {kind.__name__ for kind in (*CAUGHT_BY, NotFittedError) if isinstance(error, kind)} or {"Exception"}
+    return set()
+
+
+def error_differences(name):
+    """The mistakes for which code written for scikit-learn would not catch our error: {mistake: (theirs, ours)}."""
+    classes = (theirs_of(name), getattr(lowland, name))
+    fitted = [cls(**NEEDED.get(name, {})).fit(ROWS, LABELS) for cls in classes]
+    shared = [p for p in inspect.signature(classes[0]).parameters if p in inspect.signature(classes[1]).parameters]
+
+    def fit(cls, X, **parameters):
+        y = LABELS if X is None or not 0 <= X.shape[0] < 30 else LABELS[: X.shape[0]]
+        return lambda: cls(**NEEDED.get(name, {}) | parameters).fit(X, y)
+
+    calls = {f"fit to {what}": [fit(cls, X) for cls in classes] for what, X in TABLES.items()}
+    for p in shared:
+        for shown, value in (("object()", object()), ('"foo"', "foo"), ("-1", -1)):
+            calls[f"{p}={shown}"] = [fit(cls, ROWS, **{p: value}) for cls in classes]
+    if hasattr(classes[0], "transform"):
+        calls["transform, not fitted"] = [lambda c=c: c(**NEEDED.get(name, {})).transform(ROWS) for c in classes]
+        for what, X in (TABLES | {"fewer columns": ROWS[:, :2]}).items():
+            if what not in ("one row", "sparse rows"):  # no mistakes
+                calls[f"transform of {what}"] = [lambda m=m, X=X: m.transform(X) for m in fitted]
+    if hasattr(classes[0], "inverse_transform"):
+        wide = np.ones((30, 9))
+        calls["inverse_transform of more columns"] = [lambda m=m: m.inverse_transform(wide) for m in fitted]
+    found = {mistake: tuple(map(errors_of, pair)) for mistake, pair in calls.items()}
+    return {
+        mistake: tuple(", ".join(sorted(each)) or "no error" for each in (a, b))
+        for mistake, (a, b) in found.items()
+        if bool(a) != bool(b) or not a <= b
+    }
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_signatures_and_defaults_that_differ_are_listed(name):
+    differences = signature_differences(theirs_of(name), getattr(lowland, name))
+    assert differences == listed_in("Other signatures and defaults", name)
+
+
+@pytest.mark.filterwarnings("ignore")  # of both libraries, on the way to the errors
+@pytest.mark.parametrize("name", CLASSES)
+def test_errors_that_differ_are_listed(name):
+    assert error_differences(name) == listed_in("Other errors", name)

@@ -361,7 +361,7 @@ def test_what_a_neighbors_transformer_gives_is_averaged_with_its_transpose():
         ({"affinity": "precomputed"}, scipy.sparse.csr_array),
         ({"affinity": "precomputed"}, scipy.sparse.csc_matrix),
     ],
-    ids=str,
+    ids=["neighbors", "rbf", "function", "precomputed", "sparse array", "sparse matrix"],
 )
 def test_the_affinity_matrix_has_the_type_it_has_in_scikit_learn(options, kind):
     X = roll(100) / 5

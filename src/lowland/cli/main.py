@@ -14,7 +14,7 @@ import click
 
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import CommandGroup
-from lowland.cli.shared.messages import in_flags, one_line
+from lowland.cli.shared.messages import on_command_line, one_line
 from lowland.cli.shared.show import print_json
 from lowland.cli.verbs.compare import compare
 from lowland.cli.verbs.dimension import dimension
@@ -54,7 +54,7 @@ class Lowland(CommandGroup):
                 self.invoke(ctx)
 
         def translate(text: str) -> str:
-            return in_flags(text, self.named(words))
+            return on_command_line(text, self.named(words))
 
         sys.exit(exit_code_of(call, as_json="--json" in flags, debug="--debug" in flags, translate=translate))
 
@@ -70,7 +70,7 @@ class Lowland(CommandGroup):
 def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, translate: Callable[[str], str] = str) -> int:
     """Run a command, report its error, if any, and return the exit code.
 
-    ``translate`` replaces the Python parameters in messages of the library by flags of the command line.
+    ``translate`` turns messages of the library, which speak Python, into those of the command line.
     """
     try:
         with warnings_in_one_line(translate):
@@ -89,12 +89,12 @@ def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, transl
         return report_error(error, "The program that reads the output closed the pipe early.", FAILED, False, debug)
     except click.UsageError as error:
         hint = f" (See {error.ctx.command_path} --help.)" if error.ctx is not None else ""
-        return report_error(error, f"{error.format_message()}{hint}", MISUSED, as_json, debug)
+        return report_error(error, f"{translate(error.format_message())}{hint}", MISUSED, as_json, debug)
     except (LowlandError, click.ClickException) as error:
         return report_error(error, translate(str(error)), FAILED, as_json, debug)
     except MemoryError as error:
         text = f"Out of memory ({error}). Use fewer rows or columns, or a method that reads files in chunks."
-        return report_error(error, text, FAILED, as_json, debug)
+        return report_error(error, translate(text), FAILED, as_json, debug)
     except OSError as error:
         return report_error(error, f"{error.filename or 'A file'}: {error.strerror or error}.", FAILED, as_json, debug)
     except Exception as error:

@@ -67,7 +67,7 @@ def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence
 
 def _quoted_name(name: str) -> str:
     """The remedy for a column name that was split at its comma."""
-    return f"If you mean {name!r}, whose name contains a comma, quote it on the command line: '\"{name}\"'."
+    return f"If you mean {name!r}, whose name contains a comma, pass it as one name: [{name!r}]."
 
 
 def _available_columns(wanted: str, names: Sequence[str], most: int = 12) -> str:
@@ -91,9 +91,8 @@ def refuse_text(texts: Sequence[str], source: str) -> None:
         many = len(texts) > 1
         raise DataTypeError(
             f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} contain{'' if many else 's'} text, dates or "
-            "categories, not numbers (could not convert string to float). Drop such columns (--drop or --columns on "
-            "the command line, X.drop(columns=...) in Python), name the column of class labels (--label, y), or encode "
-            "them as numbers."
+            "categories, not numbers (could not convert string to float). Drop such columns "
+            "(X.drop(columns=...)), pass the column of class labels as y, or encode them as numbers."
         )
 
 

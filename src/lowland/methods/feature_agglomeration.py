@@ -28,6 +28,7 @@ from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.row_map import RowMap
 from lowland.run.run import Run
+from lowland.suggestions import did_you_mean
 
 
 @runtime_checkable
@@ -184,7 +185,8 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
             raise ParameterError(f"{owner}: compute_full_tree must be True if distance_threshold is set.")
         if isinstance(metric, str) and metric not in METRIC_NAMES:
             raise ParameterError(
-                f"{owner}(metric={metric!r}): unknown metric. Choose one of {', '.join(METRIC_NAMES)}, or a function."
+                f"{owner}(metric={metric!r}): unknown metric. {did_you_mean(metric, METRIC_NAMES)}Choose one of "
+                f"{', '.join(METRIC_NAMES)}, or a function."
             )
         on_links = self.connectivity is not None
         if self.linkage == "ward" and metric not in (EUCLIDEAN if on_links else (*EUCLIDEAN, "correlation")):

@@ -127,7 +127,7 @@ class FeatureFilter(
     mrmr_redundancy: Literal["correlation", "mutual-information"] = param(
         "correlation", "For mrmr: measure of relevance and redundancy; correlation needs one pass."
     )
-    random_state: RandomState = param(None, "Seed of the permutations and of the noise that breaks ties.")
+    random_state: RandomState = param(None, "Seed of the permutations and of the noise that breaks ties.", at_least=0)
 
     scores_: np.ndarray = attribute(
         "Score of each column; for mRMR the criterion when it was selected.", "(n_features_in_,)"
@@ -214,8 +214,7 @@ class FeatureFilter(
         if target is None and self._wants_y:
             raise DataError(
                 f"FeatureFilter(statistic={self.statistic!r}) requires y to be passed, but the target y is None. Call "
-                "fit(X, y) with one value per row (lowland fit --label COLUMN), or choose statistic='variance', which "
-                "needs no target."
+                "fit(X, y) with one value per row, or choose statistic='variance', which needs no target."
             )
         return rows, target
 

@@ -225,7 +225,7 @@ class KernelPCA(
 
     def _check_choices(self, rows: Rows) -> None:
         if rows.is_sparse and (self.kernel == "precomputed" or self.fit_inverse_transform):
-            what = "fit_inverse_transform" if self.fit_inverse_transform else "kernel='precomputed'"
+            what = "fit_inverse_transform=True" if self.fit_inverse_transform else "kernel='precomputed'"
             raise DataError(f"KernelPCA({what}) does not take sparse data. Pass X.toarray() if it fits in memory.")
         if self.kernel == "precomputed" and (self.fit_inverse_transform or self.n_landmarks is not None):
             what = "fit_inverse_transform" if self.fit_inverse_transform else "use n_landmarks"

@@ -133,7 +133,7 @@ class L1Selector(
     max_iter: int = param(
         100_000, "Largest number of sweeps over the columns, or of Newton steps for classes, per penalty.", at_least=1
     )
-    random_state: RandomState = param(None, "Seed of the random halves.")
+    random_state: RandomState = param(None, "Seed of the random halves.", at_least=0)
 
     alpha_: float = attribute("Selected penalty.")
     coef_: np.ndarray = attribute(

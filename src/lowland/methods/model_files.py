@@ -118,10 +118,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.is_file():
         raise MissingFile(f"There is no model file {str(path)!r}. Check the file name and the folder.")
     if _is_foreign(path):
-        raise ModelFileError(
-            f"{str(path)!r} is not a Lowland model. lowland.save or lowland fit --model writes one. On the command "
-            "line, the model comes before the data file."
-        )
+        raise ModelFileError(f"{str(path)!r} is not a Lowland model. lowland.save writes one.")
     try:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {}).get("lowland", "null"))

@@ -104,7 +104,9 @@ class TreeSelector(
         at_least=2, wanted="a number of folds of at least 2, a splitter, or pairs of row index arrays",
     )  # fmt: skip
     n_repeats: int = param(5, "Number of permutations of each column per fold.", at_least=1)
-    random_state: RandomState = param(None, "Seed of the permutations and of the order in which splits are tried.")
+    random_state: RandomState = param(
+        None, "Seed of the permutations and of the order in which splits are tried.", at_least=0
+    )
 
     features_grown_: np.ndarray = attribute("Indices of the columns used by the full tree.", "(n_grown,)")
     features_pruned_: np.ndarray = attribute("Indices of the columns used by the pruned tree.", "(n_pruned,)")

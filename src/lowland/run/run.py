@@ -98,7 +98,7 @@ class Run:
         """Return f over all rows as one array of ``width`` columns; ``dtype``: that of f, by default of the rows."""
         if rows.n is not None and not rows.in_memory:
             size = rows.n * width * (dtype or rows.dtype).itemsize
-            self.require(size, "The result", "Write it to a file (lowland transform --to)")
+            self.require(size, "The result", "Iterate over transform_chunks instead")
         parts = list(self.map_rows(f, rows, name, at_rest=False))
         return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
 

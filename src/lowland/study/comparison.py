@@ -23,6 +23,7 @@ from lowland.study.runner import StudyRunner
 from lowland.study.suspect_columns import suspect_columns
 from lowland.study.table import Scale, open_table
 from lowland.study.trials.cache import NoCache, TrialCache
+from lowland.suggestions import did_you_mean
 
 
 def compare(
@@ -101,7 +102,7 @@ def compare(
     if purpose == "classify" and n_classes is None and not numbers:
         raise ParameterError(
             f"compare(purpose='classify'): class labels are required, but {why or 'none were given'}. Pass one label "
-            "per row (y, --label)."
+            "per row as y."
         )
     trials = plan_of(size, named)
     trials += planned_embeddings(embeddings, size.n, tuple(trial.name for trial in trials))
@@ -129,7 +130,10 @@ def _check(k: Any, purpose: Any, scale: Any, limits: dict[str, Any], seed: Any, 
         raise ParameterError(f"compare(k={k!r}): must be an integer of at least 1.")
     for name, value, known in (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale))):
         if value not in known:
-            raise ParameterError(f"compare({name}={value!r}): choose one of {', '.join(map(repr, known))}.")
+            raise ParameterError(
+                f"compare({name}={value!r}): unknown {name}. {did_you_mean(value, known)}Choose one of "
+                f"{', '.join(map(repr, known))}."
+            )
     for name, limit in limits.items():
         if limit is not None and (
             isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf

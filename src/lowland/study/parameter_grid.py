@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.errors import ParameterError, with_remedy
 from lowland.methods.registry import Entry, Flag, find_method
-from lowland.suggestions import closest
+from lowland.suggestions import did_you_mean
 
 Sweep = Mapping[str, Sequence[Any]]
 
@@ -27,11 +27,9 @@ def swept(name: str) -> tuple[Entry, Flag]:
     flag = next((flag for flag in found.flags if flag.name.lower() == wanted), None)
     if flag is None:
         names = [flag.name for flag in found.flags]
-        close = closest(wanted, names, n=1)
-        meant = f"Did you mean {close[0]!r}? " if close else ""
         raise ParameterError(
-            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {meant}Its parameters: "
-            f"{', '.join(map(repr, names))}."
+            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {did_you_mean(wanted, names)}Its "
+            f"parameters: {', '.join(map(repr, names))}."
         )
     return found, flag
 

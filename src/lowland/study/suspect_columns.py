@@ -48,7 +48,9 @@ def suspect_columns(X: np.ndarray, names: Sequence[str], *, scaled: bool, named:
     if n < 2 or d < 2:
         return []
     found = []
-    for j in np.flatnonzero((X[:MIN_ROWS] % 1 == 0).all(axis=0)):  # most columns are excluded by a few rows
+    for j in np.flatnonzero(
+        (X[:MIN_ROWS] == np.floor(X[:MIN_ROWS])).all(axis=0)
+    ):  # most columns are excluded by a few rows
         column, name = np.asarray(X[:, j], dtype=np.float64), str(names[int(j)])
         if not np.isfinite(column).all() or (column % 1).any():
             continue

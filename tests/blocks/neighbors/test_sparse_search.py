@@ -26,7 +26,7 @@ def city_block(a, b):
 
 
 @pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csr_matrix])
-@pytest.mark.parametrize("metric", [*METRICS, city_block], ids=str)
+@pytest.mark.parametrize("metric", [*METRICS, city_block])
 def test_the_nearest_are_those_of_dense_rows(metric, kind):
     X = sparse()
     found, dense = (nearest_neighbors(rows, 7, metric=metric) for rows in (kind(X), X.toarray()))

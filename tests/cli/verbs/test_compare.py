@@ -76,7 +76,10 @@ def test_the_report_is_written_and_opened_where_asked(lowland, table, monkeypatc
     result = lowland(*words)
     assert result.exit_code == 0, result.stderr
     assert "Written  page.html" in result.stdout
-    assert "LinearDiscriminantAnalysis: left out. Class labels are required. Pass one label per row." in result.stdout
+    assert (
+        "LinearDiscriminantAnalysis: left out. Class labels are required. Name the column of labels with --label."
+        in result.stdout
+    )
     assert "<!doctype html>" in Path("page.html").read_text(encoding="utf-8").lower()
     assert not opened
     assert lowland(*words, "--open", "--force").exit_code == 0
@@ -112,7 +115,7 @@ def test_ctrl_c_writes_finished_trials(lowland, table, monkeypatch):
         (("--sweep", "tsne.perplexity=5"), "no method 'tsne'"),
         (("--methods", "tsne"), "no method 'tsne'"),
         (("--methods", "isomapp"), "Did you mean 'isomap'?"),
-        (("--purpose", "classify"), "one label per row"),
+        (("--purpose", "classify"), "Name the column of labels with --label"),
         (("--label", "kind"), "no column 'kind'"),
         (("--to", "page.pdf"), ".html"),
         (("--open",), "--to report.html"),
@@ -155,7 +158,10 @@ def test_methods_may_be_named_more_than_once(lowland, table):
     result = lowland("compare", table, "--methods", "pca", "--methods", "isomap,lda")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("2 trials on table.csv")
-    assert "LinearDiscriminantAnalysis: left out. Class labels are required. Pass one label per row." in result.stdout
+    assert (
+        "LinearDiscriminantAnalysis: left out. Class labels are required. Name the column of labels with --label."
+        in result.stdout
+    )
 
 
 def test_labels_that_are_not_classes_are_reported(lowland, table):

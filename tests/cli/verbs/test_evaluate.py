@@ -111,7 +111,7 @@ def test_tables_that_do_not_belong_together(lowland, files):
     np.save("few.npy", np.load("z.npy")[:-1])
     result = lowland("evaluate", "iris.csv", "few.npy", "--drop", "kind")
     assert result.exit_code == 1
-    assert "X has 150 rows and Z has 149" in result.stderr
+    assert "DATA has 150 rows and COORDINATES has 149" in result.stderr
 
 
 def test_a_model_determines_columns_and_scaling(lowland):

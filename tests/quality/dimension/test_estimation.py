@@ -328,7 +328,7 @@ def test_neighbors_of_a_sample_are_searched_among_all_rows(rng):
         (np.array([[0.0, np.nan]] * 30), {}, DataError, "NaN"),
         (np.array([["a"]] * 30), {}, DataError, "not numbers"),
         (scipy.sparse.eye_array(30).tocsr(), {}, DataTypeError, "TruncatedSVD"),
-        (np.eye(30), {"method": "best"}, ParameterError, "choose among 'auto'"),
+        (np.eye(30), {"method": "best"}, ParameterError, "Choose one of 'auto'"),
         (np.eye(30), {"n_neighbors": 1}, ParameterError, "at least 2"),
         (np.eye(30), {"n_neighbors": 2.5}, ParameterError, "n_neighbors=2.5.*integer"),
         (np.eye(30), {"confidence": 95}, ParameterError, "between 0 and 1"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, is_torch, like, to_numpy, xp_of
 from lowland.errors import DataError, ParameterError
+from lowland.suggestions import did_you_mean
 
 Metric = str | Callable[..., float]
 
@@ -28,8 +29,9 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
     if metric not in METRICS and metric != "precomputed":
         known = ", ".join(repr(name) for name in (*METRICS, "precomputed"))
         raise ParameterError(
-            f"There is no metric {metric!r}. Choose {known}, or a function of two rows. For other metrics of "
-            f"scikit-learn pass sklearn.metrics.pairwise_distances(X, {metric!r}) as 'precomputed' distances."
+            f"There is no metric {metric!r}. {did_you_mean(metric, METRICS)}Choose {known}, or a function of two rows. "
+            f"For other metrics of scikit-learn pass sklearn.metrics.pairwise_distances(X, {metric!r}) as "
+            "'precomputed' distances."
         )
     takes = () if metric == "precomputed" else METRICS[metric].takes
     foreign = [name for name in params if name not in takes]

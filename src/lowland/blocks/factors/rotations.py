@@ -19,6 +19,7 @@ from lowland.arrays.records import record
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.errors import DataError, ParameterError
+from lowland.suggestions import did_you_mean
 
 Kind = Literal[
     "varimax", "quartimax", "equamax", "parsimax", "oblimin", "quartimin", "geomin", "geomin-orthogonal", "promax"
@@ -79,7 +80,9 @@ def rotate(
             "Loadings must be a matrix of finite numbers with one row per column of the data and one column per factor."
         )
     if kind not in ROTATIONS:
-        raise ParameterError(f"There is no rotation {kind!r}. Choose one of {', '.join(ROTATIONS)}.")
+        raise ParameterError(
+            f"There is no rotation {kind!r}. {did_you_mean(kind, ROTATIONS)}Choose one of {', '.join(ROTATIONS)}."
+        )
     if starts < 1:
         raise ParameterError(f"The number of initializations is {starts}. It must be an integer of at least 1.")
     if A.shape[1] == 1:

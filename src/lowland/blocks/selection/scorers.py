@@ -25,7 +25,7 @@ from lowland.blocks.statistics.labels import classes_of
 from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.blocks.statistics.targets import Target, seems_classes, warn_of_many_classes
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.suggestions import closest
+from lowland.suggestions import did_you_mean
 
 SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
 _DIRECT = ("auto", "svd", "cholesky")  # direct, not iterative, solvers of Ridge
@@ -135,11 +135,9 @@ def has_wilks(model: Any, X: Any, y: np.ndarray | None) -> bool:
 def scorer_of(model: Any, scoring: Any) -> Any:
     """Return scikit-learn's scorer of a name or function."""
     if isinstance(scoring, str) and scoring not in (known := get_scorer_names()):
-        near = sorted(closest(scoring, known))
         raise ParameterError(
-            f"{scoring!r} is not the name of a scorer. "
-            + (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
-            + "All names are listed by sklearn.metrics.get_scorer_names()."
+            f"{scoring!r} is not the name of a scorer. {did_you_mean(scoring, known, 3)}"
+            "All names are listed by sklearn.metrics.get_scorer_names()."
         )
     try:
         return check_scoring(model, scoring=scoring)

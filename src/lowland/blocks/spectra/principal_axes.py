@@ -261,7 +261,11 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
         columns = columns.scaled()
         R = R / columns.scale[None, :]  # type: ignore[index]
     _, s, Vt = svd(R)
-    pairs = Eigenpairs(s**2 / (triangle.n - 1), fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
+    with np.errstate(over="ignore"):
+        variances = s**2 / (triangle.n - 1)
+    if not np.all(np.isfinite(variances)):
+        raise rows.non_finite_error()
+    pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
     null_below = wanted.rounding**2  # squares of singular values keep twice the digits
     return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 

@@ -38,6 +38,8 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(
             "Unknown label type: continuous. y contains fractions; class labels must be integers or strings."
         )
+    if len(y) == 0:
+        raise DataError("There are no labels: Found array with 0 sample(s). Pass data.")
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowland.cli.shared.options import Option, in_section
-from lowland.cli.shared.values import RULES, ParameterValue
+from lowland.cli.shared.values import RULES, Choice, ParameterValue
 
 if TYPE_CHECKING:
     from lowland.methods.registry import Entry, Flag
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _IN_PYTHON = (  # phrases of parameter descriptions in Python, and on the command line
     (r", a splitter, or pairs of (?:training and test rows|row index arrays)", ""),
     (r",? or an? (?:function|estimator|array)\b[^,.;]*|, a function(?:(?: of two rows)?(?=,)| that[^,.;]*)", ""),
+    (r", a RandomState, a Generator(?= or)", ""),
     (r"a rule such as \w+\(\)", "a rule"),
     (r"lowland\.config\((\w+)=[^)]*\)", r"--\1"),
     (r"\bNone\b", "none"),
@@ -48,7 +49,7 @@ def option_of(flag: Flag) -> Option:
         doc = re.sub(r"\bFalse\b", "no", re.sub(r"\bTrue\b", "yes", doc))
     kind: Any = ParameterValue(flag)
     if flag.choices and not flag.kinds:
-        kind = click.Choice(flag.choices, case_sensitive=False)
+        kind = Choice(flag.choices, case_sensitive=False)
     default = DEFAULT_SEED if flag.name == "random_state" else flag.default
     text = f"{doc} [default: {default_text(default)}]"
     return Option([*names, flag.name], type=kind, default=None, help=text, metavar=metavar_of(flag))

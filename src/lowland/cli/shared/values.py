@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowland.errors import ParameterError
+from lowland.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from lowland.methods.registry import Flag
@@ -25,6 +26,15 @@ RULES = {
 }
 PYTHON_ONLY = {"downstream": "it needs an estimator"}
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
+
+
+class Choice(click.Choice[str]):
+    """A choice that suggests a similar one for a misspelled value."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return the message for an unknown value."""
+        message = super().get_invalid_choice_message(value, ctx)
+        return f"{message} {did_you_mean(value, map(str, self.choices))}".rstrip()
 
 
 @dataclass(eq=False, repr=False)
@@ -72,8 +82,9 @@ def value_of(flag: Flag, text: str) -> Any:
     if not flag.kinds and not flag.choices:  # of a type that is not in the index: numbers as numbers
         return text if number is None else number
     is_fraction = "rule" in flag.kinds and number is not None and 0 < number < 1
-    hint = f" For a fraction of the variance, write cumulative:{word}." if is_fraction else ""
-    raise ParameterError(f"{text!r} is not {allowed_values(flag)}.{hint}")
+    hint = f"For a fraction of the variance, write cumulative:{word}." if is_fraction else ""
+    meant = did_you_mean(word, [*(flag.choices or []), *(RULES if "rule" in flag.kinds else [])])
+    raise ParameterError(f"{text!r} is not {allowed_values(flag)}. {meant}{hint}".rstrip())
 
 
 def _number(word: str) -> int | float | None:

@@ -14,6 +14,7 @@ import click
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import OUTPUT, Option, in_section
+from lowland.cli.shared.values import Choice
 from lowland.errors import FileProblem, ParameterError
 
 # Repeated from study, whose import would load numpy for a line of help; a test compares the two.
@@ -150,15 +151,17 @@ def _labeled(result: Any, label: str) -> Any:
 def _facts(file: Path, result: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from lowland.cli.shared.messages import of_method
     from lowland.plain import to_plain
 
     trials = [
         {
-            "name": t.name, "method": t.method, "parameters": t.parameters, "status": t.status, "error": t.error,
+            "name": t.name, "method": t.method, "parameters": t.parameters, "status": t.status,
+            "error": t.error and of_method(t.error, t.method),
             "seconds": t.seconds, "memory": t.memory, "cached": t.cached, "components": t.n_components,
             "scores": {name: {"value": s.value, "low": s.low, "high": s.high, "better": s.better}
                        for name, s in t.scores.items()},
-            "warnings": t.warnings,
+            "warnings": [of_method(warning, t.method) for warning in t.warnings],
         }
         for t in result.trials
     ]  # fmt: skip
@@ -253,11 +256,12 @@ compare = Command(
         options.names_option("--methods", "a,b,c", "Methods to compare. [default: all that apply]"),
         _option("-k --components k", 2, click.IntRange(min=1), "Number of dimensions of the embeddings. [default: 2]",
                 metavar="N"),
-        _option("--purpose", "visualize", click.Choice(PURPOSES),
-                "Visualization (see), compression or classification. The advice for it comes first. [default: see]"),
+        _option("--purpose", "visualize", Choice(PURPOSES),
+                "What the embedding is for: visualize, compress or classify. The advice for it comes first. "
+                "[default: visualize]"),
         _option("--sweep", None, str, "Values to try for a parameter; may be repeated.", multiple=True,
                 metavar="METHOD.PARAMETER=A,B,…"),
-        _option("--scale", "none", click.Choice(SCALES),
+        _option("--scale", "none", Choice(SCALES),
                 "Use the columns as they are, standardize them to standard deviation 1, or do so only if the standard "
                 "deviations differ by more than a factor of 10. [default: none]"),
         _option("--limit", LIMIT, click.FloatRange(min=0, min_open=True),

@@ -11,6 +11,7 @@ import click
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import Option, in_section
+from lowland.cli.shared.values import Choice
 from lowland.errors import ParameterError
 
 # Repeated from quality, whose import would load numpy just for the help; a test compares the two.
@@ -89,7 +90,7 @@ dimension = Command(
         options.file_argument("file", "FILE"),
         *options.data_options("Column to exclude, such as class labels."),
         *in_section("Estimate", [
-            Option(["--method"], type=click.Choice(METHODS), default="auto",
+            Option(["--method"], type=Choice(METHODS), default="auto",
                    help="Estimator; all: a table of all estimators. [default: auto]"),
         _number("--n-neighbors --neighbors n_neighbors", None, click.IntRange(min=2),
                 "Number of nearest neighbors per row. [default: 20, or all other rows]"),

@@ -72,11 +72,11 @@ def _chunks(est: Any, rows: Any, probabilities: bool, only_numbers: bool, found:
     """Yield the classes and, if requested, the probabilities in chunks; count the classes in ``found``."""
     import numpy as np
 
-    from lowland.data.rows import ArrayRows
+    from lowland.data.rows import ArrayRows, SparseRows
     from lowland.run.run import run_for
 
     for X in run_for(rows).map_rows(_unchanged, rows, name="classifying rows"):
-        slab = ArrayRows(X, rows.names, rows.source)
+        slab = (SparseRows if rows.is_sparse else ArrayRows)(X, names=rows.names, source=rows.source)
         classes = est.predict(slab)
         for name, count in zip(*np.unique(classes, return_counts=True), strict=True):
             found[str(name)] += int(count)

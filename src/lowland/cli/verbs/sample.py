@@ -132,6 +132,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 sample = Command(
     "sample",
+    python="load_dataset",
     callback=run,
     params=[
         click.Argument(["name"], required=False, metavar="[NAME]"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import ParameterError
-from lowland.suggestions import closest
+from lowland.suggestions import did_you_mean
 
 Seed = int | None | np.random.Generator
 
@@ -38,9 +38,9 @@ def one_of(call: str, name: str, value: Any, choices: Any) -> str:
     """Return the value if it is one of the choices; otherwise raise an error with a suggestion."""
     if isinstance(value, str) and value in choices:
         return value
-    close = closest(str(value), choices, n=1)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise ParameterError(f"{call}({name}={value!r}): unknown {name}. {hint}Choose one of: {', '.join(choices)}.")
+    raise ParameterError(
+        f"{call}({name}={value!r}): unknown {name}. {did_you_mean(value, choices)}Choose one of: {', '.join(choices)}."
+    )
 
 
 def random_generator(call: str, seed: Seed) -> np.random.Generator:

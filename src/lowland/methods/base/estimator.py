@@ -101,7 +101,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if y is None and self._traits.needs_y:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. The method is supervised: "
-                "call fit(X, y) with one label per row (lowland fit --label COLUMN)."
+                "call fit(X, y) with one label per row."
             )
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             warn(

@@ -21,6 +21,7 @@ import numpy as np
 
 from lowland.errors import ParameterError
 from lowland.methods.base.attributes import attributes_of
+from lowland.suggestions import did_you_mean
 
 
 def param(
@@ -59,6 +60,14 @@ class Parameter:
     limits: dict[str, float]
     said: str | None = None  # the allowed values in words, if declared
     former: tuple[Any, ...] = ()  # deprecated values that are still accepted
+
+    @property
+    def choices(self) -> list[str]:
+        """The strings among its allowed values."""
+        parts = typing.get_args(self.kind) if typing.get_origin(self.kind) is not Literal else (self.kind,)
+        return [
+            choice for part in parts if typing.get_origin(part) is Literal for choice in map(str, typing.get_args(part))
+        ]
 
     @property
     def words(self) -> str:
@@ -111,7 +120,10 @@ def check_parameters(model: Any) -> None:
             continue
         check_saved(model, p.name)
         if not p.fits(value):
-            raise ParameterError(f"{cls.__name__}({p.name}={value!r}): the parameter {p.name!r} must be {p.wanted}.")
+            meant = did_you_mean(value, p.choices).rstrip()
+            raise ParameterError(
+                f"{cls.__name__}({p.name}={value!r}): the parameter {p.name!r} must be {p.wanted}. {meant}".rstrip()
+            )
 
 
 def check_saved(model: Any, name: str) -> None:
@@ -156,6 +168,8 @@ def admits(kind: Any, value: Any) -> bool:
         return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     if origin is collections.abc.Callable or kind is collections.abc.Callable:
         return callable(value)
+    if isinstance(value, str) and kind is not str:  # not a sequence of its letters
+        return False
     return isinstance(value, origin or kind)
 
 

@@ -12,6 +12,7 @@ from lowland.data.open import open_rows
 from lowland.errors import DataTypeError, ParameterError
 from lowland.quality.dimension.estimators import BY_SPACINGS, ESTIMATORS, MAPPED, Estimator, IntrinsicDimension, Work
 from lowland.run.run import run_for
+from lowland.suggestions import did_you_mean
 
 
 def intrinsic_dimension(
@@ -98,7 +99,8 @@ def _check(
     known = (*get_args(Estimator), "all")
     if method not in known:
         raise ParameterError(
-            f"intrinsic_dimension(method={method!r}): choose among {', '.join(repr(each) for each in known)}."
+            f"intrinsic_dimension(method={method!r}): unknown method. {did_you_mean(method, known)}Choose one of "
+            f"{', '.join(repr(each) for each in known)}."
         )
     for name, value, least in (("n_neighbors", n_neighbors, 2), ("sample", sample, 20)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least):

@@ -95,7 +95,7 @@ def fraction_within(r: np.ndarray, rho: np.ndarray, d: float) -> np.ndarray:
     from scipy.special import betainc
 
     def cap(a: np.ndarray, R: np.ndarray | float) -> np.ndarray:
-        half = betainc((d + 1) / 2, 0.5, np.clip(1 - (a / R) ** 2, 0, 1)) / 2
+        half = betainc((d + 1) / 2, 0.5, 1 - np.clip(a / R, -1, 1) ** 2) / 2
         return np.where(a >= 0, half, 1 - half)
 
     r, rho = r[None, :], rho[:, None]
