@@ -81,7 +81,8 @@ def factor_loadings(
     lower
         Lower bound of the uniquenesses.
     first
-        Initial uniquenesses, (d,); None: those of Jöreskog.
+        Initial uniquenesses, (d,); None: those of Jöreskog, or with many columns the variances that k principal
+        components do not explain.
     n_starts
         Number of initializations; all but the first are random. The smallest deviance is kept.
     rng
@@ -114,7 +115,7 @@ def factor_loadings(
     if k == 0:  # Σ = Ψ = I
         return FactorEstimate(np.zeros((d, 0)), np.ones(d), Outcome("none", "", 1, True, (float(d),)), (float(d),))
     if first is None:
-        first = first_uniquenesses(root.R, k, lower) if root.Z is None else root.first(k, lower)
+        first = root.first(k, lower, run) if root.suits(k) else first_uniquenesses(root.R, k, lower)
     found = []
     for i in range(
         1 if k == d else n_starts

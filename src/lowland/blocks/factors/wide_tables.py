@@ -24,6 +24,7 @@ MANY = 400  # columns from which this algorithm is faster
 _FEW = 0.2  # fraction of the columns above which this many eigenpairs cost as much as all
 _FLAT = 1e-7  # gradient of the deviance, per log uniqueness, at which the search has converged
 _FLATTEST = 1e-5  # the same where rounding error prevents further descent
+_LEAST_FIRST = 1e-3  # of the initial uniquenesses
 _MEMORY = 20  # memory of L-BFGS
 
 
@@ -51,15 +52,16 @@ class Root:
         above = found.values > 1
         return found.values[above], B.T @ (found.vectors[:, above] / np.sqrt(found.values[above]))
 
-    def first(self, k: int, lower: float) -> np.ndarray:
-        """Return Jöreskog's initial uniquenesses of a low-rank R, shrunk by a tenth toward the identity."""
-        assert self.Z is not None
-        r, d = self.Z.shape
+    def first(self, k: int, lower: float, run: Run) -> np.ndarray:
+        """Return initial uniquenesses: the fractions of the variances that k principal components do not explain.
+
+        From Jöreskog's values, which are smaller, the search takes twice as long, and may end at a Heywood case.
+        """
+        d = len(self.R)
         if k == d:
             return np.full(d, lower)  # any small Ψ fits exactly, none is small enough where R is singular
-        C = np.linalg.cholesky(np.eye(r) + 9 * self.Z @ self.Z.T)  # the lemma: only r x r is inverted
-        inverse = 10 - 90 * np.sum(np.linalg.solve(C, self.Z) ** 2, axis=0)  # (d,) of 0.9 R + 0.1 I
-        return np.clip((1 - k / (2 * d)) / inverse, lower, 1.0)
+        values, vectors = self.pairs(np.zeros(d), k, run)
+        return np.clip(1 - vectors**2 @ values, max(lower, _LEAST_FIRST), 1.0)
 
 
 @dataclass(frozen=True)
