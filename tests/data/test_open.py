@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
 
-from lowland.data.open import open_labelled, open_rows, read_column
+from lowland.data.open import float_vector, open_labelled, open_rows, read_column
 from lowland.errors import DataError, DataTypeError, MissingFile, ParameterError
 
 
@@ -123,8 +123,8 @@ def test_a_file_is_opened_once_for_rows_and_labels(tmp_path, monkeypatch):
     from lowland.data.formats.csv_table import CsvTable
 
     heads = []
-    check = CsvTable._check_header
-    monkeypatch.setattr(CsvTable, "_check_header", lambda table: (heads.append(table), check(table)))
+    read = CsvTable._first_line
+    monkeypatch.setattr(CsvTable, "_first_line", lambda table: (heads.append(table), read(table))[1])
     (tmp_path / "x.csv").write_text("a,y\n1,u\n2,v\n")
     open_labelled(tmp_path / "x.csv", "y")
     assert len(heads) == 1
@@ -136,3 +136,33 @@ def test_a_label_column_needs_column_names(X, tmp_path):
         open_labelled(X, "y")
     with pytest.raises(ParameterError, match="has no column names"):
         open_labelled(tmp_path / "x.npy", "y")
+
+
+def test_dates_in_object_arrays_are_no_numbers():
+    import pandas as pd
+
+    for value in (np.datetime64("2020-01-01"), np.timedelta64(3, "D")):
+        with pytest.raises(DataTypeError, match="dates or durations"):
+            open_rows(np.array([[value, 1.0], [2.0, 3.0]], dtype=object))
+        with pytest.raises(DataTypeError, match=r"'a'.*dates"):
+            open_rows(pd.DataFrame({"a": np.array([value, 1.0], dtype=object)})).to_array()
+
+
+def test_integers_beyond_floats():
+    import pandas as pd
+
+    huge = np.array([[10**400, 1], [1, 2]], dtype=object)
+    with pytest.raises(DataError, match="too large for float64"):
+        open_rows(huge)
+    with pytest.raises(DataError, match=r"'a'.*too large for float64"):
+        open_rows(pd.DataFrame(huge, columns=["a", "b"])).to_array()
+    with pytest.raises(DataError, match=r"sample_weight.*too large for float64"):
+        float_vector(huge[:, 0], 2, "sample_weight")
+
+
+def test_half_of_a_surrogate_pair_in_a_name():
+    import pandas as pd
+
+    frame = pd.DataFrame(np.eye(2), columns=pd.Index(["a", "b\udc80"], dtype=object))
+    with pytest.raises(DataError, match=r"'b\\udc80'.*surrogate.*Rename"):
+        open_rows(frame)

@@ -90,7 +90,7 @@ def test_chunks_of_tensors_of_two_precisions(X):
     torch = pytest.importorskip("torch")
     single, double = torch.asarray(X, dtype=torch.float32), torch.asarray(X)
     assert [chunk.dtype for chunk in open_rows([double, single]).chunks()] == [torch.float64] * 2
-    assert [chunk.dtype for chunk in open_rows([single, double]).chunks()] == [torch.float32] * 2
+    assert [chunk.dtype for chunk in open_rows([single, double]).chunks()] == [torch.float64] * 2
     with pytest.raises(DataTypeError, match="to_dense"):
         open_rows(single.to_sparse())
 
@@ -109,3 +109,47 @@ def test_non_finite_values_of_sparse_rows_are_counted_sparsely():
     X = X[:, :9]
     error = str(open_rows(X).non_finite_error())
     assert "NaN (2 values) and infinity (1 value) in columns 5, 7 of X, 2 rows" in error
+
+
+def test_the_widest_precision_of_a_list_of_chunks(X, tmp_path):
+    exact = 1 + X * 1e-12
+    rows = open_rows([X.astype(np.float32), exact])
+    assert rows.dtype == np.float64
+    np.testing.assert_array_equal(whole(rows)[500:], exact)
+    np.testing.assert_array_equal(rows.to_array()[500:], exact)
+    assert open_rows([X.astype(np.float32)] * 3).dtype == np.float32
+    np.save(tmp_path / "a.npy", X.astype(np.float32))
+    np.save(tmp_path / "b.npy", X)
+    assert open_rows([tmp_path / "a.npy", tmp_path / "b.npy"]).dtype == np.float64
+
+
+class Chunks:
+    def __init__(self, *chunks):
+        self.chunks = chunks
+
+    def __iter__(self):
+        return iter(self.chunks)
+
+
+def test_an_iterable_whose_chunks_become_more_precise(X):
+    single = X.astype(np.float32)
+    with pytest.raises(DataError, match=r"Chunk 2 has float64.*first has float32"):
+        whole(open_rows(Chunks(single, single, X)))
+    np.testing.assert_array_equal(whole(open_rows(Chunks(X, single)))[500:], single)
+
+
+@pytest.mark.parametrize("kind", [list, lambda chunks: Chunks(*chunks)])
+def test_an_empty_chunk_is_named(X, kind):
+    with pytest.raises(DataError, match=r"Chunk 2: .*0 sample"):
+        whole(open_rows(kind([X, X, X[:0], X])))
+
+
+def test_dense_and_sparse_chunks(X):
+    with pytest.raises(DataError, match="Chunk 1 is sparse"):
+        whole(open_rows([X, sp.csr_array(X)]))
+
+
+def test_a_missing_file_of_a_list_is_named(X, tmp_path):
+    np.save(tmp_path / "a.npy", X)
+    with pytest.raises(FileNotFoundError, match=r"Chunk 1: .*b\.npy"):
+        whole(open_rows([tmp_path / "a.npy", tmp_path / "b.npy"]))

@@ -60,3 +60,10 @@ def test_files_have_ordinary_permissions(tmp_path):
     (tmp_path / "plain").write_text("x")
     write_chunks([np.ones((2, 2))], tmp_path / "z.npy", ["a", "b"])
     assert (tmp_path / "z.npy").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_half_of_a_surrogate_pair_in_a_name(tmp_path, ending):
+    with pytest.raises(DataError, match=r"'b\\udc80'.*surrogate.*Rename"):
+        write_chunks([np.eye(2)], tmp_path / f"z{ending}", ["a", "b\udc80"])
+    assert not list(tmp_path.iterdir())

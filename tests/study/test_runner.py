@@ -66,6 +66,16 @@ def test_a_damaged_entry_is_written_again(iris, cache_folder):
     assert lowland.compare(iris.X, None, ["pca"]).trials[0].cached
 
 
+def test_an_edited_trial_is_fitted_again(iris, cache_folder):
+    first = lowland.compare(iris.X, None, ["pca"])
+    for place in cache_folder.iterdir():
+        text = (place / "trial.json").read_text()
+        (place / "trial.json").write_text(re.sub(r'"value": 0\.\d+', '"value": 0.999', text))
+    again = lowland.compare(iris.X, None, ["pca"])
+    assert not again.trials[0].cached
+    assert same_scores(first, again)
+
+
 def test_without_a_cache_nothing_is_written(iris, cache_folder):
     lowland.compare(iris.X, None, ["pca"], cache=False)
     assert not cache_folder.exists()

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from lowland.data.passes import Passes
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.suggestions import closest
@@ -38,11 +39,14 @@ class NamedTable(ABC):
     def select(self, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
         """Return the named columns, or all, without the dropped ones, as Rows."""
         refuse_duplicates(self.names, self.source)
+        _refuse_surrogates(self.names, self.source)
         return self.rows(selected(self.names, columns, drop, self.source))
 
 
 class TableFile(NamedTable):
     """A file with column names, read by Arrow."""
+
+    passes: Passes  # notices that the file was written meanwhile
 
     @abstractmethod
     def first_text_column(self) -> str | None:
@@ -85,6 +89,16 @@ def refuse_duplicates(names: Sequence[Hashable], source: str) -> None:
         raise DataError(f"Duplicate column name {_listed(duplicates, 8)} in {source}. Rename the columns.")
 
 
+def _refuse_surrogates(names: Sequence[str], source: str) -> None:
+    """Raise an error for a name that no file can hold."""
+    for name in names:
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise DataError(
+                f"The column name {name!r} of {source} contains half of a surrogate pair, which is not a character. "
+                "Rename the column."
+            )
+
+
 def refuse_text(texts: Sequence[str], source: str) -> None:
     """Raise an error that names the columns of text."""
     if texts:
@@ -94,6 +108,16 @@ def refuse_text(texts: Sequence[str], source: str) -> None:
             "categories, not numbers (could not convert string to float). Drop such columns "
             "(X.drop(columns=...)), pass the column of class labels as y, or encode them as numbers."
         )
+
+
+def holds_dates(values: np.ndarray) -> bool:
+    """Whether an object array contains dates or durations of numpy, which numpy would convert to numbers of days."""
+    return any(isinstance(value, np.datetime64 | np.timedelta64) for value in values.flat)
+
+
+def too_large(what: str) -> DataError:
+    """The error for an integer beyond the range of float64."""
+    return DataError(f"{what} contains an integer too large for float64 (above 1.8e308). Rescale or drop it.")
 
 
 def _listed(names: Sequence[Hashable], most: int) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import is_array, is_dask, is_sparse, is_torch, to_numpy
-from lowland.data.columns import NamedTable, TableFile
+from lowland.data.columns import NamedTable, TableFile, holds_dates, too_large
 from lowland.data.formats.csv_table import CsvTable
 from lowland.data.formats.frame_table import FrameTable
 from lowland.data.formats.numpy_files import load_numpy
 from lowland.data.formats.parquet_table import ParquetTable
+from lowland.data.passes import Passes
 from lowland.data.paths import NUMPY, READABLE, check_readable, readable_suffix, suffix_of
 from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows
+from lowland.data.streams import copied, is_stream
 from lowland.errors import DataError, DataTypeError, ParameterError
 
 _TABLES: dict[str, type[CsvTable] | type[ParquetTable]] = {
@@ -26,13 +30,18 @@ _TABLES: dict[str, type[CsvTable] | type[ParquetTable]] = {
 }
 
 
-def open_rows(source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = ()) -> Rows:
+def open_rows(
+    source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), header: bool | None = None
+) -> Rows:
     """Open a table: an array, data frame, sparse matrix, tensor, Dask array, file path, or iterable of chunks.
 
     ``columns`` keeps only these columns, ``drop`` drops some; both by name, in frames and in files with column names.
+    ``header`` says whether the first line of a text file contains column names; without it, a line of numbers is a row.
     """
     if isinstance(source, str | bytes | os.PathLike):
-        return _open_path(_path(source), columns, drop)
+        return _open_path(_path(source), columns, drop, header)
+    if header is not None:
+        raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
     if is_frame(source):
         return _not_empty(FrameTable(source).select(columns, drop))
     if columns is not None or drop:
@@ -101,8 +110,11 @@ def open_table(source: Any) -> NamedTable:
     return FrameTable(source) if is_frame(source) else open_table_file(_path(source))
 
 
-def open_table_file(path: Path) -> TableFile:
-    """Return a file with named columns as a table; only its column names are read."""
+def open_table_file(path: Path, header: bool | None = None) -> TableFile:
+    """Return a file with named columns as a table; only its column names are read.
+
+    ``header``: whether the first line of a text file contains column names.
+    """
     suffix = readable_suffix(path)
     if suffix in NUMPY:
         raise ParameterError(
@@ -112,7 +124,19 @@ def open_table_file(path: Path) -> TableFile:
         raise ParameterError(
             f"{str(path)!r}: unsupported file format. Use {', '.join(READABLE)}, or a folder of .parquet files."
         )
-    return _TABLES[suffix](path)
+    options: dict[str, Any] = {} if header is None else {"header": header}
+    if header is not None and suffix == ".parquet":
+        raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
+    if not is_stream(path):
+        return _TABLES[suffix](path, **options)
+    copy = copied(path)
+    try:
+        table = _TABLES[suffix](copy, source=repr(str(path)), **options)
+    except BaseException:
+        shutil.rmtree(copy.parent, ignore_errors=True)
+        raise
+    weakref.finalize(table, shutil.rmtree, copy.parent, ignore_errors=True)  # the rows refer to the table
+    return table
 
 
 def _path(source: Any) -> Path:
@@ -172,8 +196,15 @@ def _numbers_of(X: np.ndarray, source: str) -> np.ndarray:
     _no_complex(X)
     if X.dtype.kind not in "OUS":
         raise DataTypeError(f"{source} has dtype {X.dtype}, not numbers. Convert it first: X.astype(float).")
+    if X.dtype.kind == "O" and holds_dates(X):
+        raise DataTypeError(
+            f"{source} contains dates or durations, not numbers. Encode them first, for instance as days since a date, "
+            "or drop those columns."
+        )
     try:
         return X.astype(np.float64)
+    except OverflowError as error:
+        raise too_large(source) from error
     except (ValueError, TypeError) as error:
         # scikit-learn's checks look for the text of the original error
         kind = DataTypeError if isinstance(error, TypeError) else DataError
@@ -227,14 +258,30 @@ def _not_empty(rows: Rows) -> Rows:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
+def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], header: bool | None) -> Rows:
     if columns is not None or drop or path.suffix.lower() not in NUMPY or path.is_dir():
-        return _not_empty(open_table_file(path).select(columns, drop))
+        return _not_empty(open_table_file(path, header).select(columns, drop))
+    if header is not None:
+        raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
     check_readable(path)
-    found, name = load_numpy(path), repr(str(path))
+    name = repr(str(path))
+    if is_stream(path):
+        copy = copied(path)
+        try:
+            return _open_numpy(copy, name, None)
+        finally:
+            shutil.rmtree(copy.parent, ignore_errors=True)
+    return _open_numpy(path, name, Passes(name, [path]))
+
+
+def _open_numpy(path: Path, name: str, passes: Passes | None) -> Rows:
+    found = load_numpy(path)
     if is_sparse(found):
         return _not_empty(SparseRows(_two_dimensional(_no_complex(found)), name))
-    return _open_array(found, source=name)
+    rows = _open_array(found, source=name)
+    if isinstance(found, np.memmap):
+        rows.passes = passes
+    return rows
 
 
 # --- vectors beside the rows ------------------------------------------------------------------------------------------
@@ -256,7 +303,10 @@ def as_vector(values: Any, n: int | None, what: str) -> np.ndarray:
 
 def float_vector(values: Any, n: int | None, what: str) -> np.ndarray:
     """Return weights as float64; raise an error if they are not finite or negative."""
-    vector = as_vector(values, n, what).astype(np.float64)
+    try:
+        vector = as_vector(values, n, what).astype(np.float64)
+    except OverflowError as error:
+        raise too_large(what) from error
     if not np.all(np.isfinite(vector)):
         raise DataError(f"Input {what} contains NaN or infinity. Give each row a finite weight.")
     if np.any(vector < 0) or not vector.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from lowland.errors import FileProblem, MissingFile
@@ -23,6 +24,12 @@ def check_readable(path: Path) -> None:
         raise MissingFile(f"There is no file {str(path)!r}. Check the name and the folder.")
     if not os.access(path, os.R_OK):
         raise FileProblem(f"Permission denied: {str(path)!r} cannot be read. Ask its owner for read permission.")
+
+
+def natural_order(path: Path) -> tuple[tuple[tuple[int, str | int], ...], str]:
+    """Return a key that sorts names as a reader expects: numbers by value, so part.2 before part.10."""
+    parts = re.split(r"(\d+)", path.name)
+    return tuple((1, int(part)) if part.isdecimal() else (0, part) for part in parts), path.name
 
 
 def readable_suffix(path: Path) -> str:

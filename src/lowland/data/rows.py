@@ -14,7 +14,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import float_dtype
-from lowland.errors import DataError, DataTypeError
+from lowland.data.passes import Passes, Slab
+from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile
 
 SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C
 SMALL_SLAB_BYTES = 8 * 2**20  # smaller slabs are not worth a thread
@@ -73,6 +74,7 @@ class Rows:
     source: str = "X"
     in_memory: bool = False  # whether the rows are in memory
     is_sparse: bool = False
+    passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
 
     @property
     def shape(self) -> tuple[int | None, int]:
@@ -164,6 +166,7 @@ class ArrayRows(Rows):
     source: str = "X"
     in_memory: bool = True
     most_rows: int | None = None  # a smaller slab, if requested
+    passes: Passes | None = None  # for a memory-mapped file
     n: int = field(init=False)
     d: int = field(init=False)
     dtype: np.dtype = field(init=False)
@@ -189,10 +192,17 @@ class ArrayRows(Rows):
     def pieces(self) -> Iterator[Array]:
         """Yield views of the array."""
         if self.n <= self.slab:
+            self._check_file()
             yield self.X
         else:
             for start in range(0, self.n, self.slab):
+                self._check_file()
                 yield self.X[start : start + self.slab, :]
+
+    def _check_file(self) -> None:
+        """Raise an error if the memory-mapped file was written meanwhile."""
+        if self.passes is not None:
+            self.passes.check_files()
 
     def prepare(self, piece: Array) -> Array:
         """Return the piece as floats, without a copy where possible."""
@@ -200,6 +210,7 @@ class ArrayRows(Rows):
 
     def to_array(self) -> Array:
         """Return the array as floats, without a copy where possible."""
+        self._check_file()
         return self.prepare(self.X)
 
 
@@ -291,13 +302,24 @@ class ColumnRows(Rows):
     names: tuple[str, ...] | None
     source: str
     in_memory: bool = False
+    passes: Passes | None = None
 
     def pieces(self) -> Iterator[Any]:
         """Yield tables of one slab each."""
-        return iter(self.read(self.slab))
+        tables = iter(self.read(self.slab))
+        return tables if self.passes is None else self.passes.numbered(tables, super().height)
+
+    def height(self, piece: Any) -> int:
+        """Return the number of rows in a table."""
+        return super().height(piece.raw if isinstance(piece, Slab) else piece)
 
     def prepare(self, piece: Any) -> np.ndarray:
         """Return the columns as one array. Each is copied once; the array is in column-major order."""
+        if self.passes is not None:
+            return self.passes.compare(piece, self._floats(piece.raw))
+        return self._floats(piece)
+
+    def _floats(self, piece: Any) -> np.ndarray:
         columns = self.columns_of(piece)
         slab = np.empty((self.d, len(columns[0])), dtype=self.dtype)
         for j, column in enumerate(columns):
@@ -326,7 +348,10 @@ class ChunkRows(Rows):
         if head is None:
             raise DataError("There are no chunks: Found array with 0 sample(s). Pass at least one chunk.")
         self.d, self.dtype, self.names, self.is_sparse = head.d, head.dtype, head.names, head.is_sparse
-        self.first_bytes = head.slab_bytes
+        if isinstance(self.source_chunks, list | tuple) and self.dtype == np.float32:  # the widest precision
+            self.dtype = next((rows.dtype for rows in self._opened() if rows.dtype != self.dtype), self.dtype)
+        self.first_bytes = head.slab_bytes * self.dtype.itemsize // head.dtype.itemsize
+        self.passes = Passes(self.source)
 
     def _opened(self) -> Iterator[Rows]:
         for i, chunk in enumerate(self.source_chunks):
@@ -334,43 +359,71 @@ class ChunkRows(Rows):
                 raise DataError(
                     f"Chunk {i} is a tuple. Yield only the rows, and pass labels and weights as separate arguments."
                 )
-            yield self.open_chunk(chunk)
+            try:
+                rows = self.open_chunk(chunk)
+            except (DataError, FileProblem, MissingFile) as error:
+                raise type(error)(f"Chunk {i}: {error}") from error
+            yield rows
 
     @property
     def slab_bytes(self) -> int:
         """Bytes of a slab of the first chunk; the others are assumed to be like it."""
         return self.first_bytes
 
-    def pieces(self) -> Iterator[tuple[Rows, Any]]:
+    def pieces(self) -> Iterator[Slab]:
         """Yield the slabs of every chunk; chunks are never concatenated."""
+        assert self.passes is not None
+        return self.passes.numbered(self._slabs(), _height_in_chunk)
+
+    def _slabs(self) -> Iterator[tuple[Rows, Any]]:
+        assert self.passes is not None
         for i, rows in enumerate(self._opened()):
-            if rows.d != self.d:
-                raise DataError(
-                    f"Chunk {i} has {rows.d} columns, the first has {self.d}. All chunks must have the same columns."
-                )
-            if rows.names and self.names and rows.names != self.names:
-                j = next(j for j in range(self.d) if rows.names[j] != self.names[j])
-                raise DataError(
-                    f"Column {j} of chunk {i} is {rows.column_name(j)}, but in the first chunk it is "
-                    f"{self.column_name(j)}. All chunks must have the same columns in the same order."
-                )
+            self._check_chunk(i, rows)
+            if rows.passes is not None:
+                self.passes.compare_part(i, f"Chunk {i}, {rows.source},", rows.passes.stamps)
             for piece in rows.pieces():
                 yield rows, piece
 
-    def height(self, piece: Any) -> int:
-        """Return the number of rows in a slab of a chunk."""
-        rows, raw = piece
-        return rows.height(raw)
+    def _check_chunk(self, i: int, rows: Rows) -> None:
+        """Raise an error for a chunk that is not like the first."""
+        if rows.d != self.d:
+            raise DataError(
+                f"Chunk {i} has {rows.d} columns, the first has {self.d}. All chunks must have the same columns."
+            )
+        if rows.names and self.names and rows.names != self.names:
+            j = next(j for j in range(self.d) if rows.names[j] != self.names[j])
+            raise DataError(
+                f"Column {j} of chunk {i} is {rows.column_name(j)}, but in the first chunk it is "
+                f"{self.column_name(j)}. All chunks must have the same columns in the same order."
+            )
+        if rows.is_sparse != self.is_sparse:
+            kinds = ("sparse", "dense") if rows.is_sparse else ("dense", "sparse")
+            raise DataError(f"Chunk {i} is {kinds[0]}, the first is {kinds[1]}. Convert all chunks to the same kind.")
+        if rows.dtype.itemsize > self.dtype.itemsize:
+            raise DataError(
+                f"Chunk {i} has {rows.dtype} values, but the first has {self.dtype}, which would round them. Yield all "
+                f"chunks as {rows.dtype}, or pass a list of chunks, of which the widest precision is used."
+            )
 
-    def prepare(self, piece: Any) -> Array:
-        """Return the piece as floats in the precision of the first chunk."""
-        rows, raw = piece
-        return as_floats(rows.prepare(raw), self.dtype)
+    def height(self, piece: Slab) -> int:
+        """Return the number of rows in a slab of a chunk."""
+        return _height_in_chunk(piece.raw)
+
+    def prepare(self, piece: Slab) -> Array:
+        """Return the piece as floats, in the precision of all chunks."""
+        assert self.passes is not None
+        rows, raw = piece.raw
+        return self.passes.compare(piece, as_floats(rows.prepare(raw), self.dtype))
 
     def to_array(self) -> Array:
         """Return all chunks as one array."""
         chunks = list(self.chunks())
         return xp_of(chunks[0]).concat(chunks) if not is_sparse(chunks[0]) else _stack_sparse(chunks)
+
+
+def _height_in_chunk(piece: tuple[Rows, Any]) -> int:
+    rows, raw = piece
+    return rows.height(raw)
 
 
 def _stack_sparse(chunks: list[Any]) -> Any:

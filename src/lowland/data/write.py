@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
+from lowland.data.leftovers import mark, remove_leftovers
 from lowland.errors import DataError, FileProblem, LowlandError, MissingFile, ParameterError
 
 WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet")
@@ -20,14 +21,18 @@ WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet")
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``; rename it on success, remove it on failure or Ctrl-C."""
+    """Yield a temporary path next to ``path``; rename it on success, remove it on failure or Ctrl-C.
+
+    Temporary files of processes that were killed are removed from the folder.
+    """
     target = Path(path)
     if not target.parent.is_dir():
         raise MissingFile(f"The folder {str(target.parent)!r} does not exist. Create it first, or choose another one.")
     if target.is_dir():
         raise FileProblem(f"{str(target)!r} is a folder. Choose the name of a file.")
+    remove_leftovers(target.parent)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}{mark()}", suffix=".part", dir=target.parent)
     except OSError as error:
         raise FileProblem(
             f"{str(target)!r} cannot be written: {error.strerror}. Check permissions and free disk space."
@@ -38,6 +43,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         os.chmod(temporary, 0o666 & ~_umask())  # mkstemp creates private files
         os.replace(temporary, target)
+    except UnicodeEncodeError as error:
+        near = error.object[max(0, error.start - 20) : error.end + 20]
+        raise DataError(
+            f"The text {near!r} cannot be written to {str(target)!r}: it contains half of a surrogate pair, which is "
+            "not a character. Rename the column or the label."
+        ) from error
     except OSError as error:
         if isinstance(error, LowlandError):  # an error of reading, which has its own message
             raise

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +12,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowland import __version__
-from lowland.arrays.namespace import is_array, is_sparse, to_numpy
-from lowland.arrays.records import RECORDS
 from lowland.data.write import atomic_write
-from lowland.errors import MissingFile, ModelFileError, warn
+from lowland.errors import FileProblem, MissingFile, ModelFileError
 from lowland.methods.base.estimator import PRIVATE_STATE, Reducer
-from lowland.methods.base.parameters import Described
+from lowland.methods.base.model_values import decoded, encoded
 from lowland.methods.registry import entries, load_method
 
 FORMAT = 1
-_CSR = ("data", "indices", "indptr")  # the arrays of a sparse matrix
 _PRIVATE = (*PRIVATE_STATE, "_sklearn_output_config")
-_FUNCTIONS = {
-    "mean": np.mean,
-    "median": np.median,
-    "max": np.max,
-    "min": np.min,
-}  # numpy functions that are saved by name
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -48,15 +37,21 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "lowland": __version__,
         "class": type(model).__name__,
         "parameters": {
-            name: _encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(deep=False).items()
+            name: encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(deep=False).items()
         },
-        "state": {name: _encoded(value, f"state.{name}", arrays) for name, value in state.items()},
+        "state": {name: encoded(value, f"state.{name}", arrays) for name, value in state.items()},
     }
     header["checksum"] = _checksum(header, arrays)
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     with atomic_write(path) as temporary:
-        save_file(arrays, temporary, metadata={"lowland": json.dumps(header)})
+        try:
+            save_file(arrays, temporary, metadata={"lowland": json.dumps(header)})
+        except SafetensorError as error:  # such as a full disk
+            raise FileProblem(
+                f"{os.fspath(path)!r} cannot be written: {error}. Check permissions and free disk space."
+            ) from error
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -77,8 +72,8 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ModelFileError(f"{str(path)!r} is damaged: the checksum does not match. Copy or save it again.")
         cls = load_method(header["class"])
         model = cls()
-        given = {name: _decoded(value, arrays) for name, value in header["parameters"].items()}
-        state = {name: _decoded(value, arrays) for name, value in header["state"].items()}
+        given = {name: decoded(value, arrays) for name, value in header["parameters"].items()}
+        state = {name: decoded(value, arrays) for name, value in header["state"].items()}
         unknown = set(given) - set(model.get_params(deep=False))
         if unknown or not all(_is_state_name(name, cls) for name in state):
             raise ModelFileError(
@@ -87,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             )
         if not isinstance(state.get("n_features_in_"), int):
             raise ModelFileError(f"{str(path)!r} contains no fitted model: n_features_in_ is missing. Save it again.")
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
@@ -160,86 +155,3 @@ def _checksum(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
         digest.update(f"{name} {a.shape} {a.dtype.str.lstrip('<>=|')}".encode())
         digest.update(a.tobytes())
     return digest.hexdigest()
-
-
-def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a value as JSON; arrays are stored separately, unknown objects become a description."""
-    if isinstance(value, bool | str) or value is None:
-        return value
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else {"float": str(float(value))}
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, np.dtype):
-        return {"dtype": value.str}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
-        return {"texts": [str(v) for v in value], "kind": value.dtype.kind}
-    if isinstance(value, np.ndarray) or is_array(value):
-        arrays[key] = np.ascontiguousarray(value if isinstance(value, np.ndarray) else to_numpy(value))
-        return {"array": key}
-    if is_sparse(value):
-        import scipy.sparse
-
-        rows = value.tocsr()
-        parts = {name: _encoded(getattr(rows, name), f"{key}.{name}", arrays) for name in _CSR}
-        shape = {"rows": rows.shape[0], "columns": rows.shape[1]}
-        return {"sparse": parts, "shape": shape, "matrix": not isinstance(rows, scipy.sparse.sparray)}
-    if isinstance(value, list | tuple):
-        return {
-            "list": [_encoded(v, f"{key}.{i}", arrays) for i, v in enumerate(value)],
-            "tuple": isinstance(value, tuple),
-        }
-    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {"dict": {name: _encoded(v, f"{key}.{name}", arrays) for name, v in value.items()}}
-    if is_dataclass(value) and RECORDS.get(type(value).__name__) is type(value):
-        own = {f.name: _encoded(getattr(value, f.name), f"{key}.{f.name}", arrays) for f in fields(value)}
-        return {"record": type(value).__name__, "fields": own}
-    for name, function in _FUNCTIONS.items():
-        if value is function:
-            return {"function": name}
-    where, _, name = key.partition(".")
-    if callable(value) and where == "parameters":
-        warn(
-            f"The function given as {name} is not saved, only a description of it: model files contain no code. After "
-            f"lowland.load, set it again with set_params({name}=...)."
-        )
-    return {"described": value.text if isinstance(value, Described) else repr(value)}
-
-
-def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return the value of a JSON form: plain data or one of Lowland's records, nothing else."""
-    if not isinstance(value, dict):
-        if isinstance(value, list):
-            raise ModelFileError("The header contains a bare list, which Lowland never writes.")
-        return value
-    match value:
-        case {"float": text}:
-            return float(text)
-        case {"dtype": text} if text.lstrip("<>=|") in ("f4", "f8"):
-            return np.dtype(text)
-        case {"texts": texts}:
-            return np.asarray([str(t) for t in texts], dtype=str if value.get("kind") == "U" else object)
-        case {"array": key}:
-            return arrays[key]
-        case {"sparse": parts, "shape": shape}:
-            import scipy.sparse
-
-            stored = tuple(_decoded(parts[name], arrays) for name in _CSR)
-            kind = scipy.sparse.csr_matrix if value.get("matrix") else scipy.sparse.csr_array
-            rows = kind(stored, shape=(shape["rows"], shape["columns"]))
-            rows.check_format(full_check=True)  # an index out of range would read other memory
-            return rows
-        case {"list": items, "tuple": is_tuple}:
-            decoded = [_decoded(v, arrays) for v in items]
-            return tuple(decoded) if is_tuple else decoded
-        case {"dict": items}:
-            return {str(name): _decoded(v, arrays) for name, v in items.items()}
-        case {"record": name, "fields": own}:
-            return RECORDS[name](**{str(f): _decoded(v, arrays) for f, v in own.items()})
-        case {"function": name}:
-            return _FUNCTIONS[name]
-        case {"described": text}:
-            return Described(str(text))
-    raise ModelFileError("The header contains a value of unknown form.")

@@ -5,8 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
-from lowland.data.open import open_rows, read_column
-from lowland.errors import DataError, FileProblem
+import lowland
+from lowland.data.open import open_labelled, open_rows, read_column
+from lowland.errors import DataError, DataWarning, FileProblem, ParameterError
 
 
 @pytest.fixture
@@ -57,7 +58,6 @@ def test_a_truncated_csv(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b"1,2\n3,4\n", "header"),
         (b"a;b\n1;2\n", "separated by ';'"),
         (b"a;b\n1,5;2,5\n", "separated by ';'"),
         (b"a;b, cm;c\n1;2,5;3,5\n1;2,5;3,5\n", r"separated by ';'.*decimal=','"),  # a comma in a name: ragged
@@ -103,7 +103,69 @@ def test_labels_in_another_encoding(tmp_path):
         read_column(tmp_path / "x.csv", "b")
 
 
+@pytest.mark.parametrize(
+    "text", ["3,1,2\n4,5,6\n", "0,1,3\n4,5,6\n", "2019,2020,2021\n4,5,6\n", "1,NA,2\n4,5,6\n", "1.5,2,-3e4\n4,5,6\n"]
+)
+def test_a_first_line_of_numbers_is_a_row(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.warns(DataWarning, match=r"first line.*only numbers.*first row.*x0.*header=True"):
+        rows = open_rows(tmp_path / "x.csv")
+    assert rows.names == ("x0", "x1", "x2")
+    expected = np.array([line.split(",") for line in text.replace("NA", "nan").split()], dtype=float)
+    np.testing.assert_array_equal(whole(rows), expected)
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv", header=False)), expected)
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv", header=True)), expected[1:])
+
+
+def test_a_single_number_is_a_row(tmp_path):
+    (tmp_path / "x.csv").write_text("0\n1\n2\n")
+    with pytest.warns(DataWarning, match="first row"):
+        np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv"))[:, 0], [0, 1, 2])
+
+
+def test_columns_of_a_file_without_names_can_be_selected(tmp_path):
+    (tmp_path / "x.tsv").write_bytes(b"\xef\xbb\xbf3\t4\t0\n5\t6\t1\n")
+    with pytest.warns(DataWarning, match="first row"):
+        rows, labels, _ = open_labelled(tmp_path / "x.tsv", "x2")
+    np.testing.assert_array_equal(whole(rows), [[3, 4], [5, 6]])
+    assert list(labels) == [0, 1]
+
+
 def test_numbers_that_are_names(tmp_path):
-    for header in ("0,1,2", "2019,2020,2021", "400,410,420"):
-        (tmp_path / "x.csv").write_text(f"{header}\n1,2,3\n4,5,6\n")
-        assert open_rows(tmp_path / "x.csv").names == tuple(header.split(","))
+    (tmp_path / "x.csv").write_text("0,1,2\n1,2,3\n4,5,6\n")
+    with pytest.warns(DataWarning, match=r"taken for column names.*header=False"):
+        rows = open_rows(tmp_path / "x.csv")  # as pandas writes a frame without names
+    assert rows.names == ("0", "1", "2")
+    assert len(whole(rows)) == 2
+    assert len(whole(open_rows(tmp_path / "x.csv", header=False))) == 3
+    (tmp_path / "x.csv").write_text('"2019","2020","2021"\n1,2,3\n4,5,6\n')  # quoted: text
+    assert open_rows(tmp_path / "x.csv").names == ("2019", "2020", "2021")
+
+
+def test_a_first_line_of_numbers_and_text(tmp_path):
+    (tmp_path / "x.csv").write_text("5.1,3.5,setosa\n4.9,3.0,setosa\n7.0,3.2,versicolor\n")
+    with pytest.warns(DataWarning, match=r"column names.*'5\.1'.*header=False"):
+        open_rows(tmp_path / "x.csv", columns=["3.5"])
+    rows = open_rows(tmp_path / "x.csv", columns=["x0", "x1"], header=False)
+    np.testing.assert_array_equal(whole(rows)[0], [5.1, 3.5])
+    (tmp_path / "x.csv").write_text("id,2019,2020\n4.9,3.0,1\n7.0,3.2,2\n")  # a name above numbers: a header
+    assert open_rows(tmp_path / "x.csv").names == ("id", "2019", "2020")
+
+
+def test_header_applies_to_text_files(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    for source in (tmp_path / "x.npy", np.eye(3)):
+        with pytest.raises(ParameterError, match="header"):
+            open_rows(source, header=False)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_blank_line_of_a_single_column_is_a_missing_value(tmp_path, end):
+    (tmp_path / "x.csv").write_bytes(end.join(["a", "1", "", "3", ""]).encode())
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv"))[:, 0], [1, np.nan, 3])
+    (tmp_path / "y.csv").write_bytes(end.join(["y", "u", "", "v", ""]).encode())
+    assert list(read_column(tmp_path / "y.csv", "y")) == ["u", None, "v"]
+    with pytest.raises(DataError, match="NaN"):
+        lowland.PCA(1).fit(tmp_path / "x.csv")
+    (tmp_path / "z.csv").write_bytes(end.join(["a,b", "1,2", "", "3,4", ""]).encode())
+    assert len(whole(open_rows(tmp_path / "z.csv"))) == 2

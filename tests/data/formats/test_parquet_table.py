@@ -6,7 +6,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from lowland.data.open import open_rows, read_column
+from lowland.data.open import open_rows, open_table_file, read_column
 from lowland.errors import DataError, DataTypeError, MissingFile
 
 
@@ -24,7 +24,7 @@ def test_folders_of_parquet_files(X, tmp_path):
         open_rows(tmp_path)
     pa.parquet.write_table(pa.table({"a": X[:, 0]}), tmp_path / "0.parquet")
     pa.parquet.write_table(pa.table({"b": X[:, 0]}), tmp_path / "1.parquet")
-    with pytest.raises(DataError, match=r"different columns.*same columns"):
+    with pytest.raises(DataError, match=r"1\.parquet.*'b'.*'a'.*same columns"):
         open_rows(tmp_path)
 
 
@@ -45,8 +45,10 @@ def test_parquet_files_of_different_types(tmp_path):
     np.testing.assert_array_equal(whole(open_rows(tmp_path)), [[1, 1], [2, 2], [0.1, 1], [np.nan, 2]])
     assert open_rows(tmp_path, columns=["b"]).dtype == np.float32
     pa.parquet.write_table(pa.table({"a": ["x", "y"], "b": single}), tmp_path / "2.parquet")
-    with pytest.raises(DataTypeError, match="'a'"):
+    with pytest.raises(DataTypeError, match=r"'a' of 2\.parquet.*text.*0\.parquet numbers"):
         open_rows(tmp_path)
+    with pytest.raises(DataTypeError, match=r"'a' of 2\.parquet"):
+        read_column(tmp_path, "a")
     assert list(read_column(tmp_path, "b")) == [1, 2] * 3
 
 
@@ -69,3 +71,38 @@ def test_a_pandas_index_is_not_a_feature(tmp_path):
     frame.to_csv(tmp_path / "x.csv")
     with pytest.raises(DataError, match=r"no name.*index=False"):
         open_rows(tmp_path / "x.csv")
+
+
+def test_the_parts_of_a_folder_are_read_in_natural_order(tmp_path):
+    for part in range(12):
+        pa.parquet.write_table(
+            pa.table({"a": [float(part)], "y": [f"class {part}"]}), tmp_path / f"part.{part}.parquet"
+        )
+    np.testing.assert_array_equal(whole(open_rows(tmp_path, drop=["y"]))[:, 0], np.arange(12))
+    assert list(read_column(tmp_path, "y")) == [f"class {part}" for part in range(12)]
+
+
+def test_a_part_with_more_columns_is_named(tmp_path):
+    pa.parquet.write_table(pa.table({"a": [1.0]}), tmp_path / "part.2.parquet")
+    pa.parquet.write_table(pa.table({"a": [1.0], "b": [2.0]}), tmp_path / "part.10.parquet")
+    with pytest.raises(DataError, match=r"part\.10\.parquet.* 2 columns.*part\.2\.parquet has 1"):
+        open_rows(tmp_path)
+
+
+def test_a_part_of_missing_values_fits_every_type(tmp_path):
+    pa.parquet.write_table(pa.table({"y": pa.nulls(2)}), tmp_path / "0.parquet")
+    pa.parquet.write_table(pa.table({"y": ["u", "v"]}), tmp_path / "1.parquet")
+    pa.parquet.write_table(pa.table({"y": pa.array(["u", "w"]).dictionary_encode()}), tmp_path / "2.parquet")
+    assert list(read_column(tmp_path, "y"))[2:] == ["u", "v", "u", "w"]
+
+
+def test_two_columns_of_one_name(tmp_path):
+    path = tmp_path / "x.parquet"
+    pa.parquet.write_table(pa.table([[1.0, 2.0], [3.0, 4.0], ["u", "v"]], names=["a", "a", "y"]), path)
+    for action in (
+        lambda: open_rows(path),
+        lambda: read_column(path, "a"),
+        lambda: open_table_file(path).first_text_column(),
+    ):
+        with pytest.raises(DataError, match="Duplicate column name 'a'"):
+            action()

@@ -1,6 +1,9 @@
 """The cache: keys depend on everything that affects a result, damaged entries are ignored, the size is bounded."""
 
 import os
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from lowland.study.trials.cache import ARRAYS_FILE, RECORD_FILE, TrialCache, cache_folder, fingerprint, key_of
+from lowland.study.trials.cache import (
+    ARRAYS_FILE,
+    CHECKSUM_FILE,
+    RECORD_FILE,
+    TrialCache,
+    cache_folder,
+    fingerprint,
+    key_of,
+)
 
 values = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
 facts = st.dictionaries(st.text(max_size=5), values | st.lists(values, max_size=3), max_size=5)
@@ -75,6 +86,9 @@ def test_stored_entries_are_restored(tmp_path):
         lambda place: (place / ARRAYS_FILE).write_bytes(b""),
         lambda place: (place / ARRAYS_FILE).write_bytes((place / ARRAYS_FILE).read_bytes()[:-40]),
         lambda place: (place / ARRAYS_FILE).unlink(),
+        lambda place: (place / RECORD_FILE).write_text('{"n": 2}'),  # edited
+        lambda place: np.savez(place / ARRAYS_FILE, z=2 * np.eye(20)),
+        lambda place: (place / CHECKSUM_FILE).unlink(),
     ],
 )
 def test_damaged_entries_are_ignored_and_can_be_rewritten(tmp_path, damage):
@@ -84,6 +98,36 @@ def test_damaged_entries_are_ignored_and_can_be_rewritten(tmp_path, damage):
     assert cache.get("a") is None
     cache.put("a", {"n": 1}, {"z": np.eye(20)})
     assert cache.get("a") is not None
+
+
+def test_an_entry_copied_to_another_key_is_not_served(tmp_path):
+    cache = TrialCache(tmp_path)
+    cache.put("a", {"n": 1}, {"z": np.eye(2)})
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    assert cache.get("a") is not None
+    assert cache.get("b") is None
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from lowland.study.trials import cache
+cache.os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+cache.TrialCache(Path(sys.argv[1])).put("a", {}, {})
+"""
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)])
+    assert len(os.listdir(tmp_path)) == 1
+    TrialCache(tmp_path).put("b", {}, {})
+    assert os.listdir(tmp_path) == ["b"]
+
+
+def test_labels_that_are_no_characters_are_stored(tmp_path):
+    cache = TrialCache(tmp_path)
+    cache.put("a", {"label": "\udc80"}, {})
+    assert cache.get("a") == ({"label": "\udc80"}, {})
 
 
 def test_least_recently_used_entries_are_deleted_first(tmp_path):

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 
@@ -83,3 +86,19 @@ def test_the_limit_is_on_the_fit_not_on_the_measures_after_it(shared, monkeypatc
         timer.start()
         assert worker._wait_for(DONE, 0.05, lambda seconds: None) == end
         timer.cancel()
+
+
+def test_folders_of_killed_studies_are_removed(shared, tmp_path, monkeypatch):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Worker(shared) as worker:
+        folder = worker.place.name
+        left = tmp_path / folder.replace(f"-{os.getpid()}-", f"-{ended.pid}-")
+        left.mkdir()
+        (left / "X.npy").write_text("x")
+        (tmp_path / "lowland-study-mine").mkdir()  # of a user
+        with Worker(shared):
+            assert not left.exists()
+            assert worker.place.exists()
+    assert os.listdir(tmp_path) == ["lowland-study-mine"]

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import refuse_text
+from lowland.data.passes import Passes
 from lowland.data.rows import ColumnRows, Rows
 
 
-def arrow_rows(batches: Callable[[int], Iterable[Any]], fields: Sequence[Any], n: int | None, source: str) -> Rows:
+def arrow_rows(
+    batches: Callable[[int], Iterable[Any]], fields: Sequence[Any], n: int | None, source: str, passes: Passes
+) -> Rows:
     """Return Rows over Arrow record batches, split into slabs that do not depend on the layout of the file."""
     import pyarrow as pa
 
@@ -20,7 +23,9 @@ def arrow_rows(batches: Callable[[int], Iterable[Any]], fields: Sequence[Any], n
         refuse_text(texts, source)
     single = all(f.type == pa.float32() for f in fields)
     dtype = np.dtype(np.float32 if single else np.float64)
-    return ColumnRows(lambda slab: _reslab(batches(slab), slab), _arrow_columns, n, len(fields), dtype, names, source)
+    return ColumnRows(
+        lambda slab: _reslab(batches(slab), slab), _arrow_columns, n, len(fields), dtype, names, source, passes=passes
+    )
 
 
 def _arrow_columns(table: Any) -> list[np.ndarray]:
@@ -57,6 +62,19 @@ def joined(batches: Sequence[np.ndarray]) -> np.ndarray:
 def text_fields(fields: Sequence[Any]) -> list[str]:
     """Return the names of the fields that are not numeric."""
     return [f.name for f in fields if not _holds_numbers(f.type)]
+
+
+def content_of(kind: Any) -> str:
+    """Return what a column of this type contains: "numbers", "text", "nothing", or the name of the type."""
+    import pyarrow.types as kinds
+
+    if kinds.is_null(kind):
+        return "nothing"
+    if kinds.is_dictionary(kind):
+        return content_of(kind.value_type)
+    if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
+        return "text"
+    return "numbers" if _holds_numbers(kind) else str(kind)
 
 
 def _holds_numbers(kind: Any) -> bool:

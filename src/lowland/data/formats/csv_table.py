@@ -1,8 +1,7 @@
-"""CSV and TSV files with a header line, optionally compressed."""
+"""CSV and TSV files, optionally compressed. A first line of numbers is a row, not a header."""
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,44 +12,80 @@ import numpy as np
 
 from lowland.data.columns import TableFile
 from lowland.data.formats.arrow import arrow_rows, first_line, joined, text_fields
+from lowland.data.passes import Passes
 from lowland.data.rows import Rows
-from lowland.errors import DataError, FileProblem
+from lowland.errors import DataError, FileProblem, warn
 
 _BLOCK = 4 * 2**20  # bytes parsed at a time
 
 
 class CsvTable(TableFile):
-    """A comma- or tab-separated file with a header line, optionally compressed."""
+    """A comma- or tab-separated file, optionally compressed.
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.source = path, repr(str(path))
+    ``header``: whether the first line contains column names; by default, unless it contains only numbers.
+    """
+
+    def __init__(self, path: Path, header: bool | None = None, source: str | None = None) -> None:
+        self.path, self.source = path, source or repr(str(path))
+        self.passes = Passes(self.source, [path])
         self.delimiter = "\t" if ".tsv" in path.name.lower() else ","
-        self._check_header()
+        line = self._first_line()
+        fields = [field.strip() for field in line.strip().split(self.delimiter)]
+        self._check_separator(line)
+        self.given_names = self._names_of_rows(fields, header)
+        self.keeps_blank_lines = False
         with self._reader() as reader:
             self.schema = reader.schema
         self.names = list(self.schema.names)
+        self.keeps_blank_lines = len(self.names) == 1 and line.strip() != ""  # a missing value of the only column
+        if header is None and self.given_names is None and '"' not in line:
+            self._warn_of_numbers()
 
-    def _check_header(self) -> None:
-        """Raise an error for a first line with another separator, another encoding, or no column names."""
+    def _first_line(self) -> str:
+        """Return the first line; raise an error for another encoding."""
         with self._reading(), self._stream() as stream:
             line = stream.read(_BLOCK).partition(b"\n")[0]
         try:
-            names = line.decode("utf-8-sig").strip().split(self.delimiter)
+            return line.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise self._not_utf8("header") from error
-        unquoted = re.sub(rb'"[^"]*"', b"", line).decode(errors="replace")
+
+    def _check_separator(self, line: str) -> None:
+        """Raise an error for a first line with another separator."""
+        unquoted = re.sub(r'"[^"]*"', "", line)
         self.likely = max(self.delimiter + ";\t,", key=unquoted.count)  # the first of the most frequent
         if self.likely in ";\t" and self.delimiter not in unquoted and self.likely != self.delimiter:
             raise self._wrong_separator()
-        bare = [name.strip().strip('"') for name in names]
+
+    def _names_of_rows(self, fields: list[str], header: bool | None) -> list[str] | None:
+        """Return names x0, x1, … if the first line is a row; None if it contains the names."""
+        if header is None and _are_numbers(fields):
+            header = len(fields) > 2 and fields == [str(j) for j in range(len(fields))]  # as pandas writes them
+            shown = self.delimiter.join(fields[:5]) + (self.delimiter + "…") * (len(fields) > 5)
+            was = "taken for column names" if header else "read as the first row, and the columns are named x0, x1, …"
+            warn(
+                f"The first line of {self.source}, {shown!r}, contains only numbers. It was {was}. If this is wrong, "
+                f"use open_rows(file, header={not header}), or write column names that are not numbers into the first "
+                "line."
+            )
+        if header is False:
+            return [f"x{j}" for j in range(len(fields))]
+        bare = [field.strip('"') for field in fields]
         if len(bare) > 1 and "" in bare:
             raise DataError(
                 f"Column {bare.index('') + 1} of {self.source} has no name. If it is the index of a pandas frame, "
                 "write the file with index=False; otherwise name it in the header."
             )
-        if all(_is_number(name) for name in bare) and not _are_names(bare):
-            raise DataError(
-                f"The first line of {self.source} contains numbers instead of column names. Add a header line."
+        return None
+
+    def _warn_of_numbers(self) -> None:
+        """Warn if the column names may be a row: some are numbers, and no column of numbers has a name of letters."""
+        numbers = [name for name in self.names if _is_number(name)]
+        texts = {*text_fields(list(self.schema))}
+        if 0 < len(numbers) < len(self.names) and all(_is_number(n) or n in texts for n in self.names):
+            warn(
+                f"The first line of {self.source} was taken for column names, although {numbers[0]!r} is a number. If "
+                "it is a row, use open_rows(file, header=False), or add a line of column names."
             )
 
     def _stream(self) -> Any:
@@ -65,8 +100,8 @@ class CsvTable(TableFile):
             return csv.open_csv(
                 self._stream(),
                 # one thread: only then does an error give the line number
-                read_options=csv.ReadOptions(use_threads=False, block_size=_BLOCK),
-                parse_options=csv.ParseOptions(delimiter=self.delimiter),
+                read_options=csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=self.given_names),
+                parse_options=csv.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=not self.keeps_blank_lines),
                 convert_options=csv.ConvertOptions(**convert),
             )
 
@@ -94,7 +129,7 @@ class CsvTable(TableFile):
             if self.likely != self.delimiter:
                 return self._wrong_separator()
             return DataError(
-                f"{self.source} has rows of different lengths: {words}. Fix that line (the header is row 1)."
+                f"{self.source} has rows of different lengths: {words}. Fix that line (the first line is row 1)."
             )
         return DataError(f"{self.source} cannot be read as numbers: {words}. Fix that value, or drop its column.")
 
@@ -124,7 +159,7 @@ class CsvTable(TableFile):
             f.name: f.type if pa.types.is_boolean(f.type) else pa.float64() for f in fields if not text_fields([f])
         }
         fields = [f.with_type(kinds.get(f.name, f.type)) for f in fields]
-        return arrow_rows(lambda slab: self._batches(names, column_types=kinds), fields, None, self.source)
+        return arrow_rows(lambda slab: self._batches(names, column_types=kinds), fields, None, self.source, self.passes)
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
         batches = self._batches([self.names[j]], strings_can_be_null=missing_text)
@@ -145,13 +180,10 @@ class CsvTable(TableFile):
             yield from reader
 
 
-def _are_names(names: list[str]) -> bool:
-    """Whether numbers can be column names: 0, 1, 2, … as from pandas, or increasing ones such as years."""
-    if not all(name.isdigit() for name in names):
-        return False
-    numbers = [int(name) for name in names]
-    rising = all(a < b for a, b in itertools.pairwise(numbers))
-    return numbers == list(range(len(numbers))) or (rising and numbers[0] >= 100)
+def _are_numbers(fields: list[str]) -> bool:
+    """Whether a line contains only numbers and marks of missing values, and at least one number."""
+    missing = ("NA", "N/A", "#N/A", "n/a", "NULL", "null")
+    return all(_is_number(field) or field in missing for field in fields) and any(map(_is_number, fields))
 
 
 def _is_number(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import NamedTable, refuse_duplicates, refuse_text
+from lowland.data.columns import NamedTable, holds_dates, refuse_duplicates, refuse_text, too_large
 from lowland.data.rows import ColumnRows, Rows
 from lowland.errors import DataTypeError
 
@@ -86,8 +86,12 @@ def _numbers(column: Any, name: str) -> np.ndarray:
         values.dtype.kind == "O"
     ):  # a nullable column: missing values become NaN, which gives an error with the column name later
         missing = np.asarray([v is None or type(v).__name__ == "NAType" for v in values])
+        if holds_dates(values):
+            refuse_text([name], "the frame")
         try:
             values = np.where(missing, np.nan, values).astype(np.float64)
         except (TypeError, ValueError):
             refuse_text([name], "the frame")
+        except OverflowError as error:
+            raise too_large(f"Column {name!r} of the frame") from error
     return values

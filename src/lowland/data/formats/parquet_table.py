@@ -8,21 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import TableFile
-from lowland.data.formats.arrow import arrow_rows, common_fields, first_line, joined, text_fields
-from lowland.data.paths import check_readable
+from lowland.data.columns import TableFile, refuse_duplicates
+from lowland.data.formats.arrow import arrow_rows, common_fields, content_of, first_line, joined, text_fields
+from lowland.data.passes import Passes
+from lowland.data.paths import check_readable, natural_order
 from lowland.data.rows import Rows
-from lowland.errors import DataError, FileProblem, MissingFile
+from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile
 
 _READ_BUFFER = 2**20  # bytes of a column read at a time
 
 
 class ParquetTable(TableFile):
-    """A Parquet file, or a folder of them with the same columns."""
+    """A Parquet file, or a folder of them with the same columns, in natural order: part.2 before part.10."""
 
-    def __init__(self, path: Path) -> None:
-        self.source = repr(str(path))
-        self.parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    def __init__(self, path: Path, source: str | None = None) -> None:
+        self.source = source or repr(str(path))
+        self.parts = sorted(path.glob("*.parquet"), key=natural_order) if path.is_dir() else [path]
         deeper = next(path.glob("*/**/*.parquet"), None) if path.is_dir() else None
         if deeper is not None:
             raise DataError(
@@ -33,17 +34,41 @@ class ParquetTable(TableFile):
             raise MissingFile(
                 f"The folder {self.source} contains no .parquet file. Pass a file, or a folder of Parquet files."
             )
+        self.passes = Passes(self.source, self.parts)
         heads = [self._head(part) for part in self.parts]
         self.n = sum(n for _, n in heads)
         index = _pandas_index(heads[0][0])
         self.names = [name for name in heads[0][0].names if name not in index]
         for part, (schema, _) in zip(self.parts, heads, strict=True):
-            if [name for name in schema.names if name not in index] != self.names:
-                raise DataError(
-                    f"{part.name} in {self.source} has different columns than {self.parts[0].name}. "
-                    "All files must have the same columns."
-                )
+            self._check_names(part, [name for name in schema.names if name not in index])
         self.schemas = [schema for schema, _ in heads]
+
+    def _check_names(self, part: Path, names: list[str]) -> None:
+        """Raise an error for a part with other columns than the first."""
+        first = self.parts[0].name
+        if len(names) != len(self.names):
+            fact = f"has {len(names)} columns, but {first} has {len(self.names)}"
+        elif names != self.names:
+            j = next(j for j, name in enumerate(names) if name != self.names[j])
+            fact = f"has the column {names[j]!r} where {first} has {self.names[j]!r}"
+        else:
+            return
+        raise DataError(f"{part.name} in {self.source} {fact}. All files must have the same columns in the same order.")
+
+    def _check_types(self, names: list[str]) -> None:
+        """Raise an error for a part where a column is text or dates and in the first one numbers, or the reverse."""
+        for name in names:
+            refuse_duplicates([other for other in self.names if other == name], self.source)
+            first, known = self.parts[0], "nothing"
+            for part, schema in zip(self.parts, self.schemas, strict=True):
+                content = content_of(schema.field(name).type)
+                if known == "nothing":
+                    first, known = part, content
+                elif content not in (known, "nothing"):
+                    raise DataTypeError(
+                        f"Column {name!r} of {part.name} in {self.source} contains {content}, but in {first.name} "
+                        f"{known}. All files must have the same types of columns."
+                    )
 
     def _open(self, part: Path) -> Any:
         import pyarrow as pa
@@ -67,20 +92,23 @@ class ParquetTable(TableFile):
         import pyarrow as pa
 
         names = [self.names[j] for j in keep]
+        self._check_types(names)
         fields = common_fields(self.schemas, names)
 
         def batches(slab: int) -> Iterator[Any]:
             for batch in self._batches(names, slab):
                 yield batch.cast(pa.schema(fields), safe=False)  # large integers are rounded, as in numpy
 
-        return arrow_rows(batches, fields, self.n, self.source)
+        return arrow_rows(batches, fields, self.n, self.source, self.passes)
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # the file marks missing strings itself
+        self._check_types([self.names[j]])
         batches = self._batches([self.names[j]], 2**16)
         return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
 
     def first_text_column(self) -> str | None:
         """Return the name of the first column if it contains text."""
+        self._check_types(self.names[:1])
         return next(iter(text_fields(common_fields(self.schemas, self.names[:1]))), None)
 
     def _batches(self, names: list[str], size: int) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -18,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from lowland.data.leftovers import mark, remove_leftovers
+
 MAX_BYTES = 2**30  # above it, the least recently used trials are removed
-RECORD_FILE, ARRAYS_FILE = "trial.json", "arrays.npz"
+RECORD_FILE, ARRAYS_FILE, CHECKSUM_FILE = "trial.json", "arrays.npz", "checksum"
 
 
 def cache_folder() -> Path:
@@ -55,6 +58,14 @@ def _rule_to_plain(value: Any) -> Any:
     raise TypeError(f"A {type(value).__name__} is not plain data.")
 
 
+def _checksum(key: str, record: bytes, arrays: bytes | memoryview) -> str:
+    """The SHA-256 of an entry. It covers the key: an entry copied to another key is not served."""
+    digest = hashlib.sha256(f"{key} {len(record)} ".encode())
+    digest.update(record)
+    digest.update(arrays)
+    return digest.hexdigest()
+
+
 class TrialCache:
     """Results by key. An entry that cannot be read is a miss; one that cannot be written is not stored."""
 
@@ -64,11 +75,14 @@ class TrialCache:
         self.folder, self.max_bytes = folder or cache_folder(), max_bytes
 
     def get(self, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-        """Return the entry of a key; None if it is missing or damaged."""
+        """Return the entry of a key; None if it is missing, damaged, or was edited."""
         place = self.folder / key
         try:
-            record = json.loads((place / RECORD_FILE).read_text(encoding="utf-8"))
-            with open(place / ARRAYS_FILE, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            text, stored = (place / RECORD_FILE).read_bytes(), (place / ARRAYS_FILE).read_bytes()
+            if (place / CHECKSUM_FILE).read_text(encoding="ascii") != _checksum(key, text, stored):
+                return None
+            record = json.loads(text)
+            with np.load(io.BytesIO(stored), allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
         except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error):
             return None
@@ -82,12 +96,15 @@ class TrialCache:
         """Store a result atomically, replacing the old entry, then remove the least recently used entries."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".part-", dir=self.folder, ignore_cleanup_errors=True) as folder:
+            remove_leftovers(self.folder)
+            text, stored = json.dumps(record).encode("ascii"), io.BytesIO()
+            np.savez(stored, **arrays)  # type: ignore[arg-type]
+            with tempfile.TemporaryDirectory(prefix=mark(), dir=self.folder, ignore_cleanup_errors=True) as folder:
                 made = Path(folder) / "made"
                 made.mkdir()
-                (made / RECORD_FILE).write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
-                with open(made / ARRAYS_FILE, "wb") as file:
-                    np.savez(file, **arrays)  # type: ignore[arg-type]
+                (made / RECORD_FILE).write_bytes(text)
+                (made / ARRAYS_FILE).write_bytes(stored.getbuffer())
+                (made / CHECKSUM_FILE).write_text(_checksum(key, text, stored.getbuffer()), encoding="ascii")
                 shutil.rmtree(self.folder / key, ignore_errors=True)
                 os.replace(made, self.folder / key)
             self._evict()

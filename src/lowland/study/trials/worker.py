@@ -25,6 +25,7 @@ import numpy as np
 
 from lowland import kernels
 from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.data.leftovers import mark, remove_leftovers
 from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
 from lowland.study.plan import Planned
@@ -56,7 +57,8 @@ class Worker:
     """The worker process, from the side of the study. ``close`` removes its folder of memory-mapped arrays."""
 
     def __init__(self, shared: SharedInputs) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="lowland-study-")
+        remove_leftovers(tempfile.gettempdir())  # of studies that were killed
+        self._folder = tempfile.TemporaryDirectory(prefix=f"lowland-study{mark()}")
         self.place = Path(self._folder.name)
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()

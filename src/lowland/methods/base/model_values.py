@@ -1,0 +1,185 @@
+"""Values in model files: parameters and fitted attributes as JSON and arrays, and back."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import math
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import is_array, is_sparse, to_numpy
+from lowland.arrays.records import RECORDS
+from lowland.errors import ModelFileError, warn
+from lowland.methods.base.parameters import Described
+
+_CSR = ("data", "indices", "indptr")  # the arrays of a sparse matrix
+_FUNCTIONS = {
+    "mean": np.mean,
+    "median": np.median,
+    "max": np.max,
+    "min": np.min,
+}  # numpy functions that are saved by name
+_AS_TEXT: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
+    decimal.Decimal: (str, decimal.Decimal),
+    fractions.Fraction: (str, fractions.Fraction),
+    complex: (str, complex),
+    bytes: (bytes.hex, bytes.fromhex),
+    datetime.date: (datetime.date.isoformat, datetime.date.fromisoformat),
+    datetime.datetime: (datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+}  # other values, such as labels: to text and back
+_FROM_TEXT = {kind.__name__: back for kind, (_, back) in _AS_TEXT.items()}
+
+
+def encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a value as JSON; arrays are stored separately, unknown objects become a description."""
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        _refuse_long(value, key)
+        return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.dtype):
+        return {"dtype": value.str}
+    if type(value) in _AS_TEXT:
+        return {"scalar": type(value).__name__, "text": _AS_TEXT[type(value)][0](value)}
+    if isinstance(value, np.generic):  # a date, for instance
+        return {"element": encoded(np.asarray(value), key, arrays)}
+    if isinstance(value, np.ndarray) or is_array(value):
+        return _encoded_array(value if isinstance(value, np.ndarray) else to_numpy(value), key, arrays)
+    if is_sparse(value):
+        import scipy.sparse
+
+        rows = value.tocsr()
+        parts = {name: encoded(getattr(rows, name), f"{key}.{name}", arrays) for name in _CSR}
+        shape = {"rows": rows.shape[0], "columns": rows.shape[1]}
+        return {"sparse": parts, "shape": shape, "matrix": not isinstance(rows, scipy.sparse.sparray)}
+    if isinstance(value, list | tuple):
+        return {
+            "list": [encoded(v, f"{key}.{i}", arrays) for i, v in enumerate(value)],
+            "tuple": isinstance(value, tuple),
+        }
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        places = {name: name if name.isidentifier() else f"#{i}" for i, name in enumerate(value)}
+        return {"dict": {name: encoded(v, f"{key}.{places[name]}", arrays) for name, v in value.items()}}
+    if is_dataclass(value) and RECORDS.get(type(value).__name__) is type(value):
+        own = {f.name: encoded(getattr(value, f.name), f"{key}.{f.name}", arrays) for f in fields(value)}
+        return {"record": type(value).__name__, "fields": own}
+    for name, function in _FUNCTIONS.items():
+        if value is function:
+            return {"function": name}
+    where, _, name = key.partition(".")
+    if callable(value) and where == "parameters":
+        warn(
+            f"The function given as {name} is not saved, only a description of it: model files contain no code. After "
+            f"lowland.load, set it again with set_params({name}=...)."
+        )
+    return {"described": value.text if isinstance(value, Described) else repr(value)}
+
+
+def _encoded_array(a: np.ndarray, key: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return an array as JSON. Numbers are stored in native byte order, under ``key``."""
+    shape = {} if a.ndim == 1 else {"shape": {str(axis): size for axis, size in enumerate(a.shape)}}
+    values = a.ravel().tolist() if a.dtype.kind in "OU" else []
+    if a.dtype.kind == "U" or (a.dtype.kind == "O" and values and all(isinstance(v, str) for v in values)):
+        return {"texts": [str(v) for v in values], "kind": a.dtype.kind, **shape}
+    if a.dtype.kind == "O":
+        forms = [encoded(v, f"{key}.{i}", arrays) for i, v in enumerate(values)]
+        unknown = [v for v, form in zip(values, forms, strict=True) if isinstance(form, dict) and "described" in form]
+        if unknown:
+            raise ModelFileError(
+                f"{key.partition('.')[2]} contains a {type(unknown[0]).__name__}, which a model file cannot hold. "
+                "Convert these values, such as the labels y, to strings or numbers before fit."
+            )
+        return {"objects": {str(i): form for i, form in enumerate(forms)}, **shape}
+    if a.dtype.kind not in "biufcSMm":
+        raise ModelFileError(
+            f"{key.partition('.')[2]} has dtype {a.dtype}, which a model file cannot hold. Convert it to numbers or "
+            "strings before fit."
+        )
+    native = np.array(a, dtype=a.dtype.newbyteorder("="), order="C", copy=None)
+    if native.dtype == np.longdouble and native.dtype.itemsize > 8:
+        _refuse_long(native, key)
+        native = native.astype(np.float64)
+    if native.dtype.kind in "SMm" or native.dtype == np.complex128:  # as bytes
+        arrays[key] = np.frombuffer(native.tobytes(), dtype=np.uint8)
+        shape = {"shape": {str(axis): size for axis, size in enumerate(a.shape)}}
+        return {"bytes": key, "dtype": native.dtype.str, **shape}
+    if native.dtype.kind == "c" and native.dtype != np.complex64:
+        raise ModelFileError(
+            f"{key.partition('.')[2]} has dtype {a.dtype}, which is too wide. Convert it to complex128."
+        )
+    arrays[key] = native
+    return {"array": key}
+
+
+def _refuse_long(values: Any, key: str) -> None:
+    """Raise an error for extended precision that float64 would round."""
+    if getattr(values, "dtype", np.dtype(float)).itemsize > 8:
+        rounded = np.asarray(values).astype(np.float64)
+        if not np.array_equal(rounded, values, equal_nan=True):
+            raise ModelFileError(
+                f"{key.partition('.')[2]} has dtype {values.dtype}, and its values do not fit into float64. Convert it "
+                "before fit: astype(float)."
+            )
+
+
+def _shaped(values: np.ndarray, form: dict[str, Any]) -> np.ndarray:
+    """The values in the shape that the header states; one axis without a statement."""
+    sizes = form.get("shape")
+    return values if sizes is None else values.reshape([sizes[str(axis)] for axis in range(len(sizes))])
+
+
+def decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return the value of a JSON form: plain data or one of Lowland's records, nothing else."""
+    if not isinstance(value, dict):
+        if isinstance(value, list):
+            raise ModelFileError("The header contains a bare list, which Lowland never writes.")
+        return value
+    match value:
+        case {"float": text}:
+            return float(text)
+        case {"dtype": text} if text.lstrip("<>=|") in ("f4", "f8"):
+            return np.dtype(text)
+        case {"texts": texts}:
+            found = np.asarray([str(t) for t in texts], dtype=str if value.get("kind") == "U" else object)
+            return _shaped(found, value)
+        case {"objects": forms}:
+            found = np.empty(len(forms), dtype=object)
+            found[:] = [decoded(forms[str(i)], arrays) for i in range(len(forms))]
+            return _shaped(found, value)
+        case {"scalar": name, "text": text}:
+            return _FROM_TEXT[name](text)
+        case {"element": form}:
+            return decoded(form, arrays)[()]
+        case {"bytes": key, "dtype": kind} if np.dtype(kind).kind in "SMmc":
+            return _shaped(np.frombuffer(arrays[key].tobytes(), dtype=kind).copy(), value)
+        case {"array": key}:
+            return arrays[key]
+        case {"sparse": parts, "shape": shape}:
+            import scipy.sparse
+
+            stored = tuple(decoded(parts[name], arrays) for name in _CSR)
+            kind = scipy.sparse.csr_matrix if value.get("matrix") else scipy.sparse.csr_array
+            rows = kind(stored, shape=(shape["rows"], shape["columns"]))
+            rows.check_format(full_check=True)  # an index out of range would read other memory
+            return rows
+        case {"list": items, "tuple": is_tuple}:
+            parts = [decoded(v, arrays) for v in items]
+            return tuple(parts) if is_tuple else parts
+        case {"dict": items}:
+            return {str(name): decoded(v, arrays) for name, v in items.items()}
+        case {"record": name, "fields": own}:
+            return RECORDS[name](**{str(f): decoded(v, arrays) for f, v in own.items()})
+        case {"function": name}:
+            return _FUNCTIONS[name]
+        case {"described": text}:
+            return Described(str(text))
+    raise ModelFileError("The header contains a value of unknown form.")
