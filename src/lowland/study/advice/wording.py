@@ -1,4 +1,4 @@
-"""The wording of advice to see and to compress: claim, number, 95% confidence interval, comparison and caveat."""
+"""The wording of advice to visualize and to compress: claim, number, 95% confidence interval, comparison and caveat."""
 
 from __future__ import annotations
 

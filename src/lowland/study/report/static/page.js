@@ -1,6 +1,6 @@
 // The page from top to bottom.
 
-const PURPOSES = { see: "Visualization", compress: "Compression", classify: "Classification" };
+const PURPOSES = { visualize: "Visualization", compress: "Compression", classify: "Classification" };
 
 // An ISO time such as 2026-11-15T19:49:37+00:00 in a readable form; other text is unchanged.
 const started = () =>
