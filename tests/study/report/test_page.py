@@ -297,3 +297,16 @@ def test_outliers_do_not_coarsen_the_coordinates_of_the_others(far):
         assert rows.tolist() == [7]
         np.testing.assert_allclose(low + at / 65_534 * (high - low), Z[7, j], rtol=1e-5)
     assert content(results.study())[0]["trials"][0]["Z"]["far"] == [None, None]
+
+
+def test_every_purpose_has_a_heading():
+    import re
+    from importlib.resources import files
+    from typing import get_args
+
+    from lowland.study.result import Purpose
+
+    script = files("lowland.study.report").joinpath("static/page.js").read_text(encoding="utf-8")
+    listed = re.search(r"const PURPOSES = \{(.*?)\}", script, re.S)
+    assert listed is not None
+    assert set(re.findall(r"(\w+):", listed[1])) == set(get_args(Purpose))
