@@ -2,8 +2,8 @@
 
 There are two solvers, chosen by their predicted cost. Shift-invert factorizes A + εI and iterates with its inverse: a
 few solves, however small the eigenvalues are. But the factor fills in where the graph has no small separators; it is
-then computed as a dense matrix, if that fits. Where A = E'E, the factor of the sparser E serves as well. A Chebyshev filter damps the rest of the spectrum by products with A
-alone: it needs no memory, but about √(λ_max/λ) products.
+then computed as a dense matrix, if that fits. Where A = E'E, the sparser E is factorized instead. A Chebyshev filter
+damps the rest of the spectrum by products with A alone: it needs no memory, but about √(λ_max/λ) products.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def trailing_eigenpairs(
     They are in ascending order. ``A`` is a sparse matrix, or a small dense one. ``skip`` drops that many of the
     smallest: 1 where the constant vector is known to have eigenvalue zero. ``largest`` is a bound on the eigenvalues, 2
     for a normalized Laplacian; without it the matrix is taken for a squared operator, as in LLE, which needs more
-    iterations. ``root`` is a sparse E with A = E'E and E1 = 0, where it is known. ``solver`` is "dense" (LAPACK), "arpack" (shift-invert) or "filter" (Chebyshev filter; "flip" and
-    scikit-learn's "lobpcg" and "amg" are synonyms).
+    iterations. ``root`` is a sparse E with A = E'E and E1 = 0, where it is known. ``solver`` is "dense" (LAPACK),
+    "arpack" (shift-invert) or "filter" (Chebyshev filter; "flip" and scikit-learn's "lobpcg" and "amg" are synonyms).
     ``tol`` bounds the residuals |Av - λv| relative to the largest requested eigenvalue. Where one solver fails, "auto"
     tries the other; residuals that stay large raise an error.
     """
