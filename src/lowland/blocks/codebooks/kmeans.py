@@ -25,6 +25,7 @@ from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run, run_for
 
 _NOWHERE = 1e-24  # squared distance, scaled, of a row that coincides with its code vector
+_DRIFT = 1e-24  # of |w|²: squared movement by the rounding error of sums
 _NONE = np.empty(0)
 
 
@@ -127,7 +128,9 @@ def lloyd_over_rows(
 
 
 def _movement(new: np.ndarray, old: np.ndarray) -> float:
-    return float(np.sum((new - old) ** 2))
+    """Return the total squared movement of the code vectors, without that by rounding error."""
+    squares = np.sum((new - old) ** 2, axis=1)
+    return float(np.sum(squares[squares > _DRIFT * np.sum(old**2, axis=1)]))
 
 
 def _moved(rows: Rows, run: Run, book: NearestCodebook, sums: CodeSums, weights: np.ndarray | None) -> np.ndarray:

@@ -28,6 +28,10 @@ Layer = tuple[Array, Array]  # weights (in, out) and biases (out,)
 
 
 def _logistic(a: Array) -> Array:
+    if is_torch(a):
+        import torch
+
+        return torch.sigmoid(a)
     s = xp_of(a).tanh(0.5 * a)  # no overflow at either end
     s *= 0.5
     s += 0.5
