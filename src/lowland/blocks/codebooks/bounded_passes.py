@@ -54,7 +54,7 @@ class BoundedPasses:
         return changes
 
     def exact_sums(self, book: NearestCodebook) -> CodeSums:
-        """Return the sums of the present assignment, summed anew: updates may have lost digits."""
+        """Return the sums of the present assignment, summed again: updates may have lost digits."""
         self.sums = self._fold(SumByLabel(book), self.labels)
         return self.sums
 

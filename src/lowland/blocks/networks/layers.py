@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.linalg import product_into
+from lowland.arrays.activations import logistic, silu, torch_silu_backward
+from lowland.arrays.linalg import affine, product_into
 from lowland.arrays.namespace import Array, is_torch, like, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.spectra.operators import centered_product
@@ -27,29 +28,8 @@ Layer = tuple[Array, Array]  # weights (in, out) and biases (out,)
 # --- activations ------------------------------------------------------------------------------------------------------
 
 
-def _logistic(a: Array) -> Array:
-    if is_torch(a):
-        import torch
-
-        return torch.sigmoid(a)
-    s = xp_of(a).tanh(0.5 * a)  # no overflow at either end
-    s *= 0.5
-    s += 0.5
-    return s
-
-
-def _silu(a: Array) -> Array:
-    if is_torch(a):
-        import torch
-
-        return torch.nn.functional.silu(a)  # one pass over memory
-    s = _logistic(a)
-    s *= a
-    return s
-
-
 def _silu_slope(a: Array, h: Array) -> Array:
-    s = _logistic(a)
+    s = logistic(a)
     return s + h * (1 - s)
 
 
@@ -65,9 +45,9 @@ _ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array, Array],
         lambda a: xp_of(a).where(a > 0, a, xp_of(a).expm1(xp_of(a).clip(a, None, 0.0))),
         lambda a, h: _where_positive(h, h + 1),
     ),
-    "silu": (_silu, _silu_slope),
+    "silu": (silu, _silu_slope),
     "tanh": (lambda a: xp_of(a).tanh(a), lambda a, h: 1 - h * h),
-    "logistic": (_logistic, lambda a, h: h * (1 - h)),
+    "logistic": (logistic, lambda a, h: h * (1 - h)),
 }
 _GAINS = {
     "relu": 2.0,
@@ -91,9 +71,7 @@ def backpropagate(delta: Array, a: Array, h: Array, activation: Activation) -> A
     if activation == "identity":
         return delta
     if activation == "silu" and is_torch(a):
-        import torch
-
-        return torch.ops.aten.silu_backward(delta, a)  # one pass over memory
+        return torch_silu_backward(delta, a)
     slope = activation_slope(a, h, activation)
     slope *= delta
     return slope
@@ -232,7 +210,7 @@ class NetworkLoss:
         """Return the pre-activations and the activations of all layers; the first activation is the input."""
         sums, hs = [], [X]
         for (W, b), activation in zip(self.net.layers(theta), self.net.activations, strict=True):
-            a = _affine(hs[-1], W, b)
+            a = affine(hs[-1], W, b)
             sums.append(a)
             hs.append(activate(a, activation))
         return sums, hs
@@ -251,17 +229,6 @@ class NetworkLoss:
         D = self.net.layers(theta)[self.net.code][0]
         penalty, to_codes, to_weights = self.sparsity.penalty(hs[self.net.code], D)
         return value + penalty, E, (to_codes, to_weights)
-
-
-def _affine(X: Array, W: Array, b: Array) -> Array:
-    """Return XW + b, (m, out)."""
-    if is_torch(X):
-        import torch
-
-        return torch.addmm(b, X, W)
-    a = X @ W
-    a += b
-    return a
 
 
 # --- maps of rows -----------------------------------------------------------------------------------------------------
