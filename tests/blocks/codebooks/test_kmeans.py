@@ -81,29 +81,3 @@ def test_parts_add_up():
     D = ((X[:, None] - W) ** 2).sum(axis=2).min(axis=1)
     unit = NearestCodebook.of(W).scaling.unit
     np.testing.assert_allclose(far.squares * unit**2, np.sort(D)[::-1][:5])
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), k=st.integers(1, 12), whole=st.booleans(), far=st.sampled_from([0.0, 1e6]))
-def test_rows_that_bounds_skip_are_those_of_a_full_pass(seed, k, whole, far):
-    """Equal weights are iterated without bounds, by full passes."""
-    X, W = rows_and_codes(300, 3, k, seed)
-    if whole:  # many ties
-        X, W = np.round(X), np.round(W)
-    X, W = X + far, W + far
-    skipped, full = lloyd(X, W), lloyd(X, W, weights=np.ones(300))
-    assert skipped.outcome.iterations == full.outcome.iterations
-    np.testing.assert_allclose(skipped.centers, full.centers, rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(skipped.sums.counts, full.sums.counts)
-    np.testing.assert_allclose(skipped.outcome.trace, full.outcome.trace, rtol=1e-8, atol=1e-12 * (1 + far))
-    np.testing.assert_array_equal(skipped.labels, next(full.book.search(X)).first)
-
-
-def test_an_outlier_that_leaves_a_cluster_takes_no_digits_with_it():
-    """Sums that are only updated would keep the rounding error of the large row."""
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.standard_normal((400, 2)), [[1e12, 0.0]]])
-    found = lloyd(X, np.array([[2.5e9, 0.0], [2.4e9, 0.0], [0.0, 0.5]]), tol=0.0)
-    labels = np.asarray(found.labels)
-    means = [X[labels == c].mean(axis=0) for c in range(3) if np.any(labels == c)]
-    np.testing.assert_allclose(found.centers[np.unique(labels)], means, rtol=1e-12, atol=1e-12)

@@ -123,7 +123,10 @@ def lloyd_over_rows(
                 trace.append(trace[-1])
                 break
     why = "the code vectors no longer moved" if converged else f"it stopped after {max_iter} iterations"
-    labels = None if bounded is None else bounded.labels
+    labels = None
+    if bounded is not None:
+        labels = bounded.labels
+        trace = np.maximum.accumulate(trace[::-1])[::-1].tolist()  # only rounding error of updated sums makes it rise
     return Quantization(book, sums, Outcome("lloyd", "", updates, converged, tuple(trace), why), labels)
 
 
