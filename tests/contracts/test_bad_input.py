@@ -62,8 +62,8 @@ def test_overflow_is_reported_or_avoided(name):
 def test_text_columns_are_named(name):
     import pandas as pd
 
-    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "colour": ["a", "b", "c"], "kind": pd.Categorical(["u", "v", "u"])})
-    with pytest.raises(DataTypeError, match=r"'colour', 'kind'.*--drop"):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "color": ["a", "b", "c"], "kind": pd.Categorical(["u", "v", "u"])})
+    with pytest.raises(DataTypeError, match=r"'color', 'kind'.*Drop such columns"):
         make(name).fit(frame, labels(3))
 
 

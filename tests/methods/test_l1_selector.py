@@ -273,7 +273,7 @@ BAD = {
     "folds that overlap": ({"cv": [(np.arange(120), np.arange(120))]}, 0, ParameterError, "twice"),
     "folds without rows": ({"cv": [(np.arange(120), np.array([], int))]}, 0, ParameterError, "no test rows"),
     "folds of rows that are not there": ({"cv": [([0, 500], [1])]}, 0, ParameterError, "from 0 to 119"),
-    "a text for penalties": ({"alphas": "abc"}, 0, ParameterError, "number of penalties.*positive"),
+    "a text for penalties": ({"alphas": "abc"}, 0, ParameterError, "alphas.*list of numbers"),
     "texts as numbers": (
         {"estimator": "linear"},
         np.array(["a", "b", "c"] * 40),

@@ -302,7 +302,7 @@ def test_labels_that_cannot_be_used():
     fails(DataError, "more than the number of classes", y=np.arange(30))
     fails(DataError, "Unknown label type: continuous", y=np.linspace(0, 1, 30))
     fails(DataError, "y contains NaN", y=np.where(np.arange(30) == 3, np.nan, np.arange(30) % 2))
-    with pytest.raises(DataError, match=r"requires y.*--label"):
+    with pytest.raises(DataError, match=r"requires y.*fit\(X, y\)"):
         LinearDiscriminantAnalysis().fit(classes()[0])
     with pytest.warns(DataWarning, match="class 9 has only one member"):
         LinearDiscriminantAnalysis().fit(classes(n=30)[0], np.where(np.arange(30) == 3, 9, np.arange(30) % 2))

@@ -68,6 +68,17 @@ def product_into(A: Array, B: Array, out: Array) -> None:
         out[...] = A @ B
 
 
+def affine(X: Array, W: Array, b: Array) -> Array:
+    """Return XW + b, (m, n)."""
+    if is_torch(X):
+        import torch
+
+        return torch.addmm(b, X, W)
+    a = X @ W
+    a += b
+    return a
+
+
 def column_sums(Y: Array) -> Array:
     """Return the sum of each column in float64, (d,), from sums over short runs of rows in the precision of Y."""
     if isinstance(Y, np.ndarray) and not Y.flags.f_contiguous:

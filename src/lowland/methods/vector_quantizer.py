@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, is_array, is_dask, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
+from lowland.blocks.codebooks.code_sums import CodeSums
 from lowland.blocks.codebooks.codebook import (
     CodeLookup,
     NearestCodebook,
@@ -18,7 +19,7 @@ from lowland.blocks.codebooks.codebook import (
     entropy_in_bits,
     in_low_slabs,
 )
-from lowland.blocks.codebooks.kmeans import CodeSums, Quantization, SumByCode, lloyd, lloyd_over_rows
+from lowland.blocks.codebooks.kmeans import Quantization, SumByCode, lloyd, lloyd_over_rows
 from lowland.blocks.codebooks.kmeans_start import RowSample
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
 from lowland.blocks.statistics.labels import ClassLabels
@@ -153,7 +154,8 @@ class VectorQuantizer(
         assert best is not None
         self._keep(best, columns, rows.dtype)
         if rows.in_memory and not isinstance(getattr(rows, "X", None), np.memmap):
-            self.labels_ = self._indices_of(rows, run)
+            exact = best.labels is not None and rows.dtype == np.float64  # float32 rounds the code vectors
+            self.labels_ = best.labels.astype(np.int64) if exact else self._indices_of(rows, run)  # type: ignore[union-attr]
 
     def _check_count(self, columns: ColumnMoments) -> None:
         k, n = self.n_clusters, columns.rows

@@ -395,3 +395,37 @@ def test_a_filter_step_is_one_line_of_numpy(rng):
     expected[:10], expected[50:] = Z[:10], Z[50:]
     filter_step(A.data, A.indices, A.indptr, 10, 50, Y, Z, 0.7, 0.3, 0.9)
     np.testing.assert_allclose(Z, expected, atol=1e-14)
+
+
+def lle_root(X, k=8):
+    """I - W with random weights that sum to one, (n, n)."""
+    to = neighbors(X, k)
+    w = np.random.default_rng(0).random(to.shape) + 0.1
+    w /= w.sum(axis=1, keepdims=True)
+    rows = np.repeat(np.arange(len(X)), k)
+    return (sparse.eye_array(len(X)) - sparse.csr_array((w.ravel(), (rows, to.ravel())), shape=(len(X),) * 2)).tocsr()
+
+
+@pytest.mark.parametrize("solver", ["auto", "arpack"])
+def test_the_factor_of_the_root_finds_the_same(monkeypatch, rng, solver):
+    E = lle_root(rng.standard_normal((900, 6)))
+    A = (E.T @ E).tocsr()
+    values, vectors = np.linalg.eigh(A.toarray())
+    monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-3, 1e6, 1.0, False, True))
+    monkeypatch.setattr(trailing, "_factor", None)  # the matrix is not factorized
+    found = smallest(A, 3, skip=1, root=E, solver=solver)
+    np.testing.assert_allclose(found.values, values[1:4], rtol=1e-8)
+    np.testing.assert_allclose(np.abs(np.sum(found.vectors * vectors[:, 1:4], axis=0)), 1, atol=1e-8)
+
+
+def test_the_root_is_factorized_where_the_matrix_fills_in(rng):
+    E = lle_root(rng.standard_normal((6000, 6)))
+    assert TrailingProblem(E.T @ E, 3, 1.0, None, 1e-8, None, E).costs.root
+
+
+def test_a_root_with_two_null_vectors_is_left_to_the_factor_of_the_matrix(rng):
+    E = sparse.block_diag([lle_root(rng.standard_normal((400, 3))), lle_root(rng.standard_normal((300, 3)))]).tocsr()
+    A = (E.T @ E).tocsr()
+    found, expected = (smallest(A, 3, skip=1, solver="arpack", **root) for root in ({"root": E}, {}))
+    assert found.values[0] < 1e-12
+    np.testing.assert_array_equal(found.vectors, expected.vectors)

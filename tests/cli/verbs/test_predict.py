@@ -62,7 +62,7 @@ def test_many_slabs_give_the_result_of_one(lowland, labeled, classifier, monkeyp
     monkeypatch.setattr(rows_module, "SLAB_BYTES", 10 * 4 * 8)
     result = lowland("predict", classifier, "parts.parquet", "--to", "many.parquet", "--probabilities")
     assert result.exit_code == 0, result.stderr
-    assert pq.ParquetFile("many.parquet").num_row_groups == 6
+    assert pq.ParquetFile("many.parquet").num_row_groups == 8
     assert read("many.parquet")["class"].equals(read("one.parquet")["class"])
 
 

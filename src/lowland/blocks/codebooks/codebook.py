@@ -150,19 +150,31 @@ class NearestCodebook(Codebook):
         if not isinstance(X, np.ndarray):
             yield from super().search(X)
             return
-        from lowland.kernels.kmeans import nearest_codes, scale_rows
+        from lowland.kernels.kmeans import scale_rows
 
         (n, d), k = X.shape, len(self.W)
         step = min(max(_LEAST_TILE, _NEAREST_TILE // k), max(1, n))
         # allocated once for all tiles: new pages would cost more than the computation
         Y, single, D = np.empty((step, d)), np.ones((step, d + 1), np.float32), np.empty(k * step, np.float32)
-        slack = (self._rounding * self.squares).astype(np.float32)
         for start in range(0, max(1, n), step):
             m = min(step, n - start)
             scale_rows(np.ascontiguousarray(X[start : start + m]), self.scaling.shift, 1 / self.scaling.unit, Y, single)
-            products = np.matmul(self.single.T, single[:m].T, out=D[: k * m].reshape(k, m))
-            first = self._resolved(Y[:m], *nearest_codes(Y[:m], products, slack, self._rounding))
+            first, _ = self.nearest_in_tile(Y[:m], single[:m], D)
             yield Nearest(first, first, Y[:m])
+
+    def nearest_in_tile(self, Y: np.ndarray, single: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest code vectors of scaled rows and a lower bound of the distances to all others, (m,) both.
+
+        ``single`` is [Y, 1] in float32, and D has room for the products.
+        """
+        from lowland.kernels.kmeans import nearest_codes, resolve_codes
+
+        m, k = len(Y), len(self.W)
+        products = np.matmul(self.single.T, single.T, out=D[: k * m].reshape(k, m))
+        first, unsure, others = nearest_codes(Y, products, self._slack, self._rounding)
+        if unsure.any():
+            resolve_codes(Y, self.W, _TIE, _COINCIDENT, first, unsure, others)
+        return first, others
 
     def _two_nearest(self, Y: Array) -> tuple[Array, Array]:
         """Return the nearest twice: the second nearest is not needed."""
@@ -178,7 +190,12 @@ class NearestCodebook(Codebook):
         positions = xp.where(unsure, xp.cumulative_sum(xp.astype(unsure, xp.int64)) - 1, 0)  # index among them
         return xp.where(unsure, xp.take(again, positions), first)
 
-    @property
+    @cached_property
+    def _slack(self) -> np.ndarray:
+        """The part of the error of a product that depends on the code vector, (k,)."""
+        return (self._rounding * self.squares).astype(np.float32)
+
+    @cached_property
     def _rounding(self) -> float:
         """Bound on the error of a float32 product, as a fraction of |y|² + |w|²."""
         return (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
@@ -187,7 +204,7 @@ class NearestCodebook(Codebook):
         xp = xp_of(Y)
         ones = xp.ones((Y.shape[0], 1), dtype=xp.float32, device=device_of(Y))
         D = xp.concat([xp.astype(Y, xp.float32), ones], axis=1) @ like(self.single, Y, xp.float32)  # (m, k)
-        slack = like(self._rounding * self.squares, Y, xp.float32)
+        slack = like(self._slack, Y, xp.float32)
         first, least = xp.argmin(D, axis=1), xp.min(D, axis=1)
         numbers = xp.arange(D.shape[1], device=device_of(D))[None, :]
         low = xp.min(xp.where(numbers == first[:, None], xp.full_like(D, xp.inf), D - slack[None, :]), axis=1)

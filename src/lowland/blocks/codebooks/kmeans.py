@@ -2,12 +2,12 @@
 
 One pass sums the rows nearest to each code vector and computes the distortion of the code vectors it started with, so
 the last pass evaluates the result. Nearest code vectors are found by float32 products, and by float64 distances where
-rounding error leaves it uncertain. Ties go to the lowest index, so rounding error never decides.
+rounding error leaves it uncertain. Ties go to the lowest index, so rounding error never decides. Rows in memory keep bounds
+of their distances, by which most are skipped once the code vectors move little.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,6 +15,8 @@ import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
+from lowland.blocks.codebooks.bounded_passes import bounded_passes
+from lowland.blocks.codebooks.code_sums import CodeSums
 from lowland.blocks.codebooks.codebook import Nearest, NearestCodebook, in_low_slabs
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.moments import without_zero_weights
@@ -23,6 +25,7 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.run.run import Run, run_for
 
 _NOWHERE = 1e-24  # squared distance, scaled, of a row that coincides with its code vector
+_DRIFT = 1e-24  # of |w|²: squared movement by the rounding error of sums
 _NONE = np.empty(0)
 
 
@@ -33,6 +36,7 @@ class Quantization:
     book: NearestCodebook
     sums: CodeSums
     outcome: Outcome  # the trace holds the mean squared distance at the start and after each iteration
+    labels: np.ndarray | None = None  # (n,) the code vector of each row, where the rows are in memory
 
     @property
     def inertia(self) -> float:
@@ -94,21 +98,42 @@ def lloyd_over_rows(
     """
     W, trace, updates, converged = start, [], 0, False
     rows = in_low_slabs(rows)
-    with blas_on_one_thread():  # tiles are too small to be split among BLAS threads
+    with (
+        blas_on_one_thread(),  # tiles are too small to be split among BLAS threads
+        bounded_passes(rows, run, weights) as bounded,
+    ):
         for step in run.iterate("k-means iterations", max_iter + 1):
             book = NearestCodebook(scaling, W)
-            sums: CodeSums = run.fold(rows, SumByCode(book), weights, name="assigning rows")
+            last = converged or step == max_iter
+            sums: CodeSums
+            if bounded is None:
+                sums = run.fold(rows, SumByCode(book), weights, name="assigning rows")
+            else:
+                sums = bounded(book)
+                sums = bounded.exact_sums(book) if last else sums
             trace.append(sums.error * scaling.unit**2 / float(sums.counts.sum()))
-            if converged or step == max_iter:
+            if last:
                 break
-            new, updates = _moved(rows, run, book, sums, weights), updates + 1
-            moved = float(np.sum((new - W) ** 2))
+            new = _moved(rows, run, book, sums, weights)
+            if bounded is not None and step > 0 and (step == max_iter - 1 or _movement(new, W) <= tol):
+                new = _moved(rows, run, book, bounded.exact_sums(book), weights)
+            moved, updates = _movement(new, W), updates + 1
             W, converged = new, moved <= tol
-            if moved == 0:  # another pass would give the same result
+            if moved == 0 and bounded is None:  # another pass would give the same result
                 trace.append(trace[-1])
                 break
     why = "the code vectors no longer moved" if converged else f"it stopped after {max_iter} iterations"
-    return Quantization(book, sums, Outcome("lloyd", "", updates, converged, tuple(trace), why))
+    labels = None
+    if bounded is not None:
+        labels = bounded.labels
+        trace = np.maximum.accumulate(trace[::-1])[::-1].tolist()  # only rounding error of updated sums makes it rise
+    return Quantization(book, sums, Outcome("lloyd", "", updates, converged, tuple(trace), why), labels)
+
+
+def _movement(new: np.ndarray, old: np.ndarray) -> float:
+    """Return the total squared movement of the code vectors, without that by rounding error."""
+    squares = np.sum((new - old) ** 2, axis=1)
+    return float(np.sum(squares[squares > _DRIFT * np.sum(old**2, axis=1)]))
 
 
 def _moved(rows: Rows, run: Run, book: NearestCodebook, sums: CodeSums, weights: np.ndarray | None) -> np.ndarray:
@@ -128,23 +153,6 @@ def _moved(rows: Rows, run: Run, book: NearestCodebook, sums: CodeSums, weights:
 
 
 # --- sums of a pass ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CodeSums:
-    """Weighted sum and count of the rows nearest to each code vector, and the sum of their squared distances."""
-
-    sums: np.ndarray  # (k, d) float64, scaled
-    counts: np.ndarray  # (k,)
-    error: float  # sum of squared distances of the rows to their code vectors, scaled
-
-    def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
-        return type(self)(self.sums + other.sums, self.counts + other.counts, self.error + other.error)
-
-    def is_finite(self) -> bool:
-        """Whether the sums contain no NaN, infinity or overflow."""
-        return math.isfinite(self.error)
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,13 @@ def weight_matrix(X: Array, graph: NeighborGraph, run: Run, *, reg: float = 1e-3
 
 def error_matrix(W: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """Return M = (I - W)'(I - W): v'Mv is the sum of the squared errors when the weights reconstruct v."""
-    E = (scipy.sparse.eye_array(W.shape[0], format="csr") - W).tocsr()
+    E = _errors(W)
     return (E.T.tocsr() @ E).tocsr()
+
+
+def _errors(W: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """Return I - W, which maps v to its reconstruction errors."""
+    return (scipy.sparse.eye_array(W.shape[0], format="csr") - W).tocsr()
 
 
 @dataclass(frozen=True)
@@ -107,8 +112,9 @@ def lle_coordinates(
     >>> (lle_coordinates(W, 1).Z[:, 0].round(4) + 0.0).tolist()
     [0.7071, 0.0, -0.7071]
     """
-    M = error_matrix(scipy.sparse.csr_array(weights))
-    return coordinates_of_errors(M, k, run, rng=rng, solver=solver, tol=tol, max_iter=max_iter)
+    W = scipy.sparse.csr_array(weights)
+    how: dict[str, Any] = {"solver": solver, "tol": tol, "max_iter": max_iter}
+    return coordinates_of_errors(error_matrix(W), k, run, rng=rng, root=_errors(W), **how)
 
 
 def coordinates_of_errors(
@@ -117,13 +123,17 @@ def coordinates_of_errors(
     run: Run | None = None,
     *,
     rng: np.random.Generator | None = None,
+    root: scipy.sparse.csr_array | None = None,
     solver: Solver = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
 ) -> LocalCoordinates:
-    """Return the k coordinates that minimize v'Mv, except the constant; M (n, n) is positive semidefinite, M1 = 0."""
+    """Return the k coordinates that minimize v'Mv, except the constant; M (n, n) is positive semidefinite, M1 = 0.
+
+    ``root`` is a sparse E with M = E'E, where it is known.
+    """
     run, rng = run or LocalRun(), rng or np.random.default_rng(0)
-    pairs = trailing_eigenpairs(M, k, run, rng=rng, skip=1, solver=solver, tol=tol, max_iter=max_iter)
+    pairs = trailing_eigenpairs(M, k, run, rng=rng, skip=1, root=root, solver=solver, tol=tol, max_iter=max_iter)
     outcome = Outcome(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
     return LocalCoordinates(pairs.vectors, pairs.values, outcome)
 

@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.linalg import product_into
-from lowland.arrays.namespace import Array, like, xp_of
+from lowland.arrays.activations import logistic, silu, torch_silu_backward
+from lowland.arrays.linalg import affine, product_into
+from lowland.arrays.namespace import Array, is_torch, like, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.spectra.operators import centered_product
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
@@ -27,12 +28,8 @@ Layer = tuple[Array, Array]  # weights (in, out) and biases (out,)
 # --- activations ------------------------------------------------------------------------------------------------------
 
 
-def _logistic(a: Array) -> Array:
-    return 0.5 * xp_of(a).tanh(0.5 * a) + 0.5  # no overflow at either end
-
-
 def _silu_slope(a: Array, h: Array) -> Array:
-    s = _logistic(a)
+    s = logistic(a)
     return s + h * (1 - s)
 
 
@@ -48,9 +45,9 @@ _ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array, Array],
         lambda a: xp_of(a).where(a > 0, a, xp_of(a).expm1(xp_of(a).clip(a, None, 0.0))),
         lambda a, h: _where_positive(h, h + 1),
     ),
-    "silu": (lambda a: a * _logistic(a), _silu_slope),
+    "silu": (silu, _silu_slope),
     "tanh": (lambda a: xp_of(a).tanh(a), lambda a, h: 1 - h * h),
-    "logistic": (_logistic, lambda a, h: h * (1 - h)),
+    "logistic": (logistic, lambda a, h: h * (1 - h)),
 }
 _GAINS = {
     "relu": 2.0,
@@ -67,6 +64,17 @@ def activate(a: Array, activation: Activation) -> Array:
 def activation_slope(a: Array, h: Array, activation: Activation) -> Array:
     """Return the derivative of the activation at a, where its value is h."""
     return xp_of(a).ones_like(a) if activation == "identity" else _ACTIVATIONS[activation][1](a, h)
+
+
+def backpropagate(delta: Array, a: Array, h: Array, activation: Activation) -> Array:
+    """Return the gradient with respect to a from the gradient ``delta`` with respect to h, the activation of a."""
+    if activation == "identity":
+        return delta
+    if activation == "silu" and is_torch(a):
+        return torch_silu_backward(delta, a)
+    slope = activation_slope(a, h, activation)
+    slope *= delta
+    return slope
 
 
 # --- the shape of a network -------------------------------------------------------------------------------------------
@@ -183,10 +191,10 @@ class NetworkLoss:
         layers, slopes = net.layers(theta), net.layers(out)
         sums, hs = self._forward(theta, Y if seen is None else seen)
         value, E, penalty = self._loss(theta, hs, Y)
-        delta = E * (2 * self.output_scale / (Y.shape[0] * Y.shape[1]))  # (m, d) gradient with respect to the output
+        delta = E  # (m, d) gradient with respect to the output
+        delta *= 2 * self.output_scale / (Y.shape[0] * Y.shape[1])
         for i in reversed(range(len(layers))):
-            if net.activations[i] != "identity":
-                delta = delta * activation_slope(sums[i], hs[i + 1], net.activations[i])
+            delta = backpropagate(delta, sums[i], hs[i + 1], net.activations[i])
             gW, gb = slopes[i]
             product_into(hs[i].T, delta, gW)
             gb[...] = xp.sum(delta, axis=0)
@@ -202,8 +210,7 @@ class NetworkLoss:
         """Return the pre-activations and the activations of all layers; the first activation is the input."""
         sums, hs = [], [X]
         for (W, b), activation in zip(self.net.layers(theta), self.net.activations, strict=True):
-            a = hs[-1] @ W
-            a += b
+            a = affine(hs[-1], W, b)
             sums.append(a)
             hs.append(activate(a, activation))
         return sums, hs
@@ -215,7 +222,8 @@ class NetworkLoss:
             offset = 0.0 if self.output_offset is None else like(self.output_offset, out)[None, :]
             out = self.output_scale * out + offset
         E = out - Y
-        value = xp_of(Y).sum(E * E) / (Y.shape[0] * Y.shape[1])
+        flat = xp_of(E).reshape(E, (-1,))
+        value = (flat @ flat) / (Y.shape[0] * Y.shape[1])
         if self.sparsity is None:
             return value, E, None
         D = self.net.layers(theta)[self.net.code][0]

@@ -12,7 +12,7 @@ import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.engines import Engine, torch_on
-from lowland.arrays.namespace import Array, to_numpy
+from lowland.arrays.namespace import Array, on_accelerator, to_numpy
 from lowland.blocks.networks.batches import MiniBatches, Noise
 from lowland.blocks.networks.layers import NetworkLoss
 from lowland.blocks.optimize.outcome import Divergence, Outcome
@@ -22,7 +22,7 @@ _MEMORY = 20  # correction pairs kept by L-BFGS
 _LEAST = 1e-10  # relative decrease of the loss below which L-BFGS stops
 _FLAT = 1e-9  # largest entry of the gradient at which L-BFGS stops
 LITTLE = 2**25  # weights times rows per step up to which numpy on one thread is the fastest
-_AT_ONCE = 8192  # rows evaluated at a time
+_AT_ONCE, _AT_ONCE_ON_CPU = 8192, 512  # rows evaluated at a time: many fill a device, few stay in the cache of a core
 _WARM = 0.15  # fraction of the epochs in which the one-cycle learning rate increases
 _SLOW = 0.1  # fraction of the maximum learning rate below which the loss hardly changes
 
@@ -200,8 +200,9 @@ def mean_loss(loss: NetworkLoss, theta: Array, parts: Iterable[Array]) -> float:
     total, count = 0.0, 0
     for Y in parts:
         lost: Any = 0.0
-        for start in range(0, Y.shape[0], _AT_ONCE):
-            rows = Y[start : start + _AT_ONCE, :]
+        size = _AT_ONCE if on_accelerator(Y) else _AT_ONCE_ON_CPU
+        for start in range(0, Y.shape[0], size):
+            rows = Y[start : start + size, :]
             lost = lost + loss.value(theta, rows) * rows.shape[0]  # no synchronization with a device
         total, count = total + float(lost), count + Y.shape[0]
     return total / count

@@ -263,7 +263,7 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     _, s, Vt = svd(R)
     with np.errstate(over="ignore"):
         variances = s**2 / (triangle.n - 1)
-    if not np.all(np.isfinite(variances)):
+    if not np.isfinite(float(xp_of(variances).sum(variances))):
         raise rows.non_finite_error()
     pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
     null_below = wanted.rounding**2  # squares of singular values keep twice the digits

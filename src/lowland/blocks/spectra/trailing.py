@@ -2,8 +2,8 @@
 
 There are two solvers, chosen by their predicted cost. Shift-invert factorizes A + εI and iterates with its inverse: a
 few solves, however small the eigenvalues are. But the factor fills in where the graph has no small separators; it is
-then computed as a dense matrix, if that fits. A Chebyshev filter damps the rest of the spectrum by products with A
-alone: it needs no memory, but about √(λ_max/λ) products.
+then computed as a dense matrix, if that fits. Where A = E'E, the sparser E is factorized instead. A Chebyshev filter
+damps the rest of the spectrum by products with A alone: it needs no memory, but about √(λ_max/λ) products.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
 from lowland.blocks.spectra.leading import Eigenpairs, fix_signs, leading_eigenpairs
+from lowland.blocks.spectra.root_factor import root_costs, root_inverse
 from lowland.errors import DataError, ParameterError
 from lowland.kernels.sparse_graphs import filter_step, level_shape
 from lowland.run.memory import show_bytes
@@ -56,6 +57,7 @@ def trailing_eigenpairs(
     rng: np.random.Generator,
     skip: int = 0,
     largest: float | None = None,
+    root: Any = None,
     solver: Solver = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
@@ -65,8 +67,8 @@ def trailing_eigenpairs(
     They are in ascending order. ``A`` is a sparse matrix, or a small dense one. ``skip`` drops that many of the
     smallest: 1 where the constant vector is known to have eigenvalue zero. ``largest`` is a bound on the eigenvalues, 2
     for a normalized Laplacian; without it the matrix is taken for a squared operator, as in LLE, which needs more
-    iterations. ``solver`` is "dense" (LAPACK), "arpack" (shift-invert) or "filter" (Chebyshev filter; "flip" and
-    scikit-learn's "lobpcg" and "amg" are synonyms).
+    iterations. ``root`` is a sparse E with A = E'E and E1 = 0, where it is known. ``solver`` is "dense" (LAPACK),
+    "arpack" (shift-invert) or "filter" (Chebyshev filter; "flip" and scikit-learn's "lobpcg" and "amg" are synonyms).
     ``tol`` bounds the residuals |Av - λv| relative to the largest requested eigenvalue. Where one solver fails, "auto"
     tries the other; residuals that stay large raise an error.
     """
@@ -82,7 +84,7 @@ def trailing_eigenpairs(
         )
     if solver == "dense" or (solver == "auto" and (not sparse.issparse(A) or n <= _DENSE_UP_TO)) or 4 * m >= n:
         return _finished(_dense(A, m, run), A, skip)
-    problem = TrailingProblem.of(A, m, largest, tol or _TOL, max_iter)
+    problem = replace(TrailingProblem.of(A, m, largest, tol or _TOL, max_iter), root=root)
     with blas_on_one_thread():  # blocks have few columns, for which one thread is fastest
         return _finished(_solved(problem, solver, run, rng), problem.A, skip)
 
@@ -94,6 +96,7 @@ class Costs(NamedTuple):
     factor_bytes: float
     filter_seconds: float
     full: bool  # the sparse factor would fill in: compute a dense one
+    root: bool = False  # factorize E instead of A = E'E
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ class TrailingProblem:
     largest: float | None
     tol: float
     max_iter: int | None
+    root: Any = None  # (n, n) sparse E with A = E'E and E1 = 0
 
     @classmethod
     def of(cls, A: Any, m: int, largest: float | None, tol: float, max_iter: int | None) -> TrailingProblem:
@@ -149,9 +153,14 @@ class TrailingProblem:
         filter_seconds = 1e-9 * _NS_PER_PRODUCT * nnz * self.width * 5 * _SHARP * per_root
         size = 2 * 8 * fill if fill < _INT32 else np.inf  # SuperLU copies the factor when it grows
         seconds, full_seconds = 2e-7 * fill + 7e-10 * float(w) ** 3, _FULL_SECONDS * float(n) ** 3
+        costs = Costs(seconds, size + 64 * nnz, filter_seconds, False)
         if full_seconds < seconds and w > _WIDE * n:
-            return Costs(full_seconds, 8.0 * n * (n + 4 * _PANEL), filter_seconds, True)
-        return Costs(seconds, size + 64 * nnz, filter_seconds, False)
+            costs = Costs(full_seconds, 8.0 * n * (n + 4 * _PANEL), filter_seconds, True)
+        if self.root is not None:
+            seconds, size = root_costs(self.root)
+            if seconds < costs.factor_seconds:
+                costs = Costs(seconds, size + 64 * nnz, filter_seconds, False, True)
+        return costs
 
     def require_factor(self, run: Run) -> None:
         """Raise an error for a factorization beyond the memory budget."""
@@ -192,7 +201,7 @@ def _solved(problem: TrailingProblem, solver: Solver, run: Run, rng: np.random.G
 
 def _cheapest_first(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> Eigenpairs:
     """Solve by the solver of lower predicted cost; by the other one if it fails."""
-    factor_seconds, factor_bytes, filter_seconds, _ = problem.costs
+    factor_seconds, factor_bytes, filter_seconds, *_ = problem.costs
     fits = factor_bytes <= run.budget
     if not fits and filter_seconds > _HOPELESS:
         problem.require_factor(run)
@@ -288,6 +297,9 @@ def _by_factor(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> 
     """Block Krylov iteration with the inverse; None where the factorization fails."""
     A, m, n = problem.A, problem.m, problem.A.shape[0]
     problem.require_factor(run)
+    if problem.costs.root:
+        pairs = _by_root(problem, run, rng)
+        return _by_factor(replace(problem, root=None), run, rng) if pairs is None else pairs
     shift, solve = _factor(problem, run)
     if solve is None:
         return None
@@ -295,19 +307,38 @@ def _by_factor(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> 
     with run.stage("null space"):
         U = _null_vectors(inverse, shift, rng.standard_normal((n, m + 2)))[:, :m]
     values, U = _split_from_zero(problem, U)
-    inverse = replace(inverse, U=U)
-    V, steps, converged = U, _NULL_STEPS, True
+    pairs = _iterated(problem, replace(inverse, U=U), values, shift, run, rng)
+    return replace(pairs, iterations=pairs.iterations + _NULL_STEPS)
+
+
+def _by_root(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> Eigenpairs | None:
+    """The same with the factor of E, A = E'E; None where it fails or an eigenvalue is not well separated from zero."""
+    n = problem.A.shape[0]
+    solve = root_inverse(problem.root, run)
+    if solve is None:
+        return None
+    inverse = _Inverse(solve, (n, n), np.full((n, 1), n**-0.5))
+    pairs = _iterated(problem, inverse, np.zeros(1), 0.0, run, rng)
+    separated = bool(np.all(pairs.values[1:] > _NULL_GAP * _ROUNDING * problem.norm))
+    return None if problem.is_bad(pairs) or not separated else pairs
+
+
+def _iterated(
+    problem: TrailingProblem, inverse: _Inverse, values: np.ndarray, shift: float, run: Run, rng: np.random.Generator
+) -> Eigenpairs:
+    """The null vectors U of the inverse, of the given eigenvalues, and as many others as are missing."""
+    V, steps, converged = inverse.U, 0, True
     trace: tuple[float, ...] = ()
-    if (rest := m - U.shape[1]) > 0:
+    if (rest := problem.m - V.shape[1]) > 0:
         inner = leading_eigenpairs(
             inverse, rest, run=run, solver="krylov", rng=rng, tol=max(problem.tol, _INNER_TOL),
             max_iter=problem.max_iter or _STEPS, oversamples=4, like_array=np.zeros((1, 1)),
         )  # fmt: skip
         # Ritz vectors contain a remainder of the random initialization, which A would amplify: one more solve
-        V = orthonormal(np.hstack([U, inverse @ inner.vectors]))
+        V = orthonormal(np.hstack([V, inverse @ inner.vectors]))
         values = np.concatenate([values, 1 / np.maximum(inner.values, 1 / problem.norm) - shift])
-        steps, trace, converged = steps + inner.iterations, inner.trace, inner.converged
-    pairs = _with_residuals(A, np.maximum(values, 0.0), V, "arpack", steps, trace)
+        steps, trace, converged = inner.iterations, inner.trace, inner.converged
+    pairs = _with_residuals(problem.A, np.maximum(values, 0.0), V, "arpack", steps, trace)
     return replace(pairs, converged=converged or problem.excess(pairs) <= problem.tol)
 
 
