@@ -2,8 +2,8 @@
 
 One pass sums the rows nearest to each code vector and computes the distortion of the code vectors it started with, so
 the last pass evaluates the result. Nearest code vectors are found by float32 products, and by float64 distances where
-rounding error leaves it uncertain. Ties go to the lowest index, so rounding error never decides. Rows in memory keep bounds
-of their distances, by which most are skipped once the code vectors move little.
+rounding error leaves it uncertain. Ties go to the lowest index, so rounding error never decides. Rows in memory keep
+bounds of their distances, by which most are skipped once the code vectors move little.
 """
 
 from __future__ import annotations
