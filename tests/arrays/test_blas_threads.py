@@ -90,3 +90,13 @@ def test_factorizations_of_moderate_size_use_one_thread(released, monkeypatch, n
     monkeypatch.setattr(np.linalg, name, spy)
     getattr(linalg, name)(np.eye(size))
     assert seen == [{1}]
+
+
+@pytest.mark.parametrize(("shape", "expected"), [((200, 60), 1), ((20_000, 100), 3)])
+def test_a_fit_of_a_small_table_uses_one_thread(released, monkeypatch, shape, expected):
+    import lowland
+
+    seen: list[set[int]] = []
+    monkeypatch.setattr(lowland.PCA, "_solve", lambda *_: seen.append(set(threads())))
+    lowland.PCA().fit(np.zeros(shape))
+    assert seen == [{expected}]

@@ -11,7 +11,7 @@ from lowland.arrays.precision import as_double
 
 _OUTER_ROWS = 128  # rows of an outer product made at a time
 SUM_ROWS = 256  # rows summed in the precision of the data
-_FACTORED_ALONE = range(32, 1000)  # sizes at which one thread is nearly as fast as several, and never waits for them
+_FACTORED_ALONE = range(32, 1201)  # sizes at which one thread is nearly as fast as several, and never waits for them
 _GRAM_STRIPE = 256  # columns; below this a GPU's product no longer fills the device
 
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from lowland.arrays.blas_threads import blas_threads_for
 from lowland.arrays.namespace import Array
 from lowland.arrays.random import drawn_seed, generator
 from lowland.blocks.optimize.outcome import Outcome
@@ -84,7 +85,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._clear_fit()
         self._record_label_name(y)
         try:
-            self._solve(rows, run_for(rows), labels, counts, **given)
+            with blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
+                self._solve(rows, run_for(rows), labels, counts, **given)
         except BaseException:  # interrupted or failed: a partial result must not look like a fit
             self._clear_fit()
             raise
