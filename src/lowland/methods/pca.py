@@ -127,7 +127,7 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
     def _options(self) -> SolverOptions:
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
         draws = steps is not None or self.svd_solver == "randomized"  # the others iterate until the draw is forgotten
-        rng = self._generator() if draws else self._start_generator()
+        rng = self._generator if draws else self._start_generator
         return SolverOptions(rng, self.tol, steps, self.n_oversamples)
 
     def _rule(self, rows: Rows, run: Run, y: Any, weights: np.ndarray | None) -> Rule:

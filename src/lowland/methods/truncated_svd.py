@@ -87,7 +87,7 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute the leading eigenpairs of X'X and the variances of the coordinates."""
         steps = None if self.n_iter == "auto" else int(self.n_iter)
-        rng = self._generator() if self.algorithm == "randomized" else self._start_generator()
+        rng = self._generator if self.algorithm == "randomized" else self._start_generator
         options = SolverOptions(rng, self.tol, steps, self.n_oversamples)
         pairs, moments, chosen = singular_axes(rows, run, self.n_components, solver=self.algorithm, options=options)
         xp = xp_of(pairs.values)

@@ -99,10 +99,10 @@ def leading_eigenpairs(
     if k + oversamples >= n and solver != "eigh":
         # an iteration on the whole space is a direct method
         A, dense, solver = _formed(A, like_array, run), True, "eigh"
+    if solver == "eigh":
+        return _finished(_direct(A, k), definite)
     rng = rng if rng is not None else np.random.default_rng(0)
     match solver:
-        case "eigh":
-            pairs = _direct(A, k)
         case "arpack":
             pairs = _arpack(A, k, rng, run, tol, max_iter, like_array)
         case "power" | "subspace":

@@ -10,6 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
+from lowland.arrays.scratch import space_for_rows
 from lowland.blocks.statistics.moments import Total, without_zero_weights
 from lowland.data.rows import Rows
 from lowland.run.run import Run
@@ -166,10 +167,10 @@ def centered_product(X: Any, mean: Array | None, V: Array) -> Array:
 def _less_row_times(X: np.ndarray, row: np.ndarray, V: np.ndarray) -> np.ndarray:
     """(X - row) V, a few rows of X at a time, which stay in the cache: no copy of X is made."""
     step = max(_FEW_ROWS, _SHIFTED // X.shape[1])
-    if X.shape[0] <= step:
+    if X.shape[0] <= step // 4:
         return (X - row) @ V
     Z = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))
-    shifted = np.empty((step, X.shape[1]), dtype=X.dtype)
+    shifted = space_for_rows(step, X)
     for start in range(0, X.shape[0], step):
         few = X[start : start + step]
         np.matmul(np.subtract(few, row, out=shifted[: len(few)]), V, out=Z[start : start + step])

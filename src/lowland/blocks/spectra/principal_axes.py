@@ -52,7 +52,7 @@ _CANCELLATION = 1e-8  # a remainder below this fraction of the total has lost to
 class SolverOptions:
     """Options of the iterative solvers."""
 
-    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    rng: Callable[[], np.random.Generator] = lambda: np.random.default_rng(0)  # made only if it is needed
     tol: float = 0.0
     power_steps: int | None = None
     oversamples: int = 10
@@ -330,7 +330,7 @@ def _eigenpairs(
         k,
         run=run,
         solver=solver,
-        rng=options.rng,
+        rng=None if solver == "auto" and hasattr(S, "dtype") else options.rng(),
         tol=options.tol,
         max_iter=options.power_steps if solver == "subspace" else None,
         oversamples=options.oversamples,

@@ -22,7 +22,9 @@ class Affine:
         """Map one slab of rows."""
         A = like(self.A, X.data if is_sparse(X) else X)
         Z = centered_product(X, self.shift, A)
-        return Z if self.offset is None else Z + like(self.offset, Z)[None, :]
+        if self.offset is not None:
+            Z += like(self.offset, Z)[None, :]
+        return Z
 
 
 class LinearMap(RowMap):

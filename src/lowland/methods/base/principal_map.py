@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from lowland.arrays.namespace import Array, like, xp_of
 from lowland.arrays.precision import as_double, result_dtype, rounding_in
@@ -16,6 +19,8 @@ from lowland.methods.base.moments_map import MomentsMap
 if TYPE_CHECKING:
     from lowland.blocks.optimize.outcome import Outcome
     from lowland.blocks.spectra.component_rules import ComponentChoice
+
+_NEAR = 1e3  # standard deviations between mean and origin that cost three digits of a projection
 
 
 class PrincipalMap(MomentsMap):
@@ -88,7 +93,11 @@ class PrincipalMap(MomentsMap):
         A = self.components_.T
         if self.scale_ is not None:
             A = A / like(self.scale_, A)[:, None]
-        return Affine(A * power_of_variances(self.explained_variance_, -0.5)[None, :] if self.whiten else A, self.mean_)
+        A = A * power_of_variances(self.explained_variance_, -0.5)[None, :] if self.whiten else A
+        if _is_near_origin(self.mean_, self.scale_, self.explained_variance_):
+            A = np.ascontiguousarray(A)  # the same product for a model from a file
+            return Affine(A, None, -(self.mean_ @ A))  # without a centered copy of the rows
+        return Affine(A, self.mean_)
 
     def _decoding(self) -> Affine:
         B = self.components_
@@ -140,6 +149,15 @@ class PrincipalMap(MomentsMap):
         beyond = values - self.noise_variance_
         xp = xp_of(values)
         return as_double(self.components_), xp.where(beyond > 0, beyond, xp.zeros_like(beyond))
+
+
+def _is_near_origin(mean: Array, scale: Array | None, variances: Array) -> bool:
+    """Whether projections of rows that are not centered keep all but three digits, of sixteen."""
+    if not isinstance(variances, np.ndarray) or variances.dtype != np.float64:
+        return False
+    smallest = variances.min(where=variances > 0, initial=np.inf)
+    far = np.abs(mean if scale is None else mean / scale).max(initial=0.0)
+    return bool(np.isfinite(smallest) and far <= _NEAR * math.sqrt(smallest))
 
 
 def power_of_variances(values: Array, power: float) -> Array:
