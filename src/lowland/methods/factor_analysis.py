@@ -26,6 +26,7 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.methods.base.as_fitted import record_parameters
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
@@ -194,6 +195,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         self._clear_fit()
         self._moments, self._dtype = moments, np.dtype(np.float64)
         self._solve_moments(self._moments, run_for(rows))
+        record_parameters(self)
         self._solved = True
         return self
 

@@ -18,6 +18,7 @@ from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.arrays.records import RECORDS
 from lowland.data.write import atomic_write
 from lowland.errors import MissingFile, ModelFileError, warn
+from lowland.methods.base.as_fitted import changed_parameters
 from lowland.methods.base.estimator import PRIVATE_STATE, Reducer
 from lowland.methods.base.parameters import Described
 from lowland.methods.registry import entries, load_method
@@ -43,6 +44,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model)
     arrays: dict[str, np.ndarray] = {}
     state = {name: value for name, value in vars(model).items() if _is_state_name(name, type(model))}
+    state["_fitted_with"] = changed_parameters(model)
     header = {
         "format": FORMAT,
         "lowland": __version__,
@@ -79,7 +81,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = cls()
         given = {name: _decoded(value, arrays) for name, value in header["parameters"].items()}
         state = {name: _decoded(value, arrays) for name, value in header["state"].items()}
-        unknown = set(given) - set(model.get_params(deep=False))
+        fitted_with = {**given, **state.pop("_fitted_with", {})}
+        unknown = set(fitted_with) - set(model.get_params(deep=False))
         if unknown or not all(_is_state_name(name, cls) for name in state):
             raise ModelFileError(
                 f"{str(path)!r} contains names that {header['class']} does not have. It was not written by "
@@ -94,7 +97,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{str(path)!r} is damaged: its header is invalid ({error}). Copy or save it again."
         ) from error
     vars(model).update(given)
-    vars(model).update(state)
+    vars(model).update(state, _fitted_with=fitted_with)
     return model
 
 

@@ -27,6 +27,7 @@ from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
 from lowland.methods.base.traits import StudyHints
@@ -245,6 +246,7 @@ class VectorQuantizer(
         tags.estimator_type = "clusterer"  # as KMeans
         return tags
 
+    @as_fitted
     def predict(self, X: Any) -> Any:
         """Return the code book index of each row: the nearest code vector, counted from 0."""
         return self._indices_of(*self._rows_to_map(X))

@@ -85,7 +85,7 @@ class GraphMap(PointMap, takes_sparse=True):
 
     def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self._present(self.fit(X, y, graph).embedding_, X)
+        return self.fit(X, y, graph)._returned_embedding(X)
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         super()._check_rows(rows, reset=reset, least=least)
