@@ -22,7 +22,7 @@ from lowland.blocks.codebooks.kmeans import CodeSums, Quantization, SumByCode, l
 from lowland.blocks.codebooks.kmeans_start import RowSample
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
 from lowland.blocks.statistics.labels import ClassLabels
-from lowland.blocks.statistics.moments import ColumnMoments
+from lowland.blocks.statistics.moments import ColumnMoments, refuse_underflow
 from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
@@ -131,7 +131,9 @@ class VectorQuantizer(
         """Compute column moments, initialize, run Lloyd's algorithm; keep the best of ``n_init`` results."""
         columns: ColumnMoments = run.fold(in_low_slabs(rows), ColumnMoments.of, weights, name="summing columns")
         self._check_count(columns)
-        variance = float(np.sum(to_numpy(columns.squares))) / columns.n
+        if columns.rows > 1:
+            refuse_underflow(columns.underflow, columns.squares, columns.n)
+        variance = max(0.0, float(np.sum(to_numpy(columns.squares)))) / columns.n
         spread = math.sqrt(variance)
         unit = (
             1.0 if 1e-3 < spread < 1e3 else float(power_of_two(spread))

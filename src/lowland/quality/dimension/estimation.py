@@ -50,7 +50,8 @@ def intrinsic_dimension(
     per_point : bool, default False
         Also estimate the local dimension around each row ("auto", "mle", "twonn", "pca").
     confidence : float, default 0.95
-        Confidence level of the interval. The interval covers sampling error, not bias.
+        Confidence level of the interval. It covers sampling error; that of "auto" also the bias on Gaussian
+        clouds, spheres and cubes.
     sample : int or None, default 5000
         Number of rows, sampled at random, whose neighbors are searched among all rows. None, or ``per_point=True``:
         all rows.
