@@ -73,7 +73,8 @@ class Moments(Scattered):
             scatter = gram(Y)
         offset = total / n if n else total  # (d,) float64: mean of the chunk relative to the shift
         scatter = add_outer(scatter, like(offset * -n, scatter), like(offset, scatter))
-        lost = loses_squares(X, xp_of(scatter).linalg.diagonal(scatter), n)
+        host = isinstance(scatter, np.ndarray)
+        lost = loses_squares(X, scatter.diagonal() if host else xp_of(scatter).linalg.diagonal(scatter), n)
         if lost and is_single(X):
             return cls.of(as_double(X), weights)
         return cls(n, X.shape[0], as_double(shift) + offset, scatter, _dense_rounding(X), underflow=lost)
@@ -243,8 +244,10 @@ class Triangle:
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where it is only rounding error."""
-        with np.errstate(over="ignore"):  # callers report an infinity
+        with np.errstate(over="ignore"):
             squares = xp_of(self.R).sum(as_double(self.R) ** 2, axis=0)
+        if not _finite(squares):
+            raise DataError("The values are too large: their squares overflow to infinity. Rescale the columns.")
         refuse_underflow(float(xp_of(self.R).max(xp_of(self.R).abs(self.R))) > 0, squares, self.n)
         variances = squares / _degrees_of_freedom(self.n, self.rows)
         return _without_rounding(variances, self.mean, self.rounding)
@@ -275,6 +278,8 @@ def loses_squares(X: Array, squares: Array, n: float) -> bool:
 
     In float64, whether all of them do so, since a sum is then useless. Constant columns do not count.
     """
+    if isinstance(squares, np.ndarray) and X.dtype == np.float64 and squares.max(initial=0.0) >= _LEAST[8] * n:
+        return False  # the usual case, at once
     xp, single = xp_of(squares), is_single(X)
     low = squares < _LEAST[4 if single else 8] * n
     if single and not bool(xp.all(xp.isfinite(squares))):
@@ -370,8 +375,7 @@ def _dense_rounding(X: Array) -> float:
 def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:
     xp = xp_of(variances)
     with np.errstate(over="ignore"):
-        varying = (variances > rounding * mean**2) | (variances == float("inf"))  # callers report an infinity
-    return xp.where(varying, variances, xp.zeros_like(variances))
+        return xp.where(variances > rounding * mean**2, variances, xp.zeros_like(variances))
 
 
 def _finite(values: Array) -> bool:

@@ -75,7 +75,7 @@ def intrinsic_dimension(
     >>> from lowland.data import load_dataset
     >>> roll = quality.intrinsic_dimension(load_dataset("swiss_roll").X)
     >>> f"{roll.value:.2f}, from {roll.low:.2f} to {roll.high:.2f}"
-    '1.96, from 1.92 to 2.00'
+    '1.96, from 1.70 to 2.19'
     """
     _check(method, n_neighbors, per_point, confidence, sample, random_state)
     rows = open_rows(X)
