@@ -412,8 +412,8 @@ def test_constant_rows_warn():
     np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 7.0))), 7.0, atol=1e-3)
 
 
-def test_variance_that_underflows_warns():
-    with pytest.warns(DataWarning, match="variance underflows.*multiply"):
+def test_variance_that_underflows_is_refused():
+    with pytest.raises(DataError, match=r"too small.*Rescale"):
         Autoencoder(1).fit(1e-165 * arc(60))
 
 

@@ -72,12 +72,12 @@ def test_what_is_discarded_is_not_a_difference_of_large_numbers():
         ours.partial_fit(X)
 
 
-def test_overflow_of_squares_is_an_error_and_underflow_a_warning():
+def test_overflow_and_underflow_of_squares_are_errors():
     X = R(0).standard_normal((50, 6)) @ R(1).standard_normal((6, 6))
     for solver in ("full", "covariance_eigh"):
         with pytest.raises(DataError, match=r"(?i)too large.*rescale"):
             PCA(2, svd_solver=solver).fit(X * 1e155)
-        with pytest.warns(UserWarning, match="constant"):
+        with pytest.raises(DataError, match=r"(?i)too small.*rescale"):
             PCA(2, svd_solver=solver).fit(X * 1e-170)
 
 

@@ -341,3 +341,32 @@ def test_saved_with_its_path_and_on_the_command_line(wine, tmp_path, monkeypatch
     assert loaded.path_ == selector.path_
     assert loaded.path_table().splitlines()[0].split() == ["step", "action", "feature", "score", "columns"]
     assert CliRunner().invoke(cli, ["fit", "select-l1", "wine.csv"]).exit_code == 2
+
+
+# --- targets without a linear effect ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "options", [{}, {"n_features_to_select": 2}, {"rule": "stability", "random_state": 0}, {"estimator": "linear"}]
+)
+def test_a_target_orthogonal_up_to_rounding_is_an_error_not_an_endless_search(options, seed):
+    rng = np.random.default_rng(seed)
+    F = np.array(np.meshgrid(*[[-1.0, 1.0]] * 4)).reshape(4, -1).T
+    F = np.repeat(F, 4, axis=0)[rng.permutation(64)]
+    X = F * rng.uniform(0.1, 5, 4) + rng.normal(0, 30, 4)  # the moments are no longer exact
+    y = F.prod(axis=1) * 0.1 + 0.7 if options.get("estimator") == "linear" else np.where(F.prod(axis=1) > 0, "a", "b")
+    with pytest.raises(DataError, match="zero, up to rounding error"):
+        L1Selector(**options).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", ["linear", "logistic"])
+def test_penalties_and_tolerances_below_rounding_error_end_with_a_warning_at_most(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 6))
+    y = X[:, 0] + rng.standard_normal(60)
+    y = y if estimator == "linear" else (y > 0).astype(int)
+    model = L1Selector(2, estimator=estimator, alphas=[1e-1, 1e-18, 1e-30], tol=1e-40).fit(X, y)
+    assert model.n_iter_ < 20_000  # of 300,000 allowed
+    assert model.dual_gaps_.max() < 1e-12

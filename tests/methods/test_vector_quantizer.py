@@ -262,9 +262,9 @@ def test_fewer_distinct_rows_than_clusters_warn(init):
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random", "given"])
-def test_variance_that_underflows_warns(init):
+def test_variance_that_underflows_is_refused(init):
     X = 1e-170 * clouds()
-    with pytest.warns(DataWarning, match="variance underflows.*multiply"):
+    with pytest.raises(DataError, match=r"too small.*Rescale"):
         VectorQuantizer(3, init=X[:3] if init == "given" else init, random_state=0).fit(X)
 
 
@@ -401,3 +401,11 @@ def test_saved_with_its_initialization(tmp_path, digits):
     loaded = lowland.load(tmp_path / "m.lowland")
     np.testing.assert_array_equal(loaded.init, digits[:3])
     np.testing.assert_array_equal(loaded.fit(digits).cluster_centers_, model.cluster_centers_)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_float32_rows_of_any_size_are_quantized(size):
+    X = clouds().astype(np.float32)
+    here, there = (VectorQuantizer(3, random_state=0).fit(each) for each in (X, X * np.float32(size)))
+    np.testing.assert_allclose(there.cluster_centers_ / size, here.cluster_centers_, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(there.labels_, here.labels_)

@@ -19,7 +19,7 @@ from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.run.local import LocalRun, serial_run
 from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
-from lowland.run.progress import COMPILING
+from lowland.run.progress import COMPILING, pulse
 
 
 @pytest.fixture
@@ -366,3 +366,47 @@ def test_a_serial_run_has_one_thread_and_no_progress():
         who = serial_run().each("working", range(3), lambda task: threading.get_ident())
     assert set(who) == {threading.get_ident()}
     assert not events
+
+
+# --- work inside a step -----------------------------------------------------------------------------------------------
+
+
+def _never_advance():
+    while True:
+        pulse()
+
+
+def test_a_loop_inside_a_step_reports_and_can_be_stopped(monkeypatch):
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
+    events = []
+
+    def callback(event):
+        events.append(event)
+        return len(events) < 5
+
+    with lowland.config(progress=callback):
+        run = LocalRun()
+        with pytest.raises(Stopped, match="searching"), run.stage("searching", 1):
+            _never_advance()
+        assert {event.stage for event in events} == {"searching"}
+        events.clear()
+        with pytest.raises(Stopped):  # also between two stages
+            _never_advance()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_waiting_for_a_slow_task_reports_progress(threads):
+    reported = threading.Event()
+
+    def callback(event):
+        reported.set()
+
+    with lowland.config(progress=callback, threads=threads):
+        done = LocalRun().each("waiting", [0, 1, 2], lambda task: reported.wait(30))
+    assert done == [True, True, True]
+
+
+def test_a_pulse_without_a_callback_does_nothing():
+    pulse()
+    with lowland.config(progress=False), LocalRun().stage("silent", 1):
+        pulse()

@@ -134,7 +134,7 @@ class Rows:
         if not bad.size:
             return DataError(
                 f"The values of {self.source} are too large for {self.dtype}: their sums or squares overflow. "
-                "Convert to float64, or rescale the columns."
+                f"{'Convert to float64, or rescale' if self.dtype == np.float32 else 'Rescale'} the columns."
             )
         found = " and ".join(
             _counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any()

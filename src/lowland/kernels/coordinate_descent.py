@@ -21,7 +21,7 @@ def descend(G, q, g, beta, alpha, slack, power, wanted, sweeps):
             left += g[j] * beta[j]
             size += abs(beta[j])
         residual = power - fitted - left  # |y - Zβ|²
-        scale = 1.0 if largest <= alpha else alpha / largest  # makes the residual feasible for the dual
+        scale = 1.0 if largest <= alpha + slack else alpha / largest  # makes the residual feasible for the dual
         gap = residual * (1.0 + scale * scale) / 2.0 + alpha * size - scale * (power - fitted)
         if gap <= wanted or sweep == sweeps:
             return sweep, gap

@@ -37,6 +37,7 @@ from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
 from lowland.methods.base.traits import StudyHints
@@ -364,6 +365,7 @@ class Autoencoder(
         """Return the rows reconstructed from codes, (n, d). Same as ``inverse_transform``."""
         return self.inverse_transform(Z)
 
+    @as_fitted
     def reconstruction_error(self, X: Any) -> Any:
         """Return the squared reconstruction error |x - x̂|² of each row of X, (n,). Large values indicate outliers."""
         rows, run = self._rows_to_map(X)

@@ -34,6 +34,7 @@ from lowland.blocks.statistics.rescaling import unit_of
 from lowland.blocks.statistics.sampling import SelectedRows, count_rows
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import warn
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.landmarks import choose_landmarks
@@ -279,6 +280,7 @@ class ClassicalMDS(
         )
 
     @property
+    @as_fitted
     def dissimilarity_matrix_(self) -> Array:
         """Distances of all pairs of rows, (n, n), computed at each access."""
         check_is_fitted(self)

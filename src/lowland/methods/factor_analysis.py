@@ -23,9 +23,11 @@ from lowland.blocks.factors.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.factors.wide_tables import MANY
 from lowland.blocks.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
 from lowland.blocks.statistics.moments import Moments
+from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.methods.base.as_fitted import record_parameters
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
@@ -194,6 +196,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         self._clear_fit()
         self._moments, self._dtype = moments, np.dtype(np.float64)
         self._solve_moments(self._moments, run_for(rows))
+        record_parameters(self)
         self._solved = True
         return self
 
@@ -270,7 +273,9 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         """Set the attributes of the model, in the precision of the data."""
         varying, rotated = correlations.varying, self.rotation_ or unrotated(found.loadings)
         standard, model = in_units(rotated, found.uniquenesses, correlations.variances, self.choice_.n_components)
-        self.components_, self.noise_variance_ = self._own(model.W.T), self._own(model.psi)
+        xp, largest = xp_of(self.mean_), float(np.max(correlations.variances))
+        kind = dtype_of_squares(xp, largest, result_dtype(xp, self._dtype))
+        self.components_, self.noise_variance_ = self._own(model.W.T), like(model.psi, self.mean_, kind)
         self.loadings_, self.uniquenesses_ = self._own(standard.W), self._own(standard.psi)
         self.structure_, self.factor_correlation_ = self._own(standard.W @ standard.phi), self._own(standard.phi)
         self.communalities_ = self._own(standard.communalities)

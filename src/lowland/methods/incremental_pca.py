@@ -58,7 +58,7 @@ class IncrementalPCA(
     """
 
     n_components: int | None = param(None, "Number of components; None for all.", at_least=1, positional=True)
-    whiten: bool = param(False, "Scale each coordinate to unit variance.")
+    whiten: bool = param(False, "Scale each coordinate to unit variance.", read_late=True)
     copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
     batch_size: int | None = param(
         None, "Rows per batch in fit; None chooses the fastest size. The result does not depend on it.", at_least=1

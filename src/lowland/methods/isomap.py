@@ -25,6 +25,7 @@ from lowland.blocks.scaling.classical import Placement, Scaling, bytes_to_solve,
 from lowland.blocks.spectra.component_rules import ANY, Knee, Spectrum
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.landmarks import choose_landmarks
@@ -239,11 +240,13 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
     # --- as in scikit-learn, made when they are read ---
 
     @property
+    @as_fitted
     def nbrs_(self) -> Any:
         """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
         return self._fitted_neighbors()
 
     @property
+    @as_fitted
     def kernel_pca_(self) -> Any:
         """A fitted sklearn.decomposition.KernelPCA of the geodesic distances, as in scikit-learn. Made on access."""
         from sklearn.decomposition import KernelPCA

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
@@ -346,18 +345,13 @@ class KernelPCA(
     @LearnedInverse
     def inverse_transform(self, X: Any) -> Any:
         """Return approximate rows (pre-images) of coordinates, (n, d); only with ``fit_inverse_transform``."""
-        self._check_fitted()
+        check_is_fitted(self)
         rows, run = self._rows_to_decode(X)
         return run.gather(self._decoding(), rows, self.n_features_in_, name="reconstructing rows")
 
     @LearnedInverse
     def inverse_chunks(self, X: Any) -> Iterator[Array]:
         """Yield approximate rows (pre-images) of coordinates in chunks, in order."""
-        self._check_fitted()
+        check_is_fitted(self)
         rows, run = self._rows_to_decode(X)
         return run.map_rows(self._decoding(), rows, name="reconstructing rows")
-
-    def _check_fitted(self) -> None:
-        check_is_fitted(self)
-        if not hasattr(self, "X_transformed_fit_"):
-            raise NotFittedError("fit_inverse_transform was set after fit. Fit the model again.")

@@ -26,6 +26,7 @@ from lowland.blocks.manifolds.strong_components import (
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.traits import StudyHints
@@ -245,6 +246,7 @@ class LocallyLinearEmbedding(
             )
 
     @property
+    @as_fitted
     def nbrs_(self) -> Any:
         """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
         return self._fitted_neighbors()

@@ -134,7 +134,7 @@ class MDS(
 
     def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self._present(self.fit(X, y, init, weights).embedding_, X)
+        return self.fit(X, y, init, weights)._returned_embedding(X)
 
     def _solve(
         self,

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland import __version__
 from lowland.data.write import atomic_write
 from lowland.errors import FileProblem, MissingFile, ModelFileError
+from lowland.methods.base.as_fitted import changed_parameters
 from lowland.methods.base.estimator import PRIVATE_STATE, Reducer
 from lowland.methods.base.model_values import decoded, encoded
 from lowland.methods.registry import entries, load_method
@@ -32,6 +33,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model)
     arrays: dict[str, np.ndarray] = {}
     state = {name: value for name, value in vars(model).items() if _is_state_name(name, type(model))}
+    state["_fitted_with"] = changed_parameters(model)
     header = {
         "format": FORMAT,
         "lowland": __version__,
@@ -74,7 +76,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = cls()
         given = {name: decoded(value, arrays) for name, value in header["parameters"].items()}
         state = {name: decoded(value, arrays) for name, value in header["state"].items()}
-        unknown = set(given) - set(model.get_params(deep=False))
+        fitted_with = {**given, **state.pop("_fitted_with", {})}
+        unknown = set(fitted_with) - set(model.get_params(deep=False))
         if unknown or not all(_is_state_name(name, cls) for name in state):
             raise ModelFileError(
                 f"{str(path)!r} contains names that {header['class']} does not have. It was not written by "
@@ -89,7 +92,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{str(path)!r} is damaged: its header is invalid ({error}). Copy or save it again."
         ) from error
     vars(model).update(given)
-    vars(model).update(state)
+    vars(model).update(state, _fitted_with=fitted_with)
     return model
 
 

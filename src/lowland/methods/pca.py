@@ -88,7 +88,7 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
         wanted="an integer of at least 0, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
     )
     copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
-    whiten: bool = param(False, "Scale each coordinate to unit variance.")
+    whiten: bool = param(False, "Scale each coordinate to unit variance.", read_late=True)
     svd_solver: Literal["auto", "full", "covariance_eigh", "power", "arpack", "randomized"] = param(
         "auto",
         "Solver for the eigenpairs. 'auto' chooses the cheapest within the memory budget and reports the reason.",

@@ -94,7 +94,7 @@ class SammonMapping(
 
     def fit_transform(self, X: Any, y: Any = None, init: Any = None) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self._present(self.fit(X, y, init).embedding_, X)
+        return self.fit(X, y, init)._returned_embedding(X)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, init: Any = None) -> None:
         """Compute the distances, then minimize the stress."""

@@ -32,6 +32,7 @@ from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
 from lowland.methods.base.traits import StudyHints
@@ -260,6 +261,7 @@ class SelfOrganizingMap(
     def _encoding_width(self) -> int:
         return 2
 
+    @as_fitted
     def predict(self, X: Any) -> Any:
         """Return the index of the best-matching unit of each row, counted from 0, row by row of the grid."""
         rows, run = self._rows_to_map(X)
@@ -285,6 +287,7 @@ class SelfOrganizingMap(
             )
         return xp_of(self.prototypes_).reshape(self.prototypes_[:, int(j)], self.grid_)
 
+    @as_fitted
     def errors(self, X: Any) -> tuple[float, float]:
         """Return the quantization error and the topographic error of the rows of X.
 

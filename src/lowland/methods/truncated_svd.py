@@ -12,6 +12,7 @@ from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import Eigenpairs
 from lowland.blocks.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.blocks.statistics.moments import ColumnMoments, Moments
+from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.data.rows import Rows
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
@@ -96,7 +97,7 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
         total = float(xp.sum(moments.variances)) * (moments.n - 1) / moments.n if moments.n > 1 else 0.0
         self.components_ = xp.astype(pairs.vectors.T, kind)  # (k, d)
         self.singular_values_ = xp.astype(xp.sqrt(pairs.values), kind)
-        self.explained_variance_ = xp.astype(variances, kind)
+        self.explained_variance_ = xp.astype(variances, dtype_of_squares(xp, float(xp.max(variances)), kind))
         self.explained_variance_ratio_ = xp.astype(variances / total if total > 0 else variances, kind)
         self.n_samples_ = moments.rows
         self._record_convergence(chosen)

@@ -23,11 +23,12 @@ from lowland.blocks.codebooks.kmeans import Quantization, SumByCode, lloyd, lloy
 from lowland.blocks.codebooks.kmeans_start import RowSample
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
 from lowland.blocks.statistics.labels import ClassLabels
-from lowland.blocks.statistics.moments import ColumnMoments
+from lowland.blocks.statistics.moments import ColumnMoments, refuse_underflow
 from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
 from lowland.methods.base.traits import StudyHints
@@ -131,7 +132,9 @@ class VectorQuantizer(
         """Compute column moments, initialize, run Lloyd's algorithm; keep the best of ``n_init`` results."""
         columns: ColumnMoments = run.fold(in_low_slabs(rows), ColumnMoments.of, weights, name="summing columns")
         self._check_count(columns)
-        variance = float(np.sum(to_numpy(columns.squares))) / columns.n
+        if columns.rows > 1:
+            refuse_underflow(columns.underflow, columns.squares, columns.n)
+        variance = max(0.0, float(np.sum(to_numpy(columns.squares)))) / columns.n
         spread = math.sqrt(variance)
         unit = (
             1.0 if 1e-3 < spread < 1e3 else float(power_of_two(spread))
@@ -247,6 +250,7 @@ class VectorQuantizer(
         tags.estimator_type = "clusterer"  # as KMeans
         return tags
 
+    @as_fitted
     def predict(self, X: Any) -> Any:
         """Return the code book index of each row: the nearest code vector, counted from 0."""
         return self._indices_of(*self._rows_to_map(X))

@@ -10,6 +10,7 @@ from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import result_dtype, rounding_of
 from lowland.blocks.spectra.whitening_matrices import whitening_matrix
 from lowland.blocks.statistics.moments import Moments
+from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import attribute, param
@@ -104,7 +105,8 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
         self.mean_ = moments.mean
         self.whitening_ = xp.astype(found.W, kind)
         self.dewhitening_ = xp.astype(found.inverse, kind)
-        self.eigenvalues_ = xp.astype(found.values, kind)
+        largest = float(xp.max(found.values)) if found.values.shape[0] else 0.0
+        self.eigenvalues_ = xp.astype(found.values, dtype_of_squares(xp, largest, kind))
         self.rank_ = found.rank
         self.n_samples_ = moments.rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from lowland.arrays.scratch import use_scratch
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
 from lowland.run.memory import slabs_in_flight
-from lowland.run.progress import Stage
+from lowland.run.progress import EVENT_EVERY, Stage
 from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
 from lowland.run.settings import settings
 
@@ -78,7 +78,8 @@ class LocalRun(Run):
                 return [_counted(stage, work(task)) for task in tasks]
             with blas_on_one_thread(), ThreadPoolExecutor(threads) as pool:
                 try:
-                    return [_counted(stage, result) for result in pool.map(work, tasks)]
+                    futures = [pool.submit(work, task) for task in tasks]
+                    return [_counted(stage, _awaited(future, stage)) for future in futures]
                 except BaseException:
                     pool.shutdown(wait=True, cancel_futures=True)
                     raise
@@ -119,7 +120,7 @@ class LocalRun(Run):
         waiting: deque[Future[tuple[Any, int]]] = deque()
 
         def finished() -> Iterator[Any]:
-            results = [waiting.popleft().result() for _ in range(len(waiting) if at_rest else 1)]
+            results = [_awaited(waiting.popleft(), stage) for _ in range(len(waiting) if at_rest else 1)]
             stage.advance(sum(count for _, count in results))
             with blas_on_all_threads() if at_rest else nullcontext():
                 yield from (result for result, _ in results)
@@ -157,6 +158,14 @@ class LocalRun(Run):
 def serial_run() -> LocalRun:
     """Return a run without threads or progress, for a transform called on a thread of another run."""
     return LocalRun(replace(settings(), threads=1, progress=False))
+
+
+def _awaited(future: Future[Result], stage: Stage) -> Result:
+    """Wait for a result; progress is reported meanwhile, so that a slow task can be stopped."""
+    while stage.report is not None and not future.done():
+        wait((future,), timeout=EVENT_EVERY)
+        stage.advance(0)
+    return future.result()
 
 
 def _counted(stage: Stage, result: Result) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 
 from lowland.errors import Stopped
 from lowland.kernels import watchers
+from lowland.run import settings
 
 SHOW_AFTER = 0.5  # seconds before a bar appears
 LINE_EVERY = 2.0  # seconds between lines, without a terminal
@@ -145,18 +147,51 @@ def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
     """Open a stage; ``shown`` is the setting: "auto", True, False or a callback."""
     if callable(shown):
         work = Stage(name, total, shown)
-        with _watch_compiling(lambda begins: begins and shown(Progress(COMPILING, 0, None, 0.0))):
+        with _watch_compiling(lambda begins: begins and shown(Progress(COMPILING, 0, None, 0.0))), _opened(work):
             yield work
         work.finish()
     elif shown is True or (shown == "auto" and sys.stderr is not None and sys.stderr.isatty()):
         bar: Any = _Bar() if sys.stderr.isatty() else _Lines()
         try:
-            with _watch_compiling(bar.compiling):
-                yield Stage(name, total, bar)
+            with _watch_compiling(bar.compiling), _opened(work := Stage(name, total, bar)):
+                yield work
         finally:
             bar.close()
     else:
         yield Stage(name, total, None)
+
+
+class _OpenStages(threading.local):
+    """The stages that this thread has opened, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+        self.between = Stage("computing", None, None)  # work outside of a stage
+
+
+_open = _OpenStages()
+
+
+@contextmanager
+def _opened(work: Stage) -> Iterator[None]:
+    _open.stages.append(work)
+    try:
+        yield
+    finally:
+        _open.stages.remove(work)
+
+
+def pulse() -> None:
+    """Report that work is going on, from a loop inside a step of a stage or between stages.
+
+    The callback, and with it a time limit, can then stop the loop.
+    """
+    if _open.stages:
+        _open.stages[-1].advance(0)
+    elif callable(settings.in_force.progress) and threading.current_thread() is threading.main_thread():
+        if _open.between.report is not settings.in_force.progress:
+            _open.between = Stage("computing", None, settings.in_force.progress)
+        _open.between.advance(0)
 
 
 @contextmanager

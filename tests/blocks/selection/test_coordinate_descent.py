@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import lowland
 from lowland.blocks.selection.coordinate_descent import minimize
+from lowland.run.local import LocalRun
 
 
 def solve(G, q, alpha, sweeps=10_000):
@@ -32,3 +34,15 @@ def test_correlated_columns_need_few_sweeps():
 def test_of_collinear_columns_the_largest_is_selected(times):
     beta, _, _ = solve(np.array([[1.0, times], [times, times**2]]), np.array([0.8, 0.8 * times]), 0.1)
     np.testing.assert_allclose(beta, [0.7, 0.0], atol=1e-12)
+
+
+def test_the_search_reports_and_ends_where_the_gap_no_longer_decreases(monkeypatch):
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
+    events = []
+    G, q = np.eye(3), np.array([1e-17, -2e-17, 3e-17])
+    beta = np.zeros(3)
+    with lowland.config(progress=events.append), LocalRun().stage("fitting", 1):
+        steps, gap = minimize(G, q, q.copy(), beta, 1e-20, 0.0, 1.0, -1.0, 10**7)
+    assert gap > -1.0  # the tolerance cannot be reached
+    assert steps < 10**5
+    assert len(events) > 10

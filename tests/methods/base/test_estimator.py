@@ -57,7 +57,7 @@ class Largest(Reducer, verb=""):
 def test_inputs_of_a_fit_reach_solve_and_are_not_stored():
     model = Largest().fit(np.eye(3), start="given")
     assert (model.start_, model.largest_) == ("given", 1.0)
-    assert {name for name in vars(model) if name.startswith("_")} == {"_solved"}
+    assert {name for name in vars(model) if name.startswith("_")} == {"_solved", "_fitted_with"}
 
 
 def test_a_failed_fit_leaves_no_result():

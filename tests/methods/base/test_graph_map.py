@@ -245,4 +245,12 @@ def test_policies_on_components_of_affinities():
 def test_inputs_of_a_fit_are_not_stored(model):
     before = set(vars(clone(model)))
     fitted = clone(model).fit(sheet())
-    assert {name for name in vars(fitted) if not name.endswith("_")} - before <= {"_solved"}
+    assert {name for name in vars(fitted) if not name.endswith("_")} - before <= {"_solved", "_fitted_with"}
+
+
+@pytest.mark.parametrize("cls", [Isomap, LocallyLinearEmbedding, SpectralEmbedding, DiffusionMap])
+@pytest.mark.parametrize("policy", ["connect", "largest", "ignore", "error"])
+def test_a_graph_without_edges_is_refused(cls, policy):
+    X = sheet()
+    with pytest.raises(DataError, match="no edges"):
+        cls(2, disconnected=policy).fit(X, graph=scipy.sparse.csr_array((len(X), len(X))))

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist, pdist
 
 import lowland
-from lowland import MDS, ClassicalMDS, SammonMapping
+from lowland import MDS, ClassicalMDS, DiffusionMap, Isomap, SammonMapping
 from lowland.arrays.namespace import to_numpy
 from lowland.errors import DataError, DataWarning, ParameterError
 
@@ -240,3 +240,26 @@ def test_distances_are_stored_for_every_metric():
         model = ClassicalMDS(metric=metric).fit(X)
         np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-10)
     assert pdist(model.embedding_).max() > 0
+
+
+@pytest.mark.parametrize("cls", [MDS, SammonMapping, ClassicalMDS, Isomap, DiffusionMap])
+def test_a_metric_that_returns_a_negative_number_is_refused(cls):
+    with pytest.raises(DataError, match="negative"):
+        cls(2, metric=lambda a, b: -1.0).fit(rows())
+
+
+def test_rounding_error_below_zero_counts_as_zero():
+    def cosine(a, b):
+        return 1 - a @ b / np.sqrt((a @ a) * (b @ b)) - 1e-16
+
+    assert np.isfinite(Isomap(2, n_neighbors=10, metric=cosine).fit(rows()).embedding_).all()
+
+
+@pytest.mark.parametrize("size", [1e-20, 1e20, 1e160])
+@pytest.mark.parametrize(("cls", "options"), [(MDS, {}), (MDS, {"metric_mds": False}), (SammonMapping, {})])
+def test_the_size_of_an_initial_configuration_does_not_matter(cls, options, size):
+    X = rows()
+    init = np.random.default_rng(1).standard_normal((len(X), 2))
+    here, there = (cls(2, **options).fit(X, init=each) for each in (init, size * init))
+    assert there.stress_ < 4 * here.stress_  # another local minimum at most, not a collapse
+    assert there.embedding_.std() == pytest.approx(here.embedding_.std(), rel=0.1)

@@ -431,3 +431,21 @@ def test_the_result_can_be_pickled_and_used_as_a_number():
     assert float(again) == found.value
     with pytest.raises(AttributeError):
         found.value = 3
+
+
+# --- few rows, and what the interval covers ---------------------------------------------------------------------------
+
+
+def test_a_handful_of_rows_is_refused():
+    for n in (3, 9):
+        with pytest.raises(DataError, match=r"too few.*at least 10"):
+            quality.intrinsic_dimension(np.random.default_rng(0).standard_normal((n, 3)))
+
+
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
+@pytest.mark.parametrize("n", [50, 200, 800])
+def test_the_interval_covers_the_dimension_of_a_normal_distribution(n):
+    draws = [np.random.default_rng(seed).standard_normal((n, 3)) for seed in range(20)]
+    found = [quality.intrinsic_dimension(X) for X in draws]
+    assert sum(each.low <= 3 <= each.high for each in found) >= 18
+    assert all(each.high < 1.5 * each.low for each in found) or n == 50

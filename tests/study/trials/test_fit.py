@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import MDS, DiffusionMap, Isomap, LocallyLinearEmbedding, SammonMapping, SpectralEmbedding
+from lowland import MDS, PCA, DiffusionMap, Isomap, LocallyLinearEmbedding, SammonMapping, SpectralEmbedding
 from lowland.blocks.distances.to_points import distance_matrix
 from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
 from lowland.run.local import LocalRun
+from lowland.run.progress import pulse
 from lowland.study.plan import Planned, StudySize, plan
 from lowland.study.trials.fit import SharedInputs, fit_trial
 
@@ -111,3 +112,15 @@ def test_rows_are_placed_among_a_sample(iris):
     whole = MDS().fit_transform(iris.X)
     assert trial.Z.shape == (150, 2)
     assert lowland.quality.shepard(whole, trial.Z).pearson.value > 0.99
+
+
+def test_a_time_limit_stops_a_fit_inside_one_of_its_steps(monkeypatch, shared):
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
+
+    def endless(*inputs):
+        while True:
+            pulse()
+
+    monkeypatch.setattr("lowland.methods.pca.PCA._solve", endless)
+    trial = fit_trial(planned(PCA), shared, limit=0.01)
+    assert trial.status == "timed out"

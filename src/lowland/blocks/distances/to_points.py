@@ -22,6 +22,7 @@ from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, SparseRows,
 from lowland.errors import DataError
 from lowland.run.run import Run, all_finite
 
+_ROUNDED = 1e-12  # fraction of the longest distance below which a negative one is rounding error
 _PORTION = 1 << 18  # distances computed at a time on the CPU, where all are kept
 _HAIR = 1e4  # tolerance of negative or asymmetric distances, in units of rounding error of the largest one
 _MISSING = "is missing (NaN). This method needs all distances; stress minimization accepts missing ones"
@@ -86,13 +87,14 @@ class DistancesTo:
         """A function of two rows, pair by pair, (m, p)."""
         assert callable(self.metric)
         D = np.asarray([[float(self.metric(a, b, **self.params)) for b in B] for a in A])
-        if not np.isfinite(D).all() and np.isfinite(A).all():
-            i, j = np.argwhere(~np.isfinite(D))[0]
+        least = -_ROUNDED * np.abs(D[np.isfinite(D)]).max(initial=0.0)
+        if not (np.isfinite(D).all() and D.min(initial=0.0) >= least) and np.isfinite(A).all():
+            i, j = np.argwhere(~(np.isfinite(D) & (least <= D)))[0]
             raise DataError(
                 f"The metric {function_name(self.metric)} returned {D[i, j]} for the rows {_shown(A[i])} and "
-                f"{_shown(B[j])}. It must return a finite number for any two rows."
+                f"{_shown(B[j])}. It must return a finite number that is not negative for any two rows."
             )
-        return D
+        return np.where(D < 0, 0.0, D)
 
 
 def _learned_from_sparse(points: Any, metric: str, params: dict[str, Any]) -> dict[str, Any]:

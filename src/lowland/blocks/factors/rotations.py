@@ -19,6 +19,7 @@ from lowland.arrays.records import record
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.errors import DataError, ParameterError
+from lowland.run.progress import pulse
 from lowland.suggestions import did_you_mean
 
 Kind = Literal[
@@ -245,6 +246,7 @@ def _descend(
     direction = tangent(T, G)
     trace, length, converged = [value], 1 / scale, False
     for _ in range(max_iter):
+        pulse()
         size = float(np.linalg.norm(direction))
         converged = size <= _FLAT * scale
         if converged:

@@ -13,6 +13,7 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.distances.kernel_functions import KernelWith
 from lowland.blocks.distances.to_points import squared_euclidean
 from lowland.errors import DataError, warn
+from lowland.run.progress import pulse
 from lowland.run.run import Run
 
 _STEPS = 500  # fixed-point iterations
@@ -86,6 +87,7 @@ class FixedPointPreImages:
         deviation = xp.sqrt(xp.mean(xp.sum((points - xp.mean(points, axis=0)[None, :]) ** 2, axis=1)))
         moved = xp.full((X.shape[0],), xp.inf, dtype=X.dtype, device=device_of(X))
         for _ in range(_STEPS):
+            pulse()
             E = C * self.kernel(X)
             total = xp.sum(E, axis=1)[:, None]
             there = total > _FADED * xp.sum(xp.abs(E), axis=1)[:, None]

@@ -15,7 +15,7 @@ _ROWS = 500  # rows whose distances to all others the kernel-sum rule uses
 _OCTAVES, _PER_OCTAVE = 30, 8  # bandwidths tried: octaves above and below the median squared distance, steps per octave
 _BINS = 64  # bins of squared distances per octave
 _LINEAR_GROWTH = 0.8  # fraction of the fastest growth of the kernel sum that counts as linear growth
-_MOST = 1e150  # longer distances overflow when squared and summed
+_LEAST, _MOST = 1e-150, 1e150  # shorter distances underflow when squared; longer ones overflow when squared and summed
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,10 @@ def kernel_sum_bandwidth(distances: Array) -> Bandwidth:
         raise DataError(f"Distances up to {longest:.2g} are too large to be squared. Rescale the columns.")
     squared = np.square(lengths)
     apart = squared[squared > 0]
+    if 0 < longest < _LEAST:
+        raise DataError(
+            f"Distances of at most {longest:.2g} are too small: squared distances underflow. Rescale the columns."
+        )
     if not apart.size:
         raise DataError(
             "All rows are equal, or so close that squared distances underflow to zero, so no bandwidth can be chosen. "

@@ -18,6 +18,7 @@ from lowland.blocks.nongaussian.whitened_rows import WhiteRows
 from lowland.blocks.optimize.outcome import Outcome, iteration_limit
 from lowland.data.rows import ArrayRows
 from lowland.run.local import LocalRun
+from lowland.run.progress import pulse
 from lowland.run.run import Run
 
 _SINGLE_TOL = 1e-5  # the smallest tolerance in float32
@@ -151,6 +152,7 @@ def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol:
     for i in white.run.iterate("deflation", k):
         w, trace, damping = _orthogonalized(W[i : i + 1], found), [], _Damping()
         for _ in range(max_iter):
+            pulse()
             cross, slopes = white.expect(contrast, w)
             turned = _orthogonalized(cross - slopes[:, None] * w, found)
             trace.append(_turn(turned, w))

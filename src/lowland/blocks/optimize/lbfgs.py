@@ -11,6 +11,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.blocks.optimize.outcome import Outcome, iteration_limit
+from lowland.run.progress import pulse
 from lowland.run.run import Run
 
 _MEMORY = 10  # pairs of steps and changes of the gradient that are remembered
@@ -92,6 +93,7 @@ def _step(here: Evaluation, memory: _Memory, evaluate: Evaluate, accelerate: boo
         promise = float(xp.sum(P * here.gradient))
         length = 1.0
         for _ in range(_TRIES if promise < 0 else 0):
+            pulse()
             there = evaluate(here.Z + length * P)
             if there.value <= here.value + _ENOUGH * length * promise and math.isfinite(there.value):
                 return there
@@ -106,6 +108,7 @@ def _step(here: Evaluation, memory: _Memory, evaluate: Evaluate, accelerate: boo
         length = 0.5**halvings
         if not promise * length < 0:
             break
+        pulse()
         there = evaluate(here.Z + length * P)
         if there.value < here.value:
             return there

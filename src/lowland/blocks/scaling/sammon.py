@@ -68,7 +68,7 @@ def sammon_coordinates(
     merged = merge_duplicates(D)
     stress = SammonStress(Targets.of(merged.D, masses=merged.masses), merged.total, run)
     size = 0.0
-    if isinstance(init, str) and init == "random":
+    if not isinstance(init, str) or init == "random":
         size = math.sqrt(float(xp.mean(xp.astype(D, xp.float64) ** 2)))
     (start,) = starting_configurations(D, k, run, init=init, n_init=1, size=size, rng=rng)
     Z = merged.representatives(start)

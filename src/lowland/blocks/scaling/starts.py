@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from lowland.arrays.random import standard_normal
 from lowland.blocks.scaling.targets import PAIRS, row_sums
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.operators import DoubleCentered
+from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.data.rows import ArrayRows, Rows, SlicedRows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.run import Run, all_finite
@@ -21,6 +23,7 @@ from lowland.run.run import Run, all_finite
 _NEGLIGIBLE = 1e-12  # fraction of the first eigenvalue below which a direction counts as zero
 _TOL = 1e-4  # residual of the eigenvectors: they are only an initialization
 _FORMED = 1200  # points up to which a direct solver is used
+_DISPROPORTIONATE = 1e6  # ratio of the extents of init and dissimilarities beyond which init is rescaled
 _FLAT = 1e-9  # fraction of its largest extent below which a configuration is flat along a direction
 
 
@@ -32,7 +35,7 @@ def starting_configurations(
     """
     n = D.shape[0]
     if not isinstance(init, str):
-        yield given_start(init, D, rng)
+        yield given_start(init, D, rng, size)
     else:
         check_dimensions(k, n)
         if init == "classical_mds":
@@ -51,8 +54,11 @@ def check_dimensions(k: int, n: int) -> None:
         )
 
 
-def given_start(init: Any, D: Array, rng: np.random.Generator) -> Array:
+def given_start(init: Any, D: Array, rng: np.random.Generator, size: float = 0.0) -> Array:
     """Return a user's initial configuration, (n, k) float64, in the unit of D, checked.
+
+    One that is larger or smaller than the dissimilarities, of root mean square ``size``, by many orders of magnitude
+    is rescaled to them: their differences would be lost in rounding error.
 
     A configuration that spans fewer dimensions than requested is a saddle point of the stress: the gradient is zero
     along the others. It is perturbed at random by a tenth of its extent, with a warning.
@@ -64,6 +70,7 @@ def given_start(init: Any, D: Array, rng: np.random.Generator) -> Array:
             "points."
         )
     Z = like(init, D, xp_of(D).float64)
+    Z = _of_similar_size(Z, size) if size > 0 and n > 1 else Z
     extents = np.linalg.svd(to_numpy(Z - xp_of(Z).mean(Z, axis=0)[None, :]), compute_uv=False)  # (k,) descending
     if n > 1 and not extents[0] > 0:
         raise ParameterError(
@@ -79,6 +86,17 @@ def given_start(init: Any, D: Array, rng: np.random.Generator) -> Array:
         DataWarning,
     )
     return Z + random_start(n, Z.shape[1], 0.1 * float(extents[0]) * (2 / n) ** 0.5, rng, D)
+
+
+def _of_similar_size(Z: Array, size: float) -> Array:
+    """The configuration, multiplied by a power of two if its extent is out of proportion to a size."""
+    xp = xp_of(Z)
+    unit = float(power_of_two(float(xp.max(xp.abs(Z)))))
+    C = Z / unit - xp.mean(Z / unit, axis=0)[None, :]  # squares must not overflow
+    ratio = float(xp.linalg.vector_norm(C)) * math.sqrt(2 / Z.shape[0]) * unit / size
+    if ratio == 0 or 1 / _DISPROPORTIONATE < ratio < _DISPROPORTIONATE:
+        return Z
+    return C * (unit / float(power_of_two(ratio))) if math.isfinite(ratio) else C * size
 
 
 def random_start(n: int, k: int, size: float, rng: np.random.Generator, beside: Array) -> Array:

@@ -6,10 +6,26 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from lowland.kernels.coordinate_descent import descend
+from lowland.run.progress import pulse
 
 SWEEPS = 10  # sweeps before each direct solve on the active set
+_LESS, _IN_VAIN = 0.99, 100  # a decrease of the gap by one percent, within this many rounds
 _SINGULAR = 1e-9  # fraction of the largest eigenvalue below which an eigenvalue counts as zero
 _DUPLICATE = 1e-10  # correlations within this of one count as one
+
+
+class Stalled:
+    """Whether a duality gap has stopped decreasing: it is called once per round, and remembers the smallest gap."""
+
+    def __init__(self) -> None:
+        self.least, self.rounds = np.inf, 0
+
+    def __call__(self, gap: float) -> bool:
+        """Record the gap of one round; return whether the last rounds were in vain."""
+        self.rounds += 1
+        if gap < _LESS * self.least:
+            self.least, self.rounds = gap, 0
+        return self.rounds >= _IN_VAIN
 
 
 def minimize(
@@ -17,11 +33,12 @@ def minimize(
     wanted: float, most: int,
 ) -> tuple[int, float]:  # fmt: skip
     """Minimize β'Gβ/2 - q'β + α|β|₁ in place, alternating sweeps and direct solves; return the sweeps and the gap."""
-    steps = 0
+    steps, stalled = 0, Stalled()
     while True:
         made, gap = descend(G, q, g, beta, alpha, slack, power, wanted, min(SWEEPS, most - steps))
         steps += made
-        done = gap <= wanted or steps >= most
+        pulse()
+        done = gap <= wanted or steps >= most or stalled(gap)
         if done or not _solve_active_set(G, q, g, beta, alpha):
             _merge_duplicates(G, q, g, beta)
         if done:

@@ -7,6 +7,7 @@ added. Coefficients are those of standardized columns. Every solution has its du
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from lowland.blocks.selection.coordinate_descent import minimize
 from lowland.blocks.statistics.moments import Moments
 
 ROUNDING = 64 * np.finfo(np.float64).eps
+ORTHOGONAL = 1e-12  # a correlation with the target below this is rounding error
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class SquaredLoss:
     q: np.ndarray  # (d,) Z'y/n
     power: float  # y'y/n
 
+    @property
+    def largest_variance(self) -> float:
+        """The largest variance of a column."""
+        raise NotImplementedError
+
     def block(self, A: np.ndarray) -> np.ndarray:
         """Return Z'Z/n of the columns A, (a, a)."""
         raise NotImplementedError
@@ -66,8 +73,9 @@ class SquaredLoss:
 
     @property
     def alpha_max(self) -> float:
-        """The smallest penalty at which all coefficients are zero."""
-        return float(np.abs(self.q).max())
+        """The smallest penalty at which all coefficients are zero; 0 if no column is correlated with the target."""
+        largest = float(np.abs(self.q).max())
+        return largest if largest > ORTHOGONAL * math.sqrt(self.power * self.largest_variance) else 0.0
 
     def start(self) -> Solution:
         """Return the null model, without any column."""
@@ -76,7 +84,7 @@ class SquaredLoss:
 
     def at(self, alpha: float, before: Solution, tol: float, max_iter: int) -> Solution:
         """Coordinate descent on the working set, until the duality gap is at most tol times y'y/2n."""
-        slack = ROUNDING * self.alpha_max
+        slack = ROUNDING * float(np.abs(self.q).max())
         coef, steps, gap = before.coef[0].copy(), 0, 0.0
         working = strong_set(before, alpha)[0]
         while True:
@@ -113,6 +121,11 @@ class SquaresOfMoments(SquaredLoss):
         S = moments.scatter / moments.n
         return cls(S[:-1, :-1] * over[:, None] * over[None, :], S[:-1, -1] * over, float(S[-1, -1]))
 
+    @property
+    def largest_variance(self) -> float:
+        """The largest variance of a column."""
+        return float(self.G.diagonal().max())
+
     def block(self, A: np.ndarray) -> np.ndarray:
         """Return Z'Z/n of the columns A, (a, a)."""
         return self.G[np.ix_(A, A)]
@@ -136,6 +149,11 @@ class SquaresOfRows(SquaredLoss):
         """Return the problem of rows and target, which are centered here."""
         Z, y = Z - Z.mean(axis=0), y - y.mean()
         return cls(Z, y, y @ Z / len(y), float(y @ y) / len(y))
+
+    @property
+    def largest_variance(self) -> float:
+        """The largest variance of a column."""
+        return float(np.einsum("ij,ij->j", self.Z, self.Z).max()) / len(self.y)
 
     def block(self, A: np.ndarray) -> np.ndarray:
         """Return Z'Z/n of the columns A, (a, a)."""

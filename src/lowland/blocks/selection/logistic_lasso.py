@@ -6,13 +6,15 @@ columns. Every solution has its duality gap.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lowland.blocks.selection.coordinate_descent import SWEEPS, minimize
-from lowland.blocks.selection.lasso import ROUNDING, Solution, relative_gap, strong_set
+from lowland.blocks.selection.coordinate_descent import SWEEPS, Stalled, minimize
+from lowland.blocks.selection.lasso import ORTHOGONAL, ROUNDING, Solution, relative_gap, strong_set
+from lowland.run.progress import pulse
 
 _LEAST_WEIGHT = 1e-12  # smallest curvature, also where all predicted probabilities are 0 or 1
 _FAST = 0.1  # if a step reduces the gap by this factor, the Hessian is reused
@@ -46,8 +48,11 @@ class LogLoss:
 
     @property
     def alpha_max(self) -> float:
-        """The smallest penalty at which all coefficients are zero."""
-        return float(np.abs((self.Y - self.fractions).T @ self.Z).max()) / len(self.Y)
+        """The smallest penalty at which all coefficients are zero; 0 if no column is correlated with a class."""
+        n = len(self.Y)
+        largest = float(np.abs((self.Y - self.fractions).T @ self.Z).max()) / n
+        length = math.sqrt(float(np.einsum("ij,ij->j", self.Z, self.Z).max()) / n)
+        return largest if largest > ORTHOGONAL * length else 0.0
 
     def start(self) -> Solution:
         """Return the null model, without any column."""
@@ -65,10 +70,11 @@ class LogLoss:
         working = strong_set(before, alpha)  # (K, d)
         while True:
             newton = _NewtonIteration(self.Z, self.Y, np.nonzero(working), coef, b, alpha)
-            gap = newton.gap()
-            while gap > tol * null and steps < max_iter:
+            gap, stalled = newton.gap(slack), Stalled()
+            while gap > tol * null and steps < max_iter and not stalled(gap):
                 gap = newton.step(slack)
                 steps += 1
+                pulse()
             coef, b = newton.coef, newton.b
             gradient = (self.Y - newton.P).T @ self.Z / n
             left_out = (np.abs(gradient) > alpha * (1 + tol) + slack) & ~working
@@ -104,7 +110,7 @@ class _NewtonIteration:
         minimize(self.H, g + self.H @ old, g, new, self.alpha, slack, 0.0, -np.inf, 2 * SWEEPS)
         self._line_search(new - old, -self.response @ (new - old))
         self._fit_intercepts()
-        gap = self.gap()
+        gap = self.gap(slack)
         if gap > _FAST * self.found_gap:
             self.H = None
         self.found_gap = gap
@@ -166,10 +172,10 @@ class _NewtonIteration:
                 return
             self.b, self.logits, self.loss, self.P = self.b + shift, logits, loss, P
 
-    def gap(self) -> float:
-        """The duality gap among these coefficients."""
+    def gap(self, slack: float) -> float:
+        """The duality gap among these coefficients; a gradient within ``slack`` of the penalty is rounding error."""
         largest = np.abs(self._gradient()).max(initial=0.0)
-        scale = 1.0 if largest <= self.alpha else self.alpha / largest
+        scale = 1.0 if largest <= self.alpha + slack else self.alpha / largest
         dual = _entropy(self.Y - scale * (self.Y - self.P))  # scaled residuals are feasible for the dual
         return self.loss + self.alpha * float(np.abs(self.coef).sum()) - dual
 

@@ -35,6 +35,7 @@ from lowland.blocks.spectra.operators import (
     divided_columns,
 )
 from lowland.blocks.statistics.moments import ColumnMoments, Moments, Triangle, without_zero_weights
+from lowland.blocks.statistics.rescaling import in_range, in_range_of_single
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.run.local import LocalRun
@@ -276,6 +277,8 @@ def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix of the rows", "Choose the randomized solver")
     columns = _columns_of(rows, run, wanted)
     X, weights = without_zero_weights(rows.to_array(), wanted.weights)
+    if wanted.dtype == np.float32 and not in_range_of_single(float(xp_of(columns.mean).max(columns.variances))):
+        X, wanted = as_double(X), replace(wanted, dtype=np.float64)
     n, mean = X.shape[0], columns.mean
     if columns.scale is not None:
         X, mean = divided_columns(X, columns.scale), mean / columns.scale
@@ -298,6 +301,7 @@ def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
 def _matrix_free(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     """Matrix-free: one pass for the moments of the columns, then one pass per product."""
     columns = _columns_of(rows, run, wanted)
+    rows = in_range(rows, float(xp_of(columns.mean).max(columns.variances)))
     covariance = Divided(RowsGram(rows, run, columns.mean, columns.scale, wanted.weights), columns.n - 1)
     return _decided(
         columns, wanted, lambda k: _eigenpairs(covariance, k, run, wanted, columns.mean[None, :], _cheap(rows))
@@ -405,6 +409,7 @@ def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -
     Far from the origin the sum loses the digits of S. There the singular values of S^1/2 stacked on √n μ' are computed
     instead: nothing is squared.
     """
+    moments.check_uncentered()
     xp = xp_of(moments.mean)
     S = as_double(moments.scatter)
     if moments.n * float(xp.sum(moments.mean**2)) < _FAR * float(xp.sum(xp.linalg.diagonal(S))):
@@ -437,6 +442,8 @@ def singular_axes(
             f"there are more than {_WIDE} columns" if rows.d > _WIDE else "the Gram matrix exceeds the memory budget"
         )
         chosen = Outcome(solver, f"matrix-free, since {limit}")
+        xp = xp_of(moments.mean)
+        rows = in_range(rows, float(xp.max(moments.variances + moments.mean**2)) if moments.rows > 1 else 1.0)
         gram, wanted = (
             RowsGram(rows, run, None, None, None),
             AxesRequest(Fixed(k), chosen, options=options, dtype=rows.dtype),

@@ -22,6 +22,7 @@ from lowland.blocks.spectra.root_factor import root_costs, root_inverse
 from lowland.errors import DataError, ParameterError
 from lowland.kernels.sparse_graphs import filter_step, level_shape
 from lowland.run.memory import show_bytes
+from lowland.run.progress import pulse
 from lowland.run.run import Run, RunsTogether
 
 Solver = Literal["auto", "dense", "arpack", "filter", "flip", "lobpcg", "amg"]
@@ -512,6 +513,7 @@ def _filtered(A: Any, X: np.ndarray, degree: int, a: float, top: float, together
     Y, Z = X.copy(), np.zeros_like(X)
     step(Y, Z, 1 / half, 0.0)
     for _ in range(degree - 1):
+        pulse()
         Y, Z = Z, Y
         step(Y, Z, 2 / half, 1.0)
     return Z

@@ -16,7 +16,7 @@ from lowland.arrays.namespace import Array, device_of, like, xp_of
 from lowland.arrays.precision import as_double, rounding_in
 from lowland.arrays.records import record
 from lowland.arrays.scratch import less_rows_of, shifted_with_sums
-from lowland.blocks.statistics.moments import Scattered, shift_of
+from lowland.blocks.statistics.moments import Scattered, is_single, loses_squares, refuse_underflow, shift_of
 
 _MEMBERS = 2048  # rows summed at a time
 
@@ -100,16 +100,26 @@ class MomentsByClass:
         Y, mean, seen = _means(X, y, n)
         rounding = rounding_in(X) ** 2
         if not self.apart and (scatter := _by_difference(Y, seen, n)) is not None:
-            return ClassMoments(n, mean, scatter, rounding)
+            return self._checked(ClassMoments(n, mean, scatter, rounding), X, y)
         near = xp.astype(mean, X.dtype)
         Y = less_rows_of(X, near, y)
         lost = (mean - as_double(near)) * like(np.sqrt(n), mean)[:, None]  # the part of Y due to rounding the means
         if self.apart:
             parts = [as_double(gram(_of_class(Y, y, c))) for c in range(self.classes)]
-            return ClassMoments(n, mean, xp.stack(parts) - lost[:, :, None] * lost[:, None, :], rounding)
+            scatter = xp.stack(parts) - lost[:, :, None] * lost[:, None, :]
+            return self._checked(ClassMoments(n, mean, scatter, rounding), X, y)
         scatter = gram(Y)
         scatter = scatter if X.dtype == xp.float64 else as_double(scatter) - gram(lost)
-        return ClassMoments(n, mean, scatter, rounding)
+        return self._checked(ClassMoments(n, mean, scatter, rounding), X, y)
+
+    def _checked(self, found: ClassMoments, X: Array, y: np.ndarray) -> ClassMoments:
+        """The moments, computed again in float64 where float32 loses their squares; an error where float64 does."""
+        squares, n = xp_of(found.mean).linalg.diagonal(found.pooled), found.count
+        lost = loses_squares(X, squares, n)
+        if lost and is_single(X):
+            return self(as_double(X), y)
+        refuse_underflow(lost, squares, n)
+        return found
 
 
 def _by_difference(Y: Array, means: Array, n: np.ndarray) -> Array | None:

@@ -24,6 +24,7 @@ from lowland.errors import DataError
 _DIGITS_WANTED = 1e-6  # relative error of a sparse variance above which its scatter is not trusted
 _SHIFT_ROWS = 64  # rows whose mean is the shift; any point within about a standard deviation of the mean works
 _NEAR = {4: 1, 8: 8}  # bytes of a number -> standard deviations between mean and origin that cost few digits
+_LEAST = {4: 2.0**-100, 8: 2.0**-1010}  # bytes of a number -> variance below which squares lose digits to underflow
 _COPY_FREELY = 1024  # rows; the cost of copying fewer is negligible
 
 
@@ -57,6 +58,7 @@ class Moments(Scattered):
     scatter: Array  # (d, d) sum of (x - mean)(x - mean)'
     rounding: float  # a column whose variance is below this fraction of its squared mean is constant
     lost_digits: bool = False  # whether sparse rows far from the origin lost too many digits
+    underflow: bool = False  # whether columns vary by so little that their squares underflow
 
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
@@ -71,7 +73,11 @@ class Moments(Scattered):
             scatter = gram(Y)
         offset = total / n if n else total  # (d,) float64: mean of the chunk relative to the shift
         scatter = add_outer(scatter, like(offset * -n, scatter), like(offset, scatter))
-        return cls(n, X.shape[0], as_double(shift) + offset, scatter, _dense_rounding(X))
+        host = isinstance(scatter, np.ndarray)
+        lost = loses_squares(X, scatter.diagonal() if host else xp_of(scatter).linalg.diagonal(scatter), n)
+        if lost and is_single(X):
+            return cls.of(as_double(X), weights)
+        return cls(n, X.shape[0], as_double(shift) + offset, scatter, _dense_rounding(X), underflow=lost)
 
     @classmethod
     def _of_sparse(cls, X: Array, weights: np.ndarray | None) -> Self:
@@ -86,7 +92,7 @@ class Moments(Scattered):
         G -= columns.n * np.outer(columns.mean, columns.mean)
         lost = np.any(np.abs(G.diagonal() - columns.squares) > _DIGITS_WANTED * columns.squares)
         np.fill_diagonal(G, columns.squares)
-        return cls(columns.n, columns.rows, columns.mean, G, columns.rounding, bool(lost))
+        return cls(columns.n, columns.rows, columns.mean, G, columns.rounding, bool(lost), columns.underflow)
 
     def _merged(self, other: Self, scatter: Array) -> Self:
         """The merged moments, given the sum of the scatters; the scatter of the two means is added in place."""
@@ -97,7 +103,8 @@ class Moments(Scattered):
         scatter = add_outer(scatter, delta * (self.n * other.n / n), delta)
         mean = self.mean + delta * (other.n / n)
         rounding, lost = max(self.rounding, other.rounding), self.lost_digits or other.lost_digits
-        return type(self)(n, self.rows + other.rows, mean, scatter, rounding, lost)
+        underflow = self.underflow or other.underflow
+        return type(self)(n, self.rows + other.rows, mean, scatter, rounding, lost, underflow)
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
@@ -108,19 +115,28 @@ class Moments(Scattered):
     @property
     def covariance(self) -> Array:
         """The covariance with divisor n - 1, (d, d) float64."""
+        refuse_underflow(self.underflow, self.scatter, self.n)
         return as_double(self.scatter) / _degrees_of_freedom(self.n, self.rows)
 
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1, (d,) float64; zero where it is only rounding error."""
+        refuse_underflow(self.underflow, self.scatter, self.n)
         variances = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)) / _degrees_of_freedom(
             self.n, self.rows
         )
         return _without_rounding(variances, self.mean, self.rounding)
 
+    def check_uncentered(self) -> None:
+        """Raise an error if the squares of all values underflow."""
+        largest = float(xp_of(self.mean).max(xp_of(self.mean).abs(self.mean)))
+        if largest < math.sqrt(_LEAST[8]):
+            refuse_underflow(self.underflow or largest > 0, self.scatter, self.n)
+
     @property
     def uncentered(self) -> Array:
         """The raw second moments, sum of xx', (d, d) float64."""
+        self.check_uncentered()
         return as_double(self.scatter) + (self.mean * self.n)[:, None] * self.mean[None, :]
 
 
@@ -133,6 +149,7 @@ class ColumnMoments:
     mean: Array  # (d,) float64
     squares: Array  # (d,) float64, sum of (x - mean)^2
     rounding: float  # as in Moments
+    underflow: bool = False  # as in Moments
 
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
@@ -143,7 +160,10 @@ class ColumnMoments:
         shift, Y, total, n = _shifted(X, weights)
         offset = total / n if n else total
         squares = column_squares(Y) - n * offset**2
-        return cls(n, X.shape[0], as_double(shift) + offset, squares, _dense_rounding(X))
+        lost = loses_squares(X, squares, n)
+        if lost and is_single(X):
+            return cls.of(as_double(X), weights)
+        return cls(n, X.shape[0], as_double(shift) + offset, squares, _dense_rounding(X), lost)
 
     @classmethod
     def _of_sparse(cls, X: Array, weights: np.ndarray | None) -> Self:
@@ -155,7 +175,7 @@ class ColumnMoments:
         each = np.repeat(w, np.diff(X.indptr))  # the weight of every stored value
         stored = np.bincount(X.indices, each, d)  # (d,) weight of the stored values; the rest are zeros
         squares = np.bincount(X.indices, each * (wide.data - mean[X.indices]) ** 2, d) + (n - stored) * mean**2
-        return cls(n, rows, mean, squares, _dense_rounding(wide))
+        return cls(n, rows, mean, squares, _dense_rounding(wide), loses_squares(X, squares, n))
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
@@ -164,8 +184,8 @@ class ColumnMoments:
             return self
         delta = other.mean - self.mean
         squares = self.squares + other.squares + delta**2 * (self.n * other.n / n)
-        rounding = max(self.rounding, other.rounding)
-        return type(self)(n, self.rows + other.rows, self.mean + delta * (other.n / n), squares, rounding)
+        rounding, underflow = max(self.rounding, other.rounding), self.underflow or other.underflow
+        return type(self)(n, self.rows + other.rows, self.mean + delta * (other.n / n), squares, rounding, underflow)
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
@@ -174,6 +194,7 @@ class ColumnMoments:
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where it is only rounding error."""
+        refuse_underflow(self.underflow, self.squares, self.n)
         return _without_rounding(self.squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
 
 
@@ -199,7 +220,10 @@ class Triangle:
         offset = total / n if n else total
         back = like(offset, Y)[None, :]
         Y = Y - (back if weights is None else xp.sqrt(like(weights, Y))[:, None] * back)
-        return cls(n, X.shape[0], as_double(shift) + offset, triangle(Y), _dense_rounding(X))
+        R = triangle(Y)
+        if is_single(X) and not _in_range_of_single(R):
+            return cls.of(as_double(X), weights)
+        return cls(n, X.shape[0], as_double(shift) + offset, R, _dense_rounding(X))
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
@@ -220,8 +244,11 @@ class Triangle:
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where it is only rounding error."""
-        with np.errstate(over="ignore"):  # callers report an infinity
+        with np.errstate(over="ignore"):
             squares = xp_of(self.R).sum(as_double(self.R) ** 2, axis=0)
+        if not _finite(squares):
+            raise DataError("The values are too large: their squares overflow to infinity. Rescale the columns.")
+        refuse_underflow(float(xp_of(self.R).max(xp_of(self.R).abs(self.R))) > 0, squares, self.n)
         variances = squares / _degrees_of_freedom(self.n, self.rows)
         return _without_rounding(variances, self.mean, self.rounding)
 
@@ -239,6 +266,49 @@ class Total:
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
         return _finite(self.value)
+
+
+def is_single(X: Array) -> bool:
+    """Whether X is in float32."""
+    return bool(X.dtype == (np if isinstance(X, np.ndarray) or is_sparse(X) else xp_of(X)).float32)
+
+
+def loses_squares(X: Array, squares: Array, n: float) -> bool:
+    """Whether the sums of squares of the columns of X, (d,), overflow float32 or lose digits to underflow.
+
+    In float64, whether all of them do so, since a sum is then useless. Constant columns do not count.
+    """
+    if isinstance(squares, np.ndarray) and X.dtype == np.float64 and squares.max(initial=0.0) >= _LEAST[8] * n:
+        return False  # the usual case, at once
+    xp, single = xp_of(squares), is_single(X)
+    low = squares < _LEAST[4 if single else 8] * n
+    if single and not bool(xp.all(xp.isfinite(squares))):
+        return True
+    if not bool(xp.any(low) if single else xp.all(low)) or n == 0:
+        return False
+    if is_sparse(X):
+        return bool(np.any(low[X.indices] & (X.data != 0)))
+    columns = X if not single or bool(xp.all(low)) else xp.take(X, xp.nonzero(low)[0], axis=1)
+    return bool(xp_of(X).any(columns != columns[:1, :]))
+
+
+def refuse_underflow(suspected: bool, squares: Array, n: float) -> None:
+    """Raise an error if the squares of columns that vary are lost to underflow; they may be a scatter matrix."""
+    if suspected:
+        xp = xp_of(squares)
+        largest = float(xp.max(xp.linalg.diagonal(squares) if squares.ndim == 2 else squares))
+        if largest < _LEAST[8] * n:
+            raise DataError(
+                "The values are too small: their differences are below 1e-151, so their squares underflow float64. "
+                "Rescale them, for example by X * 2.0**500."
+            )
+
+
+def _in_range_of_single(R: Array) -> bool:
+    """Whether the squares of a triangular factor neither overflow nor underflow in float32."""
+    xp = xp_of(R)
+    largest = float(xp.max(xp.abs(R))) if 0 not in R.shape else 0.0
+    return largest == 0 or math.sqrt(_LEAST[4]) < largest < 1 / math.sqrt(_LEAST[4])
 
 
 def without_zero_weights(X: Array, weights: np.ndarray | None) -> tuple[Array, np.ndarray | None]:

@@ -8,9 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.namespace import Array, is_sparse, xp_of
+from lowland.arrays.precision import as_double
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows
 
+_SINGLE_SQUARES = 2.0**-100, 2.0**100  # mean squares that float32 holds, with their products, with all digits
 _SINGLE, _DOUBLE = (-16, 30), (-200, 200)  # exponents of two between which the largest value needs no rescaling
 
 
@@ -67,6 +69,37 @@ class Largest:
     def is_finite(self) -> bool:
         """Always true: values that are not finite are ignored."""
         return True
+
+
+def in_range_of_single(square: float) -> bool:
+    """Whether float32 can hold a variance, or another mean square, and its products with all digits."""
+    return square == 0 or _SINGLE_SQUARES[0] < square < _SINGLE_SQUARES[1]
+
+
+def dtype_of_squares(xp: Any, square: float, kind: Any) -> Any:
+    """Return the dtype of results that are squares: ``kind``, or float64 where float32 cannot hold the largest."""
+    return kind if kind != xp.float32 or in_range_of_single(square) else xp.float64
+
+
+def in_range(rows: Rows, square: float) -> Rows:
+    """Return the rows, in float64 if they are float32 and their largest mean square leaves its range."""
+    if rows.dtype != np.float32 or in_range_of_single(square):
+        return rows
+    if isinstance(rows, DaskRows):
+        return DaskRows(rows.X.astype(np.float64))
+    return _DoubleRows(rows, rows.slab)
+
+
+class _DoubleRows(SlicedRows):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.dtype, self.is_sparse = np.dtype(np.float64), self.rows.is_sparse
+
+    def prepare(self, piece: Array) -> Array:
+        return piece.astype(np.float64) if is_sparse(piece) else as_double(piece)
+
+    def to_array(self) -> Array:
+        return self.prepare(self.rows.to_array())
 
 
 def divided_rows(rows: Rows, unit: float) -> Rows:

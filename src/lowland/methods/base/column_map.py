@@ -143,7 +143,7 @@ class ColumnMap(RowMap, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Return the mask of the selected columns, (d,) bool, or with ``indices`` their indices."""
         check_is_fitted(self)
-        return np.flatnonzero(self.support_) if indices else self.support_
+        return np.flatnonzero(self.support_) if indices else self.support_.copy()
 
     def _get_support_mask(self) -> np.ndarray:
         return self.get_support()

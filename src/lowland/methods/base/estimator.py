@@ -19,6 +19,7 @@ from lowland.blocks.optimize.outcome import Outcome
 from lowland.data.open import as_vector, float_vector, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError, warn
+from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.attributes import Attribute, attribute, collect_attributes
 from lowland.methods.base.parameters import check_parameters, documented, param
 from lowland.methods.base.traits import Traits
@@ -33,6 +34,7 @@ PRIVATE_STATE = (
     "_fitted_scores",
     "_drawn_seed",
     "_allow_nan",
+    "_fitted_with",
 )  # set by a fit beside the public attributes
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
@@ -90,6 +92,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         except BaseException:  # interrupted or failed: a partial result must not look like a fit
             self._clear_fit()
             raise
+        record_parameters(self)
         self._solved = True
         return self
 
@@ -247,7 +250,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @property
     def _n_features_out(self) -> int:
-        return self._encoding_width()
+        return int(view_as_fitted(self)._encoding_width())
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

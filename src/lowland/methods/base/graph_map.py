@@ -85,7 +85,7 @@ class GraphMap(PointMap, takes_sparse=True):
 
     def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self._present(self.fit(X, y, graph).embedding_, X)
+        return self.fit(X, y, graph)._returned_embedding(X)
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         super()._check_rows(rows, reset=reset, least=least)
@@ -208,10 +208,10 @@ class GraphMap(PointMap, takes_sparse=True):
         """The neighbors of each row, searched for or ``given``."""
         metric, params = self._measure()
         if given is not None:
-            return given_graph(given, X.shape[0])
+            return self._with_edges(given_graph(given, X.shape[0]))
         radius = getattr(self, "radius", None)
         if self._is_given(X):
-            return self._stored(given_graph(X), radius)
+            return self._with_edges(self._stored(given_graph(X), radius))
         if radius is not None:
             return neighbors_within(X, radius, run, metric=metric, params=params, search=self._search())
         k, n = self._k(X), X.shape[0]
@@ -222,6 +222,14 @@ class GraphMap(PointMap, takes_sparse=True):
         return nearest_neighbors(
             X, k, run, metric=metric, params=params, search=self._search(), rng=self._start_generator()
         )
+
+    def _with_edges(self, graph: NeighborGraph) -> NeighborGraph:
+        """A given graph, which must have edges: distances of neighbors are what the method works with."""
+        if not len(graph.length):
+            raise DataError(
+                f"{type(self).__name__}: the given graph has no edges. Store the distance of each row to its neighbors."
+            )
+        return graph
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
         """Of the distances stored in a sparse X: those within the radius, the shortest of each row, or all."""

@@ -10,6 +10,7 @@ from lowland.arrays.namespace import is_array, like
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import LowlandError
+from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.linear_map import LinearMap
 from lowland.methods.base.parameters import check_parameters
@@ -28,6 +29,7 @@ class MomentsMap(LinearMap):
     if TYPE_CHECKING:
         _moments: Any  # what partial_fit merges
         _dtype: Any
+        _fitted_with: dict[str, Any]
 
     n_samples_: int = attribute("Number of training rows; with weights, those of positive weight.")
 
@@ -54,6 +56,7 @@ class MomentsMap(LinearMap):
         self._clear_fit()
         self._record_label_name(y)
         self._moments, self._dtype = moments, dtype
+        record_parameters(self)
         self._solved = self._unread = True
 
     def _moments_of_fit(self) -> Moments:
@@ -79,7 +82,12 @@ class MomentsMap(LinearMap):
                 before = dict(vars(self))
                 self.__dict__["_unread"] = False
                 try:
-                    self._solve_moments(self._moments, LocalRun())
+                    model = view_as_fitted(self)
+                    model._solve_moments(self._moments, LocalRun())
+                    if model is not self:
+                        self.__dict__.update(
+                            {name: v for name, v in vars(model).items() if name not in self._fitted_with}
+                        )
                 except BaseException:
                     self.__dict__.clear()
                     self.__dict__.update(before)

@@ -34,18 +34,20 @@ def param(
     positional: bool = False,
     wanted: str | None = None,
     former: tuple[Any, ...] = (),
+    read_late: bool = False,
 ) -> Any:
     """Declare a parameter: its default, its description and its limits. The annotation gives its type.
 
     ``wanted`` describes the allowed values in words, if type and limits are not enough. ``former`` values are
-    deprecated in scikit-learn: they are accepted, but not advertised.
+    deprecated in scikit-learn: they are accepted, but not advertised. ``read_late``: a change after the fit has an
+    effect, as in scikit-learn; otherwise the model keeps the value of its fit.
     """
     limits = {"at least": at_least, "above": above, "at most": at_most}
     limits = {words: limit for words, limit in limits.items() if limit is not None}
     return dataclasses.field(
         default=default,
         kw_only=not positional,
-        metadata={"doc": doc, "limits": limits, "wanted": wanted, "former": former},
+        metadata={"doc": doc, "limits": limits, "wanted": wanted, "former": former, "read_late": read_late},
     )
 
 
@@ -60,6 +62,7 @@ class Parameter:
     limits: dict[str, float]
     said: str | None = None  # the allowed values in words, if declared
     former: tuple[Any, ...] = ()  # deprecated values that are still accepted
+    read_late: bool = False  # whether a change after the fit has an effect
 
     @property
     def choices(self) -> list[str]:
@@ -108,7 +111,9 @@ def parameters_of(cls: Any) -> tuple[Parameter, ...]:
 
 def _parameter(field: dataclasses.Field[Any], kind: Any) -> Parameter:
     said = field.metadata
-    return Parameter(field.name, kind, field.default, said["doc"], said["limits"], said["wanted"], said["former"])
+    return Parameter(
+        field.name, kind, field.default, said["doc"], said["limits"], said["wanted"], said["former"], said["read_late"]
+    )
 
 
 def check_parameters(model: Any) -> None:

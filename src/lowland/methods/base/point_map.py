@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils import Tags
 
-from lowland.arrays.namespace import Array
+from lowland.arrays.namespace import Array, xp_of
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
 from lowland.data.rows import Rows
 from lowland.errors import DataError
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import Reducer
 from lowland.methods.base.parameters import check_saved
 
@@ -70,8 +71,13 @@ class PointMap(Reducer):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit to the rows of X and return their coordinates, (n, k)."""
-        return self._present(self.fit(X, y).embedding_, X)
+        return self.fit(X, y)._returned_embedding(X)
 
+    def _returned_embedding(self, X: Any) -> Any:
+        """The coordinates of the training rows, as a copy: a caller who changes them must not change the model."""
+        return self._present(xp_of(self.embedding_).asarray(self.embedding_, copy=True), X)
+
+    @as_fitted
     def transform(self, X: Any) -> Any:
         """Return the coordinates of new rows, (n, k): out-of-sample extension.
 
@@ -81,6 +87,7 @@ class PointMap(Reducer):
         rows = in_slabs(rows, self._kept_points())
         return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="embedding new rows"), X)
 
+    @as_fitted
     def transform_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the coordinates chunk by chunk, in order: for results larger than memory."""
         rows, run = self._rows_to_map(X)

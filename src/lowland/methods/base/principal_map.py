@@ -11,6 +11,7 @@ from lowland.arrays.namespace import Array, like, xp_of
 from lowland.arrays.precision import as_double, result_dtype, rounding_in
 from lowland.blocks.spectra.principal_axes import Axes
 from lowland.blocks.statistics.moments import Moments
+from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.errors import DataError, DataWarning, warn
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.linear_map import Affine
@@ -63,7 +64,7 @@ class PrincipalMap(MomentsMap):
         self.mean_ = columns.mean
         self.scale_ = columns.scale
         self.components_ = xp.astype(axes.pairs.vectors[:, :k].T, kind)  # (k, d)
-        self.explained_variance_ = xp.astype(values, kind)
+        self.explained_variance_ = xp.astype(values, dtype_of_squares(xp, float(values[0]) if k else 0.0, kind))
         self.explained_variance_ratio_ = xp.astype(values / total if total > 0 else values, kind)
         self.singular_values_ = xp.astype(xp.sqrt(values * (columns.n - 1)), kind)
         self.noise_variance_ = axes.discarded / (columns.most - k) if k < columns.most else 0.0

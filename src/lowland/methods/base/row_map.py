@@ -11,6 +11,7 @@ from lowland.arrays.namespace import Array
 from lowland.data.open import open_rows
 from lowland.data.rows import DaskRows, Rows, SlicedRows, slab_rows
 from lowland.errors import DataError
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import Reducer
 from lowland.run.run import Run, run_for
 
@@ -26,21 +27,25 @@ class RowMap(Reducer):
         """The map from coordinates back to rows."""
         raise NotImplementedError
 
+    @as_fitted
     def transform(self, X: Any) -> Any:
         """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
         rows, run = self._rows_to_map(X)
         return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="transforming rows"), X)
 
+    @as_fitted
     def transform_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the coordinates in chunks, in order: for results larger than memory."""
         rows, run = self._rows_to_map(X)
         return run.map_rows(self._encoding(), rows, name="transforming rows")
 
+    @as_fitted
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows reconstructed from coordinates, (n, d). The argument is named X, as in scikit-learn."""
         rows, run = self._rows_to_decode(X)
         return run.gather(self._decoding(), rows, self.n_features_in_, name="reconstructing rows")
 
+    @as_fitted
     def inverse_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the reconstructed rows in chunks, in order: for results larger than memory."""
         rows, run = self._rows_to_decode(X)
