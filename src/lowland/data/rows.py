@@ -18,7 +18,7 @@ from lowland.data.passes import Passes, Slab
 from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile
 
 SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C
-SMALL_SLAB_BYTES, SMALL_SLAB_WORK = 8 * 2**20, 2e7  # slabs of fewer bytes and multiplications are not worth a thread
+SMALL_SLAB_BYTES = 8 * 2**20  # smaller slabs are not worth a thread
 MOST_SMALL_SLABS = 16
 ACCELERATOR_SLAB_BYTES = 2**30  # large products are efficient on a GPU
 MOST_SLAB_ROWS = 2**18  # float32 sums over more rows lose digits
@@ -37,7 +37,7 @@ def equal_slab_rows(n: int, d: int, itemsize: int) -> int:
 
     A slab of fewer than 2 d rows would cost less than merging its d x d statistic.
     """
-    least = max(2 * d, min(SMALL_SLAB_BYTES // max(1, d * itemsize), int(SMALL_SLAB_WORK) // max(1, d * d)))
+    least = max(2 * d, SMALL_SLAB_BYTES // max(1, d * itemsize))
     most = slab_rows(d, itemsize)
     needed, useful = -(-n // most), min(n // least, MOST_SMALL_SLABS)
     count = 1 << max((needed - 1).bit_length(), useful.bit_length() - 1, 0)  # a power of two

@@ -18,7 +18,7 @@ from lowland.errors import DataError
 from lowland.run.run import Run
 
 _LARGE = 2**20  # whitened numbers from which on the search begins in float32
-_SLAB = 2**17  # numbers in a slab of whitened rows: enough for the overhead of a thread, few enough for many threads
+_SLAB = 2**18  # numbers in a slab of whitened rows: enough for the overhead of a thread, few enough for many threads
 
 
 @dataclass(frozen=True)
