@@ -257,3 +257,14 @@ def test_records_load_in_a_process_that_has_imported_nothing_else(iris, tmp_path
     paths = [str(tmp_path / name) for name in saved]
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program, *paths], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_keep_their_memory_order(tmp_path, order):
+    """Another order would change the rounding errors of products, and so of transforms."""
+    model = lowland.PCA(2).fit(np.random.default_rng(0).standard_normal((30, 5)))
+    model.components_ = np.asarray(model.components_, order=order)
+    lowland.save(model, tmp_path / "m")
+    loaded = lowland.load(tmp_path / "m")
+    assert loaded.components_.flags[f"{order}_CONTIGUOUS"]
+    np.testing.assert_array_equal(loaded.components_, model.components_)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,17 +31,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.is_dir():
         raise FileProblem(f"{str(target)!r} is a folder. Choose the name of a file.")
     remove_leftovers(target.parent)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}{mark()}", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise FileProblem(
-            f"{str(target)!r} cannot be written: {error.strerror}. Check permissions and free disk space."
-        ) from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    temporary = target.parent / f".{target.name[:40]}{mark()}{secrets.token_hex(8)}.part"
+    try:  # the file is created inside, so that Ctrl-C at any moment removes it
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp creates private files
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except UnicodeEncodeError as error:
         near = error.object[max(0, error.start - 20) : error.end + 20]

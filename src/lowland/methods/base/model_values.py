@@ -117,7 +117,8 @@ def _encoded_array(a: np.ndarray, key: str, arrays: dict[str, np.ndarray]) -> An
             f"{key.partition('.')[2]} has dtype {a.dtype}, which is too wide. Convert it to complex128."
         )
     arrays[key] = native
-    return {"array": key}
+    by_columns = a.ndim == 2 and a.flags.f_contiguous and not a.flags.c_contiguous
+    return {"array": key, "order": "F"} if by_columns else {"array": key}  # another order would change rounding errors
 
 
 def _refuse_long(values: Any, key: str) -> None:
@@ -162,7 +163,7 @@ def decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         case {"bytes": key, "dtype": kind} if np.dtype(kind).kind in "SMmc":
             return _shaped(np.frombuffer(arrays[key].tobytes(), dtype=kind).copy(), value)
         case {"array": key}:
-            return arrays[key]
+            return np.asfortranarray(arrays[key]) if value.get("order") == "F" else arrays[key]
         case {"sparse": parts, "shape": shape}:
             import scipy.sparse
 
