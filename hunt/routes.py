@@ -242,16 +242,19 @@ def selector(f: Fitted) -> None:
 
 
 def feature_filter(f: Fitted) -> None:
-    """The F statistics of scikit-learn."""
+    """The F statistics and correlations of scikit-learn."""
     from sklearn.feature_selection import f_classif, r_regression
 
     selector(f)
-    statistic = {"anova": f_classif, "pearson": r_regression}.get(f.est.statistic_)
-    if statistic is None or f.kind not in ("normal", "rolled sheet", "two clusters"):
+    if f.kind not in ("normal", "rolled sheet", "two clusters"):
         return
-    theirs = statistic(f.A, f.y)[0]
-    ours = np.asarray(f.est.scores_, float)
-    close(ours / theirs, np.ones(len(ours)), 1e-2 if f.eps > 1e-10 else 1e-6, "FeatureFilter against scikit-learn")
+    ours, tol = np.asarray(f.est.scores_, float), 1e-2 if f.eps > 1e-10 else 1e-6
+    if f.est.statistic_ == "anova":
+        theirs = f_classif(f.A, f.y)[0]
+        close(ours / theirs, np.ones(len(ours)), tol, "FeatureFilter against scikit-learn: F")
+    elif f.est.statistic_ == "pearson" and np.asarray(f.y).dtype.kind == "f":
+        size = np.abs(f.y).max()  # scikit-learn squares the target
+        close(ours, r_regression(f.A, f.y / size), tol, "FeatureFilter against scikit-learn: correlation")
 
 
 def lle(f: Fitted) -> None:
