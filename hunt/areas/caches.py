@@ -98,4 +98,4 @@ def _damage(folder: Path, rng: np.random.Generator) -> str:
     return f"{path.name}, {what}"
 
 
-AREA = Area("caches", "a study cache shared, killed and damaged", run, cases=240, limit=120)
+AREA = Area("caches", "a study cache shared, killed and damaged", run, cases=150, limit=120)

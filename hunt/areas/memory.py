@@ -49,4 +49,4 @@ def _limited(work: Callable[[], Any], room: int) -> Callable[[], Any]:
     return limited
 
 
-AREA = Area("memory", "a limit to the memory of the process", run, cases=300, limit=90)
+AREA = Area("memory", "a limit to the memory of the process", run, cases=160, limit=90)
