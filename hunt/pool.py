@@ -28,7 +28,7 @@ class Helper:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._answered = 0
+        self._answered, self._hung = 0, False
 
     def ask(self, area: Area, seed: int) -> Verdict:
         """Run a case; one that exceeds its limit gets a second, longer try before it counts as hung."""
@@ -38,12 +38,16 @@ class Helper:
         return verdict
 
     def close(self) -> None:
-        """End the process and everything it started."""
+        """End the process and everything it started; one that does not hang may remove its files first."""
         if self._process is not None:
+            assert self._process.stdin is not None
+            with contextlib.suppress(BrokenPipeError, subprocess.TimeoutExpired):
+                self._process.stdin.close()
+                self._process.wait(timeout=0 if self._hung else 5)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.communicate()
-            self._process = None
+            self._process.wait()
+            self._process, self._hung = None, False
 
     def _ask_once(self, area: Area, seed: int, limit: float) -> Verdict:
         if self._process is None or self._answered >= RENEW:
@@ -63,6 +67,7 @@ class Helper:
             return Verdict(**json.loads(line))
         seconds = round(time.monotonic() - start, 2)
         if not ready:
+            self._hung = True
             self.close()
             return Verdict(area.name, seed, "hung", f"no end after {limit:.0f} s", seconds)
         code = self._process.wait()

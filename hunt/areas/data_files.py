@@ -130,7 +130,7 @@ def _csv_rows(data: bytes, suffix: str) -> np.ndarray | str | None:
         rows = np.array([[np.nan if not cell else float(cell) for cell in line] for line in lines[1:]])
     except ValueError:
         return "a value such as true, or rows of other lengths"
-    return rows.reshape(len(rows), -1)
+    return rows.reshape(len(rows), -1) if len(rows) else np.zeros((0, len(lines[0]) if lines else 0))
 
 
 AREA = Area("data-files", "damaged CSV, Parquet, npy and npz files", run, cases=9_000, limit=20)

@@ -90,7 +90,7 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
         choice |= {"n_neighbors": len(X) - 1}
     case = f"{name}({', '.join(f'{k}={v}' for k, v in choice.items())}) on {kind}, 2**{e}, {dtype}, {layout}, y: {word}"
     try:
-        return _fit(rng, make, name, kind, table, y, word, e, dtype, layout, case, folder)
+        return _fit(rng, make, name, kind, X, table, y, word, e, dtype, layout, case, folder)
     except Wrong as error:
         raise Wrong(f"{case}: {error}") from None
     except LowlandError:
@@ -101,8 +101,8 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
 
 
 def _fit(
-    rng: np.random.Generator, make: Any, name: str, kind: str, table: np.ndarray, y: Any, word: str, e: int,
-    dtype: str, layout: str, case: str, folder: Path,
+    rng: np.random.Generator, make: Any, name: str, kind: str, X: np.ndarray, table: np.ndarray, y: Any, word: str,
+    e: int, dtype: str, layout: str, case: str, folder: Path,
 ) -> str:  # fmt: skip
     plain = table.astype(np.float64) if dtype not in REFUSED_DTYPES else None
     refusal = kind in INVALID or dtype in REFUSED_DTYPES or (plain is not None and not np.isfinite(plain).all())
@@ -140,7 +140,9 @@ def _fit(
     small = np.finfo(np.float32).eps if dtype in ("float32", ">f4", "float16") else np.finfo(float).eps
     largest = float(np.abs(plain).max(initial=0.0))
     unit = float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest else 1.0
-    fitted = Fitted(est, Z, plain / unit, y, unit, float(small), kind)
+    with np.errstate(all="ignore"):  # a type may have rounded a regular table into another one
+        faithful = np.allclose(np.ldexp(plain, -e), X, rtol=1e-2, atol=1e-2 * np.abs(X).max())
+    fitted = Fitted(est, Z, plain / unit, y, unit, float(small), kind if faithful else "rounded")
     used = est.get_params()
     exact = used.get("metric") in (None, "euclidean", "minkowski") and used.get("n_landmarks") is None
     if name in ROUTES and not excluded and exact and not used.get("scale"):
