@@ -36,9 +36,11 @@ def run_child(work: Callable[[], Any], *, signal_after: tuple[int, float] | None
     sys.stdout.flush()
     sys.stderr.flush()
     start = time.monotonic()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # a signal waits until the child is ready for it
     child = os.fork()
     if child == 0:
         _become_child(work, writing, errors_in)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.close(writing)
     os.close(errors_in)
     due = start + signal_after[1] if signal_after else float("inf")
@@ -88,6 +90,7 @@ def _become_child(work: Callable[[], Any], writing: int, errors: int) -> None:
         os.dup2(errors, 2)
         sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
         sys.stdout = os.fdopen(1, "w", closefd=False)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         value = work()
         os.write(writing, json.dumps(value).encode() + b"\n")
         code = 0

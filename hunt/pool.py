@@ -64,7 +64,12 @@ class Helper:
         line = stdout.readline() if ready else b""
         self._answered += 1
         if line:
-            return Verdict(**json.loads(line))
+            verdict = Verdict(**json.loads(line))
+            if (verdict.area, verdict.seed) == (area.name, seed):
+                return verdict
+            self._hung = True  # out of step: a child of a case answered in its place
+            self.close()
+            return Verdict(area.name, seed, "crashed", f"the answer to another case: {verdict.repeat}", 0.0)
         seconds = round(time.monotonic() - start, 2)
         if not ready:
             self._hung = True
