@@ -39,6 +39,7 @@ class Area:
     run: Callable[[np.random.Generator, int, Path], str]
     cases: int  # of a run with 50,000 cases
     limit: float  # seconds per case
+    alone: bool = False  # whether its process is of no use to other cases
 
     def rng(self, seed: int) -> np.random.Generator:
         """The random numbers of a case."""

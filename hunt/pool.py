@@ -35,6 +35,8 @@ class Helper:
         verdict = self._ask_once(area, seed, area.limit)
         if verdict.outcome == "hung":  # perhaps a compilation, or a busy machine
             verdict = self._ask_once(area, seed, area.limit * SECOND_TRY)
+        if area.alone:
+            self.close()
         return verdict
 
     def close(self) -> None:

@@ -69,4 +69,4 @@ def _client() -> Any:
     return Client(cluster)
 
 
-AREA = Area("dask-workers", "Dask workers killed while they compute", run, cases=12, limit=150)
+AREA = Area("dask-workers", "Dask workers killed while they compute", run, cases=12, limit=150, alone=True)
