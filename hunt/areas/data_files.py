@@ -125,7 +125,10 @@ def _csv_rows(data: bytes, suffix: str) -> np.ndarray | str | None:
         return None
     if '"' in text.partition("\n")[2] or "\0" in text:
         return "quotes and zeros in cells are read differently by every program"
-    lines = [line for line in csv.reader(io.StringIO(text), delimiter="\t" if suffix == ".tsv" else ",") if line]
+    try:
+        lines = [line for line in csv.reader(io.StringIO(text), delimiter="\t" if suffix == ".tsv" else ",") if line]
+    except csv.Error:
+        return "a bare carriage return is read differently by every program"
     try:
         rows = np.array([[np.nan if not cell else float(cell) for cell in line] for line in lines[1:]])
     except ValueError:

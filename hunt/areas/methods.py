@@ -167,7 +167,7 @@ def _law(
         return make().fit(X, y)
 
     draw = int(rng.integers(7))
-    whole = exact and not est.get_params().get("n_landmarks")
+    whole = exact and not est.get_params().get("n_landmarks") and getattr(est, "converged_", True)
     if draw == 0:
         laws.saved_equals(est, Z, given, folder)
     elif draw == 1 and raw is not None:
