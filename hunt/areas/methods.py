@@ -168,6 +168,7 @@ def _law(
 
     draw = int(rng.integers(7))
     whole = exact and not est.get_params().get("n_landmarks") and getattr(est, "converged_", True)
+    whole = whole and est.get_params().get("metric_mds", True)  # the order of ties and steps matters to ranks
     if draw == 0:
         laws.saved_equals(est, Z, given, folder)
     elif draw == 1 and raw is not None:
