@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test bench demo gallery docs texts clean
+.PHONY: check test bench hunt demo gallery docs texts clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -18,6 +18,9 @@ test: .venv/installed  ## all tests
 
 bench: .venv/installed  ## benchmarks against scikit-learn
 	$(BIN)/python -m benchmarks
+
+hunt: .venv/installed  ## 52,000 hostile inputs, some 15 minutes: wrong results, crashes, hangs (HUNT="--minutes 2")
+	$(BIN)/python -m hunt $(HUNT)
 
 demo: .venv/installed  ## compare all methods on the wine data and open the report
 	mkdir -p demo

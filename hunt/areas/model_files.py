@@ -1,0 +1,106 @@
+"""Damaged and forged model files: an error, or the same transform; never another result, never code."""
+
+from __future__ import annotations
+
+import json
+import struct
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lowland
+from hunt.audit import watching
+from hunt.cases import Area, Wrong
+from hunt.mutations import mutate
+from lowland.errors import LowlandError
+from lowland.methods.base.traits import traits_of
+from lowland.methods.model_files import _checksum
+from lowland.methods.registry import entries, load_method
+
+X = np.random.default_rng(0).standard_normal((24, 4)) * [4, 3, 2, 1]
+Y = np.arange(24) % 3
+FORGED: tuple[Any, ...] = (
+    *(None, True, -1, 0, 10**30, 1e308, "", "x", "__class__", "os.system", [], {}),
+    {"array": "nothing"},
+    {"record": "Outcome", "fields": {}},
+    {"function": "eval"},
+    {"list": [1], "tuple": True},
+    {"float": "nan"},
+    {"texts": ["a"], "kind": "O"},
+    {"described": "eval('1')"},
+    {"dtype": "O"},
+    {"sparse": {}, "shape": {}},
+)
+
+
+def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
+    """Damage one model file and load it."""
+    names = sorted(entries())
+    name, other = names[seed % len(names)], str(rng.choice(names))
+    content, expected = _model(name)
+    forged = rng.random() < 0.25
+    what, data = _forge(content, rng) if forged else mutate(content, _model(other)[0], rng)
+    path = folder / "m.lowland"
+    path.write_bytes(data)
+    case = f"{name}, {what}"
+    try:
+        with watching():
+            model = lowland.load(path)
+            if forged:  # a forged file has a valid checksum: it may hold anything, but must not run it
+                return f"done: {case}: loaded"
+            Z = model.transform(X)
+    except LowlandError as error:
+        return f"refused: {case}: {error}"[:160]
+    if np.array_equal(np.asarray(Z), expected) or data == content:
+        return f"done: {case}"
+    if other == name or np.array_equal(np.asarray(Z), _model(other)[1]):
+        return f"done: {case}: all of {other}"  # a splice can be the whole other file
+    raise Wrong(f"{case}: loads and transforms differently")
+
+
+@cache
+def _model(name: str) -> tuple[bytes, np.ndarray]:
+    """A small fitted model as bytes, and what it transforms X to."""
+    import tempfile
+
+    cls = load_method(name)
+    est = cls(**traits_of(cls).quick)
+    if "random_state" in est.get_params():
+        est.set_params(random_state=0)
+    est.fit(X, Y)
+    with tempfile.TemporaryDirectory() as folder:
+        lowland.save(est, Path(folder) / "m")
+        return (Path(folder) / "m").read_bytes(), np.asarray(est.transform(X))
+
+
+def _forge(content: bytes, rng: np.random.Generator) -> tuple[str, bytes]:
+    """Replace one value of the header and compute the checksum again."""
+    from safetensors.numpy import load, save
+
+    arrays = load(content)
+    size = struct.unpack("<Q", content[:8])[0]
+    header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lowland"])
+    places: list[tuple[Any, Any]] = []
+    _collect(header, places)
+    holder, key = places[int(rng.integers(len(places)))]
+    value = FORGED[int(rng.integers(len(FORGED)))]
+    holder[key] = value
+    if isinstance(key, str) and rng.random() < 0.2:
+        holder[str(rng.choice(["__class__", "fit", "transform", "_traits", "n_features_in_"]))] = holder.pop(key)
+    if arrays and rng.random() < 0.2:
+        arrays.pop(sorted(arrays)[int(rng.integers(len(arrays)))])
+    header["checksum"] = _checksum(header, arrays)
+    return f"forged {key}={value!r}", save(arrays, metadata={"lowland": json.dumps(header)})
+
+
+def _collect(value: Any, places: list[tuple[Any, Any]]) -> None:
+    """All places in a nested JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        places.append((value, key))
+        _collect(inner, places)
+
+
+AREA = Area("model-files", "damaged and forged model files", run, cases=11_000, limit=20)

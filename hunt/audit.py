@@ -1,0 +1,42 @@
+"""Notice if reading a file runs code: Python's audit events while ``watching``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hunt.cases import Wrong
+
+EVENTS = {
+    "pickle.find_class",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "subprocess.Popen",
+    "socket.connect",
+}
+_seen: list[str] | None = None
+_installed = False
+
+
+def _hook(event: str, arguments: object) -> None:
+    if _seen is not None and event in EVENTS:
+        _seen.append(f"{event} {arguments}")
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """Raise Wrong if code is run in this block."""
+    global _seen, _installed
+    if not _installed:
+        sys.addaudithook(_hook)
+        _installed = True
+    _seen = []
+    try:
+        yield
+        if _seen:
+            raise Wrong(f"code was run: {_seen[0]}")
+    finally:
+        _seen = None
