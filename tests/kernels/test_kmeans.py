@@ -16,13 +16,17 @@ def test_scaling_the_nearest_and_the_sums():
     squares = (W**2).sum(axis=1)
     for dtype in (np.float32, np.float64):
         D = (squares - 2 * Y @ W.T).astype(dtype)
-        first, unsure = nearest_codes(Y, np.ascontiguousarray(D.T), (1e-3 * squares).astype(dtype), 1e-3)
+        first, unsure, others = nearest_codes(Y, np.ascontiguousarray(D.T), (1e-3 * squares).astype(dtype), 1e-3)
         np.testing.assert_array_equal(first, D.argmin(axis=1))
         low = D - 1e-3 * squares
         low[np.arange(len(Y)), first] = np.inf
         bound = 1e-3 * (squares[first] + 2 * (Y**2).sum(axis=1))
         np.testing.assert_array_equal(unsure, ~(low.min(axis=1) - D.min(axis=1) > bound))
         assert 0 < unsure.sum() < len(Y)
+        away = np.sqrt(((Y[:, None, :] - W) ** 2).sum(axis=2))
+        away[np.arange(len(Y)), first] = np.inf
+        assert (others <= away.min(axis=1) + 1e-6).all()  # a lower bound of the distance to the others
+        assert (others > 0.9 * away.min(axis=1)).mean() > 0.9
     for weights in (np.empty(0), np.random.default_rng(1).random(len(Y))):
         w = weights if len(weights) else np.ones(len(Y))
         sums, counts = np.zeros_like(W), np.zeros(len(W))
