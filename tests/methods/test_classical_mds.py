@@ -180,7 +180,7 @@ def test_transform_reproduces_the_fitted_coordinates(which):
     model = ClassicalMDS(**CHOICES[which])
     Z = model.fit_transform(X)
     np.testing.assert_allclose(model.transform(X), Z, atol=1e-11)
-    assert Z is model.embedding_
+    np.testing.assert_array_equal(Z, model.embedding_)
     assert model.n_samples_ == 90
 
 

@@ -114,7 +114,10 @@ class MomentsByClass:
 
     def _checked(self, found: ClassMoments, X: Array, y: np.ndarray) -> ClassMoments:
         """The moments, computed again in float64 where float32 loses their squares; an error where float64 does."""
-        squares, n = xp_of(found.mean).linalg.diagonal(found.pooled), found.count
+        xp, n = xp_of(found.mean), found.count
+        weights = like(found.n, found.mean)[:, None]
+        off = found.mean - xp.sum(weights * found.mean, axis=0)[None, :] / max(n, 1.0)
+        squares = xp.linalg.diagonal(found.pooled) + xp.sum(weights * off * off, axis=0)  # within and between classes
         lost = loses_squares(X, squares, n)
         if lost and is_single(X):
             return self(as_double(X), y)

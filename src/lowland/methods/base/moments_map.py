@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lowland.arrays.namespace import is_array, like
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
-from lowland.errors import LowlandError
+from lowland.errors import LowlandError, ParameterError
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.linear_map import LinearMap
@@ -83,7 +83,14 @@ class MomentsMap(LinearMap):
                 self.__dict__["_unread"] = False
                 try:
                     model = view_as_fitted(self)
-                    model._solve_moments(self._moments, LocalRun())
+                    try:
+                        model._solve_moments(self._moments, LocalRun())
+                    except ParameterError:
+                        if model is self:
+                            raise
+                        model = self  # parameters that do not fit the merged moments were set back
+                        model._solve_moments(self._moments, LocalRun())
+                        record_parameters(self)
                     if model is not self:
                         self.__dict__.update(
                             {name: v for name, v in vars(model).items() if name not in self._fitted_with}
