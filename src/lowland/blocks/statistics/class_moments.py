@@ -146,7 +146,7 @@ def class_means(X: Array, y: np.ndarray, n: np.ndarray) -> Array:
 
 def _means(X: Array, y: np.ndarray, n: np.ndarray) -> tuple[Array, Array, Array]:
     """The rows relative to a point near them, the class means, and the class means relative to it: no digits lost."""
-    shift = shift_of(X)
+    shift = shift_of(X, near=1.0)  # farther away, the means of the classes would hide their scatter
     Y = X if shift is None else shifted_with_sums(X, shift)[0]
     if isinstance(Y, np.ndarray):
         sums = np.zeros((len(n), Y.shape[1]))

@@ -322,14 +322,17 @@ def without_zero_weights(X: Array, weights: np.ndarray | None) -> tuple[Array, n
     return xp.take(X, xp.asarray(kept, device=device_of(X)), axis=0), weights[kept]
 
 
-def shift_of(X: Array) -> Array | None:
-    """Return a point near the mean of the rows, (d,), to subtract from them; None where the origin is near enough."""
+def shift_of(X: Array, near: float | None = None) -> Array | None:
+    """Return a point near the mean of the rows, (d,), to subtract from them; None where the origin is near enough.
+
+    ``near`` is the distance in standard deviations that is near enough; by default, it costs few digits.
+    """
     xp = xp_of(X)
     sample = X[
         :: max(1, X.shape[0] // _SHIFT_ROWS), :
     ]  # spread over the chunk: its first rows may differ from the rest
     shift = xp.mean(sample, axis=0)  # (d,)
-    near = _NEAR[4 if X.dtype == xp.float32 else 8]
+    near = near or _NEAR[4 if X.dtype == xp.float32 else 8]
     if X.shape[0] > _COPY_FREELY and bool(xp.all(xp.abs(shift) <= near * xp.std(sample, axis=0))):
         return None  # the copy would gain less than a bit, of 24, or six bits, of 53
     return shift
