@@ -11,13 +11,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from lowland.arrays.linalg import on_one_thread_if_small
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, result_dtype
 from lowland.blocks.factors.adequacy import Adequacy, ChiSquare, concerns, goodness_of_fit, too_many_factors
 from lowland.blocks.factors.correlations import Correlations
 from lowland.blocks.factors.estimate import FactorEstimate
 from lowland.blocks.factors.given_covariance import checked_noise, looks_like_covariance, moments_of_covariance
-from lowland.blocks.factors.maximum_likelihood import factor_loadings, fewest_by_bic, small_products
+from lowland.blocks.factors.maximum_likelihood import factor_loadings, fewest_by_bic
 from lowland.blocks.factors.model import FactorModel, in_units
 from lowland.blocks.factors.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.factors.wide_tables import MANY
@@ -218,7 +219,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         if not correlations.varying.any():
             raise DataError("All columns are constant, so there are no correlations to explain. Check the data.")
         self.mean_, self.n_samples_ = moments.mean, moments.rows
-        with small_products(len(correlations.R)):
+        with on_one_thread_if_small(correlations.R):
             self.choice_, found = self._choose(correlations, run)
             self.rotation_ = self._rotated(found.loadings, np.sqrt(correlations.variances[correlations.varying]))
             self._keep(correlations, found)

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import scipy.linalg
 
-from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import eigh
 from lowland.blocks.factors.estimate import FactorEstimate
 from lowland.blocks.factors.expectation_maximization import by_em
@@ -30,7 +28,6 @@ from lowland.run.run import Run
 _BETTER = 1e-9  # by which a later initialization must be better, so that rounding does not decide
 _PATIENCE = 5  # numbers of factors tried beyond the smallest BIC
 _SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
-_THREADS_FROM, _THREADS_PAY_FROM = 32, 400  # columns from which BLAS uses threads, and from which threads are faster
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -132,11 +129,6 @@ def factor_loadings(
         if other.deviance < best.deviance - _BETTER:
             best = other
     return replace(best, start_deviances=tuple(one.deviance for one in found))
-
-
-def small_products(d: int) -> AbstractContextManager[None]:
-    """Limit BLAS to one thread for d x d problems that are too small for several."""
-    return blas_on_one_thread() if _THREADS_FROM <= d <= _THREADS_PAY_FROM else nullcontext()
 
 
 def first_uniquenesses(R: np.ndarray, k: int, lower: float) -> np.ndarray:

@@ -14,7 +14,7 @@ from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric
 from lowland.blocks.distances.to_points import DistancesTo
 from lowland.blocks.neighbors.metric_space import MetricSpace
-from lowland.blocks.neighbors.searcher import Edges, Found, joined_edges, sorted_edges, stacked
+from lowland.blocks.neighbors.searcher import Edges, Found, Searcher, joined_edges, sorted_edges, stacked
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
@@ -23,7 +23,7 @@ _PAIRS = 1 << 21  # distances that a thread holds at a time
 
 
 @dataclass(frozen=True)
-class BruteForce:
+class BruteForce(Searcher):
     """Compares all pairs, block by block."""
 
     X: Array  # (n, d), or (n, n) distances
@@ -123,10 +123,3 @@ class BruteForce:
             return sorted_edges(i, j, values, block)
 
         return joined_edges(self._threads(run), n, self._step(), look_up, self._lengths)
-
-    def nearest_in_other_component(
-        self, rows: np.ndarray, labels: np.ndarray, run: Run
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest point with another label, and its distance, for the points at ``rows``."""
-        indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
-        return indices[:, 0].astype(np.int64), lengths[:, 0]

@@ -18,7 +18,7 @@ from lowland.arrays.namespace import Array, to_numpy
 from lowland.arrays.slices import slices
 from lowland.blocks.neighbors.brute_force import BruteForce
 from lowland.blocks.neighbors.metric_space import MetricSpace
-from lowland.blocks.neighbors.searcher import Edges, Found, joined_edges, sorted_edges, stacked
+from lowland.blocks.neighbors.searcher import Edges, Found, Searcher, joined_edges, sorted_edges, stacked
 from lowland.run.local import serial_run
 from lowland.run.run import Run
 
@@ -27,7 +27,7 @@ _ROWS = 512  # rows measured at a time
 
 
 @dataclass(frozen=True)
-class Products:
+class Products(Searcher):
     """Points compared by products of blocks: for many columns."""
 
     X: Array  # (n, d) as passed
@@ -184,13 +184,6 @@ class Products:
             return sorted_edges(i[inside], j[inside], powers[inside], block)
 
         return joined_edges(run, n, step, look_up, self.space.lengths)
-
-    def nearest_in_other_component(
-        self, rows: np.ndarray, labels: np.ndarray, run: Run
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest point with another label, and its distance, for the points at ``rows``."""
-        indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
-        return indices[:, 0].astype(np.int64), lengths[:, 0]
 
 
 def candidates(k: int, n: int) -> int:

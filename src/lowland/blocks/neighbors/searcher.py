@@ -43,7 +43,8 @@ class Searcher(Protocol):
 
         Only the shortest edge of each label is needed; other distances may be infinite.
         """
-        ...
+        indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
+        return indices[:, 0].astype(np.int64), lengths[:, 0]
 
 
 def stacked(found: list[Found], k: int) -> Found:

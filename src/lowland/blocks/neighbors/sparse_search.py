@@ -20,7 +20,7 @@ from lowland.blocks.distances.sparse_rows import csr, squared_differences, unit
 from lowland.blocks.distances.to_points import DistancesTo
 from lowland.blocks.neighbors.matrix_products import candidates
 from lowland.blocks.neighbors.metric_space import MetricSpace
-from lowland.blocks.neighbors.searcher import Edges, Found, joined_edges, sorted_edges, stacked
+from lowland.blocks.neighbors.searcher import Edges, Found, Searcher, joined_edges, sorted_edges, stacked
 from lowland.run.local import LocalRun, serial_run
 from lowland.run.run import Run
 
@@ -28,7 +28,7 @@ _PAIRS = 1 << 20  # distances that a thread holds at a time
 
 
 @dataclass(frozen=True)
-class SparseSearch:
+class SparseSearch(Searcher):
     """Compares all pairs of sparse rows, a block of rows at a time."""
 
     X: Any  # (n, d) sparse, as passed
@@ -127,13 +127,6 @@ class SparseSearch:
             return sorted_edges(i[inside], j[inside], values[inside], block)
 
         return joined_edges(self._threads(run), n, self._step(), look_up, self._lengths)
-
-    def nearest_in_other_component(
-        self, rows: np.ndarray, labels: np.ndarray, run: Run
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest point with another label, and its distance, for the points at ``rows``."""
-        indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
-        return indices[:, 0].astype(np.int64), lengths[:, 0]
 
 
 _ROUNDING = 1e-8  # relative error of squared distances from products, where these are not computed from differences

@@ -15,7 +15,7 @@ from lowland.blocks.distances.metrics import Metric
 from lowland.blocks.distances.to_points import DistancesTo
 from lowland.blocks.neighbors.matrix_products import rounding
 from lowland.blocks.neighbors.metric_space import MetricSpace
-from lowland.blocks.neighbors.searcher import Edges, Found, joined_edges, sorted_edges, stacked
+from lowland.blocks.neighbors.searcher import Edges, Found, Searcher, joined_edges, sorted_edges, stacked
 from lowland.run.local import serial_run
 from lowland.run.run import Run
 
@@ -24,7 +24,7 @@ _MEASURED = 1 << 25  # numbers in a block of differences
 
 
 @dataclass(frozen=True)
-class TorchSearch:
+class TorchSearch(Searcher):
     """Points compared on their device: candidates by products and ``topk``, then exact distances, as on the host."""
 
     X: Array  # (n, d), or (n, n) distances
@@ -147,13 +147,6 @@ class TorchSearch:
             return sorted_edges(to_numpy(i), to_numpy(j), to_numpy(as_double(D[i, j])), block)
 
         return joined_edges(run, n, max(1, _PAIRS // (4 * n)), look_up, lambda lengths: lengths)
-
-    def nearest_in_other_component(
-        self, rows: np.ndarray, labels: np.ndarray, run: Run
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest point with another label, and its distance, for the points at ``rows``."""
-        indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
-        return indices[:, 0].astype(np.int64), lengths[:, 0]
 
 
 def _smallest(D: Array, k: int, own: Array, labels: Array) -> tuple[Array, Array]:
