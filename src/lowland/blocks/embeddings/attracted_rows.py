@@ -9,7 +9,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.blocks.embeddings.column_reduction import ColumnReduction
-from lowland.blocks.embeddings.pairs import Pairs, scaled_neighbors
+from lowland.blocks.embeddings.pairs import EXTRA, Pairs, scaled_neighbors
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import NearestAmong
 from lowland.run.local import serial_run
@@ -25,7 +25,7 @@ class ByAttraction:
     depends on the row alone.
     """
 
-    nearest: NearestAmong | None  # None: rows hold distances, stored sparsely
+    nearest: NearestAmong | None  # None: rows hold distances
     reduction: ColumnReduction | None
     scales: np.ndarray  # (n,) of the training rows
     Z: np.ndarray  # (n, k) float64: their places
@@ -50,11 +50,11 @@ class ByAttraction:
     def _candidates(self, X: Any) -> NeighborGraph:
         """The nearest training rows of new rows, nearest first."""
         if self.nearest is not None:
-            if self.reduction is not None:
-                X = self.reduction(X)
-            elif self.columns is not None:
-                X = to_numpy(X)[:, self.columns]
-            return NeighborGraph.of_table(*self.nearest(X), "given")
+            return NeighborGraph.of_table(*self.nearest(X if self.reduction is None else self.reduction(X)), "given")
+        if not is_sparse(X):
+            D = to_numpy(X)[:, self.columns]
+            near = np.argsort(D, axis=1, kind="stable")[:, : self.k + EXTRA]
+            return NeighborGraph.of_table(near, np.take_along_axis(D, near, axis=1), "given")
         to, rows = X.indices, np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         order = np.lexsort((to, X.data, rows))
         places = np.full(X.shape[1], -1)

@@ -122,6 +122,8 @@ def mid_near_pairs(
     from lowland.kernels.pacmap import draw_candidates
 
     n = X.shape[0]
+    if not count:
+        return Pairs(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
     width = min(DRAWN, n - 1)
     measure, step = _measure(X, metric, params or {})
 
@@ -132,8 +134,6 @@ def mid_near_pairs(
         second = np.argsort(near, axis=2, kind="stable")[:, :, min(1, width - 1), None]
         return np.take_along_axis(drawn.reshape(near.shape), second, axis=2)[:, :, 0]
 
-    if not count:
-        return Pairs(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
     return Pairs.of_table(np.concatenate(run.each("drawing mid-near pairs", slices(n, step), choose)))
 
 

@@ -226,14 +226,10 @@ class PairEmbedding(NeighborEmbedding):
     def _placing(self) -> ByAttraction:
         check_saved(self, "distance")
         Z, kept = to_numpy(self._embedded(self.embedding_)).astype(np.float64), self._kept_mask
-        k = min(self.n_neighbors_ + EXTRA, len(Z))
-        given = self.distance == "precomputed"
-        if self.points_ is None and not given:
-            raise ParameterError(f"{type(self).__name__} was fitted without rows: it cannot transform new rows.")
-        return ByAttraction(
-            self._nearest_among(self.points_, k), self.reduction_, to_numpy(self.scales_), Z, self.n_neighbors_,
-            np.flatnonzero(kept) if given else None,
-        )  # fmt: skip
+        if self.distance == "precomputed":
+            return ByAttraction(None, None, to_numpy(self.scales_), Z, self.n_neighbors_, np.flatnonzero(kept))
+        nearest = self._nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
+        return ByAttraction(nearest, self.reduction_, to_numpy(self.scales_), Z, self.n_neighbors_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
