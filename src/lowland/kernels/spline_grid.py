@@ -6,12 +6,21 @@ of cell c along an axis touches the nodes c ... c + 3, with the place of node 0 
 
 import numpy as np
 
-from lowland.kernels.compile import vector_kernel
+from lowland.kernels.compile import kernel, vector_kernel
+
+
+@kernel
+def extent(Z, low, high):
+    """Write the smallest and the largest coordinate along each axis."""
+    low[:], high[:] = Z[0], Z[0]
+    for i in range(Z.shape[0]):
+        for c in range(Z.shape[1]):
+            low[c], high[c] = min(low[c], Z[i, c]), max(high[c], Z[i, c])
 
 
 @vector_kernel
-def cells_of_bands(Z, origin, inverse_spacing, height, start, rows):
-    """Sort the rows by bands of ``height`` cells along the first axis: those of band b are rows[start[b]:start[b + 1]]."""
+def sort_by_bands(Z, origin, inverse_spacing, height, start, rows):
+    """Sort the rows by bands of ``height`` cells along the first axis: band b has rows[start[b]:start[b + 1]]."""
     n, bands = Z.shape[0], start.size - 1
     start[:] = 0
     for i in range(n):
@@ -107,3 +116,30 @@ def read_potential(Z, first, last, origin, inverse_spacing, steps, grid, G):
         for c in range(k):
             G[i, c] = -0.5 * inverse_spacing * force[c]
     return total
+
+
+@vector_kernel
+def place_in_field(Y, to, p, inverse_dof, origin, inverse_spacing, steps, grid, cells, inverse_mean, rate, rounds, Z):
+    """Move each row of Z (m, k) by gradient descent: attracted to its neighbors, repelled by a tabulated potential.
+
+    The neighbors ``to`` (m, neighbors) are rows of Y with the affinities ``p``. The step is ``rate`` times
+    sum_j p_j u_j (z - y_j) + 1/2 gradient of the potential * ``inverse_mean``; beyond the grid, the repulsion is that
+    at its border.
+    """
+    k = Z.shape[1]
+    force, inside, push = np.empty(k), np.empty((1, k)), np.empty((1, k))
+    for i in range(Z.shape[0]):
+        for _ in range(rounds):
+            force[:] = 0.0
+            for e in range(to.shape[1]):
+                d = 1.0
+                for c in range(k):
+                    d += inverse_dof * (Z[i, c] - Y[to[i, e], c]) ** 2
+                w = p[i, e] / d
+                for c in range(k):
+                    force[c] += w * (Z[i, c] - Y[to[i, e], c])
+            for c in range(k):
+                inside[0, c] = min(max(Z[i, c], origin[c]), origin[c] + cells[c] / inverse_spacing)
+            read_potential(inside, 0, 1, origin, inverse_spacing, steps, grid, push)
+            for c in range(k):
+                Z[i, c] -= rate * (force[c] - inverse_mean * push[0, c])

@@ -93,3 +93,33 @@ def repel_all(T, dof, first, last, G):
                 force += strength[j] * (z - x[j])
             G[i, c] = force
     return total
+
+
+@vector_kernel
+def place_among_all(Y, to, p, dof, inverse_mean, rate, rounds, Z):
+    """Move each row of Z (m, k) by gradient descent: attracted to its neighbors, repelled by all rows of Y (n, k).
+
+    The neighbors ``to`` (m, neighbors) have the affinities ``p``. The step is ``rate`` times
+    sum_j p_j u_j (z - y_j) - ``inverse_mean`` * sum_j u_j w_j (z - y_j).
+    """
+    n, k = Y.shape
+    force = np.empty(k)
+    for i in range(Z.shape[0]):
+        z = Z[i]
+        for _ in range(rounds):
+            force[:] = 0.0
+            for e in range(to.shape[1]):
+                d = 1.0
+                for c in range(k):
+                    d += (z[c] - Y[to[i, e], c]) ** 2 / dof
+                for c in range(k):
+                    force[c] += p[i, e] / d * (z[c] - Y[to[i, e], c])
+            for j in range(n):
+                d = 1.0
+                for c in range(k):
+                    d += (z[c] - Y[j, c]) ** 2 / dof
+                w = 1.0 / (d * d) if dof == 1.0 else d ** (-dof - 1.0)
+                for c in range(k):
+                    force[c] -= inverse_mean * w * (z[c] - Y[j, c])
+            for c in range(k):
+                z[c] -= rate * force[c]

@@ -32,7 +32,7 @@ class Anchor:
         return max(0.0, float(np.sum(Z * self.A)) / squares) if squares > 0 else 0.0
 
     def add_gradient(self, Z: np.ndarray, G: np.ndarray) -> None:
-        """Replace the gradient G of the loss by that of the weighted sum. The best scale has no derivative of its own."""
+        """Replace the gradient G of the loss by that of the weighted sum; the best scale adds no term of its own."""
         G *= 1 - self.weight
         G += (2 * self.weight / len(Z)) * (Z - self.scale(Z) * self.A)
 

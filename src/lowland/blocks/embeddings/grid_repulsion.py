@@ -1,7 +1,7 @@
 """Repulsion of t-SNE on a grid: particle-mesh sums by the fast Fourier transform, in 1 to 3 dimensions.
 
-The repulsion is the gradient of one potential, phi(z) = sum_j w(|z - z_j|), and the normalization is the sum of the same
-potential. So one convolution suffices:
+The repulsion is the gradient of one potential, phi(z) = sum_j w(|z - z_j|), and the normalization is the sum of the
+same potential. So one convolution suffices:
 
 1. Spread a unit charge per point to the nodes around it, by cubic B-splines.
 2. Convolve with the similarity w, sampled at the nodes and divided by the splines' own transform: the result
@@ -11,7 +11,9 @@ potential. So one convolution suffices:
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,8 +43,11 @@ class Grid:
 
         Numbers of nodes and spacings come from a short list, so that the transform of w is rarely computed again.
         """
+        from lowland.kernels.spline_grid import extent
+
         n, k = Z.shape
-        low, high = Z.min(axis=0).astype(np.float64), Z.max(axis=0).astype(np.float64)
+        low, high = np.empty(k), np.empty(k)
+        extent(Z, low, high)
         most = min(_MOST_NODES[k], max(64, int(6 * n ** (1 / k))))
         spacing, span = _SPACING[k] * math.sqrt(min(dof, 1.0)), float(np.max(high - low))
         if span / spacing > most:
@@ -85,16 +90,11 @@ class GridRepulsion:
         if key not in self._spectra:
             if len(self._spectra) > 3:
                 self._spectra.clear()
-            squares = 0.0
-            for c, m in enumerate(grid.nodes):
-                shape = [1] * len(grid.nodes)
-                shape[c] = m + 1
-                squares = squares + ((np.arange(m + 1) * grid.spacing) ** 2).reshape(shape)
+            numbers = np.ogrid[tuple(slice(m + 1) for m in grid.nodes)]
+            squares = sum(((i * grid.spacing) ** 2 for i in numbers), start=np.zeros(()))
             spectrum = scipy.fft.dctn((1 + squares / self.dof) ** -self.dof, type=1)
-            for c, m in enumerate(grid.nodes):
-                shape = [1] * len(grid.nodes)
-                shape[c] = m + 1
-                spectrum /= (((2 + np.cos(np.pi * np.arange(m + 1) / m)) / 3) ** 2).reshape(shape)
+            for i, m in zip(numbers, grid.nodes, strict=True):
+                spectrum /= ((2 + np.cos(np.pi * i / m)) / 3) ** 2
             self._spectra[key] = spectrum.astype(dtype)
         return self._spectra[key]
 
@@ -112,7 +112,7 @@ def _charges(Z: np.ndarray, grid: Grid, together: Together) -> np.ndarray:
     charges, steps, inverse = np.zeros(grid.nodes, dtype=Z.dtype), grid.steps, 1 / grid.spacing
     flat, bands = charges.ravel(), -(-grid.nodes[0] // _BAND)
     start, rows = np.empty(bands + 1, dtype=np.int64), np.empty(Z.shape[0], dtype=np.int32)
-    spline_grid.cells_of_bands(Z, grid.origin, inverse, _BAND, start, rows)
+    spline_grid.sort_by_bands(Z, grid.origin, inverse, _BAND, start, rows)
     for parity in (0, 1):
 
         def work(half: int, parity: int = parity) -> None:
@@ -140,20 +140,27 @@ def _convolved(charges: np.ndarray, spectrum: np.ndarray, together: Together) ->
         charges[a:b] = scipy.fft.irfft(A[a:b], 2 * m, axis=-1)[..., :m]
 
     block = max(1, _LINES // math.prod(outer[1:]))
-    for count, work in ((outer[0], forward), (m + 1, across), (outer[0], back)):
-        together(-(-count // block), lambda i, count=count, work=work: work(i * block, min(count, (i + 1) * block)))
+    _in_blocks(outer[0], block, forward, together)
+    _in_blocks(m + 1, block, across, together)
+    _in_blocks(outer[0], block, back, together)
     return charges
+
+
+def _in_blocks(count: int, size: int, work: Callable[[int, int], None], together: Together) -> None:
+    """Call work(a, b) for blocks of ``size`` out of ``count``."""
+    together(-(-count // size), lambda i: work(i * size, min(count, (i + 1) * size)))
 
 
 def _convolved_lines(A: np.ndarray, spectrum: np.ndarray) -> np.ndarray:
     """Transform along all axes but the last, multiply, and transform back."""
-    axes, nodes = tuple(range(A.ndim - 1)), A.shape[:-1]
+    nodes = A.shape[:-1]
     F = A
-    for c in axes[::-1]:
+    for c in range(len(nodes))[::-1]:
         F = scipy.fft.fft(F, 2 * nodes[c], axis=c)
-    for c in axes:
-        spectrum = np.concatenate([spectrum, np.flip(spectrum, axis=c).take(range(1, nodes[c]), axis=c)], axis=c)
-    F *= spectrum
-    for c in axes:
-        F = scipy.fft.ifft(F, axis=c, overwrite_x=True).take(range(nodes[c]), axis=c)
+    for mirrored in itertools.product((False, True), repeat=len(nodes)):  # the spectrum is even
+        part = tuple(slice(m + 1, None) if over else slice(m + 1) for m, over in zip(nodes, mirrored, strict=True))
+        same = tuple(slice(m - 1, 0, -1) if over else slice(None) for m, over in zip(nodes, mirrored, strict=True))
+        F[part] *= spectrum[same]
+    for c in range(len(nodes)):
+        F = scipy.fft.ifft(F, axis=c, overwrite_x=True)[(slice(None),) * c + (slice(nodes[c]),)]
     return F

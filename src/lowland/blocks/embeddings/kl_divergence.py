@@ -18,7 +18,7 @@ _MOMENTUM = 0.8
 _LONGEST_STEP = 5.0
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class KLDivergence:
     """sum_ij p_ij log(p_ij / q_ij) with q_ij = w_ij / sum w and w = (1 + d²/dof)^-dof, for rows of a map.
 
@@ -42,8 +42,7 @@ class KLDivergence:
         P = self.P
         edges = P.indptr.astype(np.int64), P.indices.astype(np.uint32), P.data.astype(np.float32)
         positive = P.data[P.data > 0]
-        object.__setattr__(self, "edges", edges)
-        object.__setattr__(self, "entropy", -float(positive @ np.log(positive)))
+        self.edges, self.entropy = edges, -float(positive @ np.log(positive))
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
         """Compute the gradient at Z (n, k) into G."""
@@ -51,9 +50,7 @@ class KLDivergence:
 
         total = self.repulsion(Z, G, together)
         exaggeration = step.weights["exaggeration"]
-        together.rows(
-            len(Z), lambda a, b: attract(*self.edges, Z, 1 / self.dof, exaggeration, 1 / total, a, b, G)
-        )
+        together.rows(len(Z), lambda a, b: attract(*self.edges, Z, 1 / self.dof, exaggeration, 1 / total, a, b, G))
         if self.anchor is not None:
             self.anchor.add_gradient(Z, G)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,32 +12,37 @@ from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.blocks.embeddings.row_blocks import together
 from lowland.blocks.neighbors.graph import NeighborGraph, fault_of
 from lowland.errors import DataError
+from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _TOLERANCE = 1e-7  # of the entropy
 
 
-def gaussian_affinities(graph: NeighborGraph, perplexities: Sequence[float], run: Run) -> scipy.sparse.csr_array:
+def gaussian_affinities(
+    graph: NeighborGraph, perplexity: float | Sequence[float], run: Run | None = None
+) -> scipy.sparse.csr_array:
     """Return the joint affinities of the edges, (n, n): symmetric, their sum is 1.
 
     In each row they are proportional to exp(-b d²), with b such that the entropy is the logarithm of the perplexity.
     Several perplexities: the average of their affinities.
     """
-    return joint(graph.matrix(conditional_affinities(graph, perplexities, run)))
+    return joint(graph.matrix(conditional_affinities(graph, perplexity, run or LocalRun())))
 
 
-def conditional_affinities(graph: NeighborGraph, perplexities: Sequence[float], run: Run) -> np.ndarray:
+def conditional_affinities(graph: NeighborGraph, perplexity: float | Sequence[float], run: Run) -> np.ndarray:
     """Return the affinities of the edges of each row, which sum to 1 in the row, (edges,)."""
     from lowland.kernels.perplexity import calibrate
 
+    logs = np.log(np.atleast_1d(np.asarray(perplexity, dtype=np.float64)))
     P = np.zeros(len(graph.to))
+
+    def rows(a: int, b: int) -> None:
+        for log_perplexity in logs:
+            calibrate(graph.start, graph.length, log_perplexity, _TOLERANCE, a, b, P)
+
     with together(run) as blocks:
-        for perplexity in perplexities:
-            log_perplexity = math.log(perplexity)
-            blocks.rows(
-                graph.n, lambda a, b, h=log_perplexity: calibrate(graph.start, graph.length, h, _TOLERANCE, a, b, P)
-            )
-    return P / len(perplexities)
+        blocks.rows(graph.n, rows)
+    return P / len(logs)
 
 
 def uniform_affinities(graph: NeighborGraph) -> scipy.sparse.csr_array:
@@ -71,5 +75,7 @@ def given_affinities(P: Any) -> scipy.sparse.csr_array:
     other = (P.coords[0] != P.coords[1]) & (P.data > 0)
     if not other.any():
         raise DataError("The affinities of different rows are all zero. Pass a matrix with positive affinities.")
-    kept = scipy.sparse.coo_array((P.data[other] / P.data[other].max(), (P.coords[0][other], P.coords[1][other])), P.shape)
+    kept = scipy.sparse.coo_array(
+        (P.data[other] / P.data[other].max(), (P.coords[0][other], P.coords[1][other])), P.shape
+    )
     return joint(kept.tocsr())

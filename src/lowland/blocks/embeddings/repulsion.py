@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,7 +12,8 @@ from lowland.blocks.embeddings.grid_repulsion import GridRepulsion
 from lowland.blocks.embeddings.row_blocks import Together
 from lowland.blocks.optimize.outcome import Outcome
 
-_FEW_ROWS = {1: 500, 2: 1500, 3: 6000}  # up to which the exact sum is as fast as the grid, by dimension
+_FEW_ROWS = {1: 1000, 2: 3500, 3: 20_000}  # up to which the exact sum is as fast as the grid, by dimension
+_POWERS = 12  # how much slower the exact sum is if dof is not 1
 
 
 class Repulsion(Protocol):
@@ -42,6 +44,6 @@ def choose_repulsion(n: int, k: int, dof: float, *, exact: bool = False) -> tupl
         return ExactRepulsion(dof), Outcome("exact", "requested")
     if k > 3:
         return ExactRepulsion(dof), Outcome("exact", f"a grid of {k} dimensions has too many nodes")
-    if n <= _FEW_ROWS[k]:
+    if n <= _FEW_ROWS[k] / (1 if dof == 1 else math.sqrt(_POWERS)):
         return ExactRepulsion(dof), Outcome("exact", f"all pairs of {n:,} rows take less time than a grid")
     return GridRepulsion(dof), Outcome("interpolation by FFT", f"faster than all pairs of {n:,} rows")
