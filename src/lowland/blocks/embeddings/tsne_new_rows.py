@@ -1,0 +1,102 @@
+"""New rows in a map by t-SNE: the training rows stay, and each new row finds its own place among them.
+
+A row minimizes the KL divergence with only its own coordinates free: it is attracted to its nearest training rows and
+repelled by the field of all training rows, which is tabulated once. So its place depends on the row and the model
+alone.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.blocks.embeddings.grid_repulsion import Grid, GridRepulsion
+from lowland.blocks.embeddings.repulsion import ExactRepulsion
+from lowland.blocks.embeddings.row_blocks import Together
+
+NEW_NEIGHBORS = 15  # nearest training rows that attract a new row
+_PERPLEXITY = 5.0  # of a new row: it is placed by its nearest training rows
+_EXAGGERATION = 1.5  # of its attraction
+_RATE, _ROUNDS = 0.5, 100
+_MARGIN = 0.05  # of the tabulated field around the map, in units of its extent
+_SERIAL = Together(None, 1)
+_tabulating = threading.Lock()  # several threads may need the same field at once
+
+
+@dataclass(frozen=True)
+class TSNEPlacing:
+    """Maps a slab of new rows to coordinates."""
+
+    nearest: Callable[[Any], tuple[np.ndarray, np.ndarray]]
+    Y: Array  # (n, k) training map
+    dof: float = 1.0
+    perplexity: float = _PERPLEXITY
+    exaggeration: float = _EXAGGERATION
+
+    def __call__(self, X: Array) -> Array:
+        """Return coordinates, (m, k). A row equal to a training row has the coordinates of that row."""
+        to, length = self.nearest(X)
+        out = np.full((len(to), self._map.shape[1]), np.nan)
+        known = np.isfinite(length).all(axis=1)
+        out[known] = self._placed(to[known], np.ascontiguousarray(length[known], dtype=np.float64))
+        return like(out, X.data if is_sparse(X) else X)
+
+    def _placed(self, to: np.ndarray, length: np.ndarray) -> np.ndarray:
+        from lowland.kernels.perplexity import calibrate
+
+        m, k = to.shape
+        P = np.zeros(m * k)
+        calibrate(np.arange(m + 1) * k, length.ravel(), math.log(min(self.perplexity, k)), 1e-7, 0, m, P)
+        P = self.exaggeration * P.reshape(m, k)
+        Z = np.median(self._map[to], axis=1) if m else np.empty((0, self._map.shape[1]))
+        self._descend(to.astype(np.int64), P, np.ascontiguousarray(Z))
+        equal = length[:, 0] == 0 if k else np.zeros(m, dtype=bool)
+        Z[equal] = self._map[to[equal, 0]]
+        return Z
+
+    def _descend(self, to: np.ndarray, P: np.ndarray, Z: np.ndarray) -> None:
+        """Move the rows of Z to their places."""
+        if self._map.shape[1] > 3:
+            from lowland.kernels.tsne_forces import place_among_all
+
+            place_among_all(self._map, to, P, self.dof, 1 / self._mean_similarity, _RATE, _ROUNDS, Z)
+            return
+        from lowland.kernels.spline_grid import place_in_field
+
+        with _tabulating:
+            grid, potential = self._field
+        cells = np.array([m - 4 for m in grid.nodes], dtype=np.float64)
+        place_in_field(
+            self._map, to, P, 1 / self.dof, grid.origin, 1 / grid.spacing, grid.steps, potential, cells,
+            1 / self._mean_similarity, _RATE, _ROUNDS, Z,
+        )  # fmt: skip
+
+    @cached_property
+    def _map(self) -> np.ndarray:
+        return np.ascontiguousarray(to_numpy(self.Y), dtype=np.float64)
+
+    @cached_property
+    def _mean_similarity(self) -> float:
+        """The sum of w over the other training rows, on average over the training rows."""
+        Y = self._map
+        repulsion = ExactRepulsion(self.dof) if Y.shape[1] > 3 else GridRepulsion(self.dof)
+        return repulsion(Y, np.empty_like(Y), _SERIAL) / len(Y)
+
+    @cached_property
+    def _field(self) -> tuple[Grid, np.ndarray]:
+        """The potential of the training rows, on a grid somewhat wider than the map."""
+        low, high = self._map.min(axis=0), self._map.max(axis=0)
+        wider = _MARGIN * float(np.max(high - low)) + 1.0
+        grid = Grid.around(np.concatenate([self._map, [low - wider, high + wider]]), self.dof)
+        return grid, GridRepulsion(self.dof).potential(self._map, grid, _SERIAL).ravel()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a worker needs; the field is tabulated there."""
+        return {name: self.__dict__[name] for name in ("nearest", "Y", "dof", "perplexity", "exaggeration")}
