@@ -78,6 +78,14 @@ class EmbeddingObjective(Protocol):
         ...
 
 
+class HostObjective(EmbeddingObjective, Protocol):
+    """An objective on the host, which can move to a device."""
+
+    def on_device(self, home: Array) -> EmbeddingObjective:
+        """Return the same objective on tensors beside ``home``."""
+        ...
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """The map during the descent, as the callback of a fit receives it."""
