@@ -22,12 +22,13 @@ COMPILING = "compiling (first use on this machine)"
 
 @dataclass(frozen=True)
 class Progress:
-    """A progress event: stage, amount done, total (None: unknown), and seconds since the start of the stage."""
+    """A progress event: stage, amount done, total (None: unknown), seconds since the start of the stage, and a note."""
 
     stage: str
     done: float
     total: float | None
     seconds: float
+    note: str = ""  # a value that changes, as "KL divergence 2.71"
 
 
 class Stage:
@@ -36,6 +37,7 @@ class Stage:
     def __init__(self, name: str, total: float | None, report: Callable[[Progress], Any] | None) -> None:
         self.name, self.total, self.report = name, total, report
         self.done = 0.0
+        self.note = ""
         self.started = time.monotonic()
         self.last_event = self.started - EVENT_EVERY  # the first step is reported at once
 
@@ -46,7 +48,7 @@ class Stage:
             now = time.monotonic()
             if now - self.last_event >= EVENT_EVERY:
                 self.last_event = now
-                going_on = self.report(Progress(self.name, self.done, self.total, now - self.started))
+                going_on = self.report(Progress(self.name, self.done, self.total, now - self.started, self.note))
                 if going_on is not None and not going_on:
                     raise Stopped(
                         f"Stopped during {self.name}: the progress callback returned False. No result was kept."
@@ -55,7 +57,7 @@ class Stage:
     def finish(self) -> None:
         """Report the last event; it can no longer stop the work."""
         if self.report is not None:
-            self.report(Progress(self.name, self.done, self.total, time.monotonic() - self.started))
+            self.report(Progress(self.name, self.done, self.total, time.monotonic() - self.started, self.note))
 
 
 class _Screen:
@@ -106,7 +108,8 @@ class _Bar:
         if self.task is None and event.seconds >= SHOW_AFTER:
             self.task = _screen.open(event)
         if self.task is not None:
-            _screen.display.update(self.task, completed=event.done)
+            shown = f"{event.stage} ({event.note})" if event.note else event.stage
+            _screen.display.update(self.task, completed=event.done, description=shown)
 
     def compiling(self, begins: bool) -> None:
         if begins:
@@ -131,7 +134,8 @@ class _Lines:
         if event.seconds - self.last_line >= LINE_EVERY:
             self.last_line = event.seconds
             done = f"{event.done / event.total:.0%}" if event.total else f"{event.done:,.0f}"
-            print(f"{event.stage}: {done}, {event.seconds:.0f} s", file=sys.stderr, flush=True)
+            note = f", {event.note}" if event.note else ""
+            print(f"{event.stage}: {done}, {event.seconds:.0f} s{note}", file=sys.stderr, flush=True)
 
     def compiling(self, begins: bool) -> None:
         if begins and not self.compiled:

@@ -1,0 +1,1 @@
+"""Neighbor embeddings: t-SNE, UMAP, PaCMAP and LocalMAP, by one optimizer."""

@@ -1,0 +1,85 @@
+"""Initial coordinates of a neighbor embedding: principal components, Laplacian eigenmaps, random or given ones.
+
+The descent keeps the large-scale arrangement of its start: principal components keep that of the data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.arrays.precision import as_double
+from lowland.blocks.manifolds.laplacian import laplacian_eigenmaps
+from lowland.blocks.scaling.classical import classical_scaling
+from lowland.blocks.spectra.component_rules import Fixed
+from lowland.blocks.spectra.operators import centered_product
+from lowland.blocks.spectra.principal_axes import SolverOptions, principal_axes
+from lowland.data.rows import ArrayRows, SparseRows
+from lowland.errors import DataError
+from lowland.run.run import Run, all_finite
+
+_TOL = 1e-3  # residual of the eigenvectors: they are only an initialization
+
+
+def principal_start(X: Any, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
+    """Return the first k principal components of the rows, (n, k) float64; beyond their rank, small random numbers."""
+    rows = SparseRows(X) if is_sparse(X) else ArrayRows(X)
+    most = min(k, *X.shape)
+    axes = principal_axes(rows, run, Fixed(most), options=SolverOptions(rng=lambda: np.random.default_rng(0)))
+    V = like(axes.pairs.vectors[:, :most], X.data if is_sparse(X) else X)
+    Z = to_numpy(as_double(centered_product(X, axes.columns.mean, V)))
+    return with_noise_columns(Z, k, rng)
+
+
+def classical_start(D: Array, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
+    """Return classical scaling of given distances of all pairs, (n, k) float64."""
+    most = min(k, D.shape[0] - 1)
+    return with_noise_columns(to_numpy(as_double(classical_scaling(D, most, run, fewer=True).Z)), k, rng)
+
+
+def spectral_start(W: Any, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
+    """Return the first k Laplacian eigenmaps of symmetric affinities of a connected graph, (n, k) float64."""
+    most = min(k, W.shape[0] - 1)
+    return with_noise_columns(laplacian_eigenmaps(W, most, run, rng=np.random.default_rng(0), tol=_TOL).Z, k, rng)
+
+
+def random_start(n: int, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return standard normal numbers, (n, k)."""
+    return rng.standard_normal((n, k))
+
+
+def given_start(init: Any, n: int, k: int) -> np.ndarray:
+    """Return a copy of given coordinates, (n, k) float64, checked."""
+    Z = np.array(to_numpy(init), dtype=np.float64)
+    if Z.shape != (n, k):
+        raise DataError(f"The initial coordinates have shape {Z.shape}. They must have shape ({n}, {k}).")
+    if not all_finite(Z):
+        raise DataError("The initial coordinates contain NaN or infinity. Pass finite numbers.")
+    return Z
+
+
+def with_noise_columns(Z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return Z with further columns up to k, random and a thousandth as wide: rows could not separate along zeros."""
+    if Z.shape[1] >= k:
+        return Z
+    width = 1e-3 * float(np.abs(Z).max(initial=0.0)) or 1.0
+    return np.hstack([Z, width * rng.standard_normal((len(Z), k - Z.shape[1]))])
+
+
+def with_deviation(Z: np.ndarray, deviation: float) -> np.ndarray:
+    """Return Z centered, and scaled so that its first column has this standard deviation."""
+    Z = Z - Z.mean(axis=0)
+    wide = float(np.std(Z[:, 0])) or float(np.abs(Z).max()) or 1.0
+    return Z * (deviation / wide)
+
+
+def with_largest(Z: np.ndarray, largest: float) -> np.ndarray:
+    """Return Z scaled so that its largest coordinate is ``largest``."""
+    return Z * (largest / (float(np.abs(Z).max(initial=0.0)) or 1.0))
+
+
+def with_jitter(Z: np.ndarray, deviation: float, rng: np.random.Generator) -> np.ndarray:
+    """Return Z with normal noise added, so that duplicate rows can separate."""
+    return Z + deviation * rng.standard_normal(Z.shape)

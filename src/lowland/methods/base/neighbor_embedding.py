@@ -1,0 +1,143 @@
+"""What neighbor embeddings share: the graph, the start, the descent, snapshots, and the place of new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy
+from lowland.blocks.embeddings.descent import (
+    EVERY,
+    Embedded,
+    EmbeddingObjective,
+    Snapshot,
+    StoppingRule,
+    descend,
+)
+from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.data.rows import ArrayRows, Rows
+from lowland.methods.base.estimator import attribute, param
+from lowland.methods.base.graph_map import GraphMap
+from lowland.run.run import Run, run_for
+
+
+@dataclass(frozen=True)
+class EmbeddingProblem:
+    """What a neighbor embedding minimizes, from where, and by which algorithm."""
+
+    objective: EmbeddingObjective
+    start: Array  # (n, k), in the precision of the descent; it is updated in place
+    solver: Outcome  # name and reason
+    stop: StoppingRule | None = None
+
+
+class NeighborEmbedding(GraphMap):
+    """A method that places rows so that neighbors stay near and other rows apart, by gradient descent.
+
+    A subclass writes ``_problem``, which receives the rows, their neighbor graph and the labels, ``_keep`` for its own
+    attributes, and ``_placing`` for new rows.
+    """
+
+    if TYPE_CHECKING:
+        n_components: int
+
+    disconnected: Policy = param(
+        "ignore",
+        "What to do if the neighbor graph is disconnected: 'ignore' leaves the components apart, 'connect' adds the "
+        "shortest edges between them, 'largest' embeds only the largest one (other rows are NaN), 'error' raises an "
+        "error.",
+    )
+
+    solver_: Outcome = attribute(
+        "Algorithm, the reason for it, its iterations, the objective every 50 iterations, and why it stopped."
+    )
+    n_iter_: int = attribute("Number of iterations.")
+    seed_: int = attribute("Seed of the random draws, also for new rows.")
+
+    def fit(self, X: Any, y: Any = None, graph: Any = None, callback: Callable[[Snapshot], Any] | None = None) -> Self:
+        """Fit to the rows of X.
+
+        ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths. ``callback`` receives a snapshot
+        (iteration, total, embedding, value) every 50 iterations; if it returns False, the fit ends with the map so
+        far. Ctrl-C also ends it with the map so far, and a warning.
+        """
+        return self._fit(X, y, graph=graph, callback=callback)
+
+    def fit_transform(
+        self, X: Any, y: Any = None, graph: Any = None, callback: Callable[[Snapshot], Any] | None = None
+    ) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self.fit(X, y, graph, callback)._returned_embedding(X)
+
+    # --- hooks ---
+
+    def _check_size(self, X: Array) -> None:
+        """Raise an error if parameters do not fit the number of rows."""
+
+    def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
+        """The objective and the start. The graph has the edges from each row to its own neighbors."""
+        raise NotImplementedError
+
+    def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
+        """Set the attributes of the method."""
+
+    def _warns_of_components(self) -> bool:
+        """Whether a disconnected graph is reported also if it is left as it is."""
+        return False
+
+    # --- fit ---
+
+    def _solve(
+        self,
+        rows: Rows,
+        run: Run,
+        y: np.ndarray | None,
+        weights: np.ndarray | None,
+        graph: Any = None,
+        callback: Callable[[Snapshot], Any] | None = None,
+    ) -> None:
+        """Neighbor graph, objective, start, descent."""
+        X = run.to_array(rows, type(self).__name__)
+        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        self._check_size(X)
+        self.seed_ = int(self._generator().integers(2**31))
+        found = self._graph(X, run, graph, symmetric=False)
+        kept = self._kept_mask
+        self.points_ = None if self._is_given(X) or self._measure()[0] == "precomputed" else self._own_points(X, rows)
+        labels = y if y is None or kept.all() else y[kept]
+        problem = self._problem(self._embedded(X), found, run, labels)
+        result = descend(
+            problem.objective,
+            problem.start,
+            run,
+            solver=problem.solver,
+            stop=problem.stop,
+            callback=callback,
+            every=EVERY,
+        )
+        self.embedding_ = self._with_left_out(like(result.Z, X.data if is_sparse(X) else X))
+        self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations
+        self._keep(result, problem)
+
+    def _report_components(self, found: ConnectedComponents, policy: Policy, remedy: str) -> None:
+        if policy != "ignore" or self._warns_of_components():
+            super()._report_components(found, policy, remedy)
+
+    def _on_device(self, X: Array) -> bool:
+        """Whether the descent runs on an accelerator, as tensors."""
+        return not is_sparse(X) and on_accelerator(X)
+
+    def _start_like(self, Z: np.ndarray, X: Array, dtype: Any) -> Array:
+        """The start in the precision of the descent, on the device of the rows."""
+        if not self._on_device(X):
+            return np.ascontiguousarray(Z, dtype=dtype)
+        return like(np.ascontiguousarray(Z, dtype=dtype), X)
+
+    def _host(self, X: Array) -> Any:
+        """Rows for the kernels: an array of numpy, or sparse."""
+        return X if is_sparse(X) else to_numpy(X)
