@@ -16,7 +16,11 @@ check: .venv/installed  ## formatting, linting, types, layers of imports
 test: .venv/installed  ## all tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto  # one process per core, so BLAS gets one thread in each
 
-bench: .venv/installed  ## benchmarks against scikit-learn
+.venv/peers: .venv/installed
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bench]"
+	touch $@
+
+bench: .venv/peers  ## benchmarks against scikit-learn and other libraries
 	$(BIN)/python -m benchmarks
 
 hunt: .venv/installed  ## 52,000 hostile inputs, some 15 minutes: wrong results, crashes, hangs (HUNT="--minutes 2")

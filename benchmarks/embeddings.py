@@ -1,0 +1,326 @@
+"""Neighbor embeddings compared with openTSNE, scikit-learn, umap-learn and pacmap, on images as 50 components."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.fresh import fresh
+from benchmarks.lines import Bar, Line
+from benchmarks.measure import Times, WrongAnswer, stopwatch
+from benchmarks.registry import Plan, job
+
+SEED = 0
+
+
+@cache
+def images(n: int, split: str = "train") -> tuple[np.ndarray, np.ndarray]:
+    """Return n images of MNIST as 50 principal components of the training images, float32, and their digits."""
+    from lowland import PCA
+    from lowland.data import load_dataset
+
+    train = load_dataset("mnist").X.astype(np.float32)
+    model = PCA(50, svd_solver="covariance_eigh").fit(train)
+    X, y = load_dataset("mnist", split=split)
+    return np.ascontiguousarray(model.transform(X[:n].astype(np.float32))), np.asarray(y[:n]).astype(int)
+
+
+def faces() -> tuple[np.ndarray, np.ndarray]:
+    """Return 400 photographs of faces as 50 principal components, and the persons."""
+    from lowland import PCA
+    from lowland.data import load_dataset
+
+    X, y = load_dataset("olivetti")
+    return PCA(50).fit_transform(X.astype(np.float32)), np.asarray(y).astype(int)
+
+
+def in_turn(work: dict[str, Callable[[Any], Any]], X: np.ndarray, rounds: int) -> Times:
+    """Time the functions alternately, after a fit of each to few rows, which compiles what there is to compile."""
+    for call in work.values():
+        call(X[:1000])
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    answers: dict[str, Any] = {}
+    for i in range(rounds):
+        for name in list(work)[:: -1 if i % 2 else 1]:
+            taken, answers[name] = stopwatch(partial(work[name], X))
+            seconds[name].append(taken)
+    return Times(seconds, answers)
+
+
+def accuracy(Z: np.ndarray, y: np.ndarray, k: int = 10) -> float:
+    """Return the fraction of rows whose k nearest others in the map have the row's own label by majority."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    near = KNeighborsClassifier(k).fit(Z, y).kneighbors(return_distance=False)
+    votes = np.stack([(y[near] == c).sum(axis=1) for c in range(int(y.max()) + 1)], axis=1)
+    return float((votes.argmax(axis=1) == y).mean())
+
+
+def divergence(X: np.ndarray, Z: np.ndarray, perplexity: float = 30.0) -> float:
+    """Return the Kullback-Leibler divergence of a map, with affinities of 3 x perplexity neighbors and all pairs in Z.
+
+    One formula for the maps of all libraries, in float64 and without an approximation.
+    """
+    from lowland.blocks.embeddings.perplexity import gaussian_affinities
+
+    from lowland.blocks.neighbors.search import nearest_neighbors
+
+    P = gaussian_affinities(nearest_neighbors(X, int(3 * perplexity)), perplexity)
+    Z = np.asarray(Z, dtype=np.float64)
+    total = -float(len(Z))  # the pairs of a row with itself
+    squares = (Z**2).sum(axis=1)
+    for a in range(0, len(Z), 500):
+        D = squares[a : a + 500, None] + squares[None, :] - 2 * Z[a : a + 500] @ Z.T
+        total += float((1 / (1 + np.maximum(D, 0))).sum())
+    i = np.repeat(np.arange(len(Z)), np.diff(P.indptr))
+    p, d = P.data.astype(np.float64), ((Z[i] - Z[P.indices]) ** 2).sum(axis=1)
+    p /= p.sum()
+    return float((p * (np.log(p) + np.log1p(d) + np.log(total))).sum())
+
+
+# --- t-SNE ---
+
+
+def our_tsne(X: np.ndarray) -> np.ndarray:
+    from lowland import TSNE
+
+    return TSNE(max_iter=750, random_state=SEED).fit_transform(X)
+
+
+def open_tsne(X: np.ndarray) -> np.ndarray:
+    from openTSNE import TSNE
+
+    return np.asarray(TSNE(n_jobs=2, random_state=SEED).fit(X))
+
+
+@job("TSNE of MNIST, 60,000 × 50, against openTSNE", data="real")
+def tsne_mnist(plan: Plan) -> Iterator[Line]:
+    X, y = images(plan.size(60_000, 3000))
+    times = in_turn({"ours": our_tsne, "peer": open_tsne}, X, min(3, plan.repeat))
+    kl = {name: divergence(X, Z) for name, Z in times.answers.items()}
+    right = {name: accuracy(Z, y) for name, Z in times.answers.items()}
+    remark = (
+        f"KL {kl['ours']:.4f}, the peer's {kl['peer']:.4f}; 10-NN accuracy {right['ours']:.4f}, {right['peer']:.4f}"
+    )
+    if not plan.quick and not (kl["ours"] <= 1.005 * kl["peer"] and right["ours"] >= right["peer"] - 0.001):
+        raise WrongAnswer(remark)
+    yield times.line("750 iterations, fit", "ours", "peer", required=(Bar("speed", 1.5),), remark=remark)
+
+
+@job("TSNE of MNIST, 10,000 × 50, against scikit-learn", data="real")
+def tsne_sklearn(plan: Plan) -> Iterator[Line]:
+    import sklearn.manifold
+
+    import lowland
+
+    X, y = images(plan.size(10_000, 1500), "test")
+    work = {name: partial(_tsne_of, library.TSNE) for name, library in (("ours", lowland), ("peer", sklearn.manifold))}
+    times = in_turn(work, X, min(2, plan.repeat))
+    kl = {name: divergence(X, Z) for name, Z in times.answers.items()}
+    right = {name: accuracy(Z, y) for name, Z in times.answers.items()}
+    remark = (
+        f"KL {kl['ours']:.4f}, the peer's {kl['peer']:.4f}; 10-NN accuracy {right['ours']:.4f}, {right['peer']:.4f}"
+    )
+    if not plan.quick and not kl["ours"] <= kl["peer"]:
+        raise WrongAnswer(remark)
+    yield times.line("defaults, fit", "ours", "peer", required=(Bar("speed", 8.0),), remark=remark)
+
+
+def _tsne_of(cls: Any, X: np.ndarray) -> np.ndarray:
+    return cls(random_state=SEED).fit_transform(X)
+
+
+# --- UMAP and PaCMAP ---
+
+
+def our_umap(X: np.ndarray) -> np.ndarray:
+    from lowland import UMAP
+
+    return UMAP(random_state=SEED).fit_transform(X)
+
+
+def peer_umap(X: np.ndarray) -> np.ndarray:
+    import warnings
+
+    from umap import UMAP
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return UMAP(random_state=SEED).fit_transform(X)
+
+
+def our_pacmap(X: np.ndarray) -> np.ndarray:
+    from lowland import PaCMAP
+
+    return PaCMAP(random_state=SEED).fit_transform(X)
+
+
+def peer_pacmap(X: np.ndarray) -> np.ndarray:
+    import warnings
+
+    from pacmap import PaCMAP
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return PaCMAP(random_state=SEED).fit_transform(X)
+
+
+def first_fit(name: str, n: int) -> float:
+    """Return the seconds from the import to the map of n images, in this process."""
+    X, _ = images(n)
+    begin = time.perf_counter()
+    {"ours": our_umap, "peer": peer_umap}[name](X)
+    return time.perf_counter() - begin
+
+
+@job("UMAP of MNIST, 60,000 × 50, seeded, against umap-learn", data="real")
+def umap_mnist(plan: Plan) -> Iterator[Line]:
+    n = plan.size(60_000, 3000)
+    X, y = images(n)
+    times = in_turn({"ours": our_umap, "peer": peer_umap}, X, min(3, plan.repeat))
+    right = {name: accuracy(Z, y) for name, Z in times.answers.items()}
+    remark = f"10-NN accuracy {right['ours']:.4f}, the peer's {right['peer']:.4f}"
+    if not plan.quick and not right["ours"] >= right["peer"] - 0.005:
+        raise WrongAnswer(remark)
+    yield times.line("warm", "ours", "peer", required=(Bar("speed", 3.0),), remark=remark)
+    seconds = {name: [fresh(first_fit, name, n)] for name in ("ours", "peer")}
+    yield Times(seconds).line("first fit in a new process, with imports", "ours", "peer", required=(Bar("speed", 5.0),))
+
+
+@job("PaCMAP of MNIST, 60,000 × 50, against pacmap", data="real")
+def pacmap_mnist(plan: Plan) -> Iterator[Line]:
+    X, y = images(plan.size(60_000, 3000))
+    times = in_turn({"ours": our_pacmap, "peer": peer_pacmap}, X, min(3, plan.repeat))
+    right = {name: accuracy(Z, y) for name, Z in times.answers.items()}
+    remark = f"10-NN accuracy {right['ours']:.4f}, the peer's {right['peer']:.4f}"
+    if not plan.quick and not right["ours"] >= right["peer"] - 0.005:
+        raise WrongAnswer(remark)
+    yield times.line("warm", "ours", "peer", required=(Bar("speed", 2.0),), remark=remark)
+
+
+# --- new rows ---
+
+
+def _open_tsne_model(X: np.ndarray) -> Any:
+    from openTSNE import TSNE
+
+    return TSNE(n_jobs=2, random_state=SEED, n_iter=250).fit(X)
+
+
+def _peer_model(name: str, X: np.ndarray) -> Any:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name == "TSNE":
+            return _open_tsne_model(X)
+        if name == "UMAP":
+            from umap import UMAP
+
+            return UMAP(random_state=SEED).fit(X)
+        from pacmap import PaCMAP
+
+        model = PaCMAP(random_state=SEED)
+        model.fit(X)
+        return model
+
+
+@job("transform of held-out images by neighbor embeddings", data="real")
+def embedding_transform(plan: Plan) -> Iterator[Line]:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    import lowland
+
+    X, y = images(plan.size(20_000, 2000))
+    T, t = images(plan.size(10_000, 500), "test")
+    for name in ("TSNE", "UMAP", "PaCMAP", "LocalMAP"):
+        ours = getattr(lowland, name)(random_state=SEED).fit(X)
+        work: dict[str, Callable[[Any], Any]] = {"ours": ours.transform}
+        if name != "LocalMAP":
+            peer = _peer_model(name, X)
+            work["peer"] = partial(peer.transform, basis=X) if name == "PaCMAP" else peer.transform
+        times = in_turn(work, T, min(3, plan.repeat))
+        Z = times.answers["ours"]
+        same = bool((ours.transform(T[3:10]) == Z[3:10]).all())
+        held_out = float((KNeighborsClassifier(10).fit(ours.embedding_, y).predict(Z) == t).mean())
+        training = accuracy(ours.embedding_, y)
+        remark = f"10-NN accuracy {held_out:.4f}, of training rows {training:.4f}; equal in another batch: {same}"
+        if not same or not (plan.quick or held_out >= training - 0.01):
+            raise WrongAnswer(f"{name}: {remark}")
+        what = f"{name}, {len(T):,} new rows among {len(X):,}"
+        if "peer" in work:
+            yield times.line(what, "ours", "peer", required=(Bar("speed", 1.0),), remark=remark)
+        else:
+            yield Line(what, times.median("ours"), remark=remark)
+
+
+# --- quality ---
+
+
+def qualities(X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Return the measures of a map that the comparison is about."""
+    from lowland.quality import continuity, trustworthiness
+
+    rng = np.random.default_rng(0)
+    i, j, k = rng.integers(0, len(X), (3, 200_000))
+    far = np.linalg.norm(X[i] - X[j], axis=1) < np.linalg.norm(X[i] - X[k], axis=1)
+    triplets = float((far == (np.linalg.norm(Z[i] - Z[j], axis=1) < np.linalg.norm(Z[i] - Z[k], axis=1))).mean())
+    return {
+        "trustworthiness": float(trustworthiness(X, Z, 15)),
+        "continuity": float(continuity(X, Z, 15)),
+        "10-NN accuracy": accuracy(Z, y),
+        "random triplets": triplets,
+    }
+
+
+@job("quality of neighbor embeddings, mean over five seeds, against the reference implementations", data="real")
+def embedding_quality(plan: Plan) -> Iterator[Line]:
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    tables = {
+        "digits": (digits.data.astype(np.float32), digits.target),
+        "Olivetti faces": faces(),
+        "MNIST 10,000": images(plan.size(10_000, 1000), "test"),
+    }
+    seeds = range(plan.size(5, 1))
+    for table, (X, y) in tables.items():
+        for name in ("TSNE", "UMAP", "PaCMAP", "LocalMAP"):
+            ours = _mean([qualities(X, _our_map(name, X, seed), y) for seed in seeds])
+            peer = _mean([qualities(X, _their_map(name, X, seed), y) for seed in seeds])
+            worst = max(peer[measure] - ours[measure] for measure in ours)
+            remark = ", ".join(f"{measure} {ours[measure]:.4f} (peer {peer[measure]:.4f})" for measure in ours)
+            bars = () if plan.quick else (Bar("ours", 0.005),)
+            yield Line(f"{name}, {table}", max(worst, 0.0), unit="relative error", required=bars, remark=remark)
+
+
+def _mean(measured: list[dict[str, float]]) -> dict[str, float]:
+    return {name: float(np.mean([each[name] for each in measured])) for name in measured[0]}
+
+
+def _our_map(name: str, X: np.ndarray, seed: int) -> np.ndarray:
+    import lowland
+
+    return getattr(lowland, name)(random_state=seed).fit_transform(X)
+
+
+def _their_map(name: str, X: np.ndarray, seed: int) -> np.ndarray:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name == "TSNE":
+            from openTSNE import TSNE
+
+            return np.asarray(TSNE(n_jobs=2, random_state=seed).fit(X))
+        if name == "UMAP":
+            from umap import UMAP
+
+            return UMAP(random_state=seed).fit_transform(X)
+        import pacmap
+
+        return getattr(pacmap, name)(random_state=seed).fit_transform(X)
