@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph, fuzzy_graph, local_scales, similarity_curve
+from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph, fuzzy_graph, local_scales, mean_length, similarity_curve
 from lowland.blocks.embeddings.target_graph import intersection, within_classes
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.run.local import LocalRun
@@ -39,10 +39,11 @@ def matrix(entries, n=60):
 def test_the_fuzzy_graph_is_that_of_umap_learn(expected, which):
     case = expected["graphs"][which]
     graph = neighbors(expected, case["k"])
-    rho, sigma = local_scales(graph, RUN, case["local_connectivity"])
+    mean, connectivity = mean_length(graph), case["local_connectivity"]
+    rho, sigma = local_scales(graph.start, graph.length, mean, RUN, connectivity=connectivity)
     np.testing.assert_allclose(rho, case["rho"], rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(sigma, case["sigma"], rtol=2e-4)
-    found = fuzzy_graph(graph, RUN, connectivity=case["local_connectivity"], mix=case["mix"])
+    found = fuzzy_graph(graph, RUN, connectivity=connectivity, mix=case["mix"])
     np.testing.assert_allclose(found.matrix().toarray(), matrix(case), atol=1e-5)
 
 

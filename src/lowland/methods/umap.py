@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.blocks.distances.sparse_rows import all_equal
@@ -15,7 +16,7 @@ from lowland.blocks.embeddings.cross_entropy import CrossEntropy, EdgeForces
 from lowland.blocks.embeddings.densities import DensityTerm, MapRadii, log_radii
 from lowland.blocks.embeddings.descent import Embedded
 from lowland.blocks.embeddings.edge_placing import DensityOfNewRows, PlacedByEdges
-from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph, fuzzy_graph, similarity_curve
+from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph, fuzzy_graph, mean_length, similarity_curve
 from lowland.blocks.embeddings.local_inverse import LocalRegression
 from lowland.blocks.embeddings.row_blocks import together
 from lowland.blocks.embeddings.starts import (
@@ -35,6 +36,7 @@ from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.labels import classes_of, missing_labels
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError, with_remedy
+from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
 from lowland.methods.base.row_map import RowMap
@@ -165,10 +167,6 @@ class UMAP(
     n_epochs_: int = attribute("Number of epochs of the schedule.")
     cross_entropy_: float = attribute("Cross-entropy per row at the end, with the repulsion estimated from random rows.")
     mean_distance_: float = attribute("Mean distance of the neighbors, each row included.")
-    inverse_error_: float | None = attribute(
-        "Relative error of inverse_transform, √(sum |x - x̂|² / sum |x - mean|²), for up to 500 training rows, each "
-        "predicted from the others; None if no rows are known."
-    )
     rad_orig_: np.ndarray = attribute(
         "Log of the local radius of each row in the data.", "(n_samples_,)", when="with densmap or output_dens"
     )
@@ -215,15 +213,22 @@ class UMAP(
         for name, only in (("output_metric", "euclidean"), ("transform_mode", "embedding")):
             if getattr(self, name) != only:
                 raise ParameterError(f"UMAP({name}={getattr(self, name)!r}): only {only!r} is supported.")
+        if not isinstance(self.precomputed_knn, tuple | list) or len(self.precomputed_knn) < 2:
+            raise ParameterError("UMAP(precomputed_knn): pass a tuple of indices and distances, both (n, k).")
         if self.min_dist > self.spread:
             raise ParameterError(
                 f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose at most spread."
             )
-        if isinstance(self.init, str) and self.init not in ("spectral", "pca", "random"):
+        named = self.init in ("spectral", "pca", "random") if isinstance(self.init, str) else hasattr(self.init, "__len__")
+        if not named:
             raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
 
     def _check_size(self, X: Array) -> None:
         n = X.shape[0]
+        if self.n_components >= n:
+            raise ParameterError(
+                f"UMAP(n_components={self.n_components}): the data has {n} rows. Choose at most {n - 1}."
+            )
         if self.n_neighbors > n and not self._is_given(X):
             raise ParameterError(
                 f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own neighbor, "
@@ -235,7 +240,7 @@ class UMAP(
         if not np.any(graph.length > 0) and (len(graph.length) > 0) and self._rows_are_equal(X):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
         n, rng = graph.n, self._generator()
-        self.mean_distance_ = float(graph.length.sum(dtype=np.float64)) / max(1, len(graph.length) + n)
+        self.mean_distance_ = mean_length(graph)
         fuzzy = fuzzy_graph(graph, run, connectivity=self.local_connectivity, mix=self.set_op_mix_ratio)
         if y is not None:
             fuzzy = self._with_target(fuzzy, y, run)
@@ -269,9 +274,6 @@ class UMAP(
             near = nearest_neighbors(Z, min(self.n_neighbors, len(Z)) - 1, run)
             self.rad_orig_ = self._of_all_rows(self.rad_orig_)
             self.rad_emb_ = self._of_all_rows(log_radii(fuzzy_graph(near, run), near))
-        self.inverse_error_ = None
-        if self.points_ is not None:
-            self.inverse_error_ = LocalRegression.of(Z, self.points_, self.n_neighbors).leave_one_out_error()
 
     def _of_all_rows(self, values: np.ndarray) -> np.ndarray:
         """Values of the embedded rows, NaN for those that were left out, (n,)."""
@@ -392,7 +394,17 @@ class UMAP(
         place = self._placing()
         return ByGivenDistances(place, self._kept_mask, self._k(place.Z)) if self.points_ is None else place
 
+    @property
+    @as_fitted
+    def inverse_error_(self) -> float:
+        """Relative error of the inverse transform, √(sum |x - x̂|² / sum |x - mean|²); computed on access.
+
+        Up to 500 training rows are each predicted from the others.
+        """
+        return self._decoding().leave_one_out_error()
+
     def _decoding(self) -> LocalRegression:
+        check_is_fitted(self)
         if self.points_ is None:
             raise ParameterError(
                 "UMAP was fitted to distances or to a graph, so no rows can be reconstructed. Fit it to rows."
@@ -400,10 +412,7 @@ class UMAP(
         return LocalRegression.of(self._places(), self.points_, self.n_neighbors)
 
     def _facts(self) -> dict[str, Any]:
-        facts = {"cross-entropy per row": self.cross_entropy_}
-        if self.inverse_error_ is not None:
-            facts["relative error of the inverse transform"] = self.inverse_error_
-        return {**facts, **super()._facts()}
+        return {"cross-entropy per row": self.cross_entropy_, **super()._facts()}
 
 
 def _codes(y: np.ndarray) -> np.ndarray:

@@ -10,10 +10,9 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.blocks.embeddings.cross_entropy import RULE, EdgeForces
 from lowland.blocks.embeddings.densities import MapRadii
-from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph
+from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph, memberships
 from lowland.blocks.manifolds.shortest_paths import k_smallest
 from lowland.blocks.neighbors.out_of_sample import NearestAmong
-from lowland.kernels import fuzzy_graphs
 from lowland.kernels.descent_steps import adam_rows
 
 EPOCHS = 100  # for new rows, whatever their number
@@ -82,9 +81,7 @@ class PlacedByEdges:
 
     def _descend(self, start: np.ndarray, to: np.ndarray, length: np.ndarray) -> np.ndarray:
         m = len(start) - 1
-        rho, sigma, weight = np.empty(m), np.empty(m), np.empty(len(to), dtype=np.float32)
-        fuzzy_graphs.local_scales(start, length, self.connectivity, self.mean, 0, m, rho, sigma)
-        fuzzy_graphs.memberships(start, length, rho, sigma, weight)
+        weight = memberships(start, length, self.mean, connectivity=self.connectivity)
         rows = np.repeat(np.arange(m), np.diff(start))
         total = np.bincount(rows, weight, m)
         Y = np.stack([np.bincount(rows, weight * z[to], m) / total for z in self.Z.T.astype(np.float64)], axis=1)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.kernels import fuzzy_graphs as kernels
 from lowland.run.run import Run
 
@@ -50,27 +51,42 @@ class FuzzyGraph:
         return np.where(np.diff(self.start) > 0, full, 0).astype(np.float64)
 
 
-def local_scales(graph: NeighborGraph, run: Run, connectivity: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def mean_length(graph: NeighborGraph) -> float:
+    """Return the mean distance of all neighbors, each point itself included at distance zero."""
+    return float(graph.length.sum(dtype=np.float64)) / max(1, len(graph.length) + graph.n)
+
+
+def local_scales(
+    start: np.ndarray, length: np.ndarray, mean: float, run: Run | None = None, *, connectivity: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the offset rho and the scale sigma of each point, both (n,) float64.
 
     rho is the distance to the nearest distinct neighbor (to neighbor number ``connectivity``). sigma is such that the
-    memberships sum to log2 of the number of neighbors, the point itself included.
+    memberships sum to log2 of the number of neighbors, the point itself included. ``mean`` is that of all distances.
     """
-    rho, sigma = np.empty(graph.n), np.empty(graph.n)
-    mean = float(graph.length.sum(dtype=np.float64)) / max(1, len(graph.length) + graph.n)
+    n = len(start) - 1
+    rho, sigma = np.empty(n), np.empty(n)
 
     def work(first: int) -> None:
-        last = min(first + _ROWS, graph.n)
-        kernels.local_scales(graph.start, graph.length, float(connectivity), mean, first, last, rho, sigma)
+        kernels.local_scales(start, length, float(connectivity), mean, first, min(first + _ROWS, n), rho, sigma)
 
-    run.each("scaling neighborhoods", range(0, graph.n, _ROWS), work)
+    if run is None:
+        for first in range(0, n, _ROWS):
+            work(first)
+    else:
+        run.each("scaling neighborhoods", range(0, n, _ROWS), work)
     return rho, sigma
 
 
-def memberships(graph: NeighborGraph, rho: np.ndarray, sigma: np.ndarray) -> np.ndarray:
+def memberships(
+    start: np.ndarray, length: np.ndarray, mean: float, run: Run | None = None, *, connectivity: float = 1.0
+) -> np.ndarray:
     """Return the weight of each edge, exp(-(d - rho)+ / sigma), (edges,) float32."""
-    weight = np.empty(len(graph.length), dtype=np.float32)
-    kernels.memberships(graph.start, graph.length, rho, sigma, weight)
+    unit = float(power_of_two(mean))
+    length = (length / unit).astype(np.float32, copy=False)  # the same for rows in float32 and float64, in any unit
+    rho, sigma = local_scales(start, length, mean / unit, run, connectivity=connectivity)
+    weight = np.empty(len(length), dtype=np.float32)
+    kernels.memberships(start, length, rho, sigma, weight)
     return weight
 
 
@@ -88,8 +104,8 @@ def fuzzy_union(start: np.ndarray, to: np.ndarray, weight: np.ndarray, mix: floa
 
 def fuzzy_graph(graph: NeighborGraph, run: Run, *, connectivity: float = 1.0, mix: float = 1.0) -> FuzzyGraph:
     """Return the fuzzy union of the memberships of all neighbors (McInnes, Healy and Melville 2018)."""
-    rho, sigma = local_scales(graph, run, connectivity)
-    return fuzzy_union(graph.start, graph.to, memberships(graph, rho, sigma), mix)
+    weight = memberships(graph.start, graph.length, mean_length(graph), run, connectivity=connectivity)
+    return fuzzy_union(graph.start, graph.to, weight, mix)
 
 
 def similarity_curve(min_dist: float, spread: float) -> tuple[float, float]:
