@@ -11,7 +11,9 @@ _SOFT = np.float32(0.001)  # added to squared distances in the repulsion
 _TINY = np.float32(1e-20)  # added to squared distances in divisions
 _MANTISSA, _ONE, _BIAS, _SHIFT = 0x7FFFFF, 0x3F800000, 127, 23  # of float32
 # least-squares fits at Chebyshev nodes: log2(1 + t) / t and 2**t for t in [0, 1], both within 2e-6
-_L = tuple(np.float32(c) for c in (1.4426932, -0.7211627, 0.47770593, -0.33924776, 0.21558852, -0.09606625, 0.020490346))
+_L = tuple(
+    np.float32(c) for c in (1.4426932, -0.7211627, 0.47770593, -0.33924776, 0.21558852, -0.09606625, 0.020490346)
+)
 _E = tuple(np.float32(c) for c in (0.9999999, 0.69315463, 0.24014077, 0.055863284, 0.008946215, 0.0018951073))
 _DRAWS = 10  # random rows per row in the estimate of the objective
 _HALF, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)
