@@ -282,7 +282,8 @@ class UMAP(
         return EmbeddingProblem(objective, start, Outcome("edge sampling", reason))
 
     def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
-        objective, Z, run = problem.objective, to_numpy(found.Z), run_for(ArrayRows(np.asarray(found.Z)))
+        objective, Z = problem.objective, to_numpy(found.Z)
+        run = run_for(ArrayRows(Z))
         assert isinstance(objective, CrossEntropy)
         self.cross_entropy_ = found.value
         if objective.density is not None:
