@@ -153,7 +153,7 @@ def without_loops(degree: Array, W: Any) -> Array:
 
 
 def lossy_points(degree: Array, own: np.ndarray) -> np.ndarray:
-    """Return the points whose degree (n,) is so much smaller than their affinity with themselves that it lost digits."""
+    """Return the points whose degree (n,) is so much smaller than their own affinity that it lost digits."""
     return np.flatnonzero(to_numpy(degree) < _LOSSY * own)
 
 

@@ -34,7 +34,14 @@ from lowland.blocks.spectra.operators import (
     centered_transposed_by_columns,
     divided_columns,
 )
-from lowland.blocks.statistics.moments import ColumnMoments, Moments, Triangle, refuse_overflow, without_zero_weights
+from lowland.blocks.statistics.moments import (
+    ColumnMoments,
+    Moments,
+    Triangle,
+    refuse_overflow,
+    refuse_tiny_columns,
+    without_zero_weights,
+)
 from lowland.blocks.statistics.rescaling import in_range, in_range_of_single
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataTypeError, ParameterError
@@ -86,11 +93,9 @@ class ColumnSummary:
     variances: Array  # (d,) float64, divisor n - 1, after scaling
     scale: Array | None = None  # (d,) float64: divisor of the columns
 
-    def __post_init__(self) -> None:
-        refuse_overflow(self.variances)
-
     def scaled(self) -> ColumnSummary:
         """The summary of the standardized columns; a constant column is left unchanged."""
+        refuse_tiny_columns(self.variances, self.mean)
         xp = xp_of(self.variances)
         scale = xp.sqrt(xp.where(self.variances > 0, self.variances, xp.ones_like(self.variances)))
         return replace(self, variances=self.variances / scale**2, scale=scale)

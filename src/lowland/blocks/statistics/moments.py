@@ -123,10 +123,9 @@ class Moments(Scattered):
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1, (d,) float64; zero where it is only rounding error."""
         refuse_underflow(self.underflow, self.scatter, self.n)
-        variances = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)) / _degrees_of_freedom(
-            self.n, self.rows
-        )
-        return _without_rounding(variances, self.mean, self.rounding)
+        squares = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter))
+        refuse_overflow(squares)
+        return _without_rounding(squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
 
     def check_uncentered(self) -> None:
         """Raise an error if the squares of all values underflow, or if their sum overflows."""
@@ -201,6 +200,7 @@ class ColumnMoments:
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where it is only rounding error."""
         refuse_underflow(self.underflow, self.squares, self.n)
+        refuse_overflow(self.squares)
         return _without_rounding(self.squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
 
 
@@ -317,6 +317,17 @@ def refuse_underflow(suspected: bool, squares: Array, n: float) -> None:
             )
 
 
+def refuse_tiny_columns(variances: Array, mean: Array) -> None:
+    """Raise an error if columns to be standardized are so small that their variances, (d,), underflow."""
+    xp = xp_of(variances)
+    size = xp.abs(mean)
+    if bool(xp.any((variances < _LEAST[8]) & (size > 0) & (size < math.sqrt(_LEAST[8])))):
+        raise DataError(
+            "Some columns are too small to be standardized: their values are below 1e-151, so their variances "
+            "underflow. Rescale these columns, or drop them."
+        )
+
+
 def _difference_underflows(delta: Array, mean: Array, rounding: float) -> bool:
     """Whether the means of two parts differ, beyond rounding error, by so little that the squares underflow."""
     xp = xp_of(delta)
@@ -399,8 +410,8 @@ def _dense_rounding(X: Array) -> float:
 
 def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:
     xp = xp_of(variances)
-    with np.errstate(over="ignore"):
-        return xp.where(variances > rounding * mean**2, variances, xp.zeros_like(variances))
+    deviations = xp.sqrt(xp.where(variances > 0, variances, xp.zeros_like(variances)))  # the squared mean may overflow
+    return xp.where(deviations > math.sqrt(rounding) * xp.abs(mean), variances, xp.zeros_like(variances))
 
 
 def _finite(values: Array) -> bool:
