@@ -16,7 +16,10 @@ from lowland.errors import LowlandError
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import entries, load_method
 
-SCALES = (0, 0, 0, 0, 3, -3, 20, -20, 60, -60, -76, 100, -120, 200, -300, 400, -530, 510, -664, 530, -1000, 1000)
+SCALES = (
+    *(0, 0, 0, 0, 3, -3, 20, -20, 60, -60, -76, 100, -120, 200, 256, -256, -300, 400),
+    *(500, -504, 506, 508, -508, 510, -512, -530, 530, -664, -1000, 1000),  # where squares reach their limits
+)
 INTEGERS = ("bool", "int64", "int32", "int16", "int8", "uint8", ">i4")  # whose NaN became 0
 SHORT = {  # searches short enough for thousands of cases
     "Autoencoder": {"max_iter": 15},
@@ -35,6 +38,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {  # besides the defaults
         {"svd_solver": "full"},
         {"svd_solver": "arpack"},
         {"svd_solver": "randomized"},
+        {"n_components": 2, "svd_solver": "randomized"},
+        {"n_components": 2, "svd_solver": "power"},
         {"scale": True},
         {"n_components": 0.9},
     ],
@@ -122,8 +127,8 @@ def _fit(
         if len(text) < 15 or not text.rstrip().endswith((".", ")", "?")):
             raise Wrong(f"the message is not a sentence: {text!r}") from None
         regular = kind in REGULAR and dtype in ("float64", ">f8") and abs(e) <= 60 and word in ("none", "three classes")
-        if "correlation needs numbers" in text:
-            regular = False
+        if "correlation needs numbers" in text or (layout == "sparse" and "too far from the origin" in text):
+            regular = False  # products of sparse rows cannot be shifted first: the message says so
         if regular and (layout != "sparse" or traits.takes_sparse):
             raise Wrong(f"a regular table is refused: {text}") from None
         return f"refused: {case}: {text}"[:200]
