@@ -127,8 +127,10 @@ def _fit(
         if len(text) < 15 or not text.rstrip().endswith((".", ")", "?")):
             raise Wrong(f"the message is not a sentence: {text!r}") from None
         regular = kind in REGULAR and dtype in ("float64", ">f8") and abs(e) <= 60 and word in ("none", "three classes")
-        if "correlation needs numbers" in text or (layout == "sparse" and "too far from the origin" in text):
-            regular = False  # products of sparse rows cannot be shifted first: the message says so
+        if "correlation needs numbers" in text:
+            regular = False
+        if layout == "sparse" and ("too far from the origin" in text or "would convert the sparse rows" in text):
+            regular = False  # sparse rows can neither be shifted nor factorized without becoming dense
         if regular and (layout != "sparse" or traits.takes_sparse):
             raise Wrong(f"a regular table is refused: {text}") from None
         return f"refused: {case}: {text}"[:200]
