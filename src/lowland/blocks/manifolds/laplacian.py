@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,13 @@ import scipy.sparse
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.manifolds.graph_affinities import affinity_components
+from lowland.blocks.manifolds.graph_affinities import (
+    affinity_components,
+    diagonal_of,
+    lossy_points,
+    rows_without_loops,
+    without_loops,
+)
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.operators import times_rows
@@ -48,14 +55,13 @@ class Laplacian:
         g = None if density is None else density[:, None]
         if is_sparse(W):
             degree = W @ (np.ones(W.shape[0]) if g is None else g[:, 0])
-            own = None if loops else W.diagonal().astype(np.float64)
         else:
             xp = xp_of(W)
             ones = xp.ones_like(as_double(W[:, :1])) if g is None else g
             degree = times_rows(ArrayRows(W), ones, run)[:, 0]
-            own = None if loops else as_double(xp.linalg.diagonal(W))
+        own = None if loops else like(diagonal_of(W), degree)
         if own is not None:
-            degree = degree - (own if density is None else own * density)
+            degree = without_loops(degree, W) if density is None else degree - own * density
         return cls(W, degree if g is None else degree * density, normalized, density, own)
 
     @property
@@ -117,6 +123,11 @@ class ShiftedLaplacian:
         """The shift c: an upper bound of the eigenvalues of D - W; 1 if normalized, so that cI - L is D^-½ W D^-½."""
         return 1.0 if self.laplacian.normalized else 2 * float(xp_of(self.laplacian.degree).max(self.laplacian.degree))
 
+    @cached_property
+    def _lossy(self) -> np.ndarray:
+        """The points whose ignored affinity with themselves is so large that its subtraction would lose digits."""
+        return lossy_points(self.laplacian.degree, to_numpy(self.laplacian.own))
+
     def __matmul__(self, V: Array) -> Array:
         """Return the product with V, (n, k) float64."""
         L = self.laplacian
@@ -125,6 +136,8 @@ class ShiftedLaplacian:
         P = times_rows(ArrayRows(L.W), V * s, self.run)
         if L.own is not None:
             P = P - V * (s * L.own[:, None])
+            for now, rows in rows_without_loops(L.W, self._lossy):
+                P[like(now, P, xp_of(P).int64), :] = rows @ (V * s)
         return P * s + V * (self.top - L._diagonal())[:, None]
 
 
