@@ -15,15 +15,7 @@ from lowland.arrays.blas_threads import blas_threads_for
 from lowland.arrays.namespace import Array
 from lowland.arrays.random import drawn_seed, generator
 from lowland.blocks.optimize.outcome import Outcome
-from lowland.data.open import (
-    as_vector,
-    float_vector,
-    has_named_columns,
-    is_frame,
-    open_labelled,
-    open_rows,
-    opened_once,
-)
+from lowland.data.open import as_vector, float_vector, has_named_columns, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError, warn
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
@@ -81,10 +73,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         excluded from the features.
         """
         return self._fit(X, y)
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit as ``fit`` does and return the coordinates, (n, k). A file or an iterable is opened once."""
-        return super().fit_transform(opened_once(X), y, **fit_params)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """The algorithm of the method: one call of a block per step."""
