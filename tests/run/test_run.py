@@ -439,6 +439,23 @@ def test_a_callback_stops_one_call():
     release.set()
 
 
+def test_a_factorization_that_was_stopped_ends_before_the_interpreter():
+    program = """
+        import numpy as np, lowland, scipy.sparse as sp
+        from scipy.sparse.linalg import splu
+        from lowland.run.progress import in_one_call
+        T = sp.diags_array([-np.ones(299), 2.1 * np.ones(300), -np.ones(299)], offsets=[-1, 0, 1])
+        A = sp.csc_array(sp.kronsum(T, T))
+        try:
+            with lowland.config(progress=lambda event: False):
+                in_one_call(lambda: splu(A))
+        except lowland.Stopped:
+            print("stopped")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
+
+
 @pytest.mark.parametrize(
     ("work", "words"),
     [

@@ -238,7 +238,7 @@ def in_one_call(call: Callable[[], _Result], what: str = "the factorization") ->
         except BaseException as error:
             found.set_exception(error)
 
-    thread = threading.Thread(target=work, name=what, daemon=True)
+    thread = threading.Thread(target=work, name=what)  # no daemon: the interpreter must not end during the call
     try:
         thread.start()
         while not wait((found,), timeout=EVENT_EVERY).done:

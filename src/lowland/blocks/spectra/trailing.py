@@ -19,7 +19,7 @@ from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
 from lowland.blocks.spectra.leading import Eigenpairs, fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.root_factor import root_costs, root_inverse
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, ParameterError, Stopped
 from lowland.kernels.sparse_graphs import filter_step, level_shape
 from lowland.run.memory import show_bytes
 from lowland.run.progress import LAPACK, in_one_call, pulse
@@ -369,6 +369,8 @@ def _sparse_factor(A: Any, shift: float, run: Run) -> Callable[[np.ndarray], np.
             shifted = (A + shift * sparse.eye_array(A.shape[0], format="csr")).tocsc()
             settings = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
             lu = in_one_call(lambda: splu(shifted, **settings))
+        except Stopped:  # also a RuntimeError
+            raise
         except (RuntimeError, MemoryError, SystemError):  # numerically singular, or too large for SuperLU
             return None
     solve: Callable[[np.ndarray], np.ndarray] = lu.solve
