@@ -69,3 +69,15 @@ def test_other_errors_of_a_file_are_kept():
 def test_the_command_line_reports_too_little_memory(capsys):
     assert exit_code_of(no_memory, as_json=False, debug=False) == 1
     assert "Not enough memory" in capsys.readouterr().err
+
+
+def interrupted_in_a_kernel(*_, **__):
+    raise SystemError("a compiled function returned a result with an exception set") from KeyboardInterrupt()
+
+
+def test_ctrl_c_inside_a_compiled_function_is_ctrl_c(monkeypatch, capsys):
+    monkeypatch.setattr(PCA, "_solve", interrupted_in_a_kernel)
+    with pytest.raises(KeyboardInterrupt):
+        PCA(1).fit(X)
+    assert exit_code_of(interrupted_in_a_kernel, as_json=False, debug=False) == 130
+    assert "Interrupted" in capsys.readouterr().err

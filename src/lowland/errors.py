@@ -73,6 +73,11 @@ def file_error(path: object, error: BaseException, otherwise: LowlandError) -> L
     )
 
 
+def was_interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C is the cause; inside a compiled function, Python raises a SystemError from it."""
+    return isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
+
+
 def warn(text: str, category: type[Warning] = DataWarning) -> None:
     """Issue a warning that points to the line of the user's code; Python shows it once per line."""
     level, frame = 2, sys._getframe(1)

@@ -17,7 +17,7 @@ from lowland.arrays.random import drawn_seed, generator
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.data.open import as_vector, float_vector, has_named_columns, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataTypeError, warn
+from lowland.errors import DataError, DataTypeError, warn, was_interrupted
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.attributes import Attribute, attribute, collect_attributes
 from lowland.methods.base.parameters import check_parameters, documented, param
@@ -88,8 +88,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         try:
             with blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
                 self._solve(rows, run_for(rows), labels, counts, **given)
-        except BaseException:  # interrupted or failed: a partial result must not look like a fit
+        except BaseException as error:  # interrupted or failed: a partial result must not look like a fit
             self._clear_fit()
+            if was_interrupted(error):
+                raise KeyboardInterrupt from error
             raise
         record_parameters(self)
         self._solved = True
