@@ -75,7 +75,10 @@ def file_error(path: object, error: BaseException, otherwise: LowlandError) -> L
 
 def was_interrupted(error: BaseException) -> bool:
     """Whether Ctrl-C is the cause; inside a compiled function, Python raises a SystemError from it."""
-    return isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not error and isinstance(cause, KeyboardInterrupt)
 
 
 def warn(text: str, category: type[Warning] = DataWarning) -> None:
