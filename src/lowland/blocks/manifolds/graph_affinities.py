@@ -14,6 +14,7 @@ from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.manifolds.bandwidth import median_squared
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.errors import DataError
+from lowland.run.progress import pulse
 from lowland.run.run import Run
 
 EdgeWeights = Literal["average", "binary", "heat"]
@@ -47,16 +48,22 @@ def edge_weights(
             values[added] = np.median(values[~added])
     else:
         values = np.ones(len(graph.to))
+    pulse()
     W = graph.matrix(values)
     if weights == "average" and found is not None:
         C = found.matrix(np.ones(len(found.to)))
+        pulse()
         C.setdiag(0)
         C.eliminate_zeros()
         C.data[:] = 1
-        one_sided = abs(C - C.T)  # 1 where only one of the two is a neighbor of the other
-        W = scipy.sparse.csr_array(W - 0.5 * one_sided)
+        pulse()
+        one_sided = C - C.T.tocsr()  # 1 or -1 where only one of the two is a neighbor of the other
+        pulse()
+        W = scipy.sparse.csr_array(W - 0.5 * abs(one_sided))
+    pulse()
     W.setdiag(0)
     W.eliminate_zeros()
+    pulse()
     return W
 
 
@@ -115,8 +122,11 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
         edges = scipy.sparse.coo_array(W)
         i, j = edges.coords
         real = edges.data > _EPS * root[i] * root[j]
-        edges = scipy.sparse.coo_array((edges.data[real], (i[real], j[real])), shape=W.shape)
+        pulse()
+        edges = scipy.sparse.csr_array((edges.data[real], (i[real], j[real])), shape=W.shape)
+        pulse()
         label = connected_components(edges, directed=False)[1]
+        pulse()
     else:
         label = _dense_components(W, root)
     volume = np.bincount(label, degree).astype(np.float32)  # breaks ties of size, independently of the row order

@@ -25,6 +25,7 @@ from lowland.blocks.spectra.operators import times_rows
 from lowland.blocks.spectra.trailing import Solver, trailing_eigenpairs
 from lowland.data.rows import ArrayRows
 from lowland.run.local import LocalRun
+from lowland.run.progress import pulsed_slices
 from lowland.run.run import Run
 
 _SMALL = 1200  # dense affinities up to this size go to LAPACK, which is then faster than iterations
@@ -78,7 +79,7 @@ class Laplacian:
 
     def matrix(self) -> Any:
         """Return L in float64, sparse if W is."""
-        s, n = self.scale, self.W.shape[0]
+        s = self.scale
         if is_sparse(self.W):
             S = scipy.sparse.csr_array(self.W, dtype=np.float64, copy=True)
             if self.own is not None:
@@ -86,12 +87,20 @@ class Laplacian:
                 S.eliminate_zeros()
             S.data *= np.repeat(s, np.diff(S.indptr)) * s[S.indices]
             return scipy.sparse.csr_array(scipy.sparse.diags_array(self._diagonal()) - S)
-        xp = xp_of(s)
-        eye = like(np.eye(n), as_double(self.W))
-        W = as_double(self.W)
-        if self.own is not None:
-            W = W - eye * self.own[None, :]
-        return eye * self._diagonal()[None, :] - xp.asarray(s[:, None] * W * s[None, :])
+        return 0 - self.shifted(0.0)
+
+    def shifted(self, c: float) -> Array:
+        """Return cI - L of dense affinities, in float64."""
+        xp, s, n = xp_of(self.W), self.scale, int(self.W.shape[0])
+        diagonal = c - self._diagonal()
+        if self.own is None:
+            diagonal = diagonal + s * as_double(xp.linalg.diagonal(self.W)) * s
+        blocks = []
+        for rows in pulsed_slices(n, n):
+            S = s[rows, None] * as_double(self.W[rows, :]) * s[None, :]
+            on_diagonal = like(np.eye(rows.stop - rows.start, n, rows.start), S) > 0
+            blocks.append(xp.where(on_diagonal, diagonal[None, :], S))
+        return xp.concat(blocks)
 
     def _diagonal(self) -> Array:
         """The diagonal of D in L: 1 when normalized, 0 for a point without edges."""
@@ -210,9 +219,7 @@ def _pairs(
         if pairs.converged:
             return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
     run.require(3 * 8 * n * n, f"The {n} x {n} matrix and its eigenvectors", "Use a sparse neighbor graph")
-    xp = xp_of(L.degree)
-    A = shifted.top * like(np.eye(n), as_double(L.W)) - xp.asarray(L.matrix())
-    pairs = leading_eigenpairs(A, m, run=run, solver="eigh", definite=False)
+    pairs = leading_eigenpairs(L.shifted(shifted.top), m, run=run, solver="eigh", definite=False)
     reason = f"{m} of {n} pairs" if n <= _SMALL or 20 * m > n else "the iterative solver did not converge"
     return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), Outcome("eigh", reason)
 

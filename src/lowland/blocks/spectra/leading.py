@@ -17,11 +17,13 @@ from lowland.arrays.random import standard_normal
 from lowland.blocks.spectra.operators import Divided
 from lowland.blocks.statistics.rescaling import ordinary_unit, unit_of
 from lowland.errors import ParameterError
+from lowland.run.progress import LAPACK
 from lowland.run.run import Run
 
 Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
 
 ALL_PAIRS_UP_TO = 1200  # up to this size LAPACK is faster than any iteration
+_LARGE = 2000  # size of a matrix from which LAPACK takes a second or more
 _FEW = 0.15  # fraction of eigenpairs above which computing all of them costs no more
 _QUICK_STEPS, _SURE = 8, 1e-9  # iterations and residual allowed before falling back to LAPACK
 MOST_POWER_STEPS = 1000
@@ -104,7 +106,7 @@ def leading_eigenpairs(
         # an iteration on the whole space is a direct method
         A, dense, solver = _formed(A, like_array, run), True, "eigh"
     if solver == "eigh":
-        return _finished(_direct(A, k), definite)
+        return _finished(_by_lapack(A, k, run), definite)
     rng = rng if rng is not None else np.random.default_rng(0)
     unit = unit_of(A) if dense else ordinary_unit(size, single=False)
     if unit != 1:
@@ -148,6 +150,15 @@ def _formed(A: Any, like_array: Array, run: Run) -> Array:
     n = A.shape[0]
     run.require(3 * 8 * n * n, f"The {n} x {n} matrix, for nearly all of its eigenpairs,", "Choose fewer components")
     return as_double(A @ like(xp_of(like_array).eye(n, dtype=like_array.dtype), like_array))
+
+
+def _by_lapack(A: Array, k: int, run: Run) -> Eigenpairs:
+    """LAPACK; for a large matrix, the progress says that Ctrl-C must wait for it."""
+    if A.shape[0] < _LARGE:
+        return _direct(A, k)
+    with run.stage(LAPACK) as stage:
+        stage.announce()
+        return _direct(A, k)
 
 
 def _direct(A: Array, k: int) -> Eigenpairs:
