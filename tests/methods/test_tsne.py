@@ -75,7 +75,7 @@ def test_the_grid_reaches_the_divergence_of_the_exact_sum(monkeypatch):
     monkeypatch.setitem(repulsion._FEW_ROWS, 2, 100)
     on_grid = TSNE(**FAST).fit(X)
     assert on_grid.solver_.name == "interpolation by FFT"
-    assert on_grid.kl_divergence_ == pytest.approx(exact, rel=0.02)
+    assert on_grid.kl_divergence_ == pytest.approx(exact, rel=0.05)
 
 
 @pytest.mark.parametrize("k", [1, 3, 5])

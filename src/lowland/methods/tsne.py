@@ -25,7 +25,7 @@ from lowland.blocks.embeddings.starts import (
     spectral_start,
     with_deviation,
 )
-from lowland.blocks.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, TSNEPlacing
+from lowland.blocks.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
 from lowland.blocks.manifolds.graph_affinities import affinity_components
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
@@ -328,7 +328,10 @@ class TSNE(
             )
         check_saved(self, "metric")
         Y = self._embedded(self.embedding_)
-        nearest = self._nearest_among(self.points_, min(NEW_NEIGHBORS, int(Y.shape[0])))
+        k = min(NEW_NEIGHBORS, int(Y.shape[0]))
+        nearest: Any = NearestByDistances(k, self._kept_mask)
+        if self.points_ is not None:
+            nearest = self._nearest_among(self.points_, k)
         return TSNEPlacing(nearest, Y, float(self.dof), min(NEW_PERPLEXITY, max(self._perplexities())))
 
     def _facts(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.blocks.embeddings.grid_repulsion import Grid, GridRepulsion
 from lowland.blocks.embeddings.repulsion import ExactRepulsion
 from lowland.blocks.embeddings.row_blocks import Together
+from lowland.errors import DataError
 
 NEW_NEIGHBORS = 30  # nearest training rows that attract a new row
 NEW_PERPLEXITY = 10.0  # of a new row: it is placed by its nearest training rows
@@ -28,6 +29,25 @@ _RATE, _ROUNDS = 0.5, 100
 _MARGIN = 0.05  # of the tabulated field around the map, in units of its extent
 _SERIAL = Together(None, 1)
 _tabulating = threading.Lock()  # several threads may need the same field at once
+
+
+@dataclass(frozen=True)
+class NearestByDistances:
+    """The k nearest training rows of new rows whose distances to all training rows are given."""
+
+    k: int
+    kept: np.ndarray  # (n,) bool: training rows that have coordinates
+
+    def __call__(self, X: Array) -> tuple[np.ndarray, np.ndarray]:
+        """Return indices and distances, both (m, k), nearest first; ties go to the lower index."""
+        if is_sparse(X):
+            raise DataError(
+                "transform needs the distances of the new rows to all training rows, and a sparse matrix lacks some. "
+                "Pass them as a dense array."
+            )
+        D = to_numpy(X)[:, self.kept]
+        to = np.argsort(D, axis=1, kind="stable")[:, : self.k]
+        return to, np.take_along_axis(D, to, axis=1)
 
 
 @dataclass(frozen=True)
