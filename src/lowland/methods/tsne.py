@@ -25,7 +25,7 @@ from lowland.blocks.embeddings.starts import (
     spectral_start,
     with_deviation,
 )
-from lowland.blocks.embeddings.tsne_new_rows import NEW_NEIGHBORS, TSNEPlacing
+from lowland.blocks.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
 from lowland.blocks.manifolds.graph_affinities import affinity_components
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
@@ -158,7 +158,11 @@ class TSNE(
         "(n, n_components). None: no global term.",
     )
     anchor_weight: float = param(
-        0.15, "Weight of the squared distance to the anchor, between 0 and 1.", at_least=0, at_most=1
+        0.01,
+        "Weight of the mean squared distance to the anchor, between 0 and 1; it counts more in larger maps, which many "
+        "rows have.",
+        at_least=0,
+        at_most=1,
     )
 
     kl_divergence_: float = attribute("Kullback-Leibler divergence of the map.")
@@ -324,8 +328,11 @@ class TSNE(
             )
         check_saved(self, "metric")
         Y = self._embedded(self.embedding_)
-        nearest = self._nearest_among(self.points_, min(NEW_NEIGHBORS, int(Y.shape[0])))
-        return TSNEPlacing(nearest, Y, float(self.dof))
+        k = min(NEW_NEIGHBORS, int(Y.shape[0]))
+        nearest: Any = NearestByDistances(k, self._kept_mask)
+        if self.points_ is not None:
+            nearest = self._nearest_among(self.points_, k)
+        return TSNEPlacing(nearest, Y, float(self.dof), min(NEW_PERPLEXITY, max(self._perplexities())))
 
     def _facts(self) -> dict[str, Any]:
         return {"KL divergence": self.kl_divergence_, **super()._facts()}

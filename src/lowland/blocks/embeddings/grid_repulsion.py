@@ -22,7 +22,8 @@ import scipy.fft
 
 from lowland.blocks.embeddings.row_blocks import Together
 
-_SPACING = {1: 0.3, 2: 0.4, 3: 0.6}  # of the nodes, in units of the similarity's width
+_SPACING = {1: 0.3, 2: 0.4, 3: 0.5}  # of the nodes, in units of the similarity's width
+_CELLS = {1: 64, 2: 64, 3: 32}  # wanted along an axis: a small map has a finer grid, down to a quarter of the spacing
 _MOST_NODES = {1: 2**16, 2: 2048, 3: 160}  # along an axis
 _BAND = 8  # cells: the nodes touched by two bands of the same parity are disjoint
 _LINES = 32  # 1-D transforms of one block
@@ -39,7 +40,7 @@ class Grid:
 
     @classmethod
     def around(cls, Z: np.ndarray, dof: float) -> Grid:
-        """The grid for a map: a fixed spacing, wider where the map would need too many nodes.
+        """The grid for a map: a fixed spacing, wider if the map is so large that it would need too many nodes.
 
         Numbers of nodes and spacings come from a short list, so that the transform of w is rarely computed again.
         """
@@ -50,8 +51,10 @@ class Grid:
         extent(Z, low, high)
         most = min(_MOST_NODES[k], max(64, int(6 * n ** (1 / k))))
         spacing, span = _SPACING[k] * math.sqrt(min(dof, 1.0)), float(np.max(high - low))
-        if span / spacing > most:
-            spacing *= 1.05 ** math.ceil(math.log(span / spacing / most) / math.log(1.05))
+        if span > most * spacing:
+            spacing *= 1.05 ** math.ceil(math.log(span / (most * spacing)) / math.log(1.05))
+        elif span < _CELLS[k] * spacing:
+            spacing *= max(0.25, 2 ** -math.floor(math.log2(_CELLS[k] * spacing / max(span, 1e-9))))
         nodes = tuple(_rounded_up(int(each / spacing) + 6 + _MARGIN) for each in high - low)
         cells = np.floor((high - low) / spacing)
         return cls((low + high) / 2 - spacing * (cells / 2 + 2), spacing, nodes)

@@ -20,14 +20,34 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.blocks.embeddings.grid_repulsion import Grid, GridRepulsion
 from lowland.blocks.embeddings.repulsion import ExactRepulsion
 from lowland.blocks.embeddings.row_blocks import Together
+from lowland.errors import DataError
 
-NEW_NEIGHBORS = 15  # nearest training rows that attract a new row
-_PERPLEXITY = 5.0  # of a new row: it is placed by its nearest training rows
+NEW_NEIGHBORS = 30  # nearest training rows that attract a new row
+NEW_PERPLEXITY = 10.0  # of a new row: it is placed by its nearest training rows
 _EXAGGERATION = 1.5  # of its attraction
 _RATE, _ROUNDS = 0.5, 100
 _MARGIN = 0.05  # of the tabulated field around the map, in units of its extent
 _SERIAL = Together(None, 1)
 _tabulating = threading.Lock()  # several threads may need the same field at once
+
+
+@dataclass(frozen=True)
+class NearestByDistances:
+    """The k nearest training rows of new rows whose distances to all training rows are given."""
+
+    k: int
+    kept: np.ndarray  # (n,) bool: training rows that have coordinates
+
+    def __call__(self, X: Array) -> tuple[np.ndarray, np.ndarray]:
+        """Return indices and distances, both (m, k), nearest first; ties go to the lower index."""
+        if is_sparse(X):
+            raise DataError(
+                "transform needs the distances of the new rows to all training rows, and a sparse matrix lacks some. "
+                "Pass them as a dense array."
+            )
+        D = to_numpy(X)[:, self.kept]
+        to = np.argsort(D, axis=1, kind="stable")[:, : self.k]
+        return to, np.take_along_axis(D, to, axis=1)
 
 
 @dataclass(frozen=True)
@@ -37,7 +57,7 @@ class TSNEPlacing:
     nearest: Callable[[Any], tuple[np.ndarray, np.ndarray]]
     Y: Array  # (n, k) training map
     dof: float = 1.0
-    perplexity: float = _PERPLEXITY
+    perplexity: float = NEW_PERPLEXITY
     exaggeration: float = _EXAGGERATION
 
     def __call__(self, X: Array) -> Array:
@@ -49,15 +69,19 @@ class TSNEPlacing:
         return like(out, X.data if is_sparse(X) else X)
 
     def _placed(self, to: np.ndarray, length: np.ndarray) -> np.ndarray:
+        """The coordinates of rows with these nearest training rows, (m, k)."""
         from lowland.kernels.perplexity import calibrate
+        from lowland.kernels.tsne_forces import start_at_best_neighbor
 
         m, k = to.shape
-        P = np.zeros(m * k)
-        calibrate(np.arange(m + 1) * k, length.ravel(), math.log(min(self.perplexity, k)), 1e-7, 0, m, P)
-        P = self.exaggeration * P.reshape(m, k)
-        Z = np.median(self._map[to], axis=1) if m else np.empty((0, self._map.shape[1]))
-        self._descend(to.astype(np.int64), P, np.ascontiguousarray(Z))
-        equal = length[:, 0] == 0 if k else np.zeros(m, dtype=bool)
+        Z, P = np.empty((m, self._map.shape[1])), np.zeros(m * k)
+        if m == 0:
+            return Z
+        to = to.astype(np.int64)
+        calibrate(np.arange(m + 1) * k, length.ravel(), math.log(self.perplexity), 1e-7, 0, m, P)
+        start_at_best_neighbor(self._map, to, P.reshape(m, k), self.dof, Z)
+        self._descend(to, self.exaggeration * P.reshape(m, k), Z)
+        equal = length[:, 0] == 0
         Z[equal] = self._map[to[equal, 0]]
         return Z
 
