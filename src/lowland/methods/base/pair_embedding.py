@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +36,14 @@ COLUMNS = 100  # columns that rows are reduced to
 _START = 0.01  # of the principal components of rows whose values span 1
 _TINY = 1e-4  # standard deviation of a random or given start
 _SNAPSHOTS = (0, 10, 30, 60, 100, 120, 140, 170, 200, 250, 300, 350, 450)
+
+
+def graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: not among the rows, but after a reduction of the columns."""
+    if d > COLUMNS and parameters["apply_pca"]:
+        return None
+    counts = PairCounts.of(n, parameters["n_neighbors"], parameters["MN_ratio"], parameters["FP_ratio"])
+    return min(counts.neighbors + EXTRA, n - 1)
 
 
 class PairEmbedding(NeighborEmbedding):
