@@ -50,6 +50,15 @@ def vector_kernel(function: Callable[..., Any]) -> Any:
     return _compiled(function, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 
 
+def inner_loop(function: Callable[..., Any]) -> Any:
+    """A ``vector_kernel`` that only other kernels call, always inlined.
+
+    A copy that is not inlined may be compiled twice, with sums in another order, and a first run and a cached one would
+    take different copies: the results would differ in the last bits.
+    """
+    return _compiled(function, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy", forceinline=True)
+
+
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     try:
         return numba.njit(nogil=True, cache=True, **options)(function)

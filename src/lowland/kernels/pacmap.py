@@ -219,7 +219,7 @@ def _terms(Z, i, to, c, local):
 
 @kernel
 def value(Z, near, near_to, mid, mid_to, far, far_to, w_near, w_mid, w_far, local, a, b):
-    """Return the share of rows a to b in the objective: half of each of their pairs, which are listed twice."""
+    """Return the objective of rows a to b: half of each of their pairs, which are listed twice."""
     total = 0.0
     for i in range(a, b):
         listed = near_to[near[i] : near[i + 1]]

@@ -42,7 +42,8 @@ class PaCMAP(
     References
     ----------
     Wang, Huang, Rudin and Shaposhnik 2021, Understanding how dimension reduction tools work: an empirical approach to
-    deciphering t-SNE, UMAP, TriMap, and PaCMAP for data visualization, Journal of Machine Learning Research 22(201).
+    deciphering t-SNE, UMAP, TriMap, and PaCMAP for data visualization, Journal of Machine Learning Research 22(201),
+    doi:10.48550/arXiv.2012.04456.
 
     Examples
     --------

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags
 
@@ -17,6 +16,7 @@ from lowland.blocks.selection.selection_path import numbered
 from lowland.blocks.selection.tree_importance import (
     cross_validated_losses,
     features_of,
+    grow,
     in_own_units,
     ranks_of,
     removal_alphas,
@@ -146,7 +146,7 @@ class TreeSelector(
         classes = target.classes is not None
         folds = folds_of(self.cv, Z, target.values, classifier=classes, for_numbers=_FOR_NUMBERS)
         with run.stage("growing trees", 1 + 2 * len(folds)) as stage:
-            grown = clone(model).fit(Z, target.values)
+            grown = grow(model, Z, target.values)
             self._check_split(grown, len(Z))
             node_alphas = weakest_links(grown.tree_)
             pruning = Pruning.of(node_alphas)
@@ -155,7 +155,7 @@ class TreeSelector(
             best = ValidationCurve.of(losses).chosen(self.rule)
             model.set_params(ccp_alpha=float(pruning.alphas[best]))
             drops = shuffled_losses(model, scorer, Z, target, folds, self.n_repeats, self._generator(), stage.advance)
-        pruned = in_own_units(clone(model).fit(Z, target.values), target)
+        pruned = in_own_units(grow(model, Z, target.values), target)
         self._keep_pruning(grown, node_alphas, pruning, losses, target, best, names)
         self.features_pruned_ = features_of(pruned.tree_)
         self.permutation_importances_ = drops.mean(axis=1)

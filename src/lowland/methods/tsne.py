@@ -252,7 +252,7 @@ class TSNE(
         )
         self.learning_rate_ = rates[1]
         stop = StoppingRule(self.min_grad_norm, max(0, self.n_iter_without_progress))
-        return EmbeddingProblem(objective, self._start_like(start, X, np.float32), solver, stop)
+        return EmbeddingProblem(objective, np.ascontiguousarray(start, dtype=np.float32), solver, stop)
 
     def _affinities(self, graph: NeighborGraph, run: Run) -> Any:
         if self.affinity == "precomputed":

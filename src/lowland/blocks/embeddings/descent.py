@@ -66,8 +66,15 @@ class DescentStep:
 class EmbeddingObjective(Protocol):
     """What a neighbor embedding minimizes."""
 
-    name: str  # of the objective, for the progress display: "KL divergence"
-    phases: Sequence[Phase]
+    @property
+    def name(self) -> str:
+        """The name of the objective, for the progress display: "KL divergence"."""
+        ...
+
+    @property
+    def phases(self) -> Sequence[Phase]:
+        """The schedule."""
+        ...
 
     def gradient(self, Z: Array, step: DescentStep, G: Array, together: Together) -> None:
         """Compute the gradient at Z (n, k) into G."""
@@ -75,6 +82,14 @@ class EmbeddingObjective(Protocol):
 
     def value(self, Z: Array, step: DescentStep, together: Together) -> float:
         """Return the objective at Z, exactly or as an estimate."""
+        ...
+
+
+class HostObjective(EmbeddingObjective, Protocol):
+    """An objective on the host, which can move to a device."""
+
+    def on_device(self, home: Array) -> EmbeddingObjective:
+        """Return the same objective on tensors beside ``home``."""
         ...
 
 

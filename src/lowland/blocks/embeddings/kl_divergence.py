@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse
 
+from lowland.arrays.namespace import Array
 from lowland.blocks.embeddings.anchor import Anchor
 from lowland.blocks.embeddings.descent import DescentStep, Momentum, Phase
 from lowland.blocks.embeddings.repulsion import Repulsion
 from lowland.blocks.embeddings.row_blocks import Together
+from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
+from lowland.blocks.embeddings.tensor_kl_divergence import TensorKLDivergence
 
 _MOMENTUM = 0.8
 _LONGEST_STEP = 5.0
@@ -43,6 +46,13 @@ class KLDivergence:
         edges = P.indptr.astype(np.int64), P.indices.astype(np.uint32), P.data.astype(np.float32)
         positive = P.data[P.data > 0]
         self.edges, self.entropy = edges, -float(positive @ np.log(positive))
+
+    def on_device(self, home: Array) -> TensorKLDivergence:
+        """Return the same objective on tensors beside ``home``."""
+        start, to, p = self.edges
+        anchor = None if self.anchor is None else self.anchor.on_device(home)
+        edges = TensorEdges.of(start, to, home)
+        return TensorKLDivergence(edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor)
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
         """Compute the gradient at Z (n, k) into G."""

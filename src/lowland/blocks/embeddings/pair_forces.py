@@ -18,9 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.embeddings.descent import Adam, DescentStep, Phase
 from lowland.blocks.embeddings.pairs import Pairs
 from lowland.blocks.embeddings.row_blocks import Together
+from lowland.blocks.embeddings.tensor_edges import TensorEdges
+from lowland.blocks.embeddings.tensor_pair_forces import TensorPairForces
 
 _REDRAWN = 10  # iterations between two draws of further pairs
 
@@ -67,6 +70,20 @@ class PairForces:
         self.listed = [each.at_both_ends() for each in (neighbors, mid_near, further)]
         self.drawn_at = -1
 
+    def on_device(self, home: Array) -> TensorPairForces:
+        """Return the same objective on tensors beside ``home``. LocalMAP draws its pairs on the host."""
+        edges = [TensorEdges.of(pairs.start, pairs.to, home) for pairs in self.listed]
+        if self.local is None:
+            return TensorPairForces(edges, self.phases)
+
+        def redraw(Z: Array, step: DescentStep, together: Together) -> TensorEdges | None:
+            if not self._is_due(step):
+                return None
+            self._redraw(to_numpy(Z), step, together)
+            return TensorEdges.of(self.listed[2].start, self.listed[2].to, Z)
+
+        return TensorPairForces(edges, self.phases, self.local.radius, self.local.after, redraw)
+
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
         """Compute the gradient at Z (n, k) into G."""
         from lowland.kernels import pacmap
@@ -92,7 +109,7 @@ class PairForces:
     def _redraw(self, Z: np.ndarray, step: DescentStep, together: Together) -> None:
         """Every ten iterations of the last phase, draw the further pairs of LocalMAP again, by the map as it is."""
         local, done = self.local, step.iteration - 1
-        if local is None or done <= local.after or done % _REDRAWN or self.drawn_at == done:
+        if local is None or not self._is_due(step):
             return
         from lowland.kernels.pacmap import redraw_further
 
@@ -103,3 +120,7 @@ class PairForces:
 
         together.rows(len(Z), draw)
         self.listed[2], self.drawn_at = far.at_both_ends(), done
+
+    def _is_due(self, step: DescentStep) -> bool:
+        done = step.iteration - 1
+        return self.local is not None and done > self.local.after and not done % _REDRAWN and self.drawn_at != done

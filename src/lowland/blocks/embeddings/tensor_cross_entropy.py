@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lowland.arrays.namespace import Array, device_of, xp_of
+import numpy as np
+
+from lowland.arrays.namespace import Array, device_of, to_numpy, xp_of
 from lowland.arrays.segment_sums import segment_sums
+from lowland.blocks.embeddings.densities import DensityTerm
 from lowland.blocks.embeddings.descent import DescentStep, Phase
 from lowland.blocks.embeddings.row_blocks import Together
-from lowland.blocks.embeddings.tensor_edges import TensorEdges
+from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
 
 _CLIP = 4.0  # largest coordinate of the force of one pair
 _SOFT = 0.001  # added to squared distances in the repulsion
 _TINY = 1e-20
+_NEAR = 1e-8  # added to mean squared distances before the logarithm
 _DRAWS = 10  # random rows per row in the estimate of the objective
 
 
@@ -29,6 +33,7 @@ class TensorCrossEntropy:
     gamma: float = 1.0
     negatives: int = 5
     seed: int = 0
+    density: DensityTerm | None = None
     name: str = "cross-entropy"
 
     def gradient(self, Z: Array, step: DescentStep, G: Array, together: Together) -> None:
@@ -50,6 +55,33 @@ class TensorCrossEntropy:
             factor = -2 * self.gamma * self.b / ((_SOFT + d2) * (1 + self.a * d2**self.b))
             force = force + xp.clip(factor[:, None] * D, -_CLIP, _CLIP)
         G[:] = segment_sums(force, xp.astype(counts, xp.int64))
+        strength = step.weights["density"]
+        if self.density is not None and strength:
+            G += self._density_forces(Z, strength, self.density)
+
+    def _radii(self, Z: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Differences, squared lengths and similarities of edges; the sum of similarities and log radius of rows."""
+        xp = xp_of(Z)
+        D, d2 = self.edges.differences(Z)
+        similar = 1 / (1 + self.a * d2**self.b)
+        total = self.edges.sums(similar) + _TINY
+        return D, d2, similar, total, xp.log(_NEAR + self.edges.sums(similar * d2) / total)
+
+    def _density_forces(self, Z: Array, strength: float, term: DensityTerm) -> Array:
+        """The gradient of the density term, (n, k), as on the host."""
+        xp = xp_of(Z)
+        D, d2, similar, total, radius = self._radii(Z)
+        r = to_numpy(radius).astype(np.float64)
+        pull = term.summary(r).pull(term.standard, r, strength * term.scale / (2 * Z.shape[0]))
+        per_row = on_device(pull.astype(np.float32), Z) / total
+        curved = self.b * (1 - similar)
+        far = curved / (d2 + _TINY)
+
+        def at(rows: Array) -> Array:
+            return per_row[rows] * similar * ((1 - curved) * xp.exp(-radius[rows]) + far)
+
+        factor = -2 * (at(self.edges.source) + at(self.edges.to))
+        return 2 * self.edges.sums(xp.clip(factor[:, None] * D, -_CLIP, _CLIP))
 
     def value(self, Z: Array, step: DescentStep, together: Together) -> float:
         """Return the objective per row at Z; the repulsion is estimated from random rows."""
@@ -63,7 +95,12 @@ class TensorCrossEntropy:
             d2 = xp.sum(D * D, axis=1)
             repulsion = repulsion + xp.log1p(1 / (self.a * (d2 + _SOFT) ** self.b))
         push = self.gamma * self.negatives / (2 * _DRAWS) * xp.sum(xp.astype(degree * repulsion, xp.float64))
-        return float(attraction + push) / n
+        value = float(attraction + push)
+        strength = step.weights["density"]
+        if self.density is not None and strength:
+            found = self.density.summary(to_numpy(self._radii(Z)[4]).astype(np.float64))
+            value -= strength * self.density.scale * found.covariance / found.std
+        return value / n
 
     def _drawn(self, number: int, items: Array, n: int) -> Array:
         """A random row for each item: a function of the seed, the number of the draw and the item."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -47,6 +48,9 @@ class TensorPairForces:
         for edges, (kind, c, _) in zip(self.edges, _KINDS, strict=True):
             D = 1 + xp.astype(edges.differences(Z)[1], xp.float64)
             terms = 1 / (1 + D) if kind == "further" else D / (c + D)
+            if kind == "neighbors" and self._is_local(step):  # the integral of the local attraction
+                r = xp.sqrt(D)
+                terms = self.radius / 2 * (r / (c + D) + xp.atan(r / math.sqrt(c)) / math.sqrt(c))
             total += step.weights[kind] * float(xp.sum(terms)) / 2  # each pair is listed twice
         return total
 

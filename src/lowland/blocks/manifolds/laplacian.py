@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -11,13 +12,20 @@ import scipy.sparse
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.manifolds.graph_affinities import affinity_components
+from lowland.blocks.manifolds.graph_affinities import (
+    affinity_components,
+    diagonal_of,
+    lossy_points,
+    rows_without_loops,
+    without_loops,
+)
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.operators import times_rows
 from lowland.blocks.spectra.trailing import Solver, trailing_eigenpairs
 from lowland.data.rows import ArrayRows
 from lowland.run.local import LocalRun
+from lowland.run.progress import pulsed_slices
 from lowland.run.run import Run
 
 _SMALL = 1200  # dense affinities up to this size go to LAPACK, which is then faster than iterations
@@ -48,14 +56,13 @@ class Laplacian:
         g = None if density is None else density[:, None]
         if is_sparse(W):
             degree = W @ (np.ones(W.shape[0]) if g is None else g[:, 0])
-            own = None if loops else W.diagonal().astype(np.float64)
         else:
             xp = xp_of(W)
             ones = xp.ones_like(as_double(W[:, :1])) if g is None else g
             degree = times_rows(ArrayRows(W), ones, run)[:, 0]
-            own = None if loops else as_double(xp.linalg.diagonal(W))
+        own = None if loops else like(diagonal_of(W), degree)
         if own is not None:
-            degree = degree - (own if density is None else own * density)
+            degree = without_loops(degree, W) if density is None else degree - own * density
         return cls(W, degree if g is None else degree * density, normalized, density, own)
 
     @property
@@ -72,7 +79,7 @@ class Laplacian:
 
     def matrix(self) -> Any:
         """Return L in float64, sparse if W is."""
-        s, n = self.scale, self.W.shape[0]
+        s = self.scale
         if is_sparse(self.W):
             S = scipy.sparse.csr_array(self.W, dtype=np.float64, copy=True)
             if self.own is not None:
@@ -80,12 +87,20 @@ class Laplacian:
                 S.eliminate_zeros()
             S.data *= np.repeat(s, np.diff(S.indptr)) * s[S.indices]
             return scipy.sparse.csr_array(scipy.sparse.diags_array(self._diagonal()) - S)
-        xp = xp_of(s)
-        eye = like(np.eye(n), as_double(self.W))
-        W = as_double(self.W)
-        if self.own is not None:
-            W = W - eye * self.own[None, :]
-        return eye * self._diagonal()[None, :] - xp.asarray(s[:, None] * W * s[None, :])
+        return 0 - self.shifted(0.0)
+
+    def shifted(self, c: float) -> Array:
+        """Return cI - L of dense affinities, in float64."""
+        xp, s, n = xp_of(self.W), self.scale, int(self.W.shape[0])
+        diagonal = c - self._diagonal()
+        if self.own is None:
+            diagonal = diagonal + s * as_double(xp.linalg.diagonal(self.W)) * s
+        blocks = []
+        for rows in pulsed_slices(n, n):
+            S = s[rows, None] * as_double(self.W[rows, :]) * s[None, :]
+            on_diagonal = like(np.eye(rows.stop - rows.start, n, rows.start), S) > 0
+            blocks.append(xp.where(on_diagonal, diagonal[None, :], S))
+        return xp.concat(blocks)
 
     def _diagonal(self) -> Array:
         """The diagonal of D in L: 1 when normalized, 0 for a point without edges."""
@@ -117,6 +132,11 @@ class ShiftedLaplacian:
         """The shift c: an upper bound of the eigenvalues of D - W; 1 if normalized, so that cI - L is D^-½ W D^-½."""
         return 1.0 if self.laplacian.normalized else 2 * float(xp_of(self.laplacian.degree).max(self.laplacian.degree))
 
+    @cached_property
+    def _lossy(self) -> np.ndarray:
+        """The points whose ignored affinity with themselves is so large that its subtraction would lose digits."""
+        return lossy_points(self.laplacian.degree, to_numpy(self.laplacian.own))
+
     def __matmul__(self, V: Array) -> Array:
         """Return the product with V, (n, k) float64."""
         L = self.laplacian
@@ -125,6 +145,8 @@ class ShiftedLaplacian:
         P = times_rows(ArrayRows(L.W), V * s, self.run)
         if L.own is not None:
             P = P - V * (s * L.own[:, None])
+            for now, rows in rows_without_loops(L.W, self._lossy):
+                P[like(now, P, xp_of(P).int64), :] = rows @ (V * s)
         return P * s + V * (self.top - L._diagonal())[:, None]
 
 
@@ -197,9 +219,7 @@ def _pairs(
         if pairs.converged:
             return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
     run.require(3 * 8 * n * n, f"The {n} x {n} matrix and its eigenvectors", "Use a sparse neighbor graph")
-    xp = xp_of(L.degree)
-    A = shifted.top * like(np.eye(n), as_double(L.W)) - xp.asarray(L.matrix())
-    pairs = leading_eigenpairs(A, m, run=run, solver="eigh", definite=False)
+    pairs = leading_eigenpairs(L.shifted(shifted.top), m, run=run, solver="eigh", definite=False)
     reason = f"{m} of {n} pairs" if n <= _SMALL or 20 * m > n else "the iterative solver did not converge"
     return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), Outcome("eigh", reason)
 

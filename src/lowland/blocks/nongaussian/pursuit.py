@@ -18,6 +18,7 @@ from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.nongaussian.projection_indices import Index
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs
+from lowland.errors import DataError
 from lowland.run.run import Run
 
 _BATCH = 2**17  # coordinates evaluated together: they stay in the cache
@@ -97,9 +98,13 @@ def sphered(X: np.ndarray, rounding: float = 0.0) -> Sphered:
 
     Directions below ``rounding`` of the largest are dropped.
     """
-    n, mean = X.shape[0], X.mean(axis=0)
-    C = X - mean
-    C = C - C.mean(axis=0)  # correct the rounding error of the mean
+    n = X.shape[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0)
+        C = X - mean
+        C = C - C.mean(axis=0)  # correct the rounding error of the mean
+    if not np.isfinite(C).all():
+        raise DataError("The values are too large: their sums overflow float64. Rescale the columns.")
     largest = np.abs(C).max(axis=0)
     largest[largest <= rounding * np.abs(mean)] = 0.0  # nothing but rounding error
     units = np.where(largest > 0, largest, np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from lowland.arrays.precision import ROUNDINGS, as_double, rounding_in
 from lowland.arrays.scratch import less_rows_of
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.blocks.statistics.labels import shown
+from lowland.blocks.statistics.moments import refuse_tiny_columns
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,10 @@ def _deviations(variances: Array, means: Array, rounding: float) -> tuple[np.nda
     """Which columns are constant within the classes, and the standard deviations, infinite for these."""
     xp = xp_of(variances)
     largest = xp.max(xp.abs(means), axis=0)
-    varies = variances > rounding * largest**2
-    return ~to_numpy(varies), xp.where(varies, xp.sqrt(variances), xp.full_like(variances, xp.inf))
+    refuse_tiny_columns(variances, largest)
+    deviations = xp.sqrt(xp.where(variances > 0, variances, xp.zeros_like(variances)))
+    varies = deviations > math.sqrt(rounding) * largest  # the squared mean may overflow
+    return ~to_numpy(varies), xp.where(varies, deviations, xp.full_like(variances, xp.inf))
 
 
 def _over(V: Array, deviations: Array) -> Array:

@@ -14,12 +14,16 @@ from lowland.arrays.linalg import eigh, eigvalsh, on_one_thread_if_small, orthon
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.arrays.random import standard_normal
+from lowland.blocks.spectra.operators import Divided
+from lowland.blocks.statistics.rescaling import ordinary_unit, unit_of
 from lowland.errors import ParameterError
+from lowland.run.progress import LAPACK
 from lowland.run.run import Run
 
 Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
 
 ALL_PAIRS_UP_TO = 1200  # up to this size LAPACK is faster than any iteration
+_LARGE = 2000  # size of a matrix from which LAPACK takes a second or more
 _FEW = 0.15  # fraction of eigenpairs above which computing all of them costs no more
 _QUICK_STEPS, _SURE = 8, 1e-9  # iterations and residual allowed before falling back to LAPACK
 MOST_POWER_STEPS = 1000
@@ -77,13 +81,15 @@ def leading_eigenpairs(
     like_array: Array | None = None,
     rounding: float = ROUNDING,
     definite: bool = True,
+    size: float = 1.0,
 ) -> Eigenpairs:
     """Return the k largest eigenvalues of a symmetric A with their vectors.
 
     ``A`` is an array or an operator with ``shape`` and ``@``. If it is positive semi-definite, small negative values
     are rounding error and become zero; if not ``definite``, they are returned unchanged.
     ``like_array`` gives the array library of an operator, ``rounding`` the relative error of its products: residuals
-    below ``rounding`` times the first eigenvalue cannot be reduced.
+    below ``rounding`` times the first eigenvalue cannot be reduced. ``size`` is the order of magnitude of an operator:
+    an iteration squares residuals, so A is divided by a power of two where they would overflow or underflow.
     """
     n = A.shape[0]
     if not 1 <= k <= n:
@@ -100,8 +106,11 @@ def leading_eigenpairs(
         # an iteration on the whole space is a direct method
         A, dense, solver = _formed(A, like_array, run), True, "eigh"
     if solver == "eigh":
-        return _finished(_direct(A, k), definite)
+        return _finished(_by_lapack(A, k, run), definite)
     rng = rng if rng is not None else np.random.default_rng(0)
+    unit = unit_of(A) if dense else ordinary_unit(size, single=False)
+    if unit != 1:
+        A = A / unit if dense else Divided(A, unit)
     match solver:
         case "arpack":
             pairs = _arpack(A, k, rng, run, tol, max_iter, like_array)
@@ -110,11 +119,16 @@ def leading_eigenpairs(
             pairs = _subspace(A, k, Q, run, tol, max_iter, rounding, fixed=solver == "subspace")
         case _:
             pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, tol, max_iter, rounding)
+    if unit != 1:
+        ritz = None if pairs.ritz is None else pairs.ritz * unit
+        pairs = replace(pairs, values=pairs.values * unit, residuals=pairs.residuals * unit, ritz=ritz)
     return _finished(pairs, definite)
 
 
 def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) -> Eigenpairs | None:
     """A few pairs of a large matrix by a few block Krylov iterations; None where they do not converge."""
+    if unit_of(A) != 1:
+        return None  # squared residuals overflow or underflow
     rng = np.random.default_rng(0)  # fixed, so that the result is reproducible
     pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, _SURE, _QUICK_STEPS, ROUNDING)
     return pairs if pairs.converged else None
@@ -136,6 +150,15 @@ def _formed(A: Any, like_array: Array, run: Run) -> Array:
     n = A.shape[0]
     run.require(3 * 8 * n * n, f"The {n} x {n} matrix, for nearly all of its eigenpairs,", "Choose fewer components")
     return as_double(A @ like(xp_of(like_array).eye(n, dtype=like_array.dtype), like_array))
+
+
+def _by_lapack(A: Array, k: int, run: Run) -> Eigenpairs:
+    """LAPACK; for a large matrix, the progress says that Ctrl-C must wait for it."""
+    if A.shape[0] < _LARGE:
+        return _direct(A, k)
+    with run.stage(LAPACK) as stage:
+        stage.announce()
+        return _direct(A, k)
 
 
 def _direct(A: Array, k: int) -> Eigenpairs:

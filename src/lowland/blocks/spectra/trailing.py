@@ -19,10 +19,10 @@ from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
 from lowland.blocks.spectra.leading import Eigenpairs, fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.root_factor import root_costs, root_inverse
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, ParameterError, Stopped
 from lowland.kernels.sparse_graphs import filter_step, level_shape
 from lowland.run.memory import show_bytes
-from lowland.run.progress import pulse
+from lowland.run.progress import LAPACK, in_one_call, pulse
 from lowland.run.run import Run, RunsTogether
 
 Solver = Literal["auto", "dense", "arpack", "filter", "flip", "lobpcg", "amg"]
@@ -271,7 +271,8 @@ def _dense(A: Any, m: int, run: Run) -> Eigenpairs:
     n = A.shape[0]
     run.require(3 * 8 * n * n, f"The dense matrix of size {n}", "Choose the solver 'auto'")
     D = np.asarray(A.toarray() if sparse.issparse(A) else A, dtype=np.float64)
-    with run.stage("eigenvectors"):
+    with run.stage(LAPACK) as stage:
+        stage.announce()
         values, V = scipy.linalg.eigh(D, subset_by_index=(0, m - 1), check_finite=False)
     return _with_residuals(D, values, V, "dense", 0, ())
 
@@ -365,10 +366,11 @@ def _sparse_factor(A: Any, shift: float, run: Run) -> Callable[[np.ndarray], np.
 
     with run.stage("factorizing"):
         try:
-            lu = splu(
-                (A + shift * sparse.eye_array(A.shape[0], format="csr")).tocsc(), permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=0.0, options={"SymmetricMode": True},
-            )  # fmt: skip
+            shifted = (A + shift * sparse.eye_array(A.shape[0], format="csr")).tocsc()
+            settings = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+            lu = in_one_call(lambda: splu(shifted, **settings))
+        except Stopped:  # also a RuntimeError
+            raise
         except (RuntimeError, MemoryError, SystemError):  # numerically singular, or too large for SuperLU
             return None
     solve: Callable[[np.ndarray], np.ndarray] = lu.solve

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.blocks.embeddings.attracted_rows import ByAttraction
 from lowland.blocks.embeddings.column_reduction import ColumnReduction
 from lowland.blocks.embeddings.pair_forces import LocalAdjustment, PairForces, pair_phases
@@ -51,11 +51,15 @@ class PairEmbedding(NeighborEmbedding):
     )
     MN_ratio: float = param(0.5, "Mid-near pairs per neighbor.", at_least=0, positional=True)
     FP_ratio: float = param(2.0, "Further pairs per neighbor.", above=0, positional=True)
-    pair_neighbors: Any = param(
+    pair_neighbors: np.ndarray | Sequence | None = param(
         None, "Your own pairs of neighbors, an (m, 2) array of row numbers; None: chosen.", wanted="an (m, 2) array"
     )
-    pair_MN: Any = param(None, "Your own mid-near pairs, (m, 2); None: drawn.", wanted="an (m, 2) array")  # noqa: N815
-    pair_FP: Any = param(None, "Your own further pairs, (m, 2); None: drawn.", wanted="an (m, 2) array")  # noqa: N815
+    pair_MN: np.ndarray | Sequence | None = param(  # noqa: N815
+        None, "Your own mid-near pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
+    )
+    pair_FP: np.ndarray | Sequence | None = param(  # noqa: N815
+        None, "Your own further pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
+    )
     distance: str | Callable[..., float] = param(
         "euclidean", "Metric, as for all neighbor methods; 'precomputed': X holds distances; or a function of two rows."
     )
@@ -81,7 +85,7 @@ class PairEmbedding(NeighborEmbedding):
         "faiss", "Accepted for compatibility with pacmap, without effect: the search is chosen by its cost."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
-    init: Any = param(
+    init: Literal["pca", "random"] | np.ndarray | Sequence = param(
         "pca",
         "Start: 'pca', 'random', or an (n, n_components) array, whose columns are standardized.",
         wanted="'pca', 'random' or an (n, n_components) array",
@@ -113,6 +117,10 @@ class PairEmbedding(NeighborEmbedding):
             )
         check_saved(self, "distance")
         self._iterations()
+        if self.n_components >= n:
+            raise ParameterError(
+                f"{name}(n_components={self.n_components}): the data has {n} rows. Choose at most {n - 1}."
+            )
         counts = PairCounts.of(n, self.n_neighbors, self.MN_ratio, self.FP_ratio)
         if counts.neighbors < 1 or counts.further < 1:
             raise ParameterError(
@@ -153,12 +161,13 @@ class PairEmbedding(NeighborEmbedding):
         return graph  # all stored distances are candidates
 
     def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
-        P = self._host(X) if self.reduction_ is None else self.reduction_(X)
+        P, values = self._host(X) if self.reduction_ is None else self.reduction_(X), X.data if is_sparse(X) else X
         if self.reduction_ is not None:
-            self.points_ = P
-        self.scales_ = local_scales(graph)
-        near = self._given("pair_neighbors", len(self.scales_))
-        near = scaled_neighbors(graph, self.scales_, self.n_neighbors_, run) if near is None else near
+            self.points_ = like(P, values)
+        scales = local_scales(graph)
+        self.scales_ = like(scales, values)
+        near = self._given("pair_neighbors", graph.n)
+        near = scaled_neighbors(graph, scales, self.n_neighbors_, run) if near is None else near
         mid = self._given("pair_MN", near.n)
         mid = self._mid_near(P, run) if mid is None else mid
         far = self._given("pair_FP", near.n)
@@ -202,11 +211,6 @@ class PairEmbedding(NeighborEmbedding):
                 Z = given_start(self.init, n, k)
             spread = Z.std(axis=0)
             return _TINY * (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        if self.init not in ("pca", "random"):
-            raise ParameterError(
-                f"{type(self).__name__}(init={self.init!r}): the parameter 'init' must be 'pca', 'random' or an "
-                "(n, n_components) array."
-            )
         if self.init == "random" or self._is_given(P):
             return _TINY * random_start(n, k, rng)
         values = P.data if is_sparse(P) else P
@@ -227,9 +231,11 @@ class PairEmbedding(NeighborEmbedding):
         check_saved(self, "distance")
         Z, kept = to_numpy(self._embedded(self.embedding_)).astype(np.float64), self._kept_mask
         if self.distance == "precomputed":
-            return ByAttraction(None, None, to_numpy(self.scales_), Z, self.n_neighbors_, np.flatnonzero(kept))
+            return ByAttraction(
+                None, None, to_numpy(self.scales_).astype(np.float64), Z, self.n_neighbors_, np.flatnonzero(kept)
+            )
         nearest = self._nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
-        return ByAttraction(nearest, self.reduction_, to_numpy(self.scales_), Z, self.n_neighbors_)
+        return ByAttraction(nearest, self.reduction_, to_numpy(self.scales_).astype(np.float64), Z, self.n_neighbors_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

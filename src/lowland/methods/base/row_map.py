@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array
-from lowland.data.open import open_rows
+from lowland.data.open import open_rows, opened_once
 from lowland.data.rows import DaskRows, Rows, SlicedRows, slab_rows
 from lowland.errors import DataError
 from lowland.methods.base.as_fitted import as_fitted
@@ -26,6 +26,10 @@ class RowMap(Reducer):
     def _decoding(self) -> Callable[[Any], Array]:
         """The map from coordinates back to rows."""
         raise NotImplementedError
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k). A file or an iterable is opened once."""
+        return super().fit_transform(opened_once(X), y, **fit_params)
 
     @as_fitted
     def transform(self, X: Any) -> Any:

@@ -1,0 +1,177 @@
+"""Forces of UMAP along sampled edges and from random negatives; a row and all its edges belong to one thread."""
+
+import numpy as np
+
+from lowland.kernels.compile import inner_loop, kernel
+from lowland.kernels.counter_random import below, draw, key_of
+
+BATCH = 64  # pairs that are computed together: vectors of them fit in the first-level cache
+_CLIP = np.float32(4)  # largest coordinate of the force of one pair
+_SOFT = np.float32(0.001)  # added to squared distances in the repulsion
+_TINY = np.float32(1e-20)  # added to squared distances in divisions
+_MANTISSA, _ONE, _BIAS, _SHIFT = 0x7FFFFF, 0x3F800000, 127, 23  # of float32
+# least-squares fits at Chebyshev nodes: log2(1 + t) / t and 2**t for t in [0, 1], both within 2e-6
+_L = tuple(
+    np.float32(c) for c in (1.4426932, -0.7211627, 0.47770593, -0.33924776, 0.21558852, -0.09606625, 0.020490346)
+)
+_E = tuple(np.float32(c) for c in (0.9999999, 0.69315463, 0.24014077, 0.055863284, 0.008946215, 0.0018951073))
+_DRAWS = 10  # random rows per row in the estimate of the objective
+_HALF, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)
+
+
+@inner_loop
+def powers(x, b, m, out, bits, whole):
+    """Write x**b of the first m numbers, float32, at most 6e-6 off relative to x**b; ``bits``, ``whole``: scratch.
+
+    x = 2**e (1 + t), so x**b = 2**(b (e + log2(1 + t))), by polynomials: loops without branches are vectorized, calls
+    of the power function are not.
+    """
+    raw, parts, scale = x.view(np.int32), bits.view(np.int32), whole.view(np.int32)
+    for p in range(m):
+        parts[p] = (raw[p] & _MANTISSA) | _ONE
+    for p in range(m):
+        t = bits[p] - np.float32(1)
+        log = _L[5] + t * _L[6]
+        log = _L[3] + t * (_L[4] + t * log)
+        log = t * (_L[0] + t * (_L[1] + t * (_L[2] + t * log)))
+        power = b * (np.float32((raw[p] >> _SHIFT) - _BIAS) + log)
+        power = min(max(power, np.float32(-126)), np.float32(126))
+        floor = np.floor(power)
+        t = power - floor
+        out[p] = _E[0] + t * (_E[1] + t * (_E[2] + t * (_E[3] + t * (_E[4] + t * _E[5]))))
+        scale[p] = (np.int32(floor) + _BIAS) << _SHIFT
+    for p in range(m):
+        out[p] *= whole[p]
+
+
+@inner_loop
+def differences(z, Z, targets, m, D, d2):
+    """Write z - z_j of the first m targets j to D, (k, BATCH), and their squared lengths to d2."""
+    dx, dy, x, y = D[0], D[-1], z[0], z[-1]
+    for p in range(m):
+        j = targets[p]
+        dx[p], dy[p] = x - Z[j, 0], y - Z[j, -1]
+    for p in range(m):
+        d2[p] = dx[p] * dx[p]
+    if Z.shape[1] > 1:
+        for p in range(m):
+            d2[p] += dy[p] * dy[p]
+    for c in range(1, Z.shape[1] - 1):  # none in two dimensions
+        for p in range(m):
+            D[c, p] = z[c] - Z[targets[p], c]
+        d = D[c]
+        for p in range(m):
+            d2[p] += d[p] * d[p]
+
+
+@inner_loop
+def add_pairs(D, factor, m, times, g):
+    """Add ``times`` the sum of factor · difference over the first m pairs to g, each coordinate clipped."""
+    for c in range(g.size):
+        d, total = D[c], np.float32(0)
+        for p in range(m):
+            total += min(max(factor[p] * d[p], -_CLIP), _CLIP)
+        g[c] += times * total
+
+
+@inner_loop
+def attraction(d2, power, m, a, b):
+    """Overwrite the powers d^2b by the factors of the differences in the gradient of log(1 + a d^2b)."""
+    for p in range(m):
+        power[p] = np.float32(2) * a * b * power[p] / ((d2[p] + _TINY) * (np.float32(1) + a * power[p]))
+
+
+@inner_loop
+def repulsion(d2, power, m, a, b, gamma):
+    """Overwrite the powers d^2b by the factors of the differences in the gradient of -γ log(1 - 1 / (1 + a d^2b))."""
+    for p in range(m):
+        power[p] = -np.float32(2) * gamma * b / ((_SOFT + d2[p]) * (np.float32(1) + a * power[p]))
+
+
+@kernel
+def sampled_edges(to, rate, first, last, epoch, targets):
+    """Write the targets of the edges that are sampled in this epoch, from edge ``first``; return next edge and count.
+
+    The k-th sample of an edge is in epoch ceil(k / rate), counted from 1: no state is needed.
+    """
+    m, p = 0, first
+    before, now = np.float32(epoch), np.float32(epoch + 1)
+    while p < last and m < BATCH:
+        targets[m] = to[p]
+        m += np.int32(rate[p] * now) - np.int32(rate[p] * before)
+        p += 1
+    return p, m
+
+
+@kernel
+def negatives(key, first, n, m, targets):
+    """Write m random rows for the slots from ``first`` on, an even number; two slots share one draw."""
+    n = np.uint64(n)
+    for q in range(0, m, 2):
+        drawn = draw(key, first + q)
+        targets[q] = np.int32(((drawn >> _32) * n) >> _32)
+        targets[q + 1] = np.int32(((drawn & _HALF) * n) >> _32)
+
+
+@kernel
+def forces(start, to, rate, Y, Z, a, b, gamma, per_edge, seed, epoch, own_draws, begin, end, G):
+    """Write the gradient of the rows of Y from ``begin`` to ``end``, (m, k) float32, among the rows of Z (n, k).
+
+    A row is attracted along each of its edges that is sampled in this epoch, twice, as the edge would also move it from
+    its other end; for each of them, it is repelled by ``per_edge`` random rows of Z, times ``gamma``. ``own_draws``: 1
+    if every row has its own random rows, 0 if they are the same for all rows.
+    """
+    targets = np.empty(BATCH, np.int32)
+    D, d2 = np.empty((Z.shape[1], BATCH), np.float32), np.empty(BATCH, np.float32)
+    power, bits, whole = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
+    for i in range(begin, end):
+        y, g, count, p = Y[i], G[i], 0, start[i]
+        g[:] = 0
+        while p < start[i + 1]:
+            p, m = sampled_edges(to, rate, p, start[i + 1], epoch, targets)
+            differences(y, Z, targets, m, D, d2)
+            powers(d2, b, m, power, bits, whole)
+            attraction(d2, power, m, a, b)
+            add_pairs(D, power, m, np.float32(2), g)
+            count += m
+        key, slot, count = key_of(seed, epoch, own_draws * i), 0, count * per_edge
+        while slot < count:
+            m = min(BATCH, count - slot)
+            negatives(key, slot, Z.shape[0], m, targets)
+            differences(y, Z, targets, m, D, d2)
+            powers(d2, b, m, power, bits, whole)
+            repulsion(d2, power, m, a, b, gamma)
+            add_pairs(D, power, m, np.float32(1), g)
+            slot += m
+
+
+@kernel
+def cross_entropy(start, to, weight, Z, a, b, gamma, per_edge, seed, epoch, begin, end):
+    """Return the sum over the rows of w log(1 + a d^2b) along the edges, and of the repulsion from random rows.
+
+    The repulsion of a row is estimated from ``_DRAWS`` random rows: half of gamma · per_edge · degree, times their mean
+    of -log(1 - 1 / (1 + a d^2b)).
+    """
+    total = 0.0
+    for i in range(begin, end):
+        degree = 0.0
+        for p in range(start[i], start[i + 1]):
+            total += weight[p] * np.log1p(a * _squared(Z, i, to[p]) ** b)
+            degree += weight[p]
+        key, repulsion, count = key_of(seed, epoch, i), 0.0, 0
+        for slot in range(_DRAWS):
+            j = below(draw(key, slot), Z.shape[0])
+            if j != i:
+                near = a * (_squared(Z, i, j) + _SOFT) ** b
+                repulsion += np.log1p(1 / near)
+                count += 1
+        total += gamma * per_edge * degree * repulsion / (2 * max(count, 1))
+    return total
+
+
+@kernel
+def _squared(Z, i, j):
+    total = 0.0
+    for c in range(Z.shape[1]):
+        total += np.float64(Z[i, c] - Z[j, c]) ** 2
+    return total

@@ -1,0 +1,482 @@
+"""UMAP and densMAP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.blocks.distances.sparse_rows import all_equal
+from lowland.blocks.embeddings.component_starts import separate_start
+from lowland.blocks.embeddings.cross_entropy import CrossEntropy, EdgeForces
+from lowland.blocks.embeddings.densities import DensityTerm, MapRadii, log_radii
+from lowland.blocks.embeddings.descent import Embedded
+from lowland.blocks.embeddings.edge_placing import DensityOfNewRows, PlacedByEdges
+from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph, fuzzy_graph, mean_length, similarity_curve
+from lowland.blocks.embeddings.local_inverse import LocalRegression
+from lowland.blocks.embeddings.row_blocks import together
+from lowland.blocks.embeddings.starts import (
+    classical_start,
+    given_start,
+    principal_start,
+    spectral_start,
+    with_jitter,
+    with_largest,
+)
+from lowland.blocks.embeddings.target_graph import intersection, within_classes
+from lowland.blocks.manifolds.graph_affinities import affinity_components
+from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
+from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
+from lowland.blocks.neighbors.search import Search, nearest_neighbors
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.statistics.labels import classes_of, missing_labels
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, ParameterError, with_remedy
+from lowland.methods.base.as_fitted import as_fitted
+from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
+from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.traits import StudyHints
+from lowland.run.run import Run, run_for
+
+_LARGE = 10_000  # more rows take fewer epochs
+_EXTENT, _NOISE = 10.0, 1e-4  # largest initial coordinate, and the standard deviation of the noise
+_UNUSED = "Accepted for umap-learn's signature; it has no effect here"
+
+
+class UMAP(
+    NeighborEmbedding,
+    RowMap,
+    verb="umap",
+    reads_y=True,
+    order_free=False,
+    study=StudyHints(n_neighbors=15, counts_itself=True, parameters={"random_state": 0}),
+    quick={"n_neighbors": 5, "n_epochs": 50, "random_state": 0},
+):
+    """UMAP: a map in which neighbors in the data are near each other; with densMAP, dense regions stay dense.
+
+    Find Z (n, k) that minimizes the cross-entropy between two fuzzy graphs of the rows, that of the data with weights
+    w_ij and that of the map with v_ij = 1 / (1 + a |z_i - z_j|^2b):
+    sum_ij -w_ij log v_ij - (1 - w_ij) log(1 - v_ij).
+
+    1. Find the nearest neighbors of each row (``blocks.neighbors.search``).
+    2. Weight them by exp(-(d - rho_i) / sigma_i): rho_i is the distance to the nearest one, sigma_i makes the weights
+       sum to log2 of n_neighbors. Join both directions: w + w' - w w' (``blocks.embeddings.fuzzy_graph``). With a
+       target y, weaken the edges between classes, or intersect with the graph of y (``target_graph``).
+    3. Start at the Laplacian eigenmaps of the graph (``starts``; components apart: ``component_starts``).
+    4. Descend: in each epoch, edges are sampled in proportion to their weights; each attracts its ends, and random rows
+       repel them (``cross_entropy``). densMAP adds the correlation of local radii (``densities``). All rows move at the
+       end of an epoch, by Adam: the same seed gives the same map on any number of threads.
+    5. New rows: the same descent, each by itself among the training rows (``edge_placing``). The inverse transform is a
+       local linear regression (``local_inverse``).
+
+    Notes
+    -----
+    Cost: the neighbor search, then about n · n_neighbors · (1 + negative_sample_rate) / 2 pairs per epoch. Distances
+    between clusters and their sizes mean little; prefer ``PCA`` or ``ClassicalMDS`` to read distances. The map depends
+    on the seed: fit with several of them before you trust a detail.
+
+    References
+    ----------
+    McInnes, Healy and Melville 2018, UMAP: Uniform manifold approximation and projection, arXiv:1802.03426.
+
+    densMAP: Narayan, Berger and Cho 2021, Assessing single-cell transcriptomic variability through density-preserving
+    data visualization, Nature Biotechnology, doi:10.1038/s41587-020-00801-7.
+
+    Examples
+    --------
+    >>> from lowland import UMAP
+    >>> from lowland.data import load_dataset
+    >>> UMAP(random_state=0).fit_transform(load_dataset("iris").X).shape
+    (150, 2)
+    """
+
+    n_neighbors: int = param(
+        15, "Number of neighbors, each row included, as in umap-learn.", at_least=2, positional=True
+    )
+    n_components: int = param(2, "Number of components.", at_least=1, positional=True)
+    metric: str | Callable[..., float] = param(
+        "euclidean",
+        "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",
+    )
+    metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric.")
+    output_metric: str = param("euclidean", "Metric of the map: only 'euclidean'.")
+    output_metric_kwds: dict[str, Any] | None = param(None, _UNUSED + ".")
+    n_epochs: int | None = param(
+        None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.", at_least=0
+    )
+    learning_rate: float = param(1.0, "First step size of the descent; it decreases linearly to zero.", above=0)
+    init: Any = param(
+        "spectral",
+        "Start: 'spectral' (Laplacian eigenmaps), 'pca', 'random', or an array of coordinates, scaled to a largest "
+        "coordinate of 10.",
+        wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
+    )
+    min_dist: float = param(0.1, "Distance in the map up to which similarity is one.", at_least=0)
+    spread: float = param(1.0, "Scale of the map, at least min_dist.", above=0)
+    low_memory: bool = param(True, _UNUSED + ".")
+    n_jobs: int | None = param(-1, _UNUSED + ": set the threads with lowland.config.")
+    set_op_mix_ratio: float = param(
+        1.0,
+        "Between the fuzzy union of both directions of an edge, 1, and their intersection, 0.",
+        at_least=0,
+        at_most=1,
+    )
+    local_connectivity: float = param(
+        1.0, "Number of nearest neighbors that have weight one; fractions interpolate.", at_least=0
+    )
+    repulsion_strength: float = param(1.0, "Weight of the repulsion.", at_least=0)
+    negative_sample_rate: int = param(5, "Random rows that repel, for each sampled edge.", at_least=0)
+    transform_queue_size: float = param(4.0, _UNUSED + ".")
+    a: float | None = param(
+        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
+    )
+    b: float | None = param(
+        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
+    )
+    random_state: RandomState = param(None, "Random seed of the start and of the draws.")
+    angular_rp_forest: bool = param(False, _UNUSED + ".")
+    target_n_neighbors: int = param(
+        -1, "Number of neighbors in the graph of a numeric y, each row included; -1: n_neighbors."
+    )
+    target_metric: str = param(
+        "categorical", "Metric of y: 'categorical' for class labels (-1 or missing is unknown), or a metric of numbers."
+    )
+    target_metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric of y.")
+    target_weight: float = param(0.5, "Weight of y against X, from 0 to 1.", at_least=0, at_most=1)
+    transform_seed: int = param(42, "Random seed of the draws for new rows.")
+    transform_mode: str = param("embedding", "Only 'embedding'; the graph is graph_.")
+    force_approximation_algorithm: bool = param(False, "Search neighbors approximately, however few rows there are.")
+    verbose: bool = param(False, _UNUSED + ": progress is set with lowland.config.")
+    tqdm_kwds: dict[str, Any] | None = param(None, _UNUSED + ".")
+    unique: bool = param(False, "Embed duplicate rows once, all at the same place.")
+    densmap: bool = param(False, "Add the density term of densMAP: local radii in the map follow those in the data.")
+    dens_lambda: float = param(2.0, "Weight of the density term.", at_least=0)
+    dens_frac: float = param(0.3, "Fraction of the epochs, at the end, with the density term.", at_least=0, at_most=1)
+    dens_var_shift: float = param(0.1, "Added to the variance of the local radii in the map.", at_least=0)
+    output_dens: bool = param(False, "Compute rad_orig_ and rad_emb_ also without densmap.")
+    disconnection_distance: float | None = param(
+        None, "Neighbors at this distance or farther are no neighbors; None: no limit.", above=0
+    )
+    precomputed_knn: Any = param(
+        (None, None, None),
+        "Neighbors, as umap-learn computes them: indices and distances, both (n, at least n_neighbors), each row first.",
+        wanted="a tuple of indices and distances",
+    )
+
+    graph_: Any = attribute("Fuzzy graph of the embedded rows: sparse, symmetric weights in (0, 1].", "(n, n)")
+    a_: float = attribute("Parameter a of the similarity in the map.")
+    b_: float = attribute("Parameter b of the similarity in the map.")
+    n_epochs_: int = attribute("Number of epochs of the schedule.")
+    cross_entropy_: float = attribute(
+        "Cross-entropy per row at the end, with the repulsion estimated from random rows."
+    )
+    mean_distance_: float = attribute("Mean distance of the neighbors, each row included.")
+    rad_orig_: np.ndarray = attribute(
+        "Log of the local radius of each row in the data.", "(n_samples_,)", when="with densmap or output_dens"
+    )
+    rad_emb_: np.ndarray = attribute(
+        "Log of the local radius of each row in the map.", "(n_samples_,)", when="with densmap or output_dens"
+    )
+    map_radii_: MapRadii = attribute("Statistics of the radii, for new rows.", when="with densmap")
+    unique_index_: np.ndarray = attribute(
+        "First row of each set of duplicate rows.", "(n_unique,)", when="with unique=True"
+    )
+
+    # --- fit ---
+
+    def _solve(
+        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None,
+        callback: Any = None,
+    ) -> None:  # fmt: skip
+        self._check_parameters()
+        if not self.unique:
+            super()._solve(rows, run, y, weights, graph, callback)
+            return
+        X = run.to_array(rows, "UMAP")
+        if (
+            is_sparse(X)
+            or graph is not None
+            or self.precomputed_knn[0] is not None
+            or self._measure()[0] == "precomputed"
+        ):
+            raise ParameterError(
+                "UMAP(unique=True) needs dense rows, without given distances or neighbors. Set unique=False."
+            )
+        _, first, inverse = np.unique(to_numpy(X), axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # in the order of the rows
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        first, inverse = first[order], rank[np.ravel(inverse)]
+        few = like(to_numpy(X)[first], X)
+        super()._solve(ArrayRows(few), run, None if y is None else y[first], weights, None, callback)
+        self._repeat(inverse, first, X)
+
+    def _repeat(self, inverse: np.ndarray, first: np.ndarray, X: Array) -> None:
+        """Set the attributes of all rows from those of the distinct ones."""
+        label, kept = to_numpy(self.component_labels_)[inverse], self._kept_mask[inverse]
+        self.embedding_ = like(to_numpy(self.embedding_)[inverse], X)
+        self._keep_components(label, kept, X)
+        if self.densmap or self.output_dens:
+            self.rad_orig_, self.rad_emb_ = self.rad_orig_[inverse], self.rad_emb_[inverse]
+        self.unique_index_ = first
+
+    def _check_parameters(self) -> None:
+        for name, only in (("output_metric", "euclidean"), ("transform_mode", "embedding")):
+            if getattr(self, name) != only:
+                raise ParameterError(f"UMAP({name}={getattr(self, name)!r}): only {only!r} is supported.")
+        if not isinstance(self.precomputed_knn, tuple | list) or len(self.precomputed_knn) < 2:
+            raise ParameterError("UMAP(precomputed_knn): pass a tuple of indices and distances, both (n, k).")
+        if self.min_dist > self.spread:
+            raise ParameterError(
+                f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose at most spread."
+            )
+        named = (
+            self.init in ("spectral", "pca", "random") if isinstance(self.init, str) else hasattr(self.init, "__len__")
+        )
+        if not named:
+            raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
+
+    def _check_size(self, X: Array) -> None:
+        n = X.shape[0]
+        if self.n_components >= n:
+            raise ParameterError(
+                f"UMAP(n_components={self.n_components}): the data has {n} rows. Choose at most {n - 1}."
+            )
+        if self.n_neighbors > n and not self._is_given(X):
+            raise ParameterError(
+                f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own neighbor, "
+                f"as in umap-learn. Choose at most {n}."
+            )
+
+    def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
+        """Fuzzy graph, start and objective."""
+        if not np.any(graph.length > 0) and (len(graph.length) > 0) and self._rows_are_equal(X):
+            raise DataError("All rows are equal: all distances are zero. Check the data.")
+        n, rng = graph.n, self._generator()
+        self.mean_distance_ = mean_length(graph)
+        fuzzy = fuzzy_graph(graph, run, connectivity=self.local_connectivity, mix=self.set_op_mix_ratio)
+        if y is not None:
+            fuzzy = self._with_target(fuzzy, y, run)
+        if not len(fuzzy.to):
+            raise ParameterError("UMAP: the fuzzy graph has no edges. Raise set_op_mix_ratio or n_neighbors.")
+        self.graph_ = scipy.sparse.csr_matrix(fuzzy.matrix())
+        self.a_, self.b_ = self._curve()
+        self.n_epochs_ = self._epochs(n)
+        density = None
+        if self.densmap or self.output_dens:
+            self.rad_orig_ = log_radii(fuzzy, graph)
+        if self.densmap:
+            density = DensityTerm(
+                self.rad_orig_, self.a_, self.b_, float(fuzzy.weight.sum(dtype=np.float64)), self.dens_lambda,
+                self.dens_frac, self.dens_var_shift,
+            )  # fmt: skip
+        forces = EdgeForces(self.a_, self.b_, self.repulsion_strength, self.negative_sample_rate, self.seed_)
+        objective = CrossEntropy.of(fuzzy, forces, self.n_epochs_, self.learning_rate, density)
+        start = np.ascontiguousarray(self._start(X, fuzzy, run, rng), dtype=np.float32)
+        reason = f"all rows move at the end of an epoch, {len(fuzzy.to):,} edges"
+        return EmbeddingProblem(objective, start, Outcome("edge sampling", reason))
+
+    def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
+        objective, Z = problem.objective, to_numpy(found.Z)
+        run = run_for(ArrayRows(Z))
+        assert isinstance(objective, CrossEntropy)
+        self.cross_entropy_ = found.value
+        if objective.density is not None:
+            with together(run) as blocks:
+                self.map_radii_ = objective.density.summary(objective.density.in_map(objective.graph, Z, blocks)[1])
+        if self.densmap or self.output_dens:
+            near = nearest_neighbors(Z, min(self.n_neighbors, len(Z)) - 1, run)
+            self.rad_orig_ = self._of_all_rows(self.rad_orig_)
+            self.rad_emb_ = self._of_all_rows(log_radii(fuzzy_graph(near, run), near))
+
+    def _of_all_rows(self, values: np.ndarray) -> np.ndarray:
+        """Values of the embedded rows, NaN for those that were left out, (n,)."""
+        whole = np.full(len(self._kept_mask), np.nan)
+        whole[self._kept_mask] = values
+        return whole
+
+    # --- parts of the problem ---
+
+    def _rows_are_equal(self, X: Array) -> bool:
+        if self._measure()[0] == "precomputed":
+            return True
+        host = self._host(X)
+        return all_equal(host) if is_sparse(host) else bool(np.all(host == host[:1]))
+
+    def _curve(self) -> tuple[float, float]:
+        if self.a is not None and self.b is not None:
+            return float(self.a), float(self.b)
+        a, b = similarity_curve(self.min_dist, self.spread)
+        return float(self.a or a), float(self.b or b)
+
+    def _epochs(self, n: int) -> int:
+        if self.n_epochs is not None:
+            return int(self.n_epochs)
+        return (500 if n <= _LARGE else 200) + 200 * self.densmap
+
+    def _with_target(self, fuzzy: FuzzyGraph, y: np.ndarray, run: Run) -> FuzzyGraph:
+        """The graph intersected with class labels, or with the graph of a numeric target."""
+        if self.target_metric == "categorical":
+            return within_classes(fuzzy, _codes(y), self.target_weight)
+        try:
+            values = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        except (TypeError, ValueError) as error:
+            raise DataError("y is not numeric. Set target_metric='categorical' for class labels.") from error
+        if not np.isfinite(values).all():
+            raise DataError("Input y contains NaN or infinity. Fill in these values, or drop those rows.")
+        k = self.n_neighbors if self.target_n_neighbors < 0 else self.target_n_neighbors
+        metric = "euclidean" if self.target_metric == "l2" else self.target_metric
+        near = nearest_neighbors(
+            values, min(max(k, 2), len(y)) - 1, run, metric=metric, params=dict(self.target_metric_kwds or {})
+        )
+        return intersection(fuzzy, fuzzy_graph(near, run), self.target_weight)
+
+    def _start(self, X: Array, fuzzy: FuzzyGraph, run: Run, rng: np.random.Generator) -> np.ndarray:
+        """Initial coordinates, the largest 10, with noise."""
+        k, n = self.n_components, fuzzy.n
+        if not isinstance(self.init, str):
+            given = given_start(self.init, len(self._kept_mask), k)[self._kept_mask]
+            return with_largest(given, _EXTENT)
+        if self.init == "random":
+            return rng.uniform(-_EXTENT, _EXTENT, (n, k))
+        W, host = fuzzy.matrix(), self._host(X)
+        rows = self._measure()[0] != "precomputed"
+        if self.init == "pca":
+            if not rows and is_sparse(X):
+                raise ParameterError("UMAP(init='pca') needs rows or all distances, not a graph. Set init='spectral'.")
+            Z = principal_start(host, k, run, rng) if rows else classical_start(host, k, run, rng)
+        else:
+            label = affinity_components(W)
+            if label.max() == 0:
+                Z = spectral_start(W, k, run, rng)
+            else:
+                Z = separate_start(W, label, _centers(host, label, k) if rows else None, k, run, rng)
+        return with_jitter(with_largest(Z, _EXTENT), _NOISE, rng)
+
+    # --- neighbors ---
+
+    def _k(self, X: Array) -> int:
+        return int(self.n_neighbors) - 1
+
+    def _measure(self) -> tuple[Any, dict[str, Any]]:
+        return self.metric, dict(self.metric_kwds or {})
+
+    def _search(self) -> Search:
+        return "approximate" if self.force_approximation_algorithm else "auto"
+
+    def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
+        if given is None and self.precomputed_knn[0] is not None:
+            found = _given_neighbors(self.precomputed_knn, X.shape[0], self.n_neighbors)
+        elif given is None and self._is_given(X):
+            found = self._with_edges(given_graph(X).nearest(self.n_neighbors - 1))
+        else:
+            found = super()._neighbors(X, run, given)
+        if self.disconnection_distance is None:
+            return found
+        found = found.chosen(found.length < self.disconnection_distance)
+        if not len(found.length):
+            raise ParameterError(
+                f"UMAP(disconnection_distance={self.disconnection_distance:g}): all neighbors are farther. Choose more."
+            )
+        return found
+
+    # --- new rows ---
+
+    def _places(self) -> np.ndarray:
+        """The coordinates of the training rows that are kept as points, (m, k)."""
+        if self.unique:
+            return to_numpy(self.embedding_)[self.unique_index_][self._kept_mask[self.unique_index_]]
+        return to_numpy(self._embedded(self.embedding_))
+
+    def _placing(self) -> PlacedByEdges:
+        Z = np.ascontiguousarray(self._places(), dtype=np.float32)
+        k, given = min(self.n_neighbors - 1, len(Z)), self.points_ is None
+        if given and self._measure()[0] != "precomputed":
+            raise ParameterError("UMAP cannot transform new rows: it was fitted to a graph alone.")
+        forces = EdgeForces(self.a_, self.b_, self.repulsion_strength, self.negative_sample_rate, self.transform_seed)
+        density = None
+        if self.densmap:
+            total = float(self.graph_.data.sum(dtype=np.float64))
+            density = DensityOfNewRows(self.map_radii_, self.dens_lambda * total / (2 * len(Z)), self.dens_frac)
+        return PlacedByEdges(
+            None if given else self._nearest_among(self.points_, k), k,
+            np.flatnonzero(self._kept_mask) if given and not self._kept_mask.all() else None,
+            Z, forces, self.local_connectivity, self.mean_distance_, self.learning_rate / 4, density,
+        )  # fmt: skip
+
+    def _encoding(self) -> Callable[[Array], Array]:
+        place = self._placing()
+        return ByGivenDistances(place, self._kept_mask, self._k(place.Z)) if self.points_ is None else place
+
+    @property
+    @as_fitted
+    def inverse_error_(self) -> float:
+        """Relative error of the inverse transform, √(sum |x - x̂|² / sum |x - mean|²); computed on access.
+
+        Up to 500 training rows are each predicted from the others.
+        """
+        return self._decoding().leave_one_out_error()
+
+    def _decoding(self) -> LocalRegression:
+        check_is_fitted(self)
+        if self.points_ is None:
+            raise ParameterError(
+                "UMAP was fitted to distances or to a graph, so no rows can be reconstructed. Fit it to rows."
+            )
+        return LocalRegression.of(self._places(), self.points_, self.n_neighbors)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"cross-entropy per row": self.cross_entropy_, **super()._facts()}
+
+
+def _codes(y: np.ndarray) -> np.ndarray:
+    """The class number of each row, -1 if it is unknown: the label is -1 or missing."""
+    y = np.asarray(y)
+    unknown = missing_labels(y)
+    if y.dtype.kind in "if":
+        unknown |= y == -1
+    codes = np.full(len(y), -1, dtype=np.int64)
+    if not unknown.all():
+        with with_remedy("Set target_metric='euclidean' for a numeric y."):
+            codes[~unknown] = classes_of(y[~unknown], least=1)[1]
+    return codes
+
+
+def _centers(X: Any, label: np.ndarray, k: int) -> np.ndarray:
+    """The principal components of the means of the connected components, (components, k)."""
+    count = int(label.max()) + 1
+    member = scipy.sparse.csr_array((np.ones(len(label)), (label, np.arange(len(label)))), shape=(count, len(label)))
+    sums = member @ (X if is_sparse(X) else np.asarray(X, dtype=np.float64))
+    means = (sums.toarray() if is_sparse(sums) else sums) / np.bincount(label)[:, None]
+    U, s, _ = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
+    Z = np.zeros((count, k))
+    Z[:, : min(k, len(s))] = (U * s)[:, :k]
+    return Z
+
+
+def _given_neighbors(knn: Any, n: int, n_neighbors: int) -> NeighborGraph:
+    """The neighbors that the user computed, without the rows themselves."""
+    try:
+        to, length = np.asarray(knn[0]), np.asarray(knn[1], dtype=np.float64)
+    except (TypeError, ValueError, IndexError) as error:
+        raise ParameterError("UMAP(precomputed_knn): pass a tuple of indices and distances, both (n, k).") from error
+    if to.ndim != 2 or to.shape != length.shape or len(to) != n or to.shape[1] < n_neighbors:
+        raise ParameterError(
+            f"UMAP(precomputed_knn): indices of shape {to.shape} and distances of shape {length.shape}. Both must be "
+            f"({n}, k) with k at least n_neighbors={n_neighbors}, each row first."
+        )
+    to, length = to[:, :n_neighbors].astype(np.int64), length[:, :n_neighbors]
+    if to.min() < 0 or to.max() >= n or not np.all(length >= 0) or not np.isfinite(length).all():
+        raise DataError("UMAP(precomputed_knn): an index is out of range, or a distance is negative, NaN or infinite.")
+    own = to == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True  # many duplicates come before the row itself
+    own &= np.cumsum(own, axis=1) == 1
+    shape = (n, n_neighbors - 1)
+    to, length = to[~own].reshape(shape), length[~own].reshape(shape)
+    order = np.argsort(length, axis=1, kind="stable")
+    return NeighborGraph.of_table(np.take_along_axis(to, order, 1), np.take_along_axis(length, order, 1), "given")

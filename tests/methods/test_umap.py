@@ -1,0 +1,312 @@
+"""UMAP: what the map keeps, labels, densities, new rows, the inverse transform, and bad input."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.datasets import load_digits
+from sklearn.manifold import trustworthiness
+from sklearn.neighbors import KNeighborsClassifier
+
+import lowland
+from lowland import UMAP
+from lowland.blocks.neighbors.search import nearest_neighbors
+from lowland.data import load_dataset
+from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.run.local import LocalRun
+
+RUN = LocalRun()
+IRIS = load_dataset("iris")
+DIGITS, DIGIT = load_digits(return_X_y=True)
+DIGITS, DIGIT = DIGITS[:600], DIGIT[:600]
+
+
+def short(**options):
+    return UMAP(**{"n_neighbors": 10, "n_epochs": 100, "random_state": 0, **options})
+
+
+def separation(Z, y):
+    """Variance between the classes over the total."""
+    means = np.array([Z[y == c].mean(axis=0) for c in y])
+    return ((means - Z.mean(axis=0)) ** 2).sum() / ((Z - Z.mean(axis=0)) ** 2).sum()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return UMAP(random_state=0).fit(DIGITS)
+
+
+# --- the map ---------------------------------------------------------------------------------------------------------
+
+
+def test_neighbors_stay_neighbors(fitted):
+    assert trustworthiness(DIGITS, fitted.embedding_, n_neighbors=10) > 0.97
+    knn = KNeighborsClassifier(10).fit(fitted.embedding_[::2], DIGIT[::2])
+    assert knn.score(fitted.embedding_[1::2], DIGIT[1::2]) > 0.9
+
+
+def test_the_objective_decreases(fitted):
+    trace = fitted.solver_.trace
+    assert trace[-1] < trace[0]
+    assert fitted.cross_entropy_ == trace[-1]
+    assert fitted.n_epochs_ == fitted.n_iter_ == 500
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_other_numbers_of_components(k):
+    Z = short(n_components=k).fit_transform(DIGITS)
+    assert Z.shape == (600, k)
+    assert trustworthiness(DIGITS, Z, n_neighbors=10) > (0.8 if k == 1 else 0.96)
+
+
+def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads():
+    maps = []
+    for threads in (1, 2, 16):
+        with lowland.config(threads=threads):
+            model = short(densmap=True).fit(DIGITS)
+            maps.append((model.embedding_, model.transform(DIGITS[:50] + 0.1)))
+    for Z, new in maps[1:]:
+        assert np.array_equal(Z, maps[0][0])
+        assert np.array_equal(new, maps[0][1])
+    assert not np.array_equal(short(random_state=1).fit_transform(DIGITS), maps[0][0])
+
+
+def test_given_neighbors_give_the_same_map(fitted):
+    to, length = nearest_neighbors(DIGITS, 14, RUN).table()
+    rows = np.arange(600)[:, None]
+    knn = (np.hstack([rows, to]), np.hstack([0.0 * rows, length]), None)
+    model = UMAP(random_state=0, precomputed_knn=knn).fit(DIGITS)
+    assert np.array_equal(model.embedding_, fitted.embedding_)
+
+
+def test_distances_give_the_same_graph(fitted):
+    D = np.sqrt(np.maximum(((DIGITS[:, None] - DIGITS[None]) ** 2).sum(axis=2), 0))
+    model = UMAP(random_state=0, metric="precomputed", n_epochs=10).fit(D)
+    np.testing.assert_allclose(model.graph_.toarray(), fitted.graph_.toarray(), atol=1e-5)
+    new = model.transform(D[:5] + 0.01)
+    assert np.isfinite(new).all()
+    with pytest.raises(ParameterError, match="no rows"):
+        model.inverse_transform(new)
+    to, length = nearest_neighbors(DIGITS, 14, RUN).table()
+    stored = scipy.sparse.csr_array((length.ravel(), to.ravel(), np.arange(601) * 14), shape=(600, 600))
+    model = UMAP(random_state=0, metric="precomputed", n_epochs=10).fit(stored)
+    np.testing.assert_allclose(model.graph_.toarray(), fitted.graph_.toarray(), atol=1e-5)
+
+
+def test_sparse_rows_give_the_map_of_dense_rows():
+    dense, sparse = short().fit(DIGITS), short().fit(scipy.sparse.csr_array(DIGITS))
+    np.testing.assert_allclose(sparse.graph_.toarray(), dense.graph_.toarray(), atol=1e-5)
+    assert trustworthiness(DIGITS, sparse.embedding_, n_neighbors=10) > 0.95
+    back = sparse.inverse_transform(sparse.embedding_[:5])
+    assert back.shape == (5, 64)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "manhattan", "correlation"])
+def test_metrics(metric):
+    Z = short(metric=metric).fit_transform(DIGITS + 1)
+    assert trustworthiness(DIGITS, Z, n_neighbors=10) > 0.9
+
+
+@pytest.mark.parametrize("init", ["pca", "random", "array"])
+def test_starts(init):
+    start = DIGITS[:, 20:22] + np.random.default_rng(0).normal(size=(600, 2)) if init == "array" else init
+    assert trustworthiness(DIGITS, UMAP(init=start, random_state=0).fit_transform(DIGITS), n_neighbors=10) > 0.95
+
+
+# --- targets ----------------------------------------------------------------------------------------------------------
+
+
+def test_labels_separate_classes_more(fitted):
+    X, y = IRIS.X, IRIS.y
+    plain, labeled = short().fit_transform(X), short().fit_transform(X, y)
+    assert separation(labeled, y) > separation(plain, y)
+    strong = short(target_weight=0.95).fit(X, y).graph_.toarray()
+    codes = np.unique(y, return_inverse=True)[1]
+    assert strong[codes[:, None] != codes[None, :]].sum() < 1e-3 * strong.sum()
+
+
+def test_unknown_labels():
+    X, codes = IRIS.X, np.unique(IRIS.y, return_inverse=True)[1]
+    half = np.where(np.arange(150) % 2 == 0, codes, -1)
+    nan = np.where(half == -1, np.nan, half)
+    assert np.array_equal(short().fit_transform(X, half), short().fit_transform(X, nan))
+    assert separation(short().fit_transform(X, half), codes) > separation(short().fit_transform(X), codes)
+    assert np.isfinite(short().fit_transform(X, np.full(150, -1))).all()
+
+
+def test_a_numeric_target_orders_the_map():
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(300, 5)), np.linspace(0, 1, 300)
+
+    def error(Z):
+        to, _ = nearest_neighbors(np.ascontiguousarray(Z), 10, RUN).table()
+        return np.mean(np.abs(t[to].mean(axis=1) - t))
+
+    guided = short(target_metric="euclidean", target_weight=0.7).fit_transform(X, t)
+    assert error(guided) < 0.5 * error(short().fit_transform(X))
+    with pytest.raises(DataError, match="target_metric"):
+        short(target_metric="euclidean").fit(X, np.repeat(["a", "b"], 150))
+    with pytest.raises(DataError, match="target_metric"):
+        short().fit(X, t)
+
+
+# --- densities --------------------------------------------------------------------------------------------------------
+
+
+def test_densmap_keeps_densities():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(200, 5)) * s + 30 * i for i, s in enumerate((0.2, 1.0, 4.0))])
+    plain, dense = short(output_dens=True).fit(X), short(densmap=True, n_epochs=200).fit(X)
+
+    def agreement(model):
+        return np.corrcoef(model.rad_orig_, model.rad_emb_)[0, 1]
+
+    assert agreement(dense) > 0.8
+    assert agreement(dense) > agreement(plain) + 0.1
+    new = dense.transform(X[::10] + 1e-3)
+    extent = np.ptp(dense.embedding_, axis=0).max()
+    assert np.median(np.linalg.norm(new - dense.embedding_[::10], axis=1)) < 0.05 * extent
+
+
+# --- new rows ---------------------------------------------------------------------------------------------------------
+
+
+def test_training_rows_are_placed_at_their_place(fitted):
+    assert np.array_equal(fitted.transform(DIGITS), fitted.embedding_)
+
+
+def test_rows_almost_equal_to_training_rows_land_near_them(fitted):
+    off = np.linalg.norm(fitted.transform(DIGITS + 1e-6) - fitted.embedding_, axis=1)
+    extent = np.ptp(fitted.embedding_, axis=0).max()
+    assert np.median(off) < 0.01 * extent
+    assert np.quantile(off, 0.95) < 0.05 * extent
+
+
+def test_new_rows_join_their_class():
+    model = UMAP(random_state=0).fit(DIGITS[:450])
+    knn = KNeighborsClassifier(10).fit(model.embedding_, DIGIT[:450])
+    assert knn.score(model.transform(DIGITS[450:]), DIGIT[450:]) > 0.85
+
+
+def test_a_place_does_not_depend_on_the_batch(fitted):
+    new = DIGITS[:40] + np.random.default_rng(0).normal(size=(40, 64))
+    Z = fitted.transform(new)
+    assert np.array_equal(fitted.transform(new[::-1])[::-1], Z)
+    assert np.array_equal(np.vstack([fitted.transform(new[i : i + 7]) for i in range(0, 40, 7)]), Z)
+
+
+# --- the inverse transform --------------------------------------------------------------------------------------------
+
+
+def test_the_inverse_transform_and_its_error(fitted):
+    back = fitted.inverse_transform(fitted.embedding_)
+    spread = ((DIGITS - DIGITS.mean(axis=0)) ** 2).sum()
+    assert np.sqrt(((back - DIGITS) ** 2).sum() / spread) < fitted.inverse_error_ < 0.7
+
+
+def test_the_inverse_of_a_surface():
+    rng = np.random.default_rng(0)
+    plane = rng.uniform(size=(500, 2)) @ rng.normal(size=(2, 6))
+    assert short(n_epochs=200).fit(plane).inverse_error_ < 0.15
+
+
+# --- graphs that are disconnected, duplicates ---------------------------------------------------------------------------
+
+
+def two_groups():
+    rng = np.random.default_rng(0)
+    return np.r_[rng.normal(size=(60, 4)), rng.normal(size=(40, 4)) + 100]
+
+
+def test_a_disconnected_graph_by_policy():
+    X = two_groups()
+    model = short().fit(X)
+    assert model.n_connected_components_ == 2
+    group = np.repeat([0, 1], [60, 40])
+    assert separation(model.embedding_, group) > 0.5
+    with pytest.warns(DataWarning, match="largest"):
+        largest = short(disconnected="largest").fit(X)
+    assert np.isnan(largest.embedding_[60:]).all()
+    assert largest.graph_.shape == (60, 60)
+    assert np.isfinite(largest.transform(X[60:] - 100)).all()
+    with pytest.raises(DataError, match="disconnected"):
+        short(disconnected="error").fit(X)
+    with pytest.warns(DataWarning, match="connected by"):
+        assert np.isfinite(short(disconnected="connect").fit_transform(X)).all()
+
+
+def test_a_distance_that_disconnects():
+    model = short(disconnection_distance=3.0).fit(IRIS.X)
+    assert np.isfinite(model.embedding_).all()
+    assert short(disconnection_distance=0.9).fit(IRIS.X).n_connected_components_ > 1
+    with pytest.raises(ParameterError, match="disconnection_distance"):
+        short(disconnection_distance=1e-9).fit(np.random.default_rng(0).normal(size=(50, 3)))
+
+
+def test_duplicate_rows():
+    X = np.repeat(np.random.default_rng(0).normal(size=(40, 3)), 12, axis=0)
+    assert np.isfinite(short(n_neighbors=5).fit_transform(X)).all()
+    model = short(n_neighbors=5, unique=True).fit(X)
+    assert model.embedding_.shape == (480, 2)
+    assert len(np.unique(model.embedding_, axis=0)) == 40
+    assert model.graph_.shape == (40, 40)
+    assert np.array_equal(model.transform(X[::12]), model.embedding_[::12])
+    assert np.isfinite(model.inverse_transform(model.embedding_[:3])).all()
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+def test_all_rows_equal():
+    with pytest.raises(DataError, match="equal"):
+        short().fit(np.ones((30, 3)))
+
+
+def test_nan():
+    X = IRIS.X.copy()
+    X[3, 1] = np.nan
+    with pytest.raises(DataError, match="NaN"):
+        short().fit(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_neighbors": 151}, "n_neighbors=151.*150 rows"),
+        ({"min_dist": 2.0}, "min_dist=2.*spread"),
+        ({"init": "tsne"}, "init='tsne'"),
+        ({"output_metric": "cosine"}, "output_metric"),
+        ({"transform_mode": "graph"}, "transform_mode"),
+        ({"precomputed_knn": (np.zeros((3, 15)), np.zeros((3, 15)))}, "precomputed_knn"),
+        ({"unique": True, "metric": "precomputed"}, "unique"),
+        ({"set_op_mix_ratio": 1.5}, "set_op_mix_ratio"),
+    ],
+)
+def test_parameters_that_do_not_fit(options, words):
+    X = np.abs(IRIS.X @ IRIS.X.T) if options.get("metric") else IRIS.X
+    with pytest.raises(ParameterError, match=words):
+        short(**options).fit(X)
+
+
+def test_a_precomputed_matrix_of_the_wrong_kind():
+    with pytest.raises(DataError, match="square"):
+        short(metric="precomputed").fit(IRIS.X)
+    with pytest.raises(DataError, match=r"(?i)negative"):
+        short(metric="precomputed").fit(-np.abs(IRIS.X @ IRIS.X.T))
+    model = short(metric="precomputed").fit(np.sqrt(((IRIS.X[:, None] - IRIS.X[None]) ** 2).sum(axis=2)))
+    with pytest.raises(DataError, match="150"):
+        model.transform(IRIS.X)
+
+
+def test_models_are_saved_and_loaded(tmp_path):
+    model = short(densmap=True).fit(IRIS.X)
+    lowland.save(model, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    new = IRIS.X[:9] + 0.05
+    assert np.array_equal(loaded.transform(new), model.transform(new))
+
+
+def test_snapshots_can_stop_the_fit():
+    seen = []
+    model = UMAP(random_state=0).fit(IRIS.X, callback=lambda snapshot: seen.append(snapshot.iteration) or len(seen) < 2)
+    assert seen == [50, 100]
+    assert model.n_iter_ == 100
