@@ -56,7 +56,7 @@ class TSNE(
     study=StudyHints(
         for_rows=lambda n: {"perplexity": float(min(30, max(1, (n - 1) // 3)))}, graph_neighbors=_graph_neighbors
     ),
-    quick={"perplexity": 5.0, "max_iter": 300},
+    quick={"perplexity": 5.0, "max_iter": 10},  # rounding errors grow with the iterations
 ):
     """t-SNE: a map in which neighbors in the data are neighbors, by the Kullback-Leibler divergence of similarities.
 
@@ -182,6 +182,8 @@ class TSNE(
 
     def _check_size(self, X: Array) -> None:
         n, given = X.shape[0], self._perplexities()
+        if self.n_components > n:
+            raise ParameterError(f"TSNE(n_components={self.n_components}): the data has {n} rows. Choose at most {n}.")
         if self.affinity == "precomputed":
             if self.metric != "euclidean":
                 raise ParameterError(
