@@ -222,7 +222,10 @@ def shared_neighbors(traits: Traits, parameters: dict[str, Any], n: int, d: int)
         return None
     if parameters.get("radius") is not None or parameters.get("neighbors_algorithm", "auto") != "auto":
         return None
-    k = _from_n_neighbors(traits, parameters) if count is None else count(parameters, n, d)
+    try:
+        k = _from_n_neighbors(traits, parameters) if count is None else count(parameters, n, d)
+    except (TypeError, ValueError, ArithmeticError):  # a swept value is invalid, which the fit reports
+        return None
     return k if k is not None and 1 <= k < n else None
 
 
