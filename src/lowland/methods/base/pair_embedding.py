@@ -15,6 +15,7 @@ from lowland.blocks.embeddings.pairs import (
     EXTRA,
     PairCounts,
     Pairs,
+    above_zero,
     further_pairs,
     given_pairs,
     local_scales,
@@ -238,12 +239,11 @@ class PairEmbedding(NeighborEmbedding):
     def _placing(self) -> ByAttraction:
         check_saved(self, "distance")
         Z, kept = to_numpy(self._embedded(self.embedding_)).astype(np.float64), self._kept_mask
+        scales = above_zero(to_numpy(self.scales_).astype(np.float64))  # some may have been rounded to zero in float32
         if self.distance == "precomputed":
-            return ByAttraction(
-                None, None, to_numpy(self.scales_).astype(np.float64), Z, self.n_neighbors_, np.flatnonzero(kept)
-            )
+            return ByAttraction(None, None, scales, Z, self.n_neighbors_, np.flatnonzero(kept))
         nearest = self._nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
-        return ByAttraction(nearest, self.reduction_, to_numpy(self.scales_).astype(np.float64), Z, self.n_neighbors_)
+        return ByAttraction(nearest, self.reduction_, scales, Z, self.n_neighbors_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
