@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
@@ -34,6 +34,7 @@ from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
 from lowland.blocks.neighbors.search import Search, nearest_neighbors
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.labels import classes_of, missing_labels
+from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError, with_remedy
 from lowland.methods.base.as_fitted import as_fitted
@@ -110,13 +111,15 @@ class UMAP(
         "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",
     )
     metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric.")
-    output_metric: str = param("euclidean", "Metric of the map: only 'euclidean'.")
+    output_metric: str = param(
+        "euclidean", "Accepted for umap-learn's signature; the metric of the map is always 'euclidean'."
+    )
     output_metric_kwds: dict[str, Any] | None = param(None, _UNUSED + ".")
     n_epochs: int | None = param(
         None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.", at_least=0
     )
     learning_rate: float = param(1.0, "First step size of the descent; it decreases linearly to zero.", above=0)
-    init: Any = param(
+    init: Literal["spectral", "pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
         "spectral",
         "Start: 'spectral' (Laplacian eigenmaps), 'pca', 'random', or an array of coordinates, scaled to a largest "
         "coordinate of 10.",
@@ -155,7 +158,9 @@ class UMAP(
     target_metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric of y.")
     target_weight: float = param(0.5, "Weight of y against X, from 0 to 1.", at_least=0, at_most=1)
     transform_seed: int = param(42, "Random seed of the draws for new rows.")
-    transform_mode: str = param("embedding", "Only 'embedding'; the graph is graph_.")
+    transform_mode: str = param(
+        "embedding", "Accepted for umap-learn's signature; always 'embedding'. The graph is graph_."
+    )
     force_approximation_algorithm: bool = param(False, "Search neighbors approximately, however few rows there are.")
     verbose: bool = param(False, _UNUSED + ": progress is set with lowland.config.")
     tqdm_kwds: dict[str, Any] | None = param(None, _UNUSED + ".")
@@ -164,7 +169,7 @@ class UMAP(
     dens_lambda: float = param(2.0, "Weight of the density term.", at_least=0)
     dens_frac: float = param(0.3, "Fraction of the epochs, at the end, with the density term.", at_least=0, at_most=1)
     dens_var_shift: float = param(0.1, "Added to the variance of the local radii in the map.", at_least=0)
-    output_dens: bool = param(False, "Compute rad_orig_ and rad_emb_ also without densmap.")
+    output_dens: bool = param(False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.")
     disconnection_distance: float | None = param(
         None, "Neighbors at this distance or farther are no neighbors; None: no limit.", above=0
     )
@@ -219,7 +224,8 @@ class UMAP(
         rank[order] = np.arange(len(order))
         first, inverse = first[order], rank[np.ravel(inverse)]
         few = like(to_numpy(X)[first], X)
-        super()._solve(ArrayRows(few), run, None if y is None else y[first], weights, None, callback)
+        y = None if y is None else as_vector(y, X.shape[0], "y")[first]
+        super()._solve(ArrayRows(few), run, y, weights, None, callback)
         self._repeat(inverse, first, X)
 
     def _repeat(self, inverse: np.ndarray, first: np.ndarray, X: Array) -> None:

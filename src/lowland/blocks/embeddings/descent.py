@@ -15,7 +15,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, on_accelerator, to_numpy, xp_of
 from lowland.blocks.embeddings.row_blocks import Together, bounds, count_blocks, together
 from lowland.blocks.optimize.outcome import Divergence, Outcome
-from lowland.errors import warn
+from lowland.errors import warn, was_interrupted
 from lowland.run.run import Run
 
 EVERY = 50  # iterations between two values of the objective
@@ -143,7 +143,9 @@ def descend(
     with together(run) as blocks, run.stage(f"minimizing the {objective.name}", descent.total) as stage:
         try:
             descent.run(blocks, stage)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not isinstance(error, KeyboardInterrupt) and not was_interrupted(error):
+                raise
             interrupted = True
             warn(
                 f"Stopped by Ctrl-C after {descent.done} of {descent.total} iterations. The map is unfinished.",

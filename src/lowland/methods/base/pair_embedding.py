@@ -60,13 +60,13 @@ class PairEmbedding(NeighborEmbedding):
     )
     MN_ratio: float = param(0.5, "Mid-near pairs per neighbor.", at_least=0, positional=True)
     FP_ratio: float = param(2.0, "Further pairs per neighbor.", above=0, positional=True)
-    pair_neighbors: np.ndarray | Sequence | None = param(
+    pair_neighbors: np.ndarray | Sequence[Sequence[int]] | None = param(
         None, "Your own pairs of neighbors, an (m, 2) array of row numbers; None: chosen.", wanted="an (m, 2) array"
     )
-    pair_MN: np.ndarray | Sequence | None = param(  # noqa: N815
+    pair_MN: np.ndarray | Sequence[Sequence[int]] | None = param(  # noqa: N815
         None, "Your own mid-near pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
     )
-    pair_FP: np.ndarray | Sequence | None = param(  # noqa: N815
+    pair_FP: np.ndarray | Sequence[Sequence[int]] | None = param(  # noqa: N815
         None, "Your own further pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
     )
     distance: str | Callable[..., float] = param(
@@ -94,7 +94,7 @@ class PairEmbedding(NeighborEmbedding):
         "faiss", "Accepted for compatibility with pacmap, without effect: the search is chosen by its cost."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
-    init: Literal["pca", "random"] | np.ndarray | Sequence = param(
+    init: Literal["pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
         "pca",
         "Start: 'pca', 'random', or an (n, n_components) array, whose columns are standardized.",
         wanted="'pca', 'random' or an (n, n_components) array",
