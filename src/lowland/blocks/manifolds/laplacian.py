@@ -10,9 +10,10 @@ import scipy.sparse
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, rounding_in
 from lowland.blocks.manifolds.graph_affinities import affinity_components
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Accuracy, Outcome
+from lowland.blocks.spectra.accuracy import LANCZOS, UNIT
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.operators import times_rows
 from lowland.blocks.spectra.trailing import Solver, trailing_eigenpairs
@@ -151,7 +152,9 @@ def slowest_modes(
     null = N[:, 1:] if drop_first else N
     left = k - min(k, null.shape[1])
     if not left:
-        return Modes(np.zeros(k), null[:, :k], Outcome("component indicators", f"{N.shape[1]} connected components"))
+        accuracy = _accuracy_of_indicators(L, null[:, :k], run)
+        chosen = Outcome("component indicators", f"{N.shape[1]} connected components", accuracy=accuracy)
+        return Modes(np.zeros(k), null[:, :k], chosen)
     values, vectors, chosen = _pairs(L, left + N.shape[1], run, rng, solver, tol)
     if N.shape[1] == 1 and np.linalg.norm(N.T @ vectors[:, 1:]) <= _MIXED:
         values, vectors = values[1:], vectors[:, 1:]
@@ -184,8 +187,7 @@ def _pairs(
     if is_sparse(L.W):
         largest = 2.0 if L.normalized else 2 * float(L.degree.max())
         pairs = trailing_eigenpairs(L.matrix(), m, run, rng=rng, largest=largest, solver=solver, tol=tol)
-        chosen = Outcome(pairs.solver, "sparse affinities", pairs.iterations, pairs.converged, pairs.trace)
-        return to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
+        return to_numpy(pairs.values), to_numpy(pairs.vectors), pairs.outcome("sparse affinities")
     shifted = ShiftedLaplacian(L, run)
     if n > _SMALL and 20 * m <= n:
         with blas_on_one_thread():  # the products run on the run's own threads
@@ -193,15 +195,26 @@ def _pairs(
                 shifted, m, run=run, solver="krylov", rng=rng, tol=tol or _SURE, max_iter=_STEPS,
                 like_array=as_double(L.W[:1, :]), definite=False,
             )  # fmt: skip
-        chosen = Outcome("krylov", f"{m} of {n} pairs", pairs.iterations, pairs.converged, pairs.trace)
         if pairs.converged:
+            chosen = pairs.outcome(f"{m} of {n} pairs")
             return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
     run.require(3 * 8 * n * n, f"The {n} x {n} matrix and its eigenvectors", "Use a sparse neighbor graph")
     xp = xp_of(L.degree)
     A = shifted.top * like(np.eye(n), as_double(L.W)) - xp.asarray(L.matrix())
     pairs = leading_eigenpairs(A, m, run=run, solver="eigh", definite=False)
     reason = f"{m} of {n} pairs" if n <= _SMALL or 20 * m > n else "the iterative solver did not converge"
-    return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), Outcome("eigh", reason)
+    return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), pairs.outcome(reason)
+
+
+def _accuracy_of_indicators(L: Laplacian, V: np.ndarray, run: Run) -> Accuracy:
+    """The largest residual |Lv| of indicators of connected components, relative to the bound on the eigenvalues."""
+    shifted = ShiftedLaplacian(L, run)
+    top = max(shifted.top, float(np.finfo(np.float64).tiny))
+    if is_sparse(L.W):
+        product, rounding = L.matrix() @ V, UNIT
+    else:
+        product, rounding = top * V - to_numpy(shifted @ like(V, L.degree)), max(UNIT, rounding_in(L.W))
+    return LANCZOS.checked(float(np.linalg.norm(product, axis=0).max()) / top, rounding * len(V))
 
 
 def coordinates(modes: Modes, root: Array) -> np.ndarray:
