@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.selection import mrmr
 from lowland.blocks.selection.column_statistics import MomentsAndTarget
 from lowland.blocks.selection.columns import ColumnReader, listed
@@ -166,6 +167,9 @@ class FeatureFilter(
         self.support_ = self._support(found, least)
         self.classes_ = None if target is None else target.classes
         self._warn_of_support(found, rows)
+        accuracy = found.accuracy(vars(self).get("relevance_", found.values))
+        outcome = Outcome(self.statistic_, "closed form", accuracy=accuracy)
+        self._record_convergence(outcome, "Check the columns, or choose another statistic.")
 
     def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> FilterScores:
         """The scores of all columns, in one pass or with the rows in memory."""

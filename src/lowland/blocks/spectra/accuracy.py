@@ -54,7 +54,7 @@ def of_eigenvectors(A: Any, values: Array, V: Array, *, definite: bool = True, l
 
 def eigen_error(A: Any, values: Array, V: Array, *, definite: bool = True) -> float:
     """Return the residual and the loss of orthogonality of a random combination of eigenvectors."""
-    c, norm = _signs(values.shape[0]), float(values[0])
+    c, norm = random_signs(values.shape[0]), float(values[0])
     if not definite:
         xp = xp_of(V)
         norm = max(abs(norm), float(xp.max(xp.abs(A))))
@@ -80,7 +80,7 @@ def factor_error(R: Array, U: Array, s: Array, Vt: Array) -> float:
     """Return the residual and the loss of orthogonality of a random combination of singular vectors."""
     if s.shape[0] == 0:
         return 0.0
-    c = like(_signs(s.shape[0]), s)
+    c = like(random_signs(s.shape[0]), s)
     x, u = c @ Vt, U @ c
     off = max(abs(1.0 - float(x @ x)), abs(1.0 - float(u @ u)))
     norm = float(s[0])
@@ -96,7 +96,7 @@ def unit_of(V: Array) -> float:
 
 
 @cache
-def _signs(k: int) -> np.ndarray:
-    """A fixed vector of random signs and unit length, (k,)."""
+def random_signs(k: int) -> np.ndarray:
+    """Return a fixed vector of random signs and unit length, (k,)."""
     signs: np.ndarray = np.random.default_rng(0).choice([-1.0, 1.0], k) / math.sqrt(k)
     return signs
