@@ -167,7 +167,10 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
         return tree
 
     def _record(self, reason: str, accuracy: Accuracy) -> None:
-        self._record_convergence(Outcome(self.linkage, reason, accuracy=accuracy), "Choose another linkage or metric.")
+        self._record_convergence(
+            Outcome("agglomerative", f"{self.linkage} linkage, {reason}", accuracy=accuracy),
+            "Choose another linkage or metric.",
+        )
 
     def _whole(self, d: int) -> bool:
         """Whether a constrained tree is built up to its root."""

@@ -168,7 +168,7 @@ class FeatureFilter(
         self.classes_ = None if target is None else target.classes
         self._warn_of_support(found, rows)
         accuracy = found.accuracy(vars(self).get("relevance_", found.values))
-        outcome = Outcome(self.statistic_, "closed form", accuracy=accuracy)
+        outcome = Outcome("univariate", self.statistic_, accuracy=accuracy)
         self._record_convergence(outcome, "Check the columns, or choose another statistic.")
 
     def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> FilterScores:

@@ -39,7 +39,9 @@ _FLIPS = 5  # how often a component may change between super- and sub-Gaussian
 Algorithm = Literal["parallel", "deflation", "picard"]
 
 LAST_TURN = Promise(
-    "largest rotation of a component in the last iteration, 1 − |cosine|", "tol", "none: the solver computes it"
+    "largest rotation of a component in the last iteration, one minus the absolute cosine",
+    "tol",
+    "none: the solver computes it",
 )
 SLOPE = Promise("largest gradient of the contrast by a rotation", "tol", "none: the solver computes it")
 

@@ -29,10 +29,11 @@ from lowland.run.run import Run, all_finite, run_for
 
 StressSolver = Literal["majorization", "gradient"]
 
+_STEPS = 3  # steps of L-BFGS are longer than those of majorization
 _SHORTEST = 1e-6  # relative length of a step that the rounding errors of the stress may hide
 GUTTMAN_STEP = Promise(
     "gradient of the stress as the relative length of one more Guttman step",
-    f"√eps, at least {_SHORTEST:g}",
+    f"{_STEPS} √eps, at least {_SHORTEST:g}",
     "none: the last evaluation has the gradient",
 )
 
@@ -171,7 +172,7 @@ def stress_outcome(minimum: Minimum, eps: float) -> Outcome:
     The objective is half of the stress. A majorizing step of relative length δ lowers the stress by δ² of the squared
     distances, so √eps is the length at which the search stops.
     """
-    accuracy = GUTTMAN_STEP.checked(relative_step(minimum.at), max(math.sqrt(eps), _SHORTEST))
+    accuracy = GUTTMAN_STEP.checked(relative_step(minimum.at), max(_STEPS * math.sqrt(eps), _SHORTEST))
     trace = tuple(2 * value for value in minimum.outcome.trace)
     return replace(minimum.outcome, trace=trace, accuracy=accuracy)
 

@@ -22,12 +22,12 @@ _BY_SCIPY = ("cosine", "correlation", "sqeuclidean", "yule", "absolute-correlati
 
 
 MERGE_HEIGHT = Promise(
-    "height of the last merge, computed anew from the distances, relative to the largest distance",
+    "height of the last merge, computed again from the distances, relative to the largest distance",
     f"{ROUNDINGS} eps d",
     "a sum over the pairs of columns",
 )
 FIRST_HEIGHT = Promise(
-    "height of the first merge along the connectivity graph, computed anew, relative to the largest value",
+    "height of the first merge along the connectivity graph, computed again, relative to the largest value",
     f"{ROUNDINGS} eps n",
     "one distance",
 )
@@ -183,7 +183,7 @@ def connectivity_graph(connectivity: Any, d: int, columns: Callable[[], np.ndarr
 
 
 def accuracy_of(tree: ClusterTree, D: np.ndarray, linkage: Linkage) -> Accuracy:
-    """Return how far the last merge is from its linkage, computed anew from the distances D of the columns."""
+    """Return how far the last merge is from its linkage, computed again from the distances D of the columns."""
     last, largest = cut_tree(tree, 2) == 0, float(D.max())
     if not largest > 0:
         return MERGE_HEIGHT.checked(0.0, UNIT * len(D))

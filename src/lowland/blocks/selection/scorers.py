@@ -34,7 +34,7 @@ _DIRECT = ("auto", "svd", "cholesky")  # direct, not iterative, solvers of Ridge
 _NONE = Metadata()
 
 UPDATED_SCORE = Promise(
-    "difference of the updated score of the selected columns from the same score computed anew",
+    "difference of the updated score of the selected columns from the same score computed again",
     f"{TIE:g}, at which scores are tied; for discriminants one row per fold",
     "one more subset in closed form",
 )
@@ -140,15 +140,15 @@ def scores_for(
 
 
 def accuracy_of(scores: SubsetScores, columns: Sequence[int], score: float) -> Accuracy:
-    """Return how far the updated score of the selected columns is from the same score computed anew."""
+    """Return how far the updated score of the selected columns is from the same score computed again."""
     if isinstance(scores, Refitted):
         return OWN_SCORE.checked(0.0, 0.0)
     bound = scores.tie
     if isinstance(scores, DiscriminantScores):  # a row whose classes are tied may change its class
         bound = float(np.mean([1 / len(fold.y) for fold in scores.folds]))
-    anew = float(replace(scores, tally=Tally()).many(np.array([sorted(columns)]))[0])  # type: ignore[type-var]
-    both_undefined = np.isnan(anew) and np.isnan(score)
-    return UPDATED_SCORE.checked(0.0 if both_undefined else abs(anew - score) / max(1.0, abs(anew)), bound)
+    again = float(replace(scores, tally=Tally()).many(np.array([sorted(columns)]))[0])  # type: ignore[type-var]
+    both_undefined = np.isnan(again) and np.isnan(score)
+    return UPDATED_SCORE.checked(0.0 if both_undefined else abs(again - score) / max(1.0, abs(again)), bound)
 
 
 def has_wilks(model: Any, X: Any, y: np.ndarray | None) -> bool:

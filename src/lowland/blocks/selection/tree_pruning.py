@@ -146,7 +146,7 @@ def border_of(x: np.ndarray, rank: float) -> str:
 
 LEAF_MEANS = Promise(
     "difference of the mean of the leaves, weighted by their rows, from the mean of y",
-    f"{ROUNDINGS} eps n of the largest |y|",
+    f"{ROUNDINGS} eps n times the largest absolute y",
     "a sum over the leaves and one over y",
 )
 
