@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -167,7 +168,8 @@ class FeatureFilter(
         self.support_ = self._support(found, least)
         self.classes_ = None if target is None else target.classes
         self._warn_of_support(found, rows)
-        accuracy = found.accuracy(vars(self).get("relevance_", found.values))
+        bound = math.inf if callable(self.statistic) else 0.0
+        accuracy = found.accuracy(vars(self).get("relevance_", found.values), bound=bound)
         outcome = Outcome("univariate", self.statistic_, accuracy=accuracy)
         self._record_convergence(outcome, "Check the columns, or choose another statistic.")
 

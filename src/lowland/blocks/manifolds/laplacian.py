@@ -12,8 +12,7 @@ from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, rounding_in
 from lowland.blocks.manifolds.graph_affinities import affinity_components
-from lowland.blocks.optimize.outcome import Accuracy, Outcome
-from lowland.blocks.spectra.accuracy import LANCZOS, UNIT
+from lowland.blocks.optimize.outcome import Accuracy, Outcome, Promise
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.operators import times_rows
 from lowland.blocks.spectra.trailing import Solver, trailing_eigenpairs
@@ -25,6 +24,12 @@ _SMALL = 1200  # dense affinities up to this size go to LAPACK, which is then fa
 _STEPS, _SURE = 40, 1e-9  # iterations and tolerance of the iterative solver before LAPACK takes over
 _WEAK = 1e-12  # an eigenvalue that is zero up to rounding error; the largest is at most 2
 _MIXED = 1e-8  # component of the constant in other eigenvectors above which it is projected out
+
+INDICATORS = Promise(
+    "largest residual ‖Lv‖/‖L‖ of an indicator of a connected component",
+    f"{_MIXED:g}, at least the rounding error of float32 products",
+    "k products with the Laplacian",
+)
 
 
 @dataclass(frozen=True)
@@ -210,11 +215,9 @@ def _accuracy_of_indicators(L: Laplacian, V: np.ndarray, run: Run) -> Accuracy:
     """The largest residual |Lv| of indicators of connected components, relative to the bound on the eigenvalues."""
     shifted = ShiftedLaplacian(L, run)
     top = max(shifted.top, float(np.finfo(np.float64).tiny))
-    if is_sparse(L.W):
-        product, rounding = L.matrix() @ V, UNIT
-    else:
-        product, rounding = top * V - to_numpy(shifted @ like(V, L.degree)), max(UNIT, rounding_in(L.W))
-    return LANCZOS.checked(float(np.linalg.norm(product, axis=0).max()) / top, rounding * len(V))
+    product = L.matrix() @ V if is_sparse(L.W) else top * V - to_numpy(shifted @ like(V, L.degree))
+    bound = _MIXED if is_sparse(L.W) else max(_MIXED, rounding_in(L.W) * len(V))
+    return INDICATORS.checked(float(np.linalg.norm(product, axis=0).max()) / top, bound)
 
 
 def coordinates(modes: Modes, root: Array) -> np.ndarray:

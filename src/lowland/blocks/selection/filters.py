@@ -19,7 +19,9 @@ _SINGLE = 1e-20  # squared roundings above this are those of float32
 
 
 IN_RANGE = Promise(
-    "fraction of columns whose score is NaN or whose p-value is no probability", "0", "a comparison per column"
+    "fraction of columns whose score is NaN or whose p-value is no probability",
+    "0; none for a function",
+    "a comparison per column",
 )
 
 
@@ -46,12 +48,12 @@ class FilterScores:
         values = np.where(constant, 0.0, values)
         return cls(values, None if pvalues is None else np.where(constant, 1.0, pvalues), constant, n, signed)
 
-    def accuracy(self, values: np.ndarray) -> Accuracy:
+    def accuracy(self, values: np.ndarray, *, bound: float = 0.0) -> Accuracy:
         """Return the fraction of columns whose value is NaN, or whose p-value is no probability."""
         wrong = np.isnan(values) & ~self.constant
         if self.pvalues is not None:
             wrong |= ~((self.pvalues >= 0) & (self.pvalues <= 1))
-        return IN_RANGE.checked(float(np.mean(wrong)), 0.0)
+        return IN_RANGE.checked(float(np.mean(wrong)), bound)
 
 
 def check_squares(n: float, mean: np.ndarray, squares: np.ndarray, rounding: float, *, double: bool = False) -> None:

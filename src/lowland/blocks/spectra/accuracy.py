@@ -20,7 +20,7 @@ UNIT = ROUNDINGS * float(np.finfo(np.float64).eps)  # times the size of the matr
 
 DIRECT = Promise(
     "residual ‖Av − λv‖/‖A‖ and orthogonality of the eigenvectors, of a random combination",
-    f"{ROUNDINGS} eps n, n the size of the matrix; at least the rounding error of float32 products",
+    f"{ROUNDINGS} eps n, n the size of the matrix; at least the relative error of its entries",
     "2 products of a matrix and a vector",
 )
 ITERATED = Promise(
@@ -92,7 +92,8 @@ def factor_error(R: Array, U: Array, s: Array, Vt: Array) -> float:
 
 def unit_of(V: Array) -> float:
     """Return the bound of a direct solver per row, in the precision of its result."""
-    return UNIT if V.dtype == np.float64 or V.dtype == xp_of(V).float64 else rounding_in(V)
+    double = np.float64 if isinstance(V, np.ndarray) else xp_of(V).float64
+    return UNIT if V.dtype == double else rounding_in(V)
 
 
 @cache
