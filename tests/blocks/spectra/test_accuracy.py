@@ -94,3 +94,11 @@ def test_the_combination_is_fixed_and_of_unit_length():
     assert c @ c == pytest.approx(1)
     assert np.array_equal(c, random_signs(9))
     assert len(set(np.abs(c).tolist())) == 1
+
+
+def test_only_the_triangle_that_lapack_reads_counts():
+    A, values, V = eigenpairs(6)
+    A[0, 5] *= 1 + 1e-7  # above the diagonal: as sums of float32 products, which are not symmetric to the last digit
+    assert of_eigenvectors(A, values, V).met
+    A[5, 0] *= 1 + 1e-7
+    assert not of_eigenvectors(A, values, V).met

@@ -23,7 +23,6 @@ from lowland.blocks.kernel_pca.positive_eigenvalues import (
     rounding_floor,
 )
 from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.accuracy import UNIT
 from lowland.blocks.spectra.component_rules import Fixed
 from lowland.blocks.spectra.leading import ROUNDING, Eigenpairs, Solver, all_eigenvalues, fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.operators import Divided, DoubleCentered, centered_product
@@ -247,12 +246,8 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpace
 
 
 def _dense(matrix: KernelMatrix, run: Run, k: int, why: str) -> tuple[Eigenpairs, Outcome]:
-    A = _centered(matrix)
-    xp = xp_of(A)
-    lost = float(xp.max(xp.abs(matrix.held))) / max(float(xp.max(xp.abs(A))), np.finfo(np.float64).tiny)  # by centering
     with run.stage("eigenpairs of the kernel matrix", None):
-        rounding = max(ROUNDING, UNIT * A.shape[0] * lost)
-        pairs = leading_eigenpairs(A, k, run=run, solver="eigh", definite=False, rounding=rounding)
+        pairs = leading_eigenpairs(_centered(matrix), k, run=run, solver="eigh", definite=False)
     return pairs, pairs.outcome(why, "dense")
 
 

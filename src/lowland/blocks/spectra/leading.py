@@ -26,7 +26,6 @@ ALL_PAIRS_UP_TO = 1200  # up to this size LAPACK is faster than any iteration
 _FEW = 0.15  # fraction of eigenpairs above which computing all of them costs no more
 _QUICK_STEPS, _SURE = 8, 1e-9  # iterations and residual allowed before falling back to LAPACK
 MOST_POWER_STEPS = 1000
-_TOL = 1e-7  # relative residual of block Krylov: its eigenvalues are then accurate to rounding error
 ROUNDING = 2e-14  # relative to the first eigenvalue: rounding error of float64 products
 _DEPENDENT = 1e-12  # squared distance of a unit vector from the span of others below which it counts as dependent
 _TIE = 1e-6  # entries with a relative difference below this count as equal
@@ -105,14 +104,11 @@ def leading_eigenpairs(
         solver = "eigh" if dense else "krylov"
     if solver == "power":
         oversamples = min(oversamples, 2)  # the textbook's block has k columns; two more guard against ties
-    entries = 0.0 if rounding == ROUNDING else rounding  # the error of a matrix beyond its last digits
-    if not dense:  # an operator that is formed replaces an iteration, and need not be more accurate
-        entries = max(rounding, tol or _TOL)
     if k + oversamples >= n and solver != "eigh":
         # an iteration on the whole space is a direct method
         A, dense, solver = _formed(A, like_array, run), True, "eigh"
     if solver == "eigh":
-        return _finished(_direct(A, k), definite, A, entries)
+        return _finished(_direct(A, k), definite, A)
     rng = rng if rng is not None else np.random.default_rng(0)
     match solver:
         case "arpack":
@@ -132,17 +128,17 @@ def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) ->
     return pairs if pairs.converged else None
 
 
-def _finished(pairs: Eigenpairs, definite: bool, A: Any = None, entries: float = 0.0) -> Eigenpairs:
+def _finished(pairs: Eigenpairs, definite: bool, A: Any = None) -> Eigenpairs:
     """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero.
 
-    The pairs of a direct solver are checked against their matrix A; ``entries`` is the relative error of its entries.
+    The pairs of a direct solver are checked against their matrix A.
     """
     xp = xp_of(pairs.values)
     values, vectors, accuracy = pairs.values, fix_signs(pairs.vectors), pairs.accuracy
     if definite:
         values = xp.where(values > 0, values, xp.zeros_like(values))
     if A is not None:
-        accuracy = of_eigenvectors(A, values, vectors, definite=definite, least=entries)
+        accuracy = of_eigenvectors(A, values, vectors, definite=definite)
     return replace(pairs, values=values, vectors=vectors, accuracy=accuracy)
 
 
@@ -259,7 +255,7 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
     Of the iterations here it needs the fewest passes over the data. The error of an eigenvalue is about the square of
     its residual, so a residual of 1e-7 gives eigenvalues accurate to rounding error.
     """
-    tol = tol or _TOL
+    tol = tol or 1e-7
     steps = max_iter if max_iter is not None else 100
     xp = xp_of(Q)
     widest = min(A.shape[0], max(8 * Q.shape[1], 2 * k))

@@ -8,7 +8,7 @@ from typing import Literal
 from lowland.arrays.namespace import Array, like, xp_of
 from lowland.arrays.precision import ROUNDINGS, rounding_in
 from lowland.blocks.optimize.outcome import Accuracy, Outcome, Promise
-from lowland.blocks.spectra.accuracy import random_signs, unit_of
+from lowland.blocks.spectra.accuracy import as_read, random_signs, unit_of
 from lowland.blocks.spectra.leading import leading_eigenpairs
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
@@ -101,6 +101,8 @@ def whitening_matrix(
         inverse = inverse @ xp.flip(Q * signs[None, :], axis=1)
     W = W / deviations[None, :]
     accuracy = _accuracy(S, W, pairs.values, kept) if kept else pairs.accuracy
+    if kept and accuracy is not None and not accuracy.met:
+        accuracy = _accuracy(as_read(S), W, pairs.values, kept)
     outcome = Outcome("eigh", "all eigenpairs of the covariance", accuracy=accuracy)
     return WhiteningMatrix(W, deviations[:, None] * inverse, rank, pairs.values, outcome)
 
