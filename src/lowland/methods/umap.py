@@ -121,7 +121,10 @@ class UMAP(
     low_memory: bool = param(True, _UNUSED + ".")
     n_jobs: int | None = param(-1, _UNUSED + ": set the threads with lowland.config.")
     set_op_mix_ratio: float = param(
-        1.0, "Between the fuzzy union of both directions of an edge, 1, and their intersection, 0.", at_least=0, at_most=1
+        1.0,
+        "Between the fuzzy union of both directions of an edge, 1, and their intersection, 0.",
+        at_least=0,
+        at_most=1,
     )
     local_connectivity: float = param(
         1.0, "Number of nearest neighbors that have weight one; fractions interpolate.", at_least=0
@@ -129,8 +132,12 @@ class UMAP(
     repulsion_strength: float = param(1.0, "Weight of the repulsion.", at_least=0)
     negative_sample_rate: int = param(5, "Random rows that repel, for each sampled edge.", at_least=0)
     transform_queue_size: float = param(4.0, _UNUSED + ".")
-    a: float | None = param(None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0)
-    b: float | None = param(None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0)
+    a: float | None = param(
+        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
+    )
+    b: float | None = param(
+        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
+    )
     random_state: RandomState = param(None, "Random seed of the start and of the draws.")
     angular_rp_forest: bool = param(False, _UNUSED + ".")
     target_n_neighbors: int = param(
@@ -165,7 +172,9 @@ class UMAP(
     a_: float = attribute("Parameter a of the similarity in the map.")
     b_: float = attribute("Parameter b of the similarity in the map.")
     n_epochs_: int = attribute("Number of epochs of the schedule.")
-    cross_entropy_: float = attribute("Cross-entropy per row at the end, with the repulsion estimated from random rows.")
+    cross_entropy_: float = attribute(
+        "Cross-entropy per row at the end, with the repulsion estimated from random rows."
+    )
     mean_distance_: float = attribute("Mean distance of the neighbors, each row included.")
     rad_orig_: np.ndarray = attribute(
         "Log of the local radius of each row in the data.", "(n_samples_,)", when="with densmap or output_dens"
@@ -189,8 +198,15 @@ class UMAP(
             super()._solve(rows, run, y, weights, graph, callback)
             return
         X = run.to_array(rows, "UMAP")
-        if is_sparse(X) or graph is not None or self.precomputed_knn[0] is not None or self._measure()[0] == "precomputed":
-            raise ParameterError("UMAP(unique=True) needs dense rows, without given distances or neighbors. Set unique=False.")
+        if (
+            is_sparse(X)
+            or graph is not None
+            or self.precomputed_knn[0] is not None
+            or self._measure()[0] == "precomputed"
+        ):
+            raise ParameterError(
+                "UMAP(unique=True) needs dense rows, without given distances or neighbors. Set unique=False."
+            )
         _, first, inverse = np.unique(to_numpy(X), axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)  # in the order of the rows
         rank = np.empty_like(order)
@@ -219,7 +235,9 @@ class UMAP(
             raise ParameterError(
                 f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose at most spread."
             )
-        named = self.init in ("spectral", "pca", "random") if isinstance(self.init, str) else hasattr(self.init, "__len__")
+        named = (
+            self.init in ("spectral", "pca", "random") if isinstance(self.init, str) else hasattr(self.init, "__len__")
+        )
         if not named:
             raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
 

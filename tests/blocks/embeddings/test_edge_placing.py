@@ -50,7 +50,9 @@ def test_given_distances_place_rows_like_the_rows_themselves():
     Y = place()(NEW)
     np.testing.assert_allclose(place(nearest=False)(D), Y, atol=1e-3)
     nearest = np.argsort(D, axis=1)[:, :8]
-    stored = scipy.sparse.csr_array((np.take_along_axis(D, nearest, 1).ravel(), nearest.ravel(), np.arange(31) * 8), (30, 200))
+    stored = scipy.sparse.csr_array(
+        (np.take_along_axis(D, nearest, 1).ravel(), nearest.ravel(), np.arange(31) * 8), (30, 200)
+    )
     np.testing.assert_allclose(place(nearest=False)(stored), Y, atol=1e-3)
 
 

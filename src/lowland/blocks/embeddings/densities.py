@@ -84,7 +84,9 @@ class DensityTerm:
         found = self.summary(self.in_map(graph, Z, together)[1])
         return found.covariance / found.std
 
-    def add_gradient(self, graph: FuzzyGraph, Z: np.ndarray, strength: float, G: np.ndarray, together: Together) -> None:
+    def add_gradient(
+        self, graph: FuzzyGraph, Z: np.ndarray, strength: float, G: np.ndarray, together: Together
+    ) -> None:
         """Add the gradient of -strength · scale · correlation to G, (n, k)."""
         total, radius = self.in_map(graph, Z, together)
         pull = self.summary(radius).pull(self.standard, radius, strength * self.scale / (2 * len(Z)))
