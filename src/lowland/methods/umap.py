@@ -40,7 +40,7 @@ from lowland.errors import DataError, ParameterError, with_remedy
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
-from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.row_map import InverseMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -57,7 +57,7 @@ def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | Non
 
 class UMAP(
     NeighborEmbedding,
-    RowMap,
+    InverseMap,
     verb="umap",
     reads_y=True,
     order_free=False,
