@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -42,11 +42,20 @@ _DEVIATION = 1e-4  # standard deviation of the first coordinate of the start
 _MDS_ROWS = 5_000  # up to which all pairs are compared for anchor='mds'
 
 
+def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: affinities are given, or those of all pairs computed."""
+    if parameters["affinity"] == "precomputed" or parameters["method"] == "exact":
+        return None
+    return min(n - 1, max(1, int(3 * np.max(parameters["perplexity"]) + 1)))
+
+
 class TSNE(
     NeighborEmbedding,
     verb="tsne",
     order_free=False,  # rounding errors of sums in another order grow during the descent
-    study=StudyHints(),
+    study=StudyHints(
+        for_rows=lambda n: {"perplexity": float(min(30, max(1, (n - 1) // 3)))}, graph_neighbors=_graph_neighbors
+    ),
     quick={"perplexity": 5.0, "max_iter": 10},  # rounding errors grow with the iterations
 ):
     """t-SNE: a map in which neighbors in the data are neighbors, by the Kullback-Leibler divergence of similarities.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,13 +49,19 @@ _EXTENT, _NOISE = 10.0, 1e-4  # largest initial coordinate, and the standard dev
 _UNUSED = "Accepted for umap-learn's signature; it has no effect here"
 
 
+def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: approximate, given or distinct rows."""
+    own = parameters["force_approximation_algorithm"] or parameters["unique"]
+    return None if own or parameters["precomputed_knn"][0] is not None else int(parameters["n_neighbors"]) - 1
+
+
 class UMAP(
     NeighborEmbedding,
     RowMap,
     verb="umap",
     reads_y=True,
     order_free=False,
-    study=StudyHints(n_neighbors=15, counts_itself=True, parameters={"random_state": 0}),
+    study=StudyHints(n_neighbors=14, counts_itself=True, graph_neighbors=_graph_neighbors, with_labels=False),
     quick={"n_neighbors": 5, "n_epochs": 50, "random_state": 0},
 ):
     """UMAP: a map in which neighbors in the data are near each other; with densMAP, dense regions stay dense.
@@ -164,7 +171,7 @@ class UMAP(
     )
     precomputed_knn: Any = param(
         (None, None, None),
-        "Neighbors, as umap-learn computes them: indices and distances, both (n, at least n_neighbors), each row first.",
+        "Neighbors, as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, the row first.",
         wanted="a tuple of indices and distances",
     )
 
@@ -172,9 +179,7 @@ class UMAP(
     a_: float = attribute("Parameter a of the similarity in the map.")
     b_: float = attribute("Parameter b of the similarity in the map.")
     n_epochs_: int = attribute("Number of epochs of the schedule.")
-    cross_entropy_: float = attribute(
-        "Cross-entropy per row at the end, with the repulsion estimated from random rows."
-    )
+    cross_entropy_: float = attribute("Cross-entropy per row at the end; the repulsion is estimated.")
     mean_distance_: float = attribute("Mean distance of the neighbors, each row included.")
     rad_orig_: np.ndarray = attribute(
         "Log of the local radius of each row in the data.", "(n_samples_,)", when="with densmap or output_dens"
@@ -235,10 +240,8 @@ class UMAP(
             raise ParameterError(
                 f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose at most spread."
             )
-        named = (
-            self.init in ("spectral", "pca", "random") if isinstance(self.init, str) else hasattr(self.init, "__len__")
-        )
-        if not named:
+        known = ("spectral", "pca", "random")
+        if self.init not in known if isinstance(self.init, str) else not hasattr(self.init, "__len__"):
             raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
 
     def _check_size(self, X: Array) -> None:
@@ -249,14 +252,15 @@ class UMAP(
             )
         if self.n_neighbors > n and not self._is_given(X):
             raise ParameterError(
-                f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own neighbor, "
-                f"as in umap-learn. Choose at most {n}."
+                f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own "
+                f"neighbor, as in umap-learn. Choose at most {n}."
             )
 
     def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
         """Fuzzy graph, start and objective."""
         if not np.any(graph.length > 0) and (len(graph.length) > 0) and self._rows_are_equal(X):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
+        graph = _bridges_as_neighbors(graph, self.n_neighbors - 1) if self.n_edges_added_ else graph
         n, rng = graph.n, self._generator()
         self.mean_distance_ = mean_length(graph)
         fuzzy = fuzzy_graph(graph, run, connectivity=self.local_connectivity, mix=self.set_op_mix_ratio)
@@ -445,6 +449,18 @@ def _codes(y: np.ndarray) -> np.ndarray:
         with with_remedy("Set target_metric='euclidean' for a numeric y."):
             codes[~unknown] = classes_of(y[~unknown], least=1)[1]
     return codes
+
+
+def _bridges_as_neighbors(graph: NeighborGraph, k: int) -> NeighborGraph:
+    """The graph with edges sorted by length, those beyond the k nearest as long as the last of these.
+
+    An edge that connects components would otherwise be so long that it had no weight.
+    """
+    order = np.lexsort((graph.to, graph.length, graph.sources))
+    to, length = graph.to[order], graph.length[order]
+    place = np.arange(len(to)) - graph.start[graph.sources]
+    last = length[np.minimum(graph.start[:-1] + k, graph.start[1:]) - 1]  # (n,)
+    return replace(graph, to=to, length=np.where(place < k, length, last[graph.sources]))
 
 
 def _centers(X: Any, label: np.ndarray, k: int) -> np.ndarray:

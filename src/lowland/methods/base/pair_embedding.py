@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from lowland.blocks.embeddings.pairs import (
     EXTRA,
     PairCounts,
     Pairs,
+    above_zero,
     further_pairs,
     given_pairs,
     local_scales,
@@ -36,6 +37,14 @@ COLUMNS = 100  # columns that rows are reduced to
 _START = 0.01  # of the principal components of rows whose values span 1
 _TINY = 1e-4  # standard deviation of a random or given start
 _SNAPSHOTS = (0, 10, 30, 60, 100, 120, 140, 170, 200, 250, 300, 350, 450)
+
+
+def graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: not among the rows, but after a reduction of the columns."""
+    if d > COLUMNS and parameters["apply_pca"]:
+        return None
+    counts = PairCounts.of(n, parameters["n_neighbors"], parameters["MN_ratio"], parameters["FP_ratio"])
+    return min(counts.neighbors + EXTRA, n - 1)
 
 
 class PairEmbedding(NeighborEmbedding):
@@ -230,12 +239,11 @@ class PairEmbedding(NeighborEmbedding):
     def _placing(self) -> ByAttraction:
         check_saved(self, "distance")
         Z, kept = to_numpy(self._embedded(self.embedding_)).astype(np.float64), self._kept_mask
+        scales = above_zero(to_numpy(self.scales_).astype(np.float64))  # some may have been rounded to zero in float32
         if self.distance == "precomputed":
-            return ByAttraction(
-                None, None, to_numpy(self.scales_).astype(np.float64), Z, self.n_neighbors_, np.flatnonzero(kept)
-            )
+            return ByAttraction(None, None, scales, Z, self.n_neighbors_, np.flatnonzero(kept))
         nearest = self._nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
-        return ByAttraction(nearest, self.reduction_, to_numpy(self.scales_).astype(np.float64), Z, self.n_neighbors_)
+        return ByAttraction(nearest, self.reduction_, scales, Z, self.n_neighbors_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
