@@ -165,7 +165,7 @@ class UMAP(
     )
     precomputed_knn: Any = param(
         (None, None, None),
-        "Neighbors, as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, each row first.",
+        "Neighbors as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, each row first.",
         wanted="a tuple of indices and distances",
     )
 
