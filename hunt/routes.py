@@ -31,7 +31,8 @@ class Fitted:
     @property
     def noise(self) -> float:
         """The size of rounding errors in A - mean, in one number; subnormal numbers have fewer digits."""
-        eps = max(self.eps, np.finfo(float).smallest_subnormal / self.unit)
+        kind = np.float32 if self.eps > 1e-10 else np.float64
+        eps = max(self.eps, float(np.finfo(kind).smallest_subnormal) / self.unit)
         return float(50 * eps * np.abs(self.A).max() * np.sqrt(self.A.size))
 
 
@@ -161,7 +162,7 @@ def mds(f: Fitted) -> None:
     scale = float((D**2).sum())
     with np.errstate(all="ignore"):
         ours = float(f.est.stress_) / f.unit / f.unit
-    if np.isfinite(ours) and ours > 1e-300:
+    if np.isfinite(ours) and f.est.stress_ > 1e-300:  # smaller squares are subnormal numbers and have few digits
         close(ours, stress, (1e-3 if f.eps > 1e-10 else 1e-6) * scale, "MDS: stress")
     check(stress <= scale * 1.01, f"MDS: stress {stress:.3g} is larger than that of a single point, {scale:.3g}")
 
@@ -212,7 +213,7 @@ def vector_quantizer(f: Fitted) -> None:
     with np.errstate(all="ignore"):
         ours = float(f.est.inertia_) / f.unit / f.unit
     tol = (1e-3 if f.eps > 1e-10 else 1e-7) * total + f.noise**2
-    if np.isfinite(ours) and ours > 1e-300:
+    if np.isfinite(ours) and f.est.inertia_ > 1e-300:  # as above
         close(ours, d2.sum(), tol, "VectorQuantizer: distortion")
     check(float(d2.sum()) <= total * 1.001 + f.noise**2, "VectorQuantizer: worse than the mean alone")
 

@@ -78,6 +78,8 @@ KINDS: dict[str, Callable[[Rng], np.ndarray]] = {
     "one column": lambda r: r.standard_normal((20, 1)),
     "one number": lambda r: r.standard_normal((1, 1)),
     "more columns than rows": lambda r: r.standard_normal((7, 15)),
+    "many columns": lambda r: r.standard_normal((40, 20)) * np.geomspace(4, 0.5, 20),
+    "a tiny column": lambda r: _with(r, lambda X: X * np.where(np.arange(X.shape[1]) == 1, 2.0**-540, 1.0)),
     "columns of very different size": lambda r: _with(r, lambda X: X * np.geomspace(1e-6, 1e6, X.shape[1])),
     "NaN": lambda r: _put(r, np.nan),
     "infinity": lambda r: _put(r, np.inf),

@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import numpy as np
 
 import lowland
 from hunt.cases import Wrong
-from hunt.children import command, run_child
+from hunt.children import Ended, command, run_child
 
 OLD = b"the old file, which must survive\n" * 40
 
@@ -124,6 +125,27 @@ def complete(writer: Writer) -> tuple[bytes, float]:
         if ended.code != 0:
             raise RuntimeError(f"{writer.name} does not work undisturbed: {ended.stderr}")
         return path.read_bytes(), ended.seconds
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """A writer that got a signal: the case in words, what it was to do, and how it ended."""
+
+    writer: Writer
+    case: str
+    work: Callable[[], Any]
+    ended: Ended
+
+
+def disturbed(rng: np.random.Generator, seed: int, folder: Path, number: signal.Signals) -> Disturbed:
+    """Let one writer replace an old file and send it a signal at a random moment, sometimes after its end."""
+    writer = WRITERS[seed % len(WRITERS)]
+    seconds = complete(writer)[1]
+    work = writer.work(folder / writer.target)
+    (folder / writer.target).write_bytes(OLD)
+    moment = float(rng.uniform(0, 1.1) * seconds)
+    case = f"{writer.name}, {number.name} after {moment * 1e3:.0f} of {seconds * 1e3:.0f} ms"
+    return Disturbed(writer, case, work, run_child(work, signal_after=(number, moment)))
 
 
 def check_target(writer: Writer, folder: Path, case: str, *, done: bool = False) -> None:

@@ -9,28 +9,23 @@ import numpy as np
 
 from hunt.cases import Area, Wrong
 from hunt.children import expect_clean, run_child
-from hunt.writers import OLD, WRITERS, check_target, complete, leftovers
+from hunt.writers import check_target, disturbed, leftovers
 
 
 def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     """Kill one command, look at its file, then run it again to the end."""
-    writer = WRITERS[seed % len(WRITERS)]
-    seconds = complete(writer)[1]
-    work = writer.work(folder / writer.target)
-    (folder / writer.target).write_bytes(OLD)
-    moment = float(rng.uniform(0, 1.1) * seconds)
-    case = f"{writer.name}, killed after {moment * 1e3:.0f} of {seconds * 1e3:.0f} ms"
-    ended = run_child(work, signal_after=(signal.SIGKILL, moment))
-    if ended.code != -signal.SIGKILL:
-        expect_clean(ended, (0,), case)
-    check_target(writer, folder, case, done=ended.code == 0)
+    found = disturbed(rng, seed, folder, signal.SIGKILL)
+    if found.ended.code != -signal.SIGKILL:
+        expect_clean(found.ended, (0,), found.case)
+    check_target(found.writer, folder, found.case, done=found.ended.code == 0)
     left = leftovers(folder)
     if left or rng.random() < 0.1:
-        expect_clean(run_child(work), (0,), f"{case}, and run again")
-        check_target(writer, folder, f"{case}, and run again", done=True)
+        again = f"{found.case}, and run again"
+        expect_clean(run_child(found.work), (0,), again)
+        check_target(found.writer, folder, again, done=True)
         if leftovers(folder):
-            raise Wrong(f"{case}: {left[0]} remains after the next run")
-    return f"done: {case}"
+            raise Wrong(f"{again}: {left[0]} remains")
+    return f"done: {found.case}"
 
 
 AREA = Area("kills", "kill -9 at random moments of commands that write", run, cases=700, limit=90)

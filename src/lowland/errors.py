@@ -4,6 +4,7 @@ Each message says what happened and what to do. Each exception also inherits fro
 expect, those of scikit-learn's classes among them.
 """
 
+import errno
 import sys
 import warnings
 from collections.abc import Iterator
@@ -50,7 +51,7 @@ class MissingExtra(LowlandError, ImportError):
 
 
 class MemoryBudgetError(LowlandError, MemoryError):
-    """The computation needs more memory than the memory budget allows."""
+    """The computation needs more memory than the memory budget allows, or than the machine has."""
 
 
 class Stopped(LowlandError, RuntimeError):
@@ -59,6 +60,25 @@ class Stopped(LowlandError, RuntimeError):
 
 class DataWarning(UserWarning):
     """The data was used, but the result may be unreliable."""
+
+
+def file_error(path: object, error: BaseException, otherwise: LowlandError) -> LowlandError:
+    """Return the error of reading or writing a file: ``otherwise``, unless the memory was too small."""
+    words = str(error).partition("\n")[0].rstrip(".")
+    too_small = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+    if not too_small and "Cannot allocate memory" not in words and "malloc of size" not in words:
+        return otherwise
+    return MemoryBudgetError(
+        f"Not enough memory for {str(path)!r} ({words or 'no details'}). Close other programs, or use a smaller file."
+    )
+
+
+def was_interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C is the cause; inside a compiled function, Python raises a SystemError from it."""
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not error and isinstance(cause, KeyboardInterrupt)
 
 
 def warn(text: str, category: type[Warning] = DataWarning) -> None:

@@ -2,8 +2,18 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from lowland import PCA, TruncatedSVD
+from lowland import (
+    PCA,
+    DiffusionMap,
+    FactorAnalysis,
+    IncrementalPCA,
+    Isomap,
+    LinearDiscriminantAnalysis,
+    TruncatedSVD,
+    Whitening,
+)
 from lowland.errors import DataError
 
 from .battery import METHODS, labels, make, table
@@ -84,3 +94,92 @@ def test_a_small_column_beside_large_ones_is_no_error():
     X[:, 5] *= 1e-170
     expected = PCA(2).fit(X[:, :5]).explained_variance_
     np.testing.assert_allclose(PCA(2).fit(X).explained_variance_, expected)
+
+
+@pytest.mark.parametrize("solver", ["power", "arpack", "randomized"])
+@pytest.mark.parametrize("power", [-500, -300, 300, 495])
+def test_iterative_solvers_of_any_scale(solver, power):
+    X = np.random.default_rng(0).standard_normal((300, 60)) * np.geomspace(4, 0.5, 60)
+    here, there = (PCA(3, svd_solver=solver, random_state=0).fit(each) for each in (X, np.ldexp(X, power)))
+    np.testing.assert_allclose(there.components_, here.components_, atol=1e-5)
+    np.testing.assert_allclose(there.explained_variance_ratio_, here.explained_variance_ratio_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("X", [np.full((15, 4), 1.5), np.eye(4)[[0] * 14 + [1]] + 1, table(7, 15) / 10])
+def test_uncentered_squares_that_overflow_are_refused(X):
+    with pytest.raises(DataError, match="too large"):
+        TruncatedSVD(2).fit(np.ldexp(X, 512))
+
+
+def test_data_far_from_the_origin_whose_squares_overflow_keeps_its_variances():
+    X = np.random.default_rng(0).standard_normal((50, 4)) * [4, 3, 2, 1] + 1e6
+    for solver in ("auto", "covariance_eigh", "full", "randomized"):
+        found = PCA(2, svd_solver=solver, random_state=0)
+        expected = found.fit(X).explained_variance_ratio_
+        np.testing.assert_allclose(found.fit(np.ldexp(X, 500)).explained_variance_ratio_, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("est", [PCA(svd_solver="covariance_eigh"), PCA(2, svd_solver="randomized"), IncrementalPCA()])
+def test_chunks_that_differ_by_too_little_are_refused(est):
+    with pytest.raises(DataError, match="too small"):
+        est.fit([np.full((3, 4), 2.0**-1000), np.full((3, 4), 2.0**-999)])
+
+
+@pytest.mark.parametrize(
+    "est",
+    [
+        PCA(scale=True),
+        PCA(scale=True, svd_solver="full"),
+        PCA(2, scale=True, svd_solver="randomized"),
+        FactorAnalysis(2),
+        Whitening(method="zca-cor"),
+        LinearDiscriminantAnalysis(),
+    ],
+)
+def test_a_column_too_small_to_be_standardized_is_refused(est):
+    X = table()
+    X[:, 5] *= 1e-170
+    with pytest.raises(DataError, match="too small to be standardized"):
+        est.fit(X, labels())
+
+
+@pytest.mark.parametrize("rotation", ["varimax", "quartimax", "promax"])
+@pytest.mark.parametrize("power", [-400, -150, 256, 490])
+def test_rotated_loadings_do_not_depend_on_the_scale(rotation, power):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.7 * rng.standard_normal((200, 6))
+    here, there = (FactorAnalysis(2, rotation=rotation).fit(each) for each in (X, np.ldexp(X, power)))
+    np.testing.assert_allclose(there.loadings_, here.loadings_, atol=1e-7)
+
+
+def test_sums_of_the_largest_numbers_are_refused_by_projection_pursuit():
+    X = table()
+    with pytest.raises(DataError, match="too large"):
+        make("ProjectionPursuit").fit(X / np.abs(X).max() * 1.7e308)
+
+
+@pytest.mark.parametrize("power", [-540, -1000, 508, 530])
+def test_squared_distances_out_of_range_are_refused(power):
+    X = np.ldexp(table(), power)
+    for est in (DiffusionMap(2, epsilon="median"), Isomap(metric="manhattan")):
+        with pytest.raises(DataError, match=TOO_FAR):
+            est.fit(X)
+
+
+def test_sparse_rows_whose_distances_overflow_are_refused():
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    with pytest.raises(DataError, match=TOO_FAR):
+        DiffusionMap(2).fit(scipy.sparse.csr_array(np.ldexp(X, 530)))
+
+
+def test_weights_of_very_close_neighbors_do_not_depend_on_the_scale():
+    angle = np.sort(np.random.default_rng(0).uniform(3, 9, 40))
+    X = np.column_stack([angle * np.cos(angle), np.linspace(0, 4, 40), angle * np.sin(angle)])
+    here, there = (make("LocallyLinearEmbedding").fit(each).embedding_ for each in (X, np.ldexp(X, -504)))
+    np.testing.assert_allclose(np.abs(there), np.abs(here), atol=1e-7)
+
+
+def test_class_scatters_that_overflow_are_refused():
+    X = np.random.default_rng(0).standard_normal((7, 15))
+    with pytest.raises(DataError, match="too large"):
+        LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(np.ldexp(X, 511), np.arange(7) % 3)

@@ -156,3 +156,20 @@ def write(X, path):
         pa.csv.write_csv(table, path)
     else:
         pa.parquet.write_table(table, path)
+
+
+def test_fit_transform_opens_chunks_once(X):
+    chunks = Changing(X)
+    opened = chunks.begun
+    Z = lowland.PCA(2).fit_transform(chunks)
+    in_fit_transform = chunks.begun - opened
+    model = lowland.PCA(2).fit(chunks)
+    in_fit = chunks.begun - opened - in_fit_transform
+    np.testing.assert_allclose(Z, model.transform(X), atol=1e-12)
+    assert in_fit_transform == in_fit + 1  # one more pass, not one more opening
+
+
+def test_fit_transform_notices_chunks_that_change_after_the_fit(X):
+    chunks = Changing(X, X, X + 1.0)  # the opening looks at the first
+    with pytest.raises(DataError, match="changed between two passes"):
+        lowland.PCA(2).fit_transform(chunks)

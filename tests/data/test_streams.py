@@ -48,6 +48,20 @@ def test_a_pipe_is_read_once_and_used_repeatedly(tmp_path, temporary):
     assert not os.listdir(temporary)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [lowland.PCA(2), lowland.LinearDiscriminantAnalysis(), lowland.KernelPCA(2, n_landmarks=20, random_state=0)],
+)
+def test_fit_transform_opens_a_pipe_once(tmp_path, temporary, method):
+    text = "".join(TEXT.splitlines(keepends=True)[:400])
+    (tmp_path / "file.csv").write_text(text)
+    expected = method.fit_transform(tmp_path / "file.csv", "y")
+    found = method.fit_transform(pipe_with(text.encode(), tmp_path / "x.csv"), "y")
+    np.testing.assert_array_equal(found, expected)
+    assert method.label_name_ == "y"
+    assert not os.listdir(temporary)
+
+
 def test_pipes_of_other_formats(tmp_path, temporary):
     X = np.random.default_rng(0).standard_normal((50, 3))
     np.save(tmp_path / "file.npy", X)

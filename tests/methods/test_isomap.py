@@ -288,3 +288,9 @@ def test_a_saved_model_places_new_rows(tmp_path, roll, fitted):
     again = lowland.load(tmp_path / "m.lowland")
     np.testing.assert_array_equal(again.transform(roll.X[:9] + 0.1), fitted.transform(roll.X[:9] + 0.1))
     assert again.elbow_ == 2
+
+
+def test_training_rows_keep_a_small_second_coordinate_in_transform():
+    X = np.random.default_rng(0).standard_normal((25, 3)) * [1e-6, 1, 1e6]
+    found = Isomap(2, n_neighbors=24).fit(X)
+    np.testing.assert_allclose(found.transform(X)[:, 1], found.embedding_[:, 1], atol=1e-2)

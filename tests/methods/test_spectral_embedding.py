@@ -19,6 +19,27 @@ def roll(n=400, seed=0):
     return np.column_stack([s * np.cos(s), h, s * np.sin(s)])
 
 
+def test_affinities_far_below_those_of_rows_with_themselves_keep_their_digits():
+    for X in (8 * np.array([[1.0 - 2 * (i >> j & 1) for j in range(3)] for i in range(8)]), 40 * np.eye(5)):
+        W = rbf_kernel(X, gamma=1 / X.shape[1]) * ~np.eye(len(X), dtype=bool)
+        assert 0 < W.max() < 1e-20
+        root = np.sqrt(W.sum(axis=1))
+        exact = np.linalg.eigvalsh(np.eye(len(X)) - W / root[:, None] / root[None, :])
+        found = SpectralEmbedding(2, affinity="rbf").fit(X)
+        np.testing.assert_allclose(found.eigenvalues_, exact[1:3], rtol=1e-9)
+        np.testing.assert_allclose(found.transform(X), found.embedding_, atol=1e-9 * np.abs(found.embedding_).max())
+
+
+def test_an_outlier_of_tiny_affinities_among_many_rows():
+    X = np.random.default_rng(0).standard_normal((1500, 3))
+    X[0] = [8, 0, 0]
+    found = SpectralEmbedding(2, affinity="rbf", gamma=1.0).fit(X)
+    W = found.affinity_matrix_ * ~np.eye(1500, dtype=bool)
+    degree = W.sum(axis=1)
+    y = found.embedding_
+    np.testing.assert_allclose(degree[:, None] * y - W @ y, found.eigenvalues_ * degree[:, None] * y, atol=1e-6)
+
+
 def two_clouds(n=40, apart=50.0, seed=0):
     rng = np.random.default_rng(seed)
     return np.vstack([rng.standard_normal((n, 2)), rng.standard_normal((n // 2, 2)) + apart])

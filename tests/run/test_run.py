@@ -19,7 +19,7 @@ from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.run.local import LocalRun, serial_run
 from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
-from lowland.run.progress import COMPILING, pulse
+from lowland.run.progress import COMPILING, in_one_call, pulse
 
 
 @pytest.fixture
@@ -414,3 +414,90 @@ def test_a_pulse_without_a_callback_does_nothing():
     pulse()
     with lowland.config(progress=False), LocalRun().stage("silent", 1):
         pulse()
+
+
+# --- calls that cannot be interrupted ---------------------------------------------------------------------------------
+
+
+def test_one_call_reports_progress_and_returns_its_result_or_error():
+    reported = threading.Event()
+    with lowland.config(progress=lambda event: reported.set()):
+        assert in_one_call(lambda: reported.wait(30))
+    with pytest.raises(ZeroDivisionError):
+        in_one_call(lambda: 1 // 0)
+
+
+def test_one_call_uses_the_settings_of_numpy_of_the_caller():
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        in_one_call(lambda: np.ones(1) / np.zeros(1))
+
+
+def test_a_callback_stops_one_call():
+    release = threading.Event()
+    with lowland.config(progress=lambda event: False), pytest.raises(Stopped):
+        in_one_call(lambda: release.wait(60))
+    release.set()
+
+
+def test_a_factorization_that_was_stopped_ends_before_the_interpreter():
+    program = """
+        import numpy as np, lowland, scipy.sparse as sp
+        from scipy.sparse.linalg import splu
+        from lowland.run.progress import in_one_call
+        T = sp.diags_array([-np.ones(299), 2.1 * np.ones(300), -np.ones(299)], offsets=[-1, 0, 1])
+        A = sp.csc_array(sp.kronsum(T, T))
+        try:
+            with lowland.config(progress=lambda event: False):
+                in_one_call(lambda: splu(A))
+        except lowland.Stopped:
+            print("stopped")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
+
+
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        ("in_one_call(lambda: slow(0))", "after the factorization ends"),
+        ("LocalRun().each('waiting', [0, 1, 2], slow)", "after the current tasks end"),
+        ("list(LocalRun().map_rows(slow, ArrayRows(np.ones((9, 2)), most_rows=3)))", "after the current chunks end"),
+    ],
+)
+def test_ctrl_c_says_what_must_end_first(work, words):
+    program = f"""
+        import os, signal, threading, time, numpy as np, lowland
+        from lowland.data.rows import ArrayRows
+        from lowland.run import progress
+        from lowland.run.local import LocalRun
+        from lowland.run.progress import in_one_call
+        progress.SAY_AFTER = 0.05
+        begun = []
+        def slow(task):
+            begun.append(task)
+            if len(begun) == 1:
+                time.sleep(0.5)
+                os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1.5)
+            return task
+        lowland.config(threads=2)
+        try:
+            {work}
+        except KeyboardInterrupt:
+            print("stopped", len(begun) < 3)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "stopped True\n", done.stderr
+    assert words in done.stderr
+
+
+def test_a_call_of_lapack_is_announced(monkeypatch, capsys):
+    monkeypatch.setattr("lowland.blocks.spectra.leading._LARGE", 10)
+    X = np.random.default_rng(0).standard_normal((60, 20))
+    events = []
+    with lowland.config(progress=events.append):
+        lowland.PCA(2, svd_solver="covariance_eigh").fit(X)
+    assert any("LAPACK" in event.stage for event in events)
+    with lowland.config(progress=True):
+        lowland.PCA(2, svd_solver="covariance_eigh").fit(X)
+    assert "cannot be interrupted" in capsys.readouterr().err

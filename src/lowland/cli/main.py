@@ -26,7 +26,7 @@ from lowland.cli.verbs.methods import methods
 from lowland.cli.verbs.predict import predict
 from lowland.cli.verbs.sample import sample
 from lowland.cli.verbs.transform import transform
-from lowland.errors import LowlandError
+from lowland.errors import LowlandError, file_error, was_interrupted
 
 GOOD, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
@@ -96,8 +96,12 @@ def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, transl
         text = f"Out of memory ({error}). Use fewer rows or columns, or a method that reads files in chunks."
         return report_error(error, translate(text), FAILED, as_json, debug)
     except OSError as error:
-        return report_error(error, f"{error.filename or 'A file'}: {error.strerror or error}.", FAILED, as_json, debug)
+        found = LowlandError(f"{error.filename or 'A file'}: {error.strerror or error}.")
+        text = str(file_error(error.filename or "a file", error, found))
+        return report_error(error, text, FAILED, as_json, debug)
     except Exception as error:
+        if was_interrupted(error):
+            return report_error(error, "Interrupted. No incomplete file was written.", INTERRUPTED, as_json, debug)
         text = f"Unexpected error: {type(error).__name__}: {error}. Please report it with the output of --debug."
         return report_error(error, text, FAILED, as_json, debug)
 

@@ -42,8 +42,8 @@ def open_rows(
         return _open_path(_path(source), columns, drop, header)
     if header is not None:
         raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
-    if is_frame(source):
-        return _not_empty(FrameTable(source).select(columns, drop))
+    if isinstance(source, NamedTable) or is_frame(source):
+        return _not_empty(open_table(source).select(columns, drop))
     if columns is not None or drop:
         raise ParameterError(
             "Columns can be selected or dropped by name only in a data frame or a file with column names. "
@@ -100,13 +100,25 @@ def is_frame(X: Any) -> bool:
     )
 
 
+def opened_once(source: Any) -> Any:
+    """Return a file or an iterable of chunks as a table or Rows, for work that opens it again; the rest unchanged."""
+    if isinstance(source, np.ndarray | NamedTable | Rows) or is_frame(source) or is_array(source) or is_sparse(source):
+        return source
+    if isinstance(source, str | bytes | os.PathLike):
+        path = _path(source)
+        return open_rows(path) if _is_numpy_file(path) else open_table_file(path)
+    return open_rows(source) if _is_chunked(source) else source
+
+
 def has_named_columns(X: Any) -> bool:
-    """Whether X may have column names: it is a data frame or the path of a file."""
-    return isinstance(X, str | os.PathLike) or is_frame(X)
+    """Whether X may have column names: it is a data frame, a table, or the path of a file."""
+    return isinstance(X, str | os.PathLike | NamedTable) or is_frame(X)
 
 
 def open_table(source: Any) -> NamedTable:
     """Return a frame, or a file with named columns, as a table; only its column names are read."""
+    if isinstance(source, NamedTable):
+        return source
     return FrameTable(source) if is_frame(source) else open_table_file(_path(source))
 
 
@@ -259,7 +271,7 @@ def _not_empty(rows: Rows) -> Rows:
 
 
 def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], header: bool | None) -> Rows:
-    if columns is not None or drop or path.suffix.lower() not in NUMPY or path.is_dir():
+    if columns is not None or drop or not _is_numpy_file(path):
         return _not_empty(open_table_file(path, header).select(columns, drop))
     if header is not None:
         raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
@@ -272,6 +284,10 @@ def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], h
         finally:
             shutil.rmtree(copy.parent, ignore_errors=True)
     return _open_numpy(path, name, Passes(name, [path]))
+
+
+def _is_numpy_file(path: Path) -> bool:
+    return path.suffix.lower() in NUMPY and not path.is_dir()
 
 
 def _open_numpy(path: Path, name: str, passes: Passes | None) -> Rows:

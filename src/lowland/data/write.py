@@ -14,7 +14,7 @@ import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.leftovers import mark, remove_leftovers
-from lowland.errors import DataError, FileProblem, LowlandError, MissingFile, ParameterError
+from lowland.errors import DataError, FileProblem, LowlandError, MissingFile, ParameterError, file_error
 
 WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet")
 
@@ -46,9 +46,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         if isinstance(error, LowlandError):  # an error of reading, which has its own message
             raise
-        raise FileProblem(
-            f"{str(target)!r} cannot be written: {error.strerror or error}. Check permissions and free disk space."
-        ) from error
+        words = f"cannot be written: {error.strerror or error}. Check permissions and free disk space."
+        raise file_error(target, error, FileProblem(f"{str(target)!r} {words}")) from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -50,13 +50,21 @@ def reconstruct_by_directions(X, P, start, to, reg, W):
 
 @vector_kernel
 def _gram(x, P, members, C, G):
-    """Write p - x for the members and their Gram matrix; return its trace."""
+    """Write p - x for the members and their Gram matrix; return its trace.
+
+    Differences whose squares would overflow or underflow are divided by a power of two, which the weights ignore.
+    """
     m, d = members.size, x.size
-    trace = 0.0
+    trace, top = 0.0, 0.0
     for j in range(m):
         p, own = P[members[j]], C[j]
         for e in range(d):
             own[e] = np.float64(p[e]) - np.float64(x[e])
+            top = max(top, abs(own[e]))
+    if top > 0.0 and not 1e-100 < top < 1e100:
+        C[:m] /= 2.0 ** np.floor(np.log2(top))
+    for j in range(m):
+        own = C[j]
         for i in range(j + 1):
             other, total = C[i], 0.0
             for e in range(d):

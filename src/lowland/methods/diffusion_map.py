@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.traits import StudyHints
+from lowland.run.progress import pulsed_slices
 from lowland.run.run import Run, run_for
 
 
@@ -220,4 +222,5 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
 def _heat(D: Array, epsilon: float) -> Array:
     """The Gaussian kernel exp(-d²/ε)."""
     xp = xp_of(D)
-    return xp.exp(-((D / epsilon**0.5) ** 2))
+    width = math.prod(D.shape[1:])
+    return xp.concat([xp.exp(-((D[rows, ...] / epsilon**0.5) ** 2)) for rows in pulsed_slices(D.shape[0], width)])

@@ -24,7 +24,7 @@ from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
 from lowland.blocks.spectra.component_rules import ANY, Knee, Spectrum
 from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
@@ -38,6 +38,7 @@ _MANY = 30_000  # rows above which the cost of all pairs is announced
 _LANDMARKS = 1000  # a number of landmarks that is usually enough
 _PAIR = 4e-8  # seconds per pair of rows, measured on two cores with swiss rolls of 10,000 rows
 _ONE_DIMENSIONAL = 1e-3  # residual variance below which one dimension is enough
+_SHORTEST = 1e-150  # a longest edge below this: its square underflows
 
 
 class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbors=10, all_pairs_up_to=12_000)):
@@ -144,6 +145,11 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
         here = LocalRun()  # shortest paths are computed on this machine, also for rows from a cluster
         self._announce_cost(X.shape[0], here)
         joined = self._graph(X, here, graph)
+        if 0 < (longest := float(joined.length.max(initial=0))) < _SHORTEST:
+            raise DataError(
+                f"Isomap: distances of neighbors, at most {longest:.2g}, are too small to be squared. Rescale the "
+                "columns, or the given distances."
+            )
         marks = self._landmarks(joined)  # (m,) numbers among the embedded points, or None
         self._require(joined.n, marks, here)
         double = joined.n <= IN_DOUBLE and rows.dtype == np.float64

@@ -25,7 +25,7 @@ from lowland.blocks.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
 from lowland.blocks.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.sampling import SelectedRows, count_rows
-from lowland.data.open import open_rows
+from lowland.data.open import open_rows, opened_once
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, attribute, param
@@ -322,6 +322,7 @@ class KernelPCA(
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit to the rows of X and return their coordinates, (n, k)."""
+        X = opened_once(X)
         self.fit(X, y)
         return self.transform(X) if hasattr(self, "landmarks_") else self._present(self._embedding(), X)
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland import __version__
 from lowland.data.write import atomic_write
-from lowland.errors import FileProblem, MissingFile, ModelFileError
+from lowland.errors import FileProblem, MissingFile, ModelFileError, file_error
 from lowland.methods.base.as_fitted import changed_parameters
 from lowland.methods.base.estimator import PRIVATE_STATE, Reducer
 from lowland.methods.base.model_values import decoded, encoded
@@ -51,9 +51,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         try:
             save_file(arrays, temporary, metadata={"lowland": json.dumps(header)})
         except SafetensorError as error:  # such as a full disk
-            raise FileProblem(
-                f"{os.fspath(path)!r} cannot be written: {error}. Check permissions and free disk space."
-            ) from error
+            words = f"cannot be written: {error}. Check permissions and free disk space."
+            raise file_error(path, error, FileProblem(f"{os.fspath(path)!r} {words}")) from error
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -131,7 +130,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         AttributeError,
         RecursionError,
     ) as error:
-        raise ModelFileError(f"{str(path)!r} is not a complete model file: {error}. Copy or save it again.") from error
+        damaged = ModelFileError(f"{str(path)!r} is not a complete model file: {error}. Copy or save it again.")
+        raise file_error(path, error, damaged) from error
     if not isinstance(header, dict):
         raise ModelFileError(
             f"{str(path)!r} was not written by Lowland: it has no Lowland header. Save the model with lowland.save."

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags
 
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.selection.columns import rows_in_memory
 from lowland.blocks.selection.one_standard_error import ValidationCurve
 from lowland.blocks.selection.scorers import Splitter, folds_of, scorer_of, warn_of_constants
@@ -17,13 +17,14 @@ from lowland.blocks.selection.selection_path import numbered
 from lowland.blocks.selection.tree_importance import (
     cross_validated_losses,
     features_of,
+    grow,
     in_own_units,
     ranks_of,
     removal_alphas,
     removals,
     shuffled_losses,
 )
-from lowland.blocks.selection.tree_pruning import Pruning, rules_of, weakest_links
+from lowland.blocks.selection.tree_pruning import Pruning, accuracy_of_leaves, rules_of, weakest_links
 from lowland.blocks.statistics.targets import Kind, Target
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
@@ -146,7 +147,7 @@ class TreeSelector(
         classes = target.classes is not None
         folds = folds_of(self.cv, Z, target.values, classifier=classes, for_numbers=_FOR_NUMBERS)
         with run.stage("growing trees", 1 + 2 * len(folds)) as stage:
-            grown = clone(model).fit(Z, target.values)
+            grown = grow(model, Z, target.values)
             self._check_split(grown, len(Z))
             node_alphas = weakest_links(grown.tree_)
             pruning = Pruning.of(node_alphas)
@@ -155,12 +156,14 @@ class TreeSelector(
             best = ValidationCurve.of(losses).chosen(self.rule)
             model.set_params(ccp_alpha=float(pruning.alphas[best]))
             drops = shuffled_losses(model, scorer, Z, target, folds, self.n_repeats, self._generator(), stage.advance)
-        pruned = in_own_units(clone(model).fit(Z, target.values), target)
+        pruned = in_own_units(grow(model, Z, target.values), target)
         self._keep_pruning(grown, node_alphas, pruning, losses, target, best, names)
         self.features_pruned_ = features_of(pruned.tree_)
         self.permutation_importances_ = drops.mean(axis=1)
         self.permutation_importances_std_ = drops.std(axis=1)
         self.impurity_importances_ = pruned.feature_importances_
+        accuracy = accuracy_of_leaves(grown.tree_, target.values)
+        self._record_convergence(Outcome("cart", "pruned by cross-validation", accuracy=accuracy), "Check y.")
         self.rules_ = rules_of(pruned, names, X, target.classes)
         self.support_ = self._chosen(int(grown.tree_.feature[0]), names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,7 @@ from lowland.errors import DataError, ParameterError, with_remedy
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
-from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.row_map import InverseMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -49,13 +49,19 @@ _EXTENT, _NOISE = 10.0, 1e-4  # largest initial coordinate, and the standard dev
 _UNUSED = "Accepted for umap-learn's signature; it has no effect here"
 
 
+def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: approximate, given or distinct rows."""
+    own = parameters["force_approximation_algorithm"] or parameters["unique"]
+    return None if own or parameters["precomputed_knn"][0] is not None else int(parameters["n_neighbors"]) - 1
+
+
 class UMAP(
     NeighborEmbedding,
-    RowMap,
+    InverseMap,
     verb="umap",
     reads_y=True,
     order_free=False,
-    study=StudyHints(n_neighbors=15, counts_itself=True, parameters={"random_state": 0}),
+    study=StudyHints(n_neighbors=14, counts_itself=True, graph_neighbors=_graph_neighbors, with_labels=False),
     quick={"n_neighbors": 5, "n_epochs": 50, "random_state": 0},
 ):
     """UMAP: a map in which neighbors in the data are near each other; with densMAP, dense regions stay dense.
@@ -165,7 +171,7 @@ class UMAP(
     )
     precomputed_knn: Any = param(
         (None, None, None),
-        "Neighbors as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, each row first.",
+        "Neighbors, as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, the row first.",
         wanted="a tuple of indices and distances",
     )
 
@@ -280,7 +286,8 @@ class UMAP(
         return EmbeddingProblem(objective, start, Outcome("edge sampling", reason))
 
     def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
-        objective, Z, run = problem.objective, to_numpy(found.Z), run_for(ArrayRows(np.asarray(found.Z)))
+        objective, Z = problem.objective, to_numpy(found.Z)
+        run = run_for(ArrayRows(Z))
         assert isinstance(objective, CrossEntropy)
         self.cross_entropy_ = found.value
         if objective.density is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import result_dtype, rounding_of
 from lowland.blocks.spectra.whitening_matrices import whitening_matrix
-from lowland.blocks.statistics.moments import Moments
+from lowland.blocks.statistics.moments import Moments, refuse_tiny_columns
 from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
@@ -99,6 +99,8 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
         kind = result_dtype(xp, self._dtype)
         tol = rounding_of(self._dtype) if self.tol is None else self.tol
         S, variances = moments.covariance, moments.variances
+        if self.method.endswith("-cor"):
+            refuse_tiny_columns(variances, moments.mean)
         found = whitening_matrix(S, self.method, self.n_components, variances=variances, tol=tol, run=run)
         if found.rank == 0:
             raise DataError("All columns are constant, so there is nothing to whiten. Check the data.")
@@ -108,6 +110,7 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
         largest = float(xp.max(found.values)) if found.values.shape[0] else 0.0
         self.eigenvalues_ = xp.astype(found.values, dtype_of_squares(xp, largest, kind))
         self.rank_ = found.rank
+        self._record_convergence(found.outcome, "Raise tol, which drops directions of small variance.")
         self.n_samples_ = moments.rows
 
     def _encoding(self) -> Affine:

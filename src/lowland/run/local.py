@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -17,7 +17,7 @@ from lowland.arrays.scratch import use_scratch
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
 from lowland.run.memory import slabs_in_flight
-from lowland.run.progress import EVENT_EVERY, Stage
+from lowland.run.progress import EVENT_EVERY, Stage, wait_to_stop
 from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
 from lowland.run.settings import settings
 
@@ -77,11 +77,13 @@ class LocalRun(Run):
             if threads < 2:
                 return [_counted(stage, work(task)) for task in tasks]
             with blas_on_one_thread(), ThreadPoolExecutor(threads) as pool:
+                futures: list[Future[Result]] = []
                 try:
-                    futures = [pool.submit(work, task) for task in tasks]
+                    for task in tasks:
+                        futures.append(pool.submit(work, task))
                     return [_counted(stage, _awaited(future, stage)) for future in futures]
-                except BaseException:
-                    pool.shutdown(wait=True, cancel_futures=True)
+                except BaseException as error:
+                    _cancel(pool, futures, error, "the current tasks end")
                     raise
 
     @contextmanager
@@ -91,8 +93,12 @@ class LocalRun(Run):
 
             def together(tasks: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
                 others = [pool.submit(work, task) for task in tasks[1:]]
-                first = [work(task) for task in tasks[:1]]
-                return first + [other.result() for other in others]
+                try:
+                    first = [work(task) for task in tasks[:1]]
+                    return first + [other.result() for other in others]
+                except BaseException:  # such as Ctrl-C: no thread may still write to what the caller keeps
+                    wait(others)
+                    raise
 
             yield together
 
@@ -120,7 +126,10 @@ class LocalRun(Run):
         waiting: deque[Future[tuple[Any, int]]] = deque()
 
         def finished() -> Iterator[Any]:
-            results = [_awaited(waiting.popleft(), stage) for _ in range(len(waiting) if at_rest else 1)]
+            results = []
+            for _ in range(len(waiting) if at_rest else 1):
+                results.append(_awaited(waiting[0], stage))
+                waiting.popleft()
             stage.advance(sum(count for _, count in results))
             with blas_on_all_threads() if at_rest else nullcontext():
                 yield from (result for result, _ in results)
@@ -140,8 +149,8 @@ class LocalRun(Run):
                     del piece  # only the worker refers to the slab, and releases it
                 while waiting:
                     yield from finished()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
+            except BaseException as error:
+                _cancel(pool, waiting, error, "the current chunks end")
                 raise
 
     def _in_turn(self, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str) -> Iterator[Any]:
@@ -166,6 +175,13 @@ def _awaited(future: Future[Result], stage: Stage) -> Result:
         wait((future,), timeout=EVENT_EVERY)
         stage.advance(0)
     return future.result()
+
+
+def _cancel(pool: ThreadPoolExecutor, futures: Iterable[Future[Any]], error: BaseException, end: str) -> None:
+    """Start no further task; those that run end by themselves, and the pool waits for them."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    if isinstance(error, KeyboardInterrupt):
+        wait_to_stop([future for future in futures if not future.cancelled()], end)
 
 
 def _counted(stage: Stage, result: Result) -> Result:

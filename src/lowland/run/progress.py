@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lowland.errors import Stopped
 from lowland.kernels import watchers
@@ -17,7 +19,11 @@ from lowland.run import settings
 SHOW_AFTER = 0.5  # seconds before a bar appears
 LINE_EVERY = 2.0  # seconds between lines, without a terminal
 EVENT_EVERY = 0.1  # seconds between events
+SAY_AFTER = 0.5  # seconds from Ctrl-C until it is said what must end first
+BLOCK = 2**21  # numbers processed between two pulses: some hundredths of a second
+LAPACK = "eigenvectors (LAPACK, cannot be interrupted)"
 COMPILING = "compiling (first use on this machine)"
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,12 @@ class Stage:
                     raise Stopped(
                         f"Stopped during {self.name}: the progress callback returned False. No result was kept."
                     )
+
+    def announce(self) -> None:
+        """Report at once: a long call follows, during which nothing can be reported."""
+        if self.report is not None:
+            show = getattr(self.report, "announce", self.report)
+            show(Progress(self.name, self.done, self.total, time.monotonic() - self.started))
 
     def finish(self) -> None:
         """Report the last event; it can no longer stop the work."""
@@ -104,9 +116,13 @@ class _Bar:
     task: Any = None
     extra: Any = None
 
-    def __call__(self, event: Progress) -> None:
-        if self.task is None and event.seconds >= SHOW_AFTER:
+    def announce(self, event: Progress) -> None:
+        if self.task is None:
             self.task = _screen.open(event)
+
+    def __call__(self, event: Progress) -> None:
+        if event.seconds >= SHOW_AFTER:
+            self.announce(event)
         if self.task is not None:
             shown = f"{event.stage} ({event.note})" if event.note else event.stage
             _screen.display.update(self.task, completed=event.done, description=shown)
@@ -129,6 +145,9 @@ class _Lines:
 
     last_line = 0.0
     compiled = False
+
+    def announce(self, event: Progress) -> None:
+        print(event.stage, file=sys.stderr, flush=True)
 
     def __call__(self, event: Progress) -> None:
         if event.seconds - self.last_line >= LINE_EVERY:
@@ -196,6 +215,50 @@ def pulse() -> None:
         if _open.between.report is not settings.in_force.progress:
             _open.between = Stage("computing", None, settings.in_force.progress)
         _open.between.advance(0)
+
+
+def pulsed_slices(n: int, width: int) -> Iterator[slice]:
+    """Yield slices of n rows of ``width`` numbers, with a pulse before each: for work on a large matrix."""
+    step = max(1, BLOCK // max(1, width))
+    for first in range(0, n, step):
+        pulse()
+        yield slice(first, min(first + step, n))
+
+
+def in_one_call(call: Callable[[], _Result], what: str = "the factorization") -> _Result:
+    """Return the result of one long call into a library, such as a factorization, which Python cannot interrupt.
+
+    It runs in a thread. Meanwhile progress is reported, and a callback or a time limit can stop the work. Ctrl-C waits
+    for the call and says so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    found: Future[_Result] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            found.set_result(context.run(call))
+        except BaseException as error:
+            found.set_exception(error)
+
+    thread = threading.Thread(target=work, name=what)  # no daemon: the interpreter must not end during the call
+    try:
+        thread.start()
+        while not wait((found,), timeout=EVENT_EVERY).done:
+            pulse()
+    except KeyboardInterrupt:
+        wait_to_stop((found,), f"{what} ends")
+        raise
+    return found.result()
+
+
+def wait_to_stop(running: Iterable[Future[Any]], end: str) -> None:
+    """After Ctrl-C: wait for work that cannot be interrupted; say so if it takes a while."""
+    left = wait(running, timeout=SAY_AFTER).not_done
+    if left and settings.in_force.progress is not False and sys.stderr is not None:
+        print(f"Stopping after {end}.", file=sys.stderr, flush=True)
+    wait(left)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import Cumulative, Fixed
 from lowland.blocks.spectra.principal_axes import (
     AxesRequest,
-    ColumnSummary,
     SolverOptions,
     axes_of_moments,
     choose_solver,
@@ -16,7 +15,7 @@ from lowland.blocks.spectra.principal_axes import (
     principal_axes_of_covariance,
     singular_axes,
 )
-from lowland.blocks.statistics.moments import Moments
+from lowland.blocks.statistics.moments import ColumnMoments, Moments
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.run.local import LocalRun
@@ -72,7 +71,7 @@ def test_too_many_components_and_too_large_tables_are_refused():
     with pytest.raises(DataTypeError, match=r"'full'.*sparse.*covariance_eigh"):
         principal_axes(open_rows(scipy.sparse.csr_matrix(X)), LocalRun(), Fixed(2), solver="full")
     with pytest.raises(DataError, match="overflow to infinity"):
-        ColumnSummary(3.0, 3, np.zeros(2), np.array([np.inf, 1.0]))
+        _ = ColumnMoments(3.0, 3, np.zeros(2), np.array([np.inf, 1.0]), 0.0).variances
 
 
 def test_the_solver_is_chosen_by_size_and_budget():

@@ -1,10 +1,16 @@
 """The pseudo-inverse of E'E from a factor of E, and where there is none."""
 
+import threading
+
 import numpy as np
 import pytest
+import scipy.sparse.linalg
 from scipy import sparse
 
+import lowland
+from lowland.blocks.spectra import trailing
 from lowland.blocks.spectra.root_factor import root_costs, root_inverse
+from lowland.errors import Stopped
 from lowland.run.local import LocalRun
 
 
@@ -45,3 +51,16 @@ def test_a_further_null_vector_is_noticed():
 def test_wider_graphs_cost_more():
     line = (sparse.eye_array(2000) - sparse.diags_array([np.ones(1999)], offsets=[1])).tocsr()
     assert root_costs(line) < root_costs(errors_of_random_weights(2000))
+
+
+@pytest.mark.parametrize("method", ["root", "shifted"])
+def test_a_stop_during_the_factorization_is_no_failure_of_it(monkeypatch, method):
+    """Stopped is also a RuntimeError, as the error of a singular matrix is."""
+    release = threading.Event()
+    monkeypatch.setattr(scipy.sparse.linalg, "splu", lambda *_, **__: release.wait(60))
+    E = errors_of_random_weights(30)
+    try:
+        with lowland.config(progress=lambda event: False), pytest.raises(Stopped):
+            root_inverse(E, LocalRun()) if method == "root" else trailing._sparse_factor(E, 1.0, LocalRun())
+    finally:
+        release.set()

@@ -12,6 +12,7 @@ import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.blocks.distances.metrics import METRICS, Metric, function_name
+from lowland.blocks.statistics.rescaling import ordinary_unit
 from lowland.errors import DataError
 
 _BLOCK = 1 << 19  # numbers made dense, or differences stored, at a time
@@ -67,8 +68,9 @@ def distances(A: Any, B: Any, metric: Metric, params: dict[str, Any]) -> np.ndar
     """Return the distances of all pairs of rows in any metric, (m, p), in float64."""
     A, B, p = csr(A), csr(B), _power(metric, params)
     if p == 2:
-        S = squared_distances(A, B)
-        return S if metric == "sqeuclidean" else np.sqrt(S)
+        c = ordinary_unit(max(np.abs(A.data).max(initial=0.0), np.abs(B.data).max(initial=0.0)), single=False)
+        S = squared_distances(A, B) if c == 1 else squared_distances(A / c, B / c)
+        return S * c * c if metric == "sqeuclidean" else np.sqrt(S) * c
     if p == 1:
         return manhattan(A, B)
     if metric == "cosine":  # half the squared distance of unit vectors; a row of zeros is orthogonal to all others

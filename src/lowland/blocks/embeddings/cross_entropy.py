@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lowland.arrays.namespace import Array
 from lowland.arrays.records import record
 from lowland.blocks.embeddings.densities import DensityTerm
 from lowland.blocks.embeddings.descent import Adam, DescentStep, Phase
 from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph
 from lowland.blocks.embeddings.row_blocks import Together
+from lowland.blocks.embeddings.tensor_cross_entropy import TensorCrossEntropy
+from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
 from lowland.kernels import umap as kernels
 
 RULE = Adam(0.5, 0.9, 1e-7)
@@ -79,6 +82,12 @@ class CrossEntropy:
         if density is not None:
             phases.append(Phase(epochs - before, RULE, middle, 0.0, {"density": density.strength}))
         return cls(sampled, forces, phases, density)
+
+    def on_device(self, home: Array) -> TensorCrossEntropy:
+        """Return the same objective on tensors beside ``home``, with random draws of its own."""
+        edges, weight = TensorEdges.of(self.graph.start, self.graph.to, home), on_device(self.graph.weight, home)
+        f = self.forces
+        return TensorCrossEntropy(edges, weight, self.phases, f.a, f.b, f.gamma, f.negatives, f.seed, self.density)
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
         """Compute the forces of one epoch at Z (n, k) into G."""

@@ -17,7 +17,7 @@ from lowland.blocks.factors.maximum_likelihood import inverse_of
 from lowland.blocks.factors.wide_tables import MANY, Root
 from lowland.blocks.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, Spectrum
 from lowland.blocks.spectra.leading import all_eigenvalues
-from lowland.blocks.statistics.moments import Moments
+from lowland.blocks.statistics.moments import Moments, refuse_tiny_columns
 from lowland.run.run import Run
 
 _SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
@@ -36,6 +36,7 @@ class Correlations:
     @classmethod
     def of(cls, moments: Moments) -> Self:
         """Return the correlations from moments."""
+        refuse_tiny_columns(moments.variances, moments.mean)
         S = to_numpy(as_double(moments.scatter))
         variances = np.where(to_numpy(moments.variances) > 0, np.diagonal(S) / moments.n, 0.0)
         varying = variances > 0

@@ -18,6 +18,7 @@ from lowland.arrays.namespace import to_numpy
 from lowland.arrays.records import record
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs
+from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.errors import DataError, ParameterError
 from lowland.run.progress import pulse
 from lowland.suggestions import did_you_mean
@@ -32,6 +33,7 @@ _FLATTEST = 1e-6  # the same where rounding error prevents further descent
 _ROUNDING = 1e-14  # fraction of the criterion below which a decrease is rounding error
 _HALVINGS, _STEADILY = 30, 0.98
 _NUDGE, _BETTER = 0.05, 1e-9  # radians by which a result is perturbed, and the relative improvement required then
+_EXTREME = 2.0**60  # size of loadings whose eighth powers are far from the limits of float64
 _TOGETHER = 1e-4  # least singular value of T: below it the factors are collinear and the loadings diverge
 
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]  # loadings -> value, gradient
@@ -88,6 +90,11 @@ def rotate(
         raise ParameterError(f"The number of initializations is {starts}. It must be an integer of at least 1.")
     if A.shape[1] == 1:
         return _ordered(replace(unrotated(A), kind=kind))
+    if (unit := _unit(A, kind)) != 1:
+        again = rotate(
+            A / unit, kind, kaiser=kaiser, gamma=gamma, power=power, starts=starts, rng=rng, max_iter=max_iter
+        )
+        return replace(again, loadings=again.loadings * unit)  # the criterion would not be a finite number in A's unit
     lengths = np.sqrt(np.sum(A**2, axis=1))[:, None]  # (d, 1)
     lengths = np.where(lengths > 0, lengths, 1.0) if kaiser else np.ones_like(lengths)
     rng = rng if rng is not None else np.random.default_rng(0)
@@ -104,6 +111,15 @@ def rotate(
     best = min(found, key=lambda rotation: rotation.criterion)
     criteria = tuple(rotation.criterion for rotation in found)
     return _ordered(replace(best, loadings=best.loadings * lengths, start_criteria=criteria))
+
+
+def _unit(A: np.ndarray, kind: str) -> float:
+    """The power of two to divide the loadings by where eighth powers, of the gradients, would overflow or underflow.
+
+    Geomin is excepted: its ``delta`` is in the unit of the squared loadings.
+    """
+    unit = float(power_of_two(np.abs(A).max()))
+    return unit if not kind.startswith("geomin") and not 1 / _EXTREME < unit < _EXTREME else 1.0
 
 
 def unrotated(loadings: np.ndarray) -> Rotation:

@@ -33,16 +33,8 @@ def kernel_sum_bandwidth(distances: Array) -> Bandwidth:
     points at once (Coifman, Shkolnisky, Sigworth and Singer 2008; Berry and Harlim 2016). The range is where the slope
     is at least 80% of its maximum. ``distances`` are those of some rows to all, themselves included, or of all edges.
     """
-    lengths = to_numpy(distances).astype(np.float64).ravel()
-    longest = float(lengths.max(initial=0))
-    if longest > _MOST:
-        raise DataError(f"Distances up to {longest:.2g} are too large to be squared. Rescale the columns.")
-    squared = np.square(lengths)
+    squared = _squared(distances)
     apart = squared[squared > 0]
-    if 0 < longest < _LEAST:
-        raise DataError(
-            f"Distances of at most {longest:.2g} are too small: squared distances underflow. Rescale the columns."
-        )
     if not apart.size:
         raise DataError(
             "All rows are equal, or so close that squared distances underflow to zero, so no bandwidth can be chosen. "
@@ -58,6 +50,19 @@ def kernel_sum_bandwidth(distances: Array) -> Bandwidth:
     low, high = (_crossing(steps[side], rises[side]) for side in (slice(best, None, -1), slice(best, None)))
     chosen = (low + high) / 2
     return Bandwidth(middle * 2.0**chosen, 2 * float(np.interp(chosen, steps, rises)))
+
+
+def _squared(distances: Array) -> np.ndarray:
+    """The squares of all distances; an error where they overflow or underflow."""
+    lengths = to_numpy(distances).astype(np.float64).ravel()
+    longest = float(lengths.max(initial=0))
+    if not longest <= _MOST:  # NaN is the difference of squares that overflowed
+        raise DataError(f"Distances above {_MOST:.0e} are too large to be squared. Rescale the columns.")
+    if 0 < longest < _LEAST:
+        raise DataError(
+            f"Distances of at most {longest:.2g} are too small: squared distances underflow. Rescale the columns."
+        )
+    return np.square(lengths)
 
 
 def _binned(squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +87,7 @@ def _crossing(steps: np.ndarray, rises: np.ndarray) -> float:
 
 def median_squared(length: Array) -> float:
     """Return the median of the squared lengths; of the nonzero ones, if most are zero."""
-    squared = to_numpy(length).astype(np.float64) ** 2
+    squared = _squared(length)
     typical = float(np.median(squared)) if squared.size else 0.0
     if not typical > 0:
         apart = squared[squared > 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.manifolds.bandwidth import median_squared
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.errors import DataError
+from lowland.run.progress import pulse
 from lowland.run.run import Run
 
 EdgeWeights = Literal["average", "binary", "heat"]
@@ -20,6 +22,7 @@ EdgeWeights = Literal["average", "binary", "heat"]
 _LEAST = 1e-6  # smallest heat weight, so that the longest edges do not vanish
 _ROUNDINGS = 1e4  # roundings by which W_ij and W_ji may differ
 _EPS = 2.0**-52  # machine epsilon of float64, in which eigenvectors are computed for any dtype of affinities
+_LOSSY = 1e-3  # fraction of its affinity with itself below which a point's degree loses digits in the difference
 _PORTION = 256  # rows of a dense matrix that are searched for edges at a time
 
 
@@ -45,16 +48,22 @@ def edge_weights(
             values[added] = np.median(values[~added])
     else:
         values = np.ones(len(graph.to))
+    pulse()
     W = graph.matrix(values)
     if weights == "average" and found is not None:
         C = found.matrix(np.ones(len(found.to)))
+        pulse()
         C.setdiag(0)
         C.eliminate_zeros()
         C.data[:] = 1
-        one_sided = abs(C - C.T)  # 1 where only one of the two is a neighbor of the other
-        W = scipy.sparse.csr_array(W - 0.5 * one_sided)
+        pulse()
+        one_sided = C - C.T.tocsr()  # 1 or -1 where only one of the two is a neighbor of the other
+        pulse()
+        W = scipy.sparse.csr_array(W - 0.5 * abs(one_sided))
+    pulse()
     W.setdiag(0)
     W.eliminate_zeros()
+    pulse()
     return W
 
 
@@ -113,8 +122,11 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
         edges = scipy.sparse.coo_array(W)
         i, j = edges.coords
         real = edges.data > _EPS * root[i] * root[j]
-        edges = scipy.sparse.coo_array((edges.data[real], (i[real], j[real])), shape=W.shape)
+        pulse()
+        edges = scipy.sparse.csr_array((edges.data[real], (i[real], j[real])), shape=W.shape)
+        pulse()
         label = connected_components(edges, directed=False)[1]
+        pulse()
     else:
         label = _dense_components(W, root)
     volume = np.bincount(label, degree).astype(np.float32)  # breaks ties of size, independently of the row order
@@ -127,10 +139,50 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
 def _degrees(W: Any, loops: bool) -> np.ndarray:
     """The sum of each point's affinities, (n,), on the host in float64; including itself if ``loops``."""
     if is_sparse(W):
-        return W @ np.ones(W.shape[0]) - (0 if loops else W.diagonal())
-    xp = xp_of(W)
-    degree = to_numpy(xp.sum(W, axis=1, dtype=xp.float64))
-    return degree if loops else degree - to_numpy(xp.linalg.diagonal(W))
+        degree = W @ np.ones(W.shape[0])
+    else:
+        xp = xp_of(W)
+        degree = to_numpy(xp.sum(W, axis=1, dtype=xp.float64))
+    return degree if loops else to_numpy(without_loops(degree, W))
+
+
+def without_loops(degree: Array, W: Any) -> Array:
+    """Return the degrees (n,) less each point's affinity with itself.
+
+    Where little is left, the difference has lost its digits: the other affinities are summed again.
+    """
+    own = diagonal_of(W)
+    left = degree - like(own, degree)
+    lossy = lossy_points(left, own)
+    if not lossy.size:
+        return left
+    sums = to_numpy(left).copy()
+    for now, rows in rows_without_loops(W, lossy):
+        sums[now] = to_numpy(xp_of(rows).sum(rows, axis=1))
+    return like(sums, degree)
+
+
+def lossy_points(degree: Array, own: np.ndarray) -> np.ndarray:
+    """Return the points whose degree (n,) is so much smaller than their own affinity that it lost digits."""
+    return np.flatnonzero(to_numpy(degree) < _LOSSY * own)
+
+
+def rows_without_loops(W: Any, points: np.ndarray) -> Iterator[tuple[np.ndarray, Array]]:
+    """Yield some of the points and their affinities with all others, (m, n) float64; zero with themselves."""
+    for start in range(0, len(points), _PORTION):
+        now = points[start : start + _PORTION]
+        if is_sparse(W):
+            rows = scipy.sparse.csr_array(W)[now].toarray().astype(np.float64)
+        else:
+            rows = as_double(xp_of(W).take(W, like(now, W, xp_of(W).int64), axis=0))
+        xp = xp_of(rows)
+        others = like(np.arange(W.shape[0])[None, :] != now[:, None], rows, xp.bool)
+        yield now, xp.where(others, rows, xp.zeros_like(rows))
+
+
+def diagonal_of(W: Any) -> np.ndarray:
+    """Return each point's affinity with itself, (n,), on the host in float64."""
+    return (W.diagonal() if is_sparse(W) else to_numpy(xp_of(W).linalg.diagonal(W))).astype(np.float64)
 
 
 def _dense_components(W: Array, root: np.ndarray) -> np.ndarray:

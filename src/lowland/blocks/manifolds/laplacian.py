@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -10,20 +11,33 @@ import scipy.sparse
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
-from lowland.blocks.manifolds.graph_affinities import affinity_components
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.arrays.precision import as_double, rounding_in
+from lowland.blocks.manifolds.graph_affinities import (
+    affinity_components,
+    diagonal_of,
+    lossy_points,
+    rows_without_loops,
+    without_loops,
+)
+from lowland.blocks.optimize.outcome import Accuracy, Outcome, Promise
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.operators import times_rows
 from lowland.blocks.spectra.trailing import Solver, trailing_eigenpairs
 from lowland.data.rows import ArrayRows
 from lowland.run.local import LocalRun
+from lowland.run.progress import pulsed_slices
 from lowland.run.run import Run
 
 _SMALL = 1200  # dense affinities up to this size go to LAPACK, which is then faster than iterations
 _STEPS, _SURE = 40, 1e-9  # iterations and tolerance of the iterative solver before LAPACK takes over
 _WEAK = 1e-12  # an eigenvalue that is zero up to rounding error; the largest is at most 2
 _MIXED = 1e-8  # component of the constant in other eigenvectors above which it is projected out
+
+INDICATORS = Promise(
+    "largest residual ‖Lv‖/‖L‖ of an indicator of a connected component",
+    f"{_MIXED:g}, at least the rounding error of float32 products",
+    "k products with the Laplacian",
+)
 
 
 @dataclass(frozen=True)
@@ -48,14 +62,13 @@ class Laplacian:
         g = None if density is None else density[:, None]
         if is_sparse(W):
             degree = W @ (np.ones(W.shape[0]) if g is None else g[:, 0])
-            own = None if loops else W.diagonal().astype(np.float64)
         else:
             xp = xp_of(W)
             ones = xp.ones_like(as_double(W[:, :1])) if g is None else g
             degree = times_rows(ArrayRows(W), ones, run)[:, 0]
-            own = None if loops else as_double(xp.linalg.diagonal(W))
+        own = None if loops else like(diagonal_of(W), degree)
         if own is not None:
-            degree = degree - (own if density is None else own * density)
+            degree = without_loops(degree, W) if density is None else degree - own * density
         return cls(W, degree if g is None else degree * density, normalized, density, own)
 
     @property
@@ -72,7 +85,7 @@ class Laplacian:
 
     def matrix(self) -> Any:
         """Return L in float64, sparse if W is."""
-        s, n = self.scale, self.W.shape[0]
+        s = self.scale
         if is_sparse(self.W):
             S = scipy.sparse.csr_array(self.W, dtype=np.float64, copy=True)
             if self.own is not None:
@@ -80,12 +93,20 @@ class Laplacian:
                 S.eliminate_zeros()
             S.data *= np.repeat(s, np.diff(S.indptr)) * s[S.indices]
             return scipy.sparse.csr_array(scipy.sparse.diags_array(self._diagonal()) - S)
-        xp = xp_of(s)
-        eye = like(np.eye(n), as_double(self.W))
-        W = as_double(self.W)
-        if self.own is not None:
-            W = W - eye * self.own[None, :]
-        return eye * self._diagonal()[None, :] - xp.asarray(s[:, None] * W * s[None, :])
+        return 0 - self.shifted(0.0)
+
+    def shifted(self, c: float) -> Array:
+        """Return cI - L of dense affinities, in float64."""
+        xp, s, n = xp_of(self.W), self.scale, int(self.W.shape[0])
+        diagonal = c - self._diagonal()
+        if self.own is None:
+            diagonal = diagonal + s * as_double(xp.linalg.diagonal(self.W)) * s
+        blocks = []
+        for rows in pulsed_slices(n, n):
+            S = s[rows, None] * as_double(self.W[rows, :]) * s[None, :]
+            on_diagonal = like(np.eye(rows.stop - rows.start, n, rows.start), S) > 0
+            blocks.append(xp.where(on_diagonal, diagonal[None, :], S))
+        return xp.concat(blocks)
 
     def _diagonal(self) -> Array:
         """The diagonal of D in L: 1 when normalized, 0 for a point without edges."""
@@ -117,6 +138,11 @@ class ShiftedLaplacian:
         """The shift c: an upper bound of the eigenvalues of D - W; 1 if normalized, so that cI - L is D^-½ W D^-½."""
         return 1.0 if self.laplacian.normalized else 2 * float(xp_of(self.laplacian.degree).max(self.laplacian.degree))
 
+    @cached_property
+    def _lossy(self) -> np.ndarray:
+        """The points whose ignored affinity with themselves is so large that its subtraction would lose digits."""
+        return lossy_points(self.laplacian.degree, to_numpy(self.laplacian.own))
+
     def __matmul__(self, V: Array) -> Array:
         """Return the product with V, (n, k) float64."""
         L = self.laplacian
@@ -125,6 +151,8 @@ class ShiftedLaplacian:
         P = times_rows(ArrayRows(L.W), V * s, self.run)
         if L.own is not None:
             P = P - V * (s * L.own[:, None])
+            for now, rows in rows_without_loops(L.W, self._lossy):
+                P[like(now, P, xp_of(P).int64), :] = rows @ (V * s)
         return P * s + V * (self.top - L._diagonal())[:, None]
 
 
@@ -151,7 +179,9 @@ def slowest_modes(
     null = N[:, 1:] if drop_first else N
     left = k - min(k, null.shape[1])
     if not left:
-        return Modes(np.zeros(k), null[:, :k], Outcome("component indicators", f"{N.shape[1]} connected components"))
+        accuracy = _accuracy_of_indicators(L, null[:, :k], run)
+        chosen = Outcome("component indicators", f"{N.shape[1]} connected components", accuracy=accuracy)
+        return Modes(np.zeros(k), null[:, :k], chosen)
     values, vectors, chosen = _pairs(L, left + N.shape[1], run, rng, solver, tol)
     if N.shape[1] == 1 and np.linalg.norm(N.T @ vectors[:, 1:]) <= _MIXED:
         values, vectors = values[1:], vectors[:, 1:]
@@ -184,8 +214,7 @@ def _pairs(
     if is_sparse(L.W):
         largest = 2.0 if L.normalized else 2 * float(L.degree.max())
         pairs = trailing_eigenpairs(L.matrix(), m, run, rng=rng, largest=largest, solver=solver, tol=tol)
-        chosen = Outcome(pairs.solver, "sparse affinities", pairs.iterations, pairs.converged, pairs.trace)
-        return to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
+        return to_numpy(pairs.values), to_numpy(pairs.vectors), pairs.outcome("sparse affinities")
     shifted = ShiftedLaplacian(L, run)
     if n > _SMALL and 20 * m <= n:
         with blas_on_one_thread():  # the products run on the run's own threads
@@ -193,15 +222,22 @@ def _pairs(
                 shifted, m, run=run, solver="krylov", rng=rng, tol=tol or _SURE, max_iter=_STEPS,
                 like_array=as_double(L.W[:1, :]), definite=False,
             )  # fmt: skip
-        chosen = Outcome("krylov", f"{m} of {n} pairs", pairs.iterations, pairs.converged, pairs.trace)
         if pairs.converged:
+            chosen = pairs.outcome(f"{m} of {n} pairs")
             return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
     run.require(3 * 8 * n * n, f"The {n} x {n} matrix and its eigenvectors", "Use a sparse neighbor graph")
-    xp = xp_of(L.degree)
-    A = shifted.top * like(np.eye(n), as_double(L.W)) - xp.asarray(L.matrix())
-    pairs = leading_eigenpairs(A, m, run=run, solver="eigh", definite=False)
+    pairs = leading_eigenpairs(L.shifted(shifted.top), m, run=run, solver="eigh", definite=False)
     reason = f"{m} of {n} pairs" if n <= _SMALL or 20 * m > n else "the iterative solver did not converge"
-    return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), Outcome("eigh", reason)
+    return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), pairs.outcome(reason)
+
+
+def _accuracy_of_indicators(L: Laplacian, V: np.ndarray, run: Run) -> Accuracy:
+    """The largest residual |Lv| of indicators of connected components, relative to the bound on the eigenvalues."""
+    shifted = ShiftedLaplacian(L, run)
+    top = max(shifted.top, float(np.finfo(np.float64).tiny))
+    product = L.matrix() @ V if is_sparse(L.W) else top * V - to_numpy(shifted @ like(V, L.degree))
+    bound = _MIXED if is_sparse(L.W) else max(_MIXED, rounding_in(L.W) * len(V))
+    return INDICATORS.checked(float(np.linalg.norm(product, axis=0).max()) / top, bound)
 
 
 def coordinates(modes: Modes, root: Array) -> np.ndarray:

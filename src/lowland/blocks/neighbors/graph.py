@@ -12,6 +12,9 @@ import scipy.sparse
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.arrays.records import record
 from lowland.errors import DataError
+from lowland.run.progress import in_one_call
+
+_LARGE = 1_000_000  # edges from which a loop over all of them may take a while
 
 
 @record
@@ -69,7 +72,11 @@ class NeighborGraph:
 
         start, edges = np.empty(self.n + 1, dtype=np.int64), 2 * len(self.to)
         to, length = np.empty(edges, dtype=np.int32), np.empty(edges, dtype=self.length.dtype)
-        kept = sparse_graphs.symmetrize(self.start, self.to, self.length, start, to, length)
+        arrays = (self.start, self.to, self.length, start, to, length)
+        if edges < _LARGE:
+            kept = sparse_graphs.symmetrize(*arrays)
+        else:
+            kept = in_one_call(lambda: sparse_graphs.symmetrize(*arrays), "the symmetric graph")
         return replace(self, start=start, to=to[:kept].copy(), length=length[:kept].copy())
 
     def with_edges(self, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> Self:

@@ -22,6 +22,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run, run_for
 
 SMALL = 1000  # points up to which all eigenpairs are cheap
+_MIXED = 1e-13  # mean of an eigenvector, relative to its largest entry, that is more than rounding error
 _TOL, _TOL_SINGLE = 1e-9, 1e-8  # residual of a leading pair, which is about the agreement of different engines
 _ROUNDING = 1e-13  # fraction of the first eigenvalue below which another is rounding error
 _MOST_STEPS = 50
@@ -103,9 +104,16 @@ class Scaling:
 
     @property
     def weights(self) -> Array:
-        """½ Z Λ^-1, (n, k): the weights of the squared distances in Gower's formula."""
-        leading = self.eigenvalues.leading
-        return self.Z / like(2 * np.where(leading > 0, leading, 1.0), self.Z)[None, :]
+        """½ Z Λ^-1, (n, k): the weights of the squared distances in Gower's formula, which sum to zero.
+
+        The eigenvector of a small eigenvalue may contain a part of the constant one, which would be multiplied by the
+        largest distances: it is subtracted.
+        """
+        xp, leading = xp_of(self.Z), self.eigenvalues.leading
+        W = self.Z / like(2 * np.where(leading > 0, leading, 1.0), self.Z)[None, :]
+        means = xp.mean(W, axis=0)
+        mixed = xp.abs(means) > _MIXED * xp.max(xp.abs(W), axis=0)
+        return W - xp.where(mixed, means, xp.zeros_like(means))[None, :] if bool(xp.any(mixed)) else W
 
 
 def classical_scaling(
@@ -155,7 +163,7 @@ def classical_scaling(
     if not fewer or k > n:
         found.check(k)
     why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, without forming the matrix"
-    outcome = Outcome(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
+    outcome = pairs.outcome(why)
     sizes = np.zeros(k) if found.one_point else np.sqrt(np.where(found.leading > found.least, found.leading, 0))
     return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, outcome)
 

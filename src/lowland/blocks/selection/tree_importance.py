@@ -17,6 +17,9 @@ from lowland.blocks.selection.tree_pruning import losses_by_complexity, weakest_
 from lowland.blocks.statistics.fold_moments import Folds
 from lowland.blocks.statistics.targets import Target
 from lowland.errors import DataError
+from lowland.run.progress import in_one_call
+
+_LARGE = 100_000  # numbers in a table from which growing a tree may take a while
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,19 @@ def ranks_of(X: np.ndarray) -> np.ndarray:
     return Z
 
 
+def grow(model: Any, Z: np.ndarray, y: np.ndarray) -> Any:
+    """Return a new tree, fitted to the rows; a large one in a thread, so that it can be stopped."""
+    tree = clone(model)
+    return tree.fit(Z, y) if Z.size < _LARGE else in_one_call(lambda: tree.fit(Z, y), "the tree")
+
+
 def cross_validated_losses(
     model: Any, Z: np.ndarray, y: np.ndarray, folds: Folds, alphas: np.ndarray, tick: Callable[[], None]
 ) -> np.ndarray:
     """Return the loss of each complexity on the held-out rows of each fold, (m, F): one tree per fold."""
     losses = np.empty((len(alphas), len(folds)))
     for f, (train, test) in enumerate(folds):
-        grown = clone(model).fit(Z[train], y[train])
+        grown = grow(model, Z[train], y[train])
         errors = NodeErrors.of(grown.tree_, y[test], getattr(grown, "classes_", None))
         losses[:, f] = losses_by_complexity(grown, weakest_links(grown.tree_), alphas, Z[test], errors)
         tick()
@@ -81,7 +90,7 @@ def shuffled_losses(
     """
     drops = np.zeros((Z.shape[1], len(folds), repeats))
     for f, (train, test) in enumerate(folds):
-        fitted = in_own_units(clone(model).fit(Z[train], target.values[train]), target)
+        fitted = in_own_units(grow(model, Z[train], target.values[train]), target)
         held, truth = Z[test], target.own[test]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)  # refused below

@@ -5,6 +5,7 @@ The choice of the algorithm, the sign convention and the treatment of non-positi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,12 +15,18 @@ from lowland.arrays.linalg import eigh, eigvalsh, on_one_thread_if_small, orthon
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.arrays.random import standard_normal
+from lowland.blocks.optimize.outcome import Accuracy, Outcome
+from lowland.blocks.spectra.accuracy import FIXED_STEPS, ITERATED, LANCZOS, UNIT, of_eigenvectors
+from lowland.blocks.spectra.operators import Divided
+from lowland.blocks.statistics.rescaling import ordinary_unit, unit_of
 from lowland.errors import ParameterError
+from lowland.run.progress import LAPACK
 from lowland.run.run import Run
 
 Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
 
 ALL_PAIRS_UP_TO = 1200  # up to this size LAPACK is faster than any iteration
+_LARGE = 2000  # size of a matrix from which LAPACK takes a second or more
 _FEW = 0.15  # fraction of eigenpairs above which computing all of them costs no more
 _QUICK_STEPS, _SURE = 8, 1e-9  # iterations and residual allowed before falling back to LAPACK
 MOST_POWER_STEPS = 1000
@@ -42,6 +49,11 @@ class Eigenpairs:
     ritz: np.ndarray | None = (
         None  # all Ritz values of the Krylov space, descending: estimates of the other eigenvalues
     )
+    accuracy: Accuracy | None = None
+
+    def outcome(self, reason: str, name: str = "") -> Outcome:
+        """Return the outcome of the solver."""
+        return Outcome(name or self.solver, reason, self.iterations, self.converged, self.trace, accuracy=self.accuracy)
 
 
 def fix_signs(vectors: Array) -> Array:
@@ -77,13 +89,15 @@ def leading_eigenpairs(
     like_array: Array | None = None,
     rounding: float = ROUNDING,
     definite: bool = True,
+    size: float = 1.0,
 ) -> Eigenpairs:
     """Return the k largest eigenvalues of a symmetric A with their vectors.
 
     ``A`` is an array or an operator with ``shape`` and ``@``. If it is positive semi-definite, small negative values
     are rounding error and become zero; if not ``definite``, they are returned unchanged.
     ``like_array`` gives the array library of an operator, ``rounding`` the relative error of its products: residuals
-    below ``rounding`` times the first eigenvalue cannot be reduced.
+    below ``rounding`` times the first eigenvalue cannot be reduced. ``size`` is the order of magnitude of an operator:
+    an iteration squares residuals, so A is divided by a power of two where they would overflow or underflow.
     """
     n = A.shape[0]
     if not 1 <= k <= n:
@@ -100,33 +114,46 @@ def leading_eigenpairs(
         # an iteration on the whole space is a direct method
         A, dense, solver = _formed(A, like_array, run), True, "eigh"
     if solver == "eigh":
-        return _finished(_direct(A, k), definite)
+        return _finished(_by_lapack(A, k, run), definite, A)
     rng = rng if rng is not None else np.random.default_rng(0)
+    unit = unit_of(A) if dense else ordinary_unit(size, single=False)
+    if unit != 1:
+        A = A / unit if dense else Divided(A, unit)
     match solver:
         case "arpack":
-            pairs = _arpack(A, k, rng, run, tol, max_iter, like_array)
+            pairs = _arpack(A, k, rng, run, tol, max_iter, like_array, rounding)
         case "power" | "subspace":
             Q = _start(A, k, oversamples, rng, like_array)
             pairs = _subspace(A, k, Q, run, tol, max_iter, rounding, fixed=solver == "subspace")
         case _:
             pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, tol, max_iter, rounding)
+    if unit != 1:
+        ritz = None if pairs.ritz is None else pairs.ritz * unit
+        pairs = replace(pairs, values=pairs.values * unit, residuals=pairs.residuals * unit, ritz=ritz)
     return _finished(pairs, definite)
 
 
 def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) -> Eigenpairs | None:
     """A few pairs of a large matrix by a few block Krylov iterations; None where they do not converge."""
+    if unit_of(A) != 1:
+        return None  # squared residuals overflow or underflow
     rng = np.random.default_rng(0)  # fixed, so that the result is reproducible
     pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, _SURE, _QUICK_STEPS, ROUNDING)
     return pairs if pairs.converged else None
 
 
-def _finished(pairs: Eigenpairs, definite: bool) -> Eigenpairs:
-    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero."""
+def _finished(pairs: Eigenpairs, definite: bool, A: Any = None) -> Eigenpairs:
+    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero.
+
+    The pairs of a direct solver are checked against their matrix A.
+    """
     xp = xp_of(pairs.values)
-    values = pairs.values
+    values, vectors, accuracy = pairs.values, fix_signs(pairs.vectors), pairs.accuracy
     if definite:
         values = xp.where(values > 0, values, xp.zeros_like(values))
-    return replace(pairs, values=values, vectors=fix_signs(pairs.vectors))
+    if A is not None:
+        accuracy = of_eigenvectors(A, values, vectors, definite=definite)
+    return replace(pairs, values=values, vectors=vectors, accuracy=accuracy)
 
 
 def _formed(A: Any, like_array: Array, run: Run) -> Array:
@@ -136,6 +163,15 @@ def _formed(A: Any, like_array: Array, run: Run) -> Array:
     n = A.shape[0]
     run.require(3 * 8 * n * n, f"The {n} x {n} matrix, for nearly all of its eigenpairs,", "Choose fewer components")
     return as_double(A @ like(xp_of(like_array).eye(n, dtype=like_array.dtype), like_array))
+
+
+def _by_lapack(A: Array, k: int, run: Run) -> Eigenpairs:
+    """LAPACK; for a large matrix, the progress says that Ctrl-C must wait for it."""
+    if A.shape[0] < _LARGE:
+        return _direct(A, k)
+    with run.stage(LAPACK) as stage:
+        stage.announce()
+        return _direct(A, k)
 
 
 def _direct(A: Array, k: int) -> Eigenpairs:
@@ -224,12 +260,16 @@ def _subspace(
             values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
             trace.append(_worst(residuals, values, rounding))
             if trace[-1] <= tol:
-                return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace))
+                met = ITERATED.checked(trace[-1], tol)
+                return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace), accuracy=met)
         Q = orthonormal(AQ)
     AQ = as_double(A @ Q)
     values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
     trace.append(_worst(residuals, values, rounding))
-    return Eigenpairs(values, V, residuals, "subspace" if fixed else "power", steps, converged, tuple(trace))
+    name, accuracy = "power", ITERATED.checked(trace[-1], tol)
+    if fixed:
+        name, accuracy = "subspace", FIXED_STEPS.checked(trace[-1], math.inf)
+    return Eigenpairs(values, V, residuals, name, steps, converged, tuple(trace), accuracy=accuracy)
 
 
 def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float) -> Eigenpairs:
@@ -244,6 +284,15 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
     widest = min(A.shape[0], max(8 * Q.shape[1], 2 * k))
     basis, image, H, block = Q[:, :0], Q[:, :0], Q[:0, :0], Q
     trace: list[float] = []
+    values, V, residuals = Q[0, :0], Q[:, :0], np.empty(0)
+
+    def found(iterations: int, *, converged: bool, whole: bool = False) -> Eigenpairs:
+        accuracy = ITERATED.checked(trace[-1], tol)
+        if whole and not accuracy.met:  # Rayleigh-Ritz over the whole space is a direct method
+            accuracy = LANCZOS.checked(_relative(residuals, values), max(rounding, UNIT * A.shape[0]))
+        at = (values, V, residuals, "krylov", iterations, converged, tuple(trace))
+        return Eigenpairs(*at, _ritz_values(H), accuracy)
+
     for step in run.iterate("block Krylov", steps):
         if basis.shape[1] + block.shape[1] > widest:  # restart from the best Ritz vectors
             kept, basis, _, image = _ritz(basis, image, H, block.shape[1])
@@ -255,12 +304,16 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
         values, V, residuals, _ = _ritz(basis, image, H, k)
         trace.append(_worst(residuals, values, rounding))
         if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
-            return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace), _ritz_values(H))
+            return found(step + 1, converged=True, whole=basis.shape[1] >= A.shape[0])
         block = _fresh_directions(product, basis, rounding * float(values[0]))
         if block.shape[1] == 0:  # the basis is invariant under A: no further improvement
-            done = trace[-1] <= tol
-            return Eigenpairs(values, V, residuals, "krylov", step + 1, done, tuple(trace), _ritz_values(H))
-    return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace), _ritz_values(H))
+            return found(step + 1, converged=trace[-1] <= tol)
+    return found(steps, converged=False)
+
+
+def _relative(residuals: np.ndarray, values: Array) -> float:
+    """The largest residual relative to the largest eigenvalue."""
+    return float(residuals.max() / max(float(np.abs(to_numpy(values)).max()), np.finfo(np.float64).tiny))
 
 
 def _ritz_values(H: Array) -> np.ndarray:
@@ -295,7 +348,14 @@ def _orthonormal_by_products(F: Array, negligible: float) -> Array:
 
 
 def _arpack(
-    A: Any, k: int, rng: np.random.Generator, run: Run, tol: float, max_iter: int | None, like_array: Array
+    A: Any,
+    k: int,
+    rng: np.random.Generator,
+    run: Run,
+    tol: float,
+    max_iter: int | None,
+    like_array: Array,
+    rounding: float,
 ) -> Eigenpairs:
     """ARPACK's implicitly restarted Lanczos, one vector at a time, on the host."""
     from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
@@ -325,7 +385,10 @@ def _arpack(
     values, vectors = values[order], vectors[:, order]
     residuals = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
     target = as_double(like_array[:1, ...])
-    return Eigenpairs(like(values, target), like(vectors, target), residuals, "arpack", converged=converged)
+    accuracy = LANCZOS.checked(_relative(residuals, values), max(tol, rounding, UNIT * n))
+    return Eigenpairs(
+        like(values, target), like(vectors, target), residuals, "arpack", converged=converged, accuracy=accuracy
+    )
 
 
 def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
@@ -348,7 +411,7 @@ def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
     residuals[:rank] = pairs.residuals[:rank]
     return Eigenpairs(
         like(padded, pairs.values), like(V, pairs.vectors), residuals, pairs.solver, pairs.iterations,
-        pairs.converged, pairs.trace,
+        pairs.converged, pairs.trace, accuracy=pairs.accuracy,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from lowland.arrays.linalg import orthonormal, svd
 from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.spectra.accuracy import of_factor
 from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
 from lowland.blocks.spectra.leading import (
     ALL_PAIRS_UP_TO,
@@ -34,10 +35,17 @@ from lowland.blocks.spectra.operators import (
     centered_transposed_by_columns,
     divided_columns,
 )
-from lowland.blocks.statistics.moments import ColumnMoments, Moments, Triangle, without_zero_weights
+from lowland.blocks.statistics.moments import (
+    ColumnMoments,
+    Moments,
+    Triangle,
+    refuse_overflow,
+    refuse_tiny_columns,
+    without_zero_weights,
+)
 from lowland.blocks.statistics.rescaling import in_range, in_range_of_single
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.errors import DataTypeError, ParameterError
 from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
@@ -86,12 +94,9 @@ class ColumnSummary:
     variances: Array  # (d,) float64, divisor n - 1, after scaling
     scale: Array | None = None  # (d,) float64: divisor of the columns
 
-    def __post_init__(self) -> None:
-        if not np.isfinite(float(xp_of(self.variances).sum(self.variances))):
-            raise DataError("The values are too large: their squares overflow to infinity. Rescale the columns.")
-
     def scaled(self) -> ColumnSummary:
         """The summary of the standardized columns; a constant column is left unchanged."""
+        refuse_tiny_columns(self.variances, self.mean)
         xp = xp_of(self.variances)
         scale = xp.sqrt(xp.where(self.variances > 0, self.variances, xp.ones_like(self.variances)))
         return replace(self, variances=self.variances / scale**2, scale=scale)
@@ -261,12 +266,12 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     if wanted.scale:
         columns = columns.scaled()
         R = R / columns.scale[None, :]  # type: ignore[index]
-    _, s, Vt = svd(R)
+    U, s, Vt = svd(R)
     with np.errstate(over="ignore"):
         variances = s**2 / (triangle.n - 1)
     if not np.isfinite(float(xp_of(variances).sum(variances))):
         raise rows.non_finite_error()
-    pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
+    pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd", accuracy=of_factor(R, U, s, Vt))
     null_below = wanted.rounding**2  # squares of singular values keep twice the digits
     return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 
@@ -301,10 +306,11 @@ def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
 def _matrix_free(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     """Matrix-free: one pass for the moments of the columns, then one pass per product."""
     columns = _columns_of(rows, run, wanted)
-    rows = in_range(rows, float(xp_of(columns.mean).max(columns.variances)))
+    size = float(xp_of(columns.mean).max(columns.variances))
+    rows = in_range(rows, size)
     covariance = Divided(RowsGram(rows, run, columns.mean, columns.scale, wanted.weights), columns.n - 1)
     return _decided(
-        columns, wanted, lambda k: _eigenpairs(covariance, k, run, wanted, columns.mean[None, :], _cheap(rows))
+        columns, wanted, lambda k: _eigenpairs(covariance, k, run, wanted, columns.mean[None, :], _cheap(rows), size)
     )
 
 
@@ -319,7 +325,13 @@ def _columns_of(rows: Rows, run: Run, wanted: AxesRequest) -> ColumnSummary:
 
 
 def _eigenpairs(
-    S: Any, k: int, run: Run, wanted: AxesRequest, like_array: Array | None = None, sparse: bool = False
+    S: Any,
+    k: int,
+    run: Run,
+    wanted: AxesRequest,
+    like_array: Array | None = None,
+    sparse: bool = False,
+    size: float = 1.0,
 ) -> Eigenpairs:
     """The leading eigenpairs of a covariance by the chosen solver.
 
@@ -340,6 +352,7 @@ def _eigenpairs(
         oversamples=options.oversamples,
         like_array=like_array,
         rounding=ROUNDING if like_array is None else max(ROUNDING, wanted.rounding),
+        size=size,
     )
 
 
@@ -416,12 +429,13 @@ def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -
         return _eigenpairs(moments.uncentered, k, run, wanted)
     own = leading_eigenpairs(S, S.shape[0], run=run, solver="eigh")
     root = own.vectors.T * xp.sqrt(own.values)[:, None]  # (d, d), root' root = S
-    _, s, Vt = svd(xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0))
-    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd")
+    root = xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0)
+    U, s, Vt = svd(root)
+    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd", accuracy=of_factor(root, U, s, Vt))
 
 
 def _outcome_of(chosen: Outcome, pairs: Eigenpairs) -> Outcome:
-    return replace(chosen, iterations=pairs.iterations, converged=pairs.converged, trace=pairs.trace)
+    return pairs.outcome(chosen.reason, chosen.name)
 
 
 def singular_axes(
@@ -443,12 +457,16 @@ def singular_axes(
         )
         chosen = Outcome(solver, f"matrix-free, since {limit}")
         xp = xp_of(moments.mean)
-        rows = in_range(rows, float(xp.max(moments.variances + moments.mean**2)) if moments.rows > 1 else 1.0)
+        with np.errstate(over="ignore"):
+            squares = moments.mean**2 + (moments.variances if moments.rows > 1 else 0.0)
+            refuse_overflow(squares * moments.n)
+        size = float(xp.max(squares))
+        rows = in_range(rows, size if moments.rows > 1 else 1.0)
         gram, wanted = (
             RowsGram(rows, run, None, None, None),
             AxesRequest(Fixed(k), chosen, options=options, dtype=rows.dtype),
         )
-        pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], _cheap(rows))
+        pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], _cheap(rows), size)
     rounding = rounding_of(rows.dtype)
     pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
     return pairs, moments, _outcome_of(chosen, pairs)

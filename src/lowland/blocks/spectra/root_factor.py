@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from lowland.errors import Stopped
 from lowland.kernels.sparse_graphs import level_shape
+from lowland.run.progress import in_one_call
 from lowland.run.run import Run
 
 Solve = Callable[[np.ndarray], np.ndarray]
@@ -50,10 +52,11 @@ def root_inverse(E: Any, run: Run) -> Solve | None:
     e[p] = 1.0
     with run.stage("factorizing"):
         try:
-            lu = splu(
-                (E + sparse.diags_array(e)).tocsc(), permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=_PIVOT, options={"SymmetricMode": True},
-            )  # fmt: skip
+            matrix = (E + sparse.diags_array(e)).tocsc()
+            settings = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": _PIVOT, "options": {"SymmetricMode": True}}
+            lu = in_one_call(lambda: splu(matrix, **settings))
+        except Stopped:  # also a RuntimeError
+            raise
         except (RuntimeError, MemoryError, SystemError):  # singular, or too large for SuperLU
             return None
     pi = lu.solve(e, trans="T")

@@ -16,7 +16,14 @@ from lowland.arrays.namespace import Array, device_of, like, xp_of
 from lowland.arrays.precision import as_double, rounding_in
 from lowland.arrays.records import record
 from lowland.arrays.scratch import less_rows_of, shifted_with_sums
-from lowland.blocks.statistics.moments import Scattered, is_single, loses_squares, refuse_underflow, shift_of
+from lowland.blocks.statistics.moments import (
+    Scattered,
+    is_single,
+    loses_squares,
+    refuse_overflow,
+    refuse_underflow,
+    shift_of,
+)
 
 _MEMBERS = 2048  # rows summed at a time
 
@@ -122,6 +129,8 @@ class MomentsByClass:
         if lost and is_single(X):
             return self(as_double(X), y)
         refuse_underflow(lost, squares, n)
+        if bool(xp.all(xp.isfinite(found.mean))):  # NaN and infinity are reported by column
+            refuse_overflow(squares)
         return found
 
 

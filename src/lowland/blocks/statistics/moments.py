@@ -25,6 +25,7 @@ _DIGITS_WANTED = 1e-6  # relative error of a sparse variance above which its sca
 _SHIFT_ROWS = 64  # rows whose mean is the shift; any point within about a standard deviation of the mean works
 _NEAR = {4: 1, 8: 8}  # bytes of a number -> standard deviations between mean and origin that cost few digits
 _LEAST = {4: 2.0**-100, 8: 2.0**-1010}  # bytes of a number -> variance below which squares lose digits to underflow
+_OVERFLOW = 4.0  # reserve between a sum of squares and the largest number, for rounding and sums of two
 _COPY_FREELY = 1024  # rows; the cost of copying fewer is negligible
 
 
@@ -103,7 +104,7 @@ class Moments(Scattered):
         scatter = add_outer(scatter, delta * (self.n * other.n / n), delta)
         mean = self.mean + delta * (other.n / n)
         rounding, lost = max(self.rounding, other.rounding), self.lost_digits or other.lost_digits
-        underflow = self.underflow or other.underflow
+        underflow = self.underflow or other.underflow or _difference_underflows(delta, mean, rounding)
         return type(self)(n, self.rows + other.rows, mean, scatter, rounding, lost, underflow)
 
     def is_finite(self) -> bool:
@@ -122,16 +123,19 @@ class Moments(Scattered):
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1, (d,) float64; zero where it is only rounding error."""
         refuse_underflow(self.underflow, self.scatter, self.n)
-        variances = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)) / _degrees_of_freedom(
-            self.n, self.rows
-        )
-        return _without_rounding(variances, self.mean, self.rounding)
+        squares = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter))
+        refuse_overflow(squares)
+        return _without_rounding(squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
 
     def check_uncentered(self) -> None:
-        """Raise an error if the squares of all values underflow."""
-        largest = float(xp_of(self.mean).max(xp_of(self.mean).abs(self.mean)))
+        """Raise an error if the squares of all values underflow, or if their sum overflows."""
+        xp = xp_of(self.mean)
+        largest = float(xp.max(xp.abs(self.mean)))
         if largest < math.sqrt(_LEAST[8]):
             refuse_underflow(self.underflow or largest > 0, self.scatter, self.n)
+        with np.errstate(over="ignore"):
+            squares = self.mean**2 * self.n + as_double(xp_of(self.scatter).linalg.diagonal(self.scatter))
+        refuse_overflow(squares)
 
     @property
     def uncentered(self) -> Array:
@@ -184,8 +188,9 @@ class ColumnMoments:
             return self
         delta = other.mean - self.mean
         squares = self.squares + other.squares + delta**2 * (self.n * other.n / n)
-        rounding, underflow = max(self.rounding, other.rounding), self.underflow or other.underflow
-        return type(self)(n, self.rows + other.rows, self.mean + delta * (other.n / n), squares, rounding, underflow)
+        mean, rounding = self.mean + delta * (other.n / n), max(self.rounding, other.rounding)
+        underflow = self.underflow or other.underflow or _difference_underflows(delta, mean, rounding)
+        return type(self)(n, self.rows + other.rows, mean, squares, rounding, underflow)
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
@@ -195,6 +200,7 @@ class ColumnMoments:
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where it is only rounding error."""
         refuse_underflow(self.underflow, self.squares, self.n)
+        refuse_overflow(self.squares)
         return _without_rounding(self.squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
 
 
@@ -246,8 +252,7 @@ class Triangle:
         """The variance of each column, divisor n - 1; zero where it is only rounding error."""
         with np.errstate(over="ignore"):
             squares = xp_of(self.R).sum(as_double(self.R) ** 2, axis=0)
-        if not _finite(squares):
-            raise DataError("The values are too large: their squares overflow to infinity. Rescale the columns.")
+        refuse_overflow(squares)
         refuse_underflow(float(xp_of(self.R).max(xp_of(self.R).abs(self.R))) > 0, squares, self.n)
         variances = squares / _degrees_of_freedom(self.n, self.rows)
         return _without_rounding(variances, self.mean, self.rounding)
@@ -292,6 +297,14 @@ def loses_squares(X: Array, squares: Array, n: float) -> bool:
     return bool(xp_of(X).any(columns != columns[:1, :]))
 
 
+def refuse_overflow(squares: Array) -> None:
+    """Raise an error if the sum of the squares of all columns, (d,), overflows: no eigenvalue is larger than it."""
+    with np.errstate(over="ignore"):
+        total = float(xp_of(squares).sum(squares))
+    if not math.isfinite(_OVERFLOW * total):
+        raise DataError("The values are too large: their squares overflow to infinity. Rescale the columns.")
+
+
 def refuse_underflow(suspected: bool, squares: Array, n: float) -> None:
     """Raise an error if the squares of columns that vary are lost to underflow; they may be a scatter matrix."""
     if suspected:
@@ -302,6 +315,26 @@ def refuse_underflow(suspected: bool, squares: Array, n: float) -> None:
                 "The values are too small: their differences are below 1e-151, so their squares underflow float64. "
                 "Rescale them, for example by X * 2.0**500."
             )
+
+
+def refuse_tiny_columns(variances: Array, mean: Array) -> None:
+    """Raise an error if columns to be standardized are so small that their variances, (d,), underflow."""
+    xp = xp_of(variances)
+    size = xp.abs(mean)
+    if bool(xp.any((variances < _LEAST[8]) & (size > 0) & (size < math.sqrt(_LEAST[8])))):
+        raise DataError(
+            "Some columns are too small to be standardized: their values are below 1e-151, so their variances "
+            "underflow. Rescale these columns, or drop them."
+        )
+
+
+def _difference_underflows(delta: Array, mean: Array, rounding: float) -> bool:
+    """Whether the means of two parts differ, beyond rounding error, by so little that the squares underflow."""
+    xp = xp_of(delta)
+    sizes = xp.abs(delta)
+    if delta.shape[0] == 0 or not 0 < float(xp.max(sizes)) < math.sqrt(_LEAST[8]):
+        return False
+    return bool(xp.any(sizes > math.sqrt(rounding) * xp.abs(mean)))
 
 
 def _in_range_of_single(R: Array) -> bool:
@@ -377,8 +410,8 @@ def _dense_rounding(X: Array) -> float:
 
 def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:
     xp = xp_of(variances)
-    with np.errstate(over="ignore"):
-        return xp.where(variances > rounding * mean**2, variances, xp.zeros_like(variances))
+    deviations = xp.sqrt(xp.where(variances > 0, variances, xp.zeros_like(variances)))  # the squared mean may overflow
+    return xp.where(deviations > math.sqrt(rounding) * xp.abs(mean), variances, xp.zeros_like(variances))
 
 
 def _finite(values: Array) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from lowland.data.datasets.arguments import one_of
 from lowland.data.datasets.dataset import Array, Dataset, image_dataset
 from lowland.data.datasets.generators import rolled_sheet
-from lowland.errors import FileProblem, MissingFile, ParameterError
+from lowland.errors import FileProblem, MissingFile, ParameterError, file_error
 
 FOLDER_VARIABLE = "LOWLAND_DATA"
 
@@ -165,7 +165,8 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, ValueError, TypeError, LookupError, BadZipFile, zlib.error) as problem:
-        raise FileProblem(f"{path} cannot be read: {problem}. Replace it by an intact copy.") from problem
+        damaged = FileProblem(f"{path} cannot be read: {problem}. Replace it by an intact copy.")
+        raise file_error(path, problem, damaged) from problem
 
 
 FROM_FOLDER: dict[str, Callable[..., Dataset]] = {

@@ -14,7 +14,7 @@ from lowland.data.columns import TableFile
 from lowland.data.formats.arrow import arrow_rows, first_line, joined, text_fields
 from lowland.data.passes import Passes
 from lowland.data.rows import Rows
-from lowland.errors import DataError, FileProblem, warn
+from lowland.errors import DataError, FileProblem, file_error, warn
 
 _BLOCK = 4 * 2**20  # bytes parsed at a time
 
@@ -115,9 +115,8 @@ class CsvTable(TableFile):
         except pa.ArrowInvalid as error:
             raise self._parse_error(error) from error
         except OSError as error:
-            raise FileProblem(
-                f"{self.source} cannot be read: {first_line(error)}. The file may be damaged. Write it again."
-            ) from error
+            damaged = f"{self.source} cannot be read: {first_line(error)}. The file may be damaged. Write it again."
+            raise file_error(self.path, error, FileProblem(damaged)) from error
 
     def _parse_error(self, error: Exception) -> DataError:
         words = first_line(error).removeprefix("CSV parse error: ")

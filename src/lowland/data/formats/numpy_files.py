@@ -9,7 +9,7 @@ import numpy as np
 
 from lowland.data.formats.arrow import first_line
 from lowland.data.paths import suffix_of
-from lowland.errors import DataError, FileProblem
+from lowland.errors import DataError, FileProblem, file_error
 
 
 def load_numpy(path: Path) -> Any:
@@ -28,9 +28,10 @@ def load_numpy(path: Path) -> Any:
                 return _sparse_matrix(path)
             held = ", ".join(archive.files)
     except Exception as error:  # zipfile, zlib, pickle and OS errors: a damaged archive fails in many ways
-        raise FileProblem(
+        damaged = (
             f"{str(path)!r} is not a valid {suffix_of(path)} file of numbers: {first_line(error)}. Write it again."
-        ) from error
+        )
+        raise file_error(path, error, FileProblem(damaged)) from error
     raise DataError(f"{str(path)!r} contains the arrays {held}. Name the one to use 'X'.")
 
 

@@ -13,7 +13,7 @@ from lowland.data.formats.arrow import arrow_rows, common_fields, content_of, fi
 from lowland.data.passes import Passes
 from lowland.data.paths import check_readable, natural_order
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile
+from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, file_error
 
 _READ_BUFFER = 2**20  # bytes of a column read at a time
 
@@ -79,9 +79,8 @@ class ParquetTable(TableFile):
             return pq.ParquetFile(part, pre_buffer=False, buffer_size=_READ_BUFFER)
         except (pa.ArrowInvalid, OSError) as error:
             check_readable(part)  # does not exist, or permission denied
-            raise FileProblem(
-                f"{str(part)!r} is not a valid Parquet file ({first_line(error)}). It may be truncated. Write it again."
-            ) from error
+            words = f"is not a valid Parquet file ({first_line(error)}). It may be truncated. Write it again."
+            raise file_error(part, error, FileProblem(f"{str(part)!r} {words}")) from error
 
     def _head(self, part: Path) -> tuple[Any, int]:
         with self._open(part) as file:
@@ -121,7 +120,8 @@ class ParquetTable(TableFile):
                     for batch in file.iter_batches(batch_size=size, columns=names):
                         yield batch.select(names)
                 except (pa.ArrowInvalid, OSError) as error:
-                    raise FileProblem(f"{str(part)!r} is damaged ({first_line(error)}). Write it again.") from error
+                    damaged = FileProblem(f"{str(part)!r} is damaged ({first_line(error)}). Write it again.")
+                    raise file_error(part, error, damaged) from error
 
 
 def _pandas_index(schema: Any) -> set[str]:
@@ -138,5 +138,6 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
-        raise FileProblem(f"{str(path)!r} cannot be read as Parquet: {first_line(error)}. Write it again.") from error
+        damaged = FileProblem(f"{str(path)!r} cannot be read as Parquet: {first_line(error)}. Write it again.")
+        raise file_error(path, error, damaged) from error
     return {name: column.to_numpy() for name, column in zip(table.column_names, table.columns, strict=True)}

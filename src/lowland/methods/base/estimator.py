@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -16,9 +15,9 @@ from lowland.arrays.blas_threads import blas_threads_for
 from lowland.arrays.namespace import Array
 from lowland.arrays.random import drawn_seed, generator
 from lowland.blocks.optimize.outcome import Outcome
-from lowland.data.open import as_vector, float_vector, is_frame, open_labelled, open_rows
+from lowland.data.open import as_vector, float_vector, has_named_columns, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataTypeError, warn
+from lowland.errors import DataError, DataTypeError, warn, was_interrupted
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.attributes import Attribute, attribute, collect_attributes
 from lowland.methods.base.parameters import check_parameters, documented, param
@@ -55,6 +54,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "Name of the column of labels.", when="if y was the name of a column", name="label_name_", kind="str"
         ),
         "n_samples_": Attribute("Number of training rows.", name="n_samples_", kind="int"),
+        "solver_": Attribute(
+            "Solver that was used, its convergence, and the accuracy that was checked.", name="solver_", kind="Outcome"
+        ),
     }  # fmt: skip
 
     def __init_subclass__(cls, **traits: Any) -> None:
@@ -89,8 +91,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         try:
             with blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
                 self._solve(rows, run_for(rows), labels, counts, **given)
-        except BaseException:  # interrupted or failed: a partial result must not look like a fit
+        except BaseException as error:  # interrupted or failed: a partial result must not look like a fit
             self._clear_fit()
+            if was_interrupted(error):
+                raise KeyboardInterrupt from error
             raise
         record_parameters(self)
         self._solved = True
@@ -191,7 +195,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
         """Open the rows to transform and check them against the training data."""
         check_is_fitted(self)
-        beside_label = hasattr(self, "label_name_") and _has_named_columns(X)
+        beside_label = hasattr(self, "label_name_") and has_named_columns(X)
         rows = open_rows(X, columns=list(self.feature_names_in_)) if beside_label else open_rows(X)
         self._check_rows(rows, reset=False)
         return rows, run_for(rows)
@@ -219,15 +223,29 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         solver: Outcome,
         remedy: str = "Increase tol or the number of iterations, or choose a direct solver.",
+        *,
+        problem: str = "",
     ) -> None:
-        """Record the outcome of the solver; warn if it did not converge."""
+        """Record the outcome of the solver; warn if it did not converge, or is less accurate than it promises.
+
+        ``problem`` replaces the first sentences of the warning that it did not converge.
+        """
         self.solver_ = solver
-        self.n_iter_ = solver.iterations
+        if "n_iter_" in self._attributes:
+            self.n_iter_ = solver.iterations
+        accuracy = solver.accuracy
         if not solver.converged:
-            left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
+            if not problem:
+                left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
+                problem = (
+                    f"{type(self).__name__}: the solver {solver.name!r} did not converge. It stopped after "
+                    f"{solver.iterations} iterations{left}."
+                )
+            warn(f"{problem} {remedy}", ConvergenceWarning)
+        elif accuracy is not None and not accuracy.met:
             warn(
-                f"{type(self).__name__}: the solver {solver.name!r} did not converge. It stopped after "
-                f"{solver.iterations} iterations{left}. {remedy}",
+                f"{type(self).__name__}: the solver {solver.name!r} is less accurate than it promises. {accuracy}. "
+                f"Check the result. {remedy}",
                 ConvergenceWarning,
             )
 
@@ -259,10 +277,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.array_api_support = True
         tags.target_tags.required = self._traits.needs_y
         return tags
-
-
-def _has_named_columns(X: Any) -> bool:
-    return isinstance(X, str | os.PathLike) or is_frame(X)
 
 
 def _feature_name_mismatch(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:

@@ -13,10 +13,12 @@ from lowland.blocks.embeddings.descent import (
     EVERY,
     Embedded,
     EmbeddingObjective,
+    HostObjective,
     Snapshot,
     StoppingRule,
     descend,
 )
+from lowland.blocks.embeddings.tensor_edges import on_device
 from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.optimize.outcome import Outcome
@@ -30,8 +32,8 @@ from lowland.run.run import Run, run_for
 class EmbeddingProblem:
     """What a neighbor embedding minimizes, from where, and by which algorithm."""
 
-    objective: EmbeddingObjective
-    start: Array  # (n, k), in the precision of the descent; it is updated in place
+    objective: HostObjective
+    start: np.ndarray  # (n, k), in the precision of the descent; it is updated in place
     solver: Outcome  # name and reason
     stop: StoppingRule | None = None
 
@@ -58,6 +60,7 @@ class NeighborEmbedding(GraphMap):
     )
     n_iter_: int = attribute("Number of iterations.")
     seed_: int = attribute("Seed of the random draws, also for new rows.")
+    interrupted_: bool = attribute("Whether Ctrl-C ended the descent early; the map is then unfinished.")
 
     def fit(self, X: Any, y: Any = None, graph: Any = None, callback: Callable[[Snapshot], Any] | None = None) -> Self:
         """Fit to the rows of X.
@@ -111,9 +114,13 @@ class NeighborEmbedding(GraphMap):
         self.points_ = None if self._is_given(X) or self._measure()[0] == "precomputed" else self._own_points(X, rows)
         labels = y if y is None or kept.all() else y[kept]
         problem = self._problem(self._embedded(X), found, run, labels)
+        objective: EmbeddingObjective = problem.objective
+        start: Array = problem.start
+        if self._on_device(X):
+            objective, start = problem.objective.on_device(X), on_device(start, X)
         result = descend(
-            problem.objective,
-            problem.start,
+            objective,
+            start,
             run,
             solver=problem.solver,
             stop=problem.stop,
@@ -121,7 +128,8 @@ class NeighborEmbedding(GraphMap):
             every=EVERY,
         )
         self.embedding_ = self._with_left_out(like(result.Z, X.data if is_sparse(X) else X))
-        self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations
+        self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations  # Ctrl-C was reported already
+        self.interrupted_ = result.interrupted
         self._keep(result, problem)
 
     def _report_components(self, found: ConnectedComponents, policy: Policy, remedy: str) -> None:
@@ -131,12 +139,6 @@ class NeighborEmbedding(GraphMap):
     def _on_device(self, X: Array) -> bool:
         """Whether the descent runs on an accelerator, as tensors."""
         return not is_sparse(X) and on_accelerator(X)
-
-    def _start_like(self, Z: np.ndarray, X: Array, dtype: Any) -> Array:
-        """The start in the precision of the descent, on the device of the rows."""
-        if not self._on_device(X):
-            return np.ascontiguousarray(Z, dtype=dtype)
-        return like(np.ascontiguousarray(Z, dtype=dtype), X)
 
     def _host(self, X: Array) -> Any:
         """Rows for the kernels: an array of numpy, or sparse."""

@@ -1,0 +1,86 @@
+"""The objective of t-SNE: the Kullback-Leibler divergence of the similarities in the map from those of the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse
+
+from lowland.arrays.namespace import Array
+from lowland.blocks.embeddings.anchor import Anchor
+from lowland.blocks.embeddings.descent import DescentStep, Momentum, Phase
+from lowland.blocks.embeddings.repulsion import Repulsion
+from lowland.blocks.embeddings.row_blocks import Together
+from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
+from lowland.blocks.embeddings.tensor_kl_divergence import TensorKLDivergence
+
+_MOMENTUM = 0.8
+_LONGEST_STEP = 5.0
+
+
+@dataclass(eq=False)
+class KLDivergence:
+    """sum_ij p_ij log(p_ij / q_ij) with q_ij = w_ij / sum w and w = (1 + d²/dof)^-dof, for rows of a map.
+
+    Its gradient is 4 sum_j (p_ij - q_ij) (z_i - z_j) / (1 + d²/dof): attraction along the edges of P and repulsion
+    between all pairs. In a phase, the attraction is multiplied by the weight "exaggeration".
+
+    An anchor adds a second term: (1 - weight) KL + weight * anchor.
+    """
+
+    P: scipy.sparse.csr_array  # (n, n), symmetric, the sum is 1
+    repulsion: Repulsion
+    phases: Sequence[Phase]
+    dof: float = 1.0
+    anchor: Anchor | None = None
+    name: str = "KL divergence"
+    edges: tuple[np.ndarray, ...] = field(init=False)
+    entropy: float = field(init=False)  # of P
+
+    def __post_init__(self) -> None:
+        """Cast P once: unsigned indices need no check for negative ones."""
+        P = self.P
+        edges = P.indptr.astype(np.int64), P.indices.astype(np.uint32), P.data.astype(np.float32)
+        positive = P.data[P.data > 0]
+        self.edges, self.entropy = edges, -float(positive @ np.log(positive))
+
+    def on_device(self, home: Array) -> TensorKLDivergence:
+        """Return the same objective on tensors beside ``home``."""
+        start, to, p = self.edges
+        anchor = None if self.anchor is None else self.anchor.on_device(home)
+        edges = TensorEdges.of(start, to, home)
+        return TensorKLDivergence(edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor)
+
+    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
+        """Compute the gradient at Z (n, k) into G."""
+        from lowland.kernels.tsne_forces import attract
+
+        total = self.repulsion(Z, G, together)
+        exaggeration = step.weights["exaggeration"]
+        together.rows(len(Z), lambda a, b: attract(*self.edges, Z, 1 / self.dof, exaggeration, 1 / total, a, b, G))
+        if self.anchor is not None:
+            self.anchor.add_gradient(Z, G)
+
+    def value(self, Z: np.ndarray, step: DescentStep, together: Together) -> float:
+        """Return the objective at Z, without exaggeration."""
+        loss = self.divergence(Z, together)
+        return loss if self.anchor is None else self.anchor.with_value(Z, loss)
+
+    def divergence(self, Z: np.ndarray, together: Together) -> float:
+        """Return the KL divergence at Z."""
+        from lowland.kernels.tsne_forces import edge_loss
+
+        total = self.repulsion(Z, np.empty_like(Z), together)
+        loss = together.sum(len(Z), lambda a, b: edge_loss(*self.edges, Z, self.dof, a, b))
+        return loss + math.log(total) - self.entropy
+
+
+def schedule(early: int, late: int, exaggeration: tuple[float, float], rates: tuple[float, float]) -> list[Phase]:
+    """Return the two phases: early exaggeration, which lets clusters form, and the descent to the final map."""
+    return [
+        Phase(count, Momentum(_MOMENTUM, _LONGEST_STEP), rate, weights={"exaggeration": factor})
+        for count, factor, rate in zip((early, late), exaggeration, rates, strict=True)
+    ]

@@ -1,0 +1,251 @@
+"""What PaCMAP and LocalMAP share: parameters, pairs, the start, and the place of new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.blocks.embeddings.attracted_rows import ByAttraction
+from lowland.blocks.embeddings.column_reduction import ColumnReduction
+from lowland.blocks.embeddings.pair_forces import LocalAdjustment, PairForces, pair_phases
+from lowland.blocks.embeddings.pairs import (
+    EXTRA,
+    PairCounts,
+    Pairs,
+    above_zero,
+    further_pairs,
+    given_pairs,
+    local_scales,
+    mid_near_pairs,
+    scaled_neighbors,
+)
+from lowland.blocks.embeddings.starts import classical_start, given_start, principal_start, random_start
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.statistics.rescaling import power_of_two
+from lowland.errors import DataWarning, ParameterError, warn, with_remedy
+from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
+from lowland.methods.base.parameters import check_saved
+from lowland.run.run import Run
+
+COLUMNS = 100  # columns that rows are reduced to
+_START = 0.01  # of the principal components of rows whose values span 1
+_TINY = 1e-4  # standard deviation of a random or given start
+_SNAPSHOTS = (0, 10, 30, 60, 100, 120, 140, 170, 200, 250, 300, 350, 450)
+
+
+def graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: not among the rows, but after a reduction of the columns."""
+    if d > COLUMNS and parameters["apply_pca"]:
+        return None
+    counts = PairCounts.of(n, parameters["n_neighbors"], parameters["MN_ratio"], parameters["FP_ratio"])
+    return min(counts.neighbors + EXTRA, n - 1)
+
+
+class PairEmbedding(NeighborEmbedding):
+    """A map by forces along three kinds of pairs. A subclass may adjust the forces, by ``_adjustment``."""
+
+    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    n_neighbors: int | None = param(
+        10,
+        "Number of neighbors that attract a row; None means 10, and above 10,000 rows 15 more for every factor of 10. "
+        "With few rows fewer are used.",
+        at_least=1,
+        positional=True,
+    )
+    MN_ratio: float = param(0.5, "Mid-near pairs per neighbor.", at_least=0, positional=True)
+    FP_ratio: float = param(2.0, "Further pairs per neighbor.", above=0, positional=True)
+    pair_neighbors: np.ndarray | Sequence | None = param(
+        None, "Your own pairs of neighbors, an (m, 2) array of row numbers; None: chosen.", wanted="an (m, 2) array"
+    )
+    pair_MN: np.ndarray | Sequence | None = param(  # noqa: N815
+        None, "Your own mid-near pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
+    )
+    pair_FP: np.ndarray | Sequence | None = param(  # noqa: N815
+        None, "Your own further pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
+    )
+    distance: str | Callable[..., float] = param(
+        "euclidean", "Metric, as for all neighbor methods; 'precomputed': X holds distances; or a function of two rows."
+    )
+    lr: float = param(1.0, "Learning rate of Adam.", above=0)
+    num_iters: int | Sequence[int] = param(
+        (100, 100, 250),
+        "Iterations of the three phases; one number: those of the last, after 100 and 100.",
+        wanted="an integer or three integers, at least 0",
+    )
+    verbose: bool = param(False, "Accepted for compatibility with pacmap; set lowland.config(progress=...) instead.")
+    apply_pca: bool = param(
+        True, "Reduce more than 100 columns to 100 by PCA before the search, if distance='euclidean'."
+    )
+    intermediate: bool = param(
+        False, "Accepted for compatibility with pacmap; pass a callback to fit instead, which receives snapshots."
+    )
+    intermediate_snapshots: Sequence[int] = param(_SNAPSHOTS, "Accepted for compatibility with pacmap, without effect.")
+    random_state: RandomState = param(None, "Seed of the pairs and of a random start.", at_least=0)
+    save_tree: bool = param(
+        False, "Accepted for compatibility with pacmap, without effect: the model always keeps what transform needs."
+    )
+    knn_backend: Literal["faiss", "annoy", "voyager"] = param(
+        "faiss", "Accepted for compatibility with pacmap, without effect: the search is chosen by its cost."
+    )
+    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
+    init: Literal["pca", "random"] | np.ndarray | Sequence = param(
+        "pca",
+        "Start: 'pca', 'random', or an (n, n_components) array, whose columns are standardized.",
+        wanted="'pca', 'random' or an (n, n_components) array",
+    )
+
+    points_: Array | None = attribute(
+        "Training rows that have coordinates, after the reduction of their columns; new rows are compared with them. "
+        "None if only distances are known.",
+        "(n_samples_ - n_excluded_, n_features_in_ or 100)",
+    )
+    scales_: Array = attribute(
+        "Mean distance of each embedded row to its neighbors 4 to 6.", "(n_samples_ - n_excluded_,)"
+    )
+    n_neighbors_: int = attribute("Number of neighbors of each row that were used.")
+    n_mid_near_: int = attribute("Number of mid-near pairs of each row that were used.")
+    n_further_: int = attribute("Number of further pairs of each row that were used.")
+    reduction_: ColumnReduction | None = attribute(
+        "Mean and principal axes that rows are projected on before they are compared; None if they are not."
+    )
+
+    # --- pairs ---
+
+    def _check_size(self, X: Array) -> None:
+        n, name = X.shape[0], type(self).__name__
+        if self.intermediate:
+            raise ParameterError(
+                f"{name}(intermediate=True) is not supported. Pass fit(X, callback=...), which receives a snapshot "
+                "every 50 iterations."
+            )
+        check_saved(self, "distance")
+        self._iterations()
+        if self.n_components >= n:
+            raise ParameterError(
+                f"{name}(n_components={self.n_components}): the data has {n} rows. Choose at most {n - 1}."
+            )
+        counts = PairCounts.of(n, self.n_neighbors, self.MN_ratio, self.FP_ratio)
+        if counts.neighbors < 1 or counts.further < 1:
+            raise ParameterError(
+                f"{name}(n_neighbors={self.n_neighbors}, MN_ratio={self.MN_ratio:g}, FP_ratio={self.FP_ratio:g}): with "
+                f"{n} rows, no neighbors or no further pairs are left. Pass more rows, or smaller ratios."
+            )
+        if self.n_neighbors is not None and counts.neighbors < self.n_neighbors:
+            warn(
+                f"{name}(n_neighbors={self.n_neighbors}): the data has {n} rows, too few for so many pairs. Each row "
+                f"has {counts.neighbors} neighbors, {counts.mid_near} mid-near and {counts.further} further pairs. Set "
+                f"n_neighbors={counts.neighbors} or None to avoid this warning.",
+                DataWarning,
+            )
+        self.n_neighbors_, self.n_mid_near_, self.n_further_ = counts.neighbors, counts.mid_near, counts.further
+
+    def _iterations(self) -> tuple[int, int, int]:
+        given = (100, 100, self.num_iters) if isinstance(self.num_iters, int | np.integer) else tuple(self.num_iters)
+        if len(given) != 3 or any(not isinstance(t, int | np.integer) or isinstance(t, bool) or t < 0 for t in given):
+            raise ParameterError(
+                f"{type(self).__name__}(num_iters={self.num_iters!r}): the parameter 'num_iters' must be an integer or "
+                "three integers, at least 0."
+            )
+        return int(given[0]), int(given[1]), int(given[2])
+
+    def _measure(self) -> tuple[Any, dict[str, Any]]:
+        return self.distance, dict(self.metric_params or {})
+
+    def _k(self, X: Array) -> int:
+        return min(self.n_neighbors_ + EXTRA, int(X.shape[0]) - 1)
+
+    def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
+        """The candidates: the nearest rows after the reduction, or the edges of a given graph."""
+        wide = X.shape[1] > COLUMNS and self.apply_pca and self.distance == "euclidean" and given is None
+        self.reduction_ = ColumnReduction.of(X, COLUMNS, run) if wide else None
+        return super()._neighbors(X if self.reduction_ is None else self.reduction_(X), run, given)
+
+    def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
+        return graph  # all stored distances are candidates
+
+    def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
+        P, values = self._host(X) if self.reduction_ is None else self.reduction_(X), X.data if is_sparse(X) else X
+        if self.reduction_ is not None:
+            self.points_ = like(P, values)
+        scales = local_scales(graph)
+        self.scales_ = like(scales, values)
+        near = self._given("pair_neighbors", graph.n)
+        near = scaled_neighbors(graph, scales, self.n_neighbors_, run) if near is None else near
+        mid = self._given("pair_MN", near.n)
+        mid = self._mid_near(P, run) if mid is None else mid
+        far = self._given("pair_FP", near.n)
+        far = further_pairs(near, self.n_further_, self.seed_, run) if far is None else far
+        objective = PairForces(near, mid, far, pair_phases(self._iterations(), self.lr), self._adjustment(near))
+        reason = f"Adam on the forces along {len(near.to):,} + {len(mid.to):,} + {len(far.to):,} pairs"
+        return EmbeddingProblem(
+            objective, np.ascontiguousarray(self._start(P, run), dtype=np.float32), Outcome("Adam", reason)
+        )
+
+    def _adjustment(self, near: Pairs) -> LocalAdjustment | None:
+        """What changes after the first two phases; None: nothing."""
+        return None
+
+    def _given(self, name: str, n: int) -> Pairs | None:
+        pairs = getattr(self, name)
+        if pairs is None:
+            return None
+        if n < self.n_samples_:
+            raise ParameterError(
+                f"{type(self).__name__}({name}=...): {self.n_samples_ - n} rows are left out by "
+                "disconnected='largest'. Given pairs need all rows: choose another policy."
+            )
+        with with_remedy(f"Check {name}."):
+            return given_pairs(pairs, n)
+
+    def _mid_near(self, P: Any, run: Run) -> Pairs:
+        if self._is_given(P) and self.n_mid_near_:
+            raise ParameterError(
+                f"{type(self).__name__}: mid-near pairs need distances between random rows, which a sparse matrix of "
+                "distances does not store. Pass all distances, or rows and graph=..., or set MN_ratio=0."
+            )
+        return mid_near_pairs(P, self.n_mid_near_, self.seed_, run, *self._measure())
+
+    # --- start ---
+
+    def _start(self, P: Any, run: Run) -> np.ndarray:
+        n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
+        if not isinstance(self.init, str):
+            with with_remedy("Check init."):
+                Z = given_start(self.init, n, k)
+            spread = Z.std(axis=0)
+            return _TINY * (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        if self.init == "random" or self._is_given(P):
+            return _TINY * random_start(n, k, rng)
+        values = P.data if is_sparse(P) else P
+        low, high = float(values.min(initial=0.0 if is_sparse(P) else np.inf)), float(values.max(initial=-np.inf))
+        unit = float(power_of_two(np.float64(max(abs(low), abs(high)))))
+        span = high / unit - (0.0 if self.distance == "precomputed" else low / unit)
+        scaled = P / P.dtype.type(unit)
+        find = classical_start if self.distance == "precomputed" else principal_start
+        return find(scaled, k, run, rng) * (_START / (span or 1.0))
+
+    # --- new rows ---
+
+    def _encoding(self) -> Callable[[Array], Array]:
+        place = self._placing()
+        return ByGivenDistances(place, self._kept_mask) if self.distance == "precomputed" else place
+
+    def _placing(self) -> ByAttraction:
+        check_saved(self, "distance")
+        Z, kept = to_numpy(self._embedded(self.embedding_)).astype(np.float64), self._kept_mask
+        scales = above_zero(to_numpy(self.scales_).astype(np.float64))  # some may have been rounded to zero in float32
+        if self.distance == "precomputed":
+            return ByAttraction(None, None, scales, Z, self.n_neighbors_, np.flatnonzero(kept))
+        nearest = self._nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
+        return ByAttraction(nearest, self.reduction_, scales, Z, self.n_neighbors_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.distance == "precomputed"
+        return tags

@@ -1,0 +1,353 @@
+"""t-SNE (t-distributed stochastic neighbor embedding)."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, to_numpy
+from lowland.blocks.distances.metrics import Metric
+from lowland.blocks.distances.to_points import distance_matrix
+from lowland.blocks.embeddings.anchor import Anchor
+from lowland.blocks.embeddings.descent import Embedded, StoppingRule
+from lowland.blocks.embeddings.kl_divergence import KLDivergence, schedule
+from lowland.blocks.embeddings.perplexity import gaussian_affinities, given_affinities, joint, uniform_affinities
+from lowland.blocks.embeddings.repulsion import choose_repulsion
+from lowland.blocks.embeddings.row_blocks import Together
+from lowland.blocks.embeddings.starts import (
+    classical_start,
+    given_start,
+    principal_start,
+    random_start,
+    spectral_start,
+    with_deviation,
+)
+from lowland.blocks.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
+from lowland.blocks.manifolds.graph_affinities import affinity_components
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
+from lowland.blocks.scaling.majorization import stress_majorization
+from lowland.errors import ParameterError, with_remedy
+from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
+from lowland.methods.base.parameters import check_saved
+from lowland.methods.base.traits import StudyHints
+from lowland.run.run import Run
+
+_EARLY = 250  # iterations with early exaggeration
+_DEVIATION = 1e-4  # standard deviation of the first coordinate of the start
+_MDS_ROWS = 5_000  # up to which all pairs are compared for anchor='mds'
+
+
+def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: affinities are given, or those of all pairs computed."""
+    if parameters["affinity"] == "precomputed" or parameters["method"] == "exact":
+        return None
+    return min(n - 1, max(1, int(3 * np.max(parameters["perplexity"]) + 1)))
+
+
+class TSNE(
+    NeighborEmbedding,
+    verb="tsne",
+    order_free=False,  # rounding errors of sums in another order grow during the descent
+    study=StudyHints(
+        for_rows=lambda n: {"perplexity": float(min(30, max(1, (n - 1) // 3)))}, graph_neighbors=_graph_neighbors
+    ),
+    quick={"perplexity": 5.0, "max_iter": 10},  # rounding errors grow with the iterations
+):
+    """t-SNE: a map in which neighbors in the data are neighbors, by the Kullback-Leibler divergence of similarities.
+
+    Minimize KL(P, Q) = sum_ij p_ij log(p_ij / q_ij) over Z (n, k). The affinities p_ij of the data are Gaussian, of a
+    width at each row that gives it ``perplexity`` effective neighbors. The similarities of the map are heavy-tailed:
+    q_ij ∝ (1 + |z_i - z_j|²/dof)^-dof.
+
+    1. Find 3 * perplexity neighbors of each row (``blocks.neighbors.search``) and compute the affinities
+       (``blocks.embeddings.perplexity``).
+    2. Start with principal components, scaled to a standard deviation of 1e-4 (``blocks.embeddings.starts``).
+    3. Gradient descent with momentum (``blocks.embeddings.descent``): 250 iterations with the attraction multiplied by
+       ``early_exaggeration``, then the others (``blocks.embeddings.kl_divergence``). The repulsion between all pairs is
+       exact for few rows, else one convolution on a grid (``blocks.embeddings.grid_repulsion``).
+    4. New rows: gradient descent in the field of the training rows (``blocks.embeddings.tsne_new_rows``).
+
+    Notes
+    -----
+    Cost: the neighbor search, then per iteration one pass over the edges, about 4 * perplexity per row, and two Fourier
+    transforms of a grid. Clusters are meaningful; their sizes, their distances from each other and the density are not.
+
+    ``exaggeration`` above 1 gives more compact clusters: about 4 resembles ``UMAP``, more resembles
+    ``SpectralEmbedding``. ``anchor='pca'`` also preserves the arrangement of distant rows. Prefer ``PCA`` or ``MDS`` if
+    distances matter.
+
+    References
+    ----------
+    van der Maaten and Hinton 2008, Visualizing data using t-SNE, Journal of Machine Learning Research 9.
+
+    Grids: Linderman et al. 2019, Fast interpolation-based t-SNE for improved visualization of single-cell RNA-seq data,
+    Nature Methods, doi:10.1038/s41592-018-0308-4. Learning rate: Belkina et al. 2019, Automated optimized parameters
+    for t-distributed stochastic neighbor embedding improve visualization and analysis of large datasets, Nature
+    Communications, doi:10.1038/s41467-019-13055-y. Degrees of freedom: Kobak et al. 2019, Heavy-tailed kernels reveal a
+    finer cluster structure, ECML PKDD, doi:10.1007/978-3-030-46150-8_8. Anchor: Kury et al.
+    2025, DREAMS: preserving both local and global structure in dimensionality reduction, arXiv:2508.13747.
+
+    Examples
+    --------
+    >>> from lowland import TSNE
+    >>> from lowland.data import load_dataset
+    >>> iris = load_dataset("iris").X
+    >>> model = TSNE(random_state=0).fit(iris)
+    >>> model.embedding_.shape, model.solver_.name
+    ((150, 2), 'exact')
+    """
+
+    n_components: int = param(2, "Number of dimensions of the map.", at_least=1, positional=True)
+    perplexity: float | Sequence[float] = param(
+        30.0,
+        "Effective number of neighbors of each row; 5 to 50 are usual. Several values: the average of their "
+        "affinities, which preserves several scales.",
+        above=0,
+        wanted="a number above 0, or a sequence of such numbers",
+    )
+    early_exaggeration: float = param(
+        12.0, "Factor of the attraction in the first 250 iterations, which lets clusters form.", at_least=1
+    )
+    learning_rate: float | Literal["auto"] = param(
+        "auto",
+        "Length of the steps. 'auto' is the number of rows divided by the exaggeration of the phase.",
+        above=0,
+    )
+    max_iter: int = param(1000, "Maximum number of iterations, 250 of them with early exaggeration.", at_least=1)
+    n_iter_without_progress: int = param(
+        300,
+        "Stop after this many iterations without a lower divergence, in the second phase; -1: as soon as it is not "
+        "lower.",
+        at_least=-1,
+    )
+    min_grad_norm: float = param(1e-7, "Stop if the norm of the gradient is below this.", at_least=0)
+    metric: Metric = param(
+        "euclidean", "Distance metric, a function of two rows, or 'precomputed': X is a matrix of distances."
+    )
+    metric_params: dict[str, Any] | None = param(None, "Parameters of the metric, such as {'p': 3}.")
+    init: Literal["pca", "random", "spectral"] | np.ndarray = param(
+        "pca",
+        "Start: 'pca' (principal components; for given distances, classical scaling), 'random', 'spectral' (Laplacian "
+        "eigenmaps), or an array, (n, n_components), which is used as it is.",
+    )
+    verbose: int = param(
+        0, "Accepted for compatibility with scikit-learn; set lowland.config(progress=...) instead.", at_least=0
+    )
+    random_state: RandomState = param(
+        None, "Seed of a random start, and of the recall of an approximate search.", at_least=0
+    )
+    method: Literal["barnes_hut", "exact"] = param(
+        "barnes_hut",
+        "'barnes_hut': affinities of the nearest neighbors and the fastest accurate repulsion, which solver_ names; "
+        "'exact': affinities of all pairs and exact repulsion, for up to some thousand rows.",
+    )
+    angle: float = param(0.5, "Accepted for compatibility with scikit-learn; no tree is used.", at_least=0, at_most=1)
+    n_jobs: int | None = param(
+        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
+    )
+    exaggeration: float = param(
+        1.0, "Factor of the attraction after the first 250 iterations; above 1, clusters are more compact.", above=0
+    )
+    dof: float = param(
+        1.0, "Degrees of freedom of the similarity in the map; below 1, clusters split into finer ones.", above=0
+    )
+    affinity: Literal["gaussian", "uniform", "precomputed"] = param(
+        "gaussian",
+        "'gaussian', 'uniform' (all neighbors of a row count equally), or 'precomputed': X is a matrix of affinities, "
+        "(n, n), dense or sparse.",
+    )
+    anchor: Literal["pca", "mds"] | np.ndarray | None = param(
+        None,
+        "Reference map for the arrangement of distant rows: 'pca', 'mds' (metric, all pairs) or an array, "
+        "(n, n_components). None: no global term.",
+    )
+    anchor_weight: float = param(
+        0.01,
+        "Weight of the mean squared distance to the anchor, between 0 and 1; it counts more in larger maps, which many "
+        "rows have.",
+        at_least=0,
+        at_most=1,
+    )
+
+    kl_divergence_: float = attribute("Kullback-Leibler divergence of the map.")
+    learning_rate_: float = attribute("Learning rate of the second phase.")
+    n_neighbors_: int = attribute("Number of neighbors of each row whose affinities were computed; 0: they were given.")
+
+    # --- choices ---
+
+    def _check_size(self, X: Array) -> None:
+        n, given = X.shape[0], self._perplexities()
+        if self.n_components > n:
+            raise ParameterError(f"TSNE(n_components={self.n_components}): the data has {n} rows. Choose at most {n}.")
+        if self.affinity == "precomputed":
+            if self.metric != "euclidean":
+                raise ParameterError(
+                    f"TSNE(affinity='precomputed', metric={self.metric!r}): affinities are given, so no distances are "
+                    "computed. Leave metric at its default."
+                )
+            return
+        if not given or not all(_is_positive(each) for each in given):
+            raise ParameterError(
+                f"TSNE(perplexity={self.perplexity!r}): perplexity must be a number above 0, or a sequence of them."
+            )
+        if max(given) >= n:
+            raise ParameterError(
+                f"TSNE(perplexity={max(given):g}): perplexity must be less than the number of rows (n_samples), which "
+                f"is {n}. Choose a smaller one; {max(1, (n - 1) // 3)} or less is usual."
+            )
+
+    def _perplexities(self) -> list[float]:
+        given: Any = self.perplexity
+        return [float(given)] if isinstance(given, numbers.Real) else list(given)
+
+    def _k(self, X: Array) -> int:
+        most = X.shape[0] - 1
+        return most if self.method == "exact" else min(most, max(1, int(3 * max(self._perplexities()) + 1)))
+
+    def _measure(self) -> tuple[Any, dict[str, Any]]:
+        return ("precomputed", {}) if self.affinity == "precomputed" else super()._measure()
+
+    def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
+        """Of the distances stored in a sparse X, the shortest of each row."""
+        return graph.nearest(int(3 * max(self._perplexities()) + 1))
+
+    def _remedy_for_components(self, graph: NeighborGraph) -> str:
+        return "Add edges to the graph" if graph.search == "given" else "Raise perplexity"
+
+    def _graph(self, X: Array, run: Run, given: Any, *, symmetric: bool = True) -> NeighborGraph:
+        """The neighbors of each row; for given affinities, a graph whose lengths are the affinities."""
+        if self.affinity != "precomputed":
+            found = super()._graph(X, run, given, symmetric=symmetric)
+            self.n_neighbors_ = int(np.diff(found.start).max())
+            return found
+        if given is not None:
+            raise ParameterError(
+                "TSNE(affinity='precomputed'): fit was given a neighbor graph too. Pass only one of them."
+            )
+        with with_remedy("Pass rows with affinity='gaussian' to have affinities computed."):
+            P = given_affinities(X)
+        label, kept = affinity_components(P), np.ones(P.shape[0], dtype=bool)
+        if self.disconnected == "ignore":
+            self._keep_components(label, kept, X)
+            self.n_edges_added_, self.recall_ = 0, 1.0
+        else:
+            kept = self._keep_by_affinity(label, "Add affinities", X)
+        P = P if kept.all() else joint(P[kept][:, kept])
+        self.n_neighbors_ = 0
+        return NeighborGraph(P.indptr, P.indices, P.data)
+
+    # --- fit ---
+
+    def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
+        """Affinities, start, repulsion, schedule."""
+        n, k = graph.n, self.n_components
+        P = self._affinities(graph, run)
+        start = self._start(X, P, run)
+        repulsion, solver = choose_repulsion(n, k, float(self.dof), exact=self.method == "exact")
+        factors = float(self.early_exaggeration), float(self.exaggeration)
+        rates = tuple(n / f if self.learning_rate == "auto" else float(self.learning_rate) for f in factors)
+        early = min(_EARLY, self.max_iter)
+        objective = KLDivergence(
+            P,
+            repulsion,
+            schedule(early, self.max_iter - early, factors, (rates[0], rates[1])),
+            float(self.dof),
+            self._anchor(X, start, run),
+        )
+        self.learning_rate_ = rates[1]
+        stop = StoppingRule(self.min_grad_norm, max(0, self.n_iter_without_progress))
+        return EmbeddingProblem(objective, np.ascontiguousarray(start, dtype=np.float32), solver, stop)
+
+    def _affinities(self, graph: NeighborGraph, run: Run) -> Any:
+        if self.affinity == "precomputed":
+            return graph.matrix()
+        run.require(40 * len(graph.to), "The affinities of all edges", "Choose a smaller perplexity")
+        if self.affinity == "uniform":
+            return uniform_affinities(graph)
+        return gaussian_affinities(graph, self.perplexity, run)
+
+    def _start(self, X: Array, P: Any, run: Run) -> np.ndarray:
+        """The initial coordinates, (n, k) float64."""
+        n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
+        if not isinstance(self.init, str):
+            return given_start(self.init, n, k)
+        if self.init == "random":
+            return _DEVIATION * random_start(n, k, rng)
+        return with_deviation(
+            self._reference("spectral" if self.init == "spectral" else "pca", X, P, run, rng), _DEVIATION
+        )
+
+    def _reference(self, kind: str, X: Array, P: Any, run: Run, rng: np.random.Generator) -> np.ndarray:
+        """Principal components, or what replaces them where X holds distances or affinities, (n, k)."""
+        k = self.n_components
+        given = self._measure()[0] == "precomputed"
+        if kind == "spectral" or self.affinity == "precomputed" or (given and is_sparse(X)):
+            return spectral_start(P, k, run, rng)
+        return classical_start(X, k, run, rng) if given else principal_start(X, k, run, rng)
+
+    def _anchor(self, X: Array, start: np.ndarray, run: Run) -> Anchor | None:
+        if self.anchor is None:
+            return None
+        n, k = start.shape
+        rng = np.random.default_rng(self.seed_)
+        if not isinstance(self.anchor, str):
+            A = given_start(self.anchor, n, k)
+        elif self.affinity == "precomputed" or (self._measure()[0] == "precomputed" and is_sparse(X)):
+            raise ParameterError(
+                f"TSNE(anchor={self.anchor!r}): it needs rows or all distances. Pass an array, (n, n_components)."
+            )
+        elif self.anchor == "pca":
+            A = self._reference("pca", X, start, run, rng)
+        else:
+            A = self._scaled(X, run)
+        return Anchor.aligned(A, float(self.anchor_weight), start)
+
+    def _scaled(self, X: Array, run: Run) -> np.ndarray:
+        """Metric MDS of all pairs, (n, k)."""
+        if X.shape[0] > _MDS_ROWS:
+            raise ParameterError(
+                f"TSNE(anchor='mds'): MDS compares all pairs of the {X.shape[0]:,} rows. Up to {_MDS_ROWS:,} rows are "
+                "allowed. Use anchor='pca', or pass an array, (n, n_components)."
+            )
+        metric, params = self._measure()
+        D = X if metric == "precomputed" else distance_matrix(X, run, metric, params)
+        return to_numpy(stress_majorization(D, self.n_components, run=run).Z).astype(np.float64)
+
+    def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
+        objective = problem.objective
+        self.kl_divergence_ = found.value
+        if isinstance(objective, KLDivergence) and objective.anchor is not None:
+            self.kl_divergence_ = objective.divergence(to_numpy(found.Z), Together(None, 1))
+
+    # --- new rows ---
+
+    def _encoding(self) -> Callable[[Array], Array]:
+        place = self._placing()
+        return place if self._measure()[0] != "precomputed" else ByGivenDistances(place, self._kept_mask)
+
+    def _placing(self) -> Callable[[Array], Array]:
+        """Each row descends in the field of the training rows."""
+        if self.affinity == "precomputed" or (self.points_ is None and self._measure()[0] != "precomputed"):
+            raise ParameterError(
+                "TSNE cannot transform new rows: it was fitted to affinities or to a neighbor graph alone. Fit it to "
+                "rows, or to distances with metric='precomputed'."
+            )
+        check_saved(self, "metric")
+        Y = self._embedded(self.embedding_)
+        k = min(NEW_NEIGHBORS, int(Y.shape[0]))
+        nearest: Any = NearestByDistances(k, self._kept_mask)
+        if self.points_ is not None:
+            nearest = self._nearest_among(self.points_, k)
+        return TSNEPlacing(nearest, Y, float(self.dof), min(NEW_PERPLEXITY, max(self._perplexities())))
+
+    def _facts(self) -> dict[str, Any]:
+        return {"KL divergence": self.kl_divergence_, **super()._facts()}
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and 0 < float(value) < float("inf")

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from lowland.kernels import spline_grid
+
+RNG = np.random.default_rng(0)
+
+
+def grid_of(k, m=12):
+    steps = np.array([m ** (k - 1 - c) for c in range(k)], dtype=np.int64)
+    return steps, np.zeros(m**k, dtype=np.float32)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_spreading_keeps_the_charge_and_its_center(k):
+    Z = RNG.uniform(0, 8, (50, k)).astype(np.float32)
+    steps, grid = grid_of(k)
+    spline_grid.spread(Z, np.arange(50, dtype=np.int32), np.zeros(k), 1.0, steps, grid)
+    assert grid.sum() == pytest.approx(50, rel=1e-5)
+    nodes = np.indices((12,) * k).reshape(k, -1)
+    np.testing.assert_allclose(nodes @ grid / 50, Z.mean(axis=0) + 1, rtol=1e-4)  # node 1 is where cell 0 begins
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_linear_potential_is_read_exactly(k):
+    steps, _ = grid_of(k)
+    slopes = RNG.standard_normal(k)
+    spacing = 0.5
+    nodes = np.indices((12,) * k).reshape(k, -1)
+    potential = ((slopes * spacing) @ (nodes - 1)).astype(np.float32)
+    Z = RNG.uniform(0, 4, (30, k)).astype(np.float32)
+    G = np.empty_like(Z)
+    total = spline_grid.read_potential(Z, 0, 30, np.zeros(k), 1 / spacing, steps, potential, G)
+    np.testing.assert_allclose(G, np.broadcast_to(-slopes / 2, G.shape), atol=1e-5)
+    assert total == pytest.approx(float((Z @ slopes).sum()), abs=1e-3)
+
+
+def test_rows_are_sorted_by_bands_and_stay_in_order_within():
+    Z = RNG.uniform(0, 30, (200, 2)).astype(np.float32)
+    start, rows = np.empty(5, dtype=np.int64), np.empty(200, dtype=np.int32)
+    spline_grid.sort_by_bands(Z, np.zeros(2), 1.0, 8, start, rows)
+    np.testing.assert_array_equal(rows, np.argsort(Z[:, 0] // 8, kind="stable"))
+    np.testing.assert_array_equal(start, np.concatenate([[0], np.cumsum(np.bincount((Z[:, 0] // 8).astype(int)))]))
+
+
+def test_the_extent():
+    Z = RNG.standard_normal((100, 3)).astype(np.float32)
+    low, high = np.empty(3), np.empty(3)
+    spline_grid.extent(Z, low, high)
+    np.testing.assert_array_equal(low, Z.min(axis=0))
+    np.testing.assert_array_equal(high, Z.max(axis=0))

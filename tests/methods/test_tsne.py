@@ -1,0 +1,231 @@
+"""t-SNE: maps, options, new rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import sklearn.manifold
+from scipy.spatial.distance import cdist, pdist
+
+import lowland
+from lowland import TSNE
+from lowland.data import load_dataset
+from lowland.errors import DataError, ParameterError
+
+DIGITS = load_dataset("digits")
+X, Y = DIGITS.X[:600].astype(np.float64), np.asarray(DIGITS.y[:600]).astype(int)
+FAST = {"max_iter": 500, "random_state": 0, "perplexity": 15.0}
+
+
+def purity(Z, y=Y, k=5):
+    """The fraction of rows whose k nearest rows in the map have the same label by majority."""
+    near = np.argsort(cdist(Z, Z) + 1e9 * np.eye(len(Z)), axis=1)[:, :k]
+    return np.mean([np.bincount(votes).argmax() for votes in y[near]] == y)
+
+
+def distances_kept(Z):
+    """The rank correlation of the distances of all pairs."""
+    from scipy.stats import spearmanr
+
+    return spearmanr(pdist(X), pdist(Z))[0]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TSNE(**FAST).fit(X)
+
+
+def test_the_divergence_is_lower_than_scikit_learns_and_computed_by_the_same_formula(model):
+    from sklearn.manifold import _t_sne
+
+    theirs = sklearn.manifold.TSNE(max_iter=500, random_state=0, perplexity=15.0).fit(X)
+    assert model.kl_divergence_ <= theirs.kl_divergence_
+    P = _t_sne._joint_probabilities_nn(
+        sklearn.neighbors.kneighbors_graph(X, 46, mode="distance").power(2), 15.0, 0
+    ).toarray()
+    w = 1 / (1 + cdist(model.embedding_, model.embedding_, "sqeuclidean"))
+    np.fill_diagonal(w, 0)
+    at = P > 0
+    assert model.kl_divergence_ == pytest.approx((P[at] * np.log(P[at] / (w / w.sum())[at])).sum(), rel=1e-3)
+    assert purity(model.embedding_) >= purity(theirs.embedding_) - 0.01
+
+
+def test_the_course_is_reported(model):
+    assert model.n_iter_ == model.solver_.iterations == 500
+    assert len(model.solver_.trace) == 10
+    assert model.solver_.trace[-1] == model.kl_divergence_ == min(model.solver_.trace)
+    assert model.solver_.name == "exact"
+    assert model.learning_rate_ == 600
+    assert model.n_neighbors_ == 46
+
+
+@pytest.mark.parametrize("n", [600, 4000])  # exact, and on a grid
+def test_bits_are_equal_on_any_number_of_threads(n):
+    rows = np.random.default_rng(0).standard_normal((n, 4)) + 6 * np.eye(4)[np.arange(n) % 4]
+    maps = []
+    for threads in (1, 2, 16):
+        with lowland.config(threads=threads):
+            maps.append(TSNE(max_iter=300 if n < 1000 else 60, random_state=0).fit_transform(rows))
+    assert all((maps[0] == Z).all() for Z in maps)
+
+
+def test_the_grid_reaches_the_divergence_of_the_exact_sum(monkeypatch):
+    from lowland.blocks.embeddings import repulsion
+
+    exact = TSNE(**FAST).fit(X).kl_divergence_
+    monkeypatch.setitem(repulsion._FEW_ROWS, 2, 100)
+    on_grid = TSNE(**FAST).fit(X)
+    assert on_grid.solver_.name == "interpolation by FFT"
+    assert on_grid.kl_divergence_ == pytest.approx(exact, rel=0.05)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_other_numbers_of_dimensions(k):
+    Z = TSNE(k, **FAST).fit_transform(X)
+    assert Z.shape == (600, k)
+    assert purity(Z) > 0.85
+
+
+def test_the_type_of_the_rows_is_kept():
+    assert TSNE(max_iter=20).fit(X.astype(np.float32)).embedding_.dtype == np.float32
+    assert TSNE(max_iter=20).fit(X).embedding_.dtype == np.float64
+
+
+def test_exact_method_uses_all_pairs():
+    model = TSNE(method="exact", max_iter=50).fit(X[:100])
+    assert model.n_neighbors_ == 99
+    assert model.solver_.name == "exact"
+
+
+def test_more_exaggeration_is_more_compact():
+    extents = [np.ptp(TSNE(exaggeration=e, **FAST).fit_transform(X), axis=0).max() for e in (1.0, 4.0)]
+    assert extents[1] < 0.5 * extents[0]
+
+
+def test_heavier_tails_and_several_perplexities_give_maps_too():
+    assert purity(TSNE(dof=0.5, **FAST).fit_transform(X)) > 0.9
+    several = TSNE(**{**FAST, "perplexity": [5, 60.0]}).fit(X)
+    assert several.n_neighbors_ == 181
+    assert purity(several.embedding_) > 0.9
+    assert distances_kept(several.embedding_) > distances_kept(TSNE(**{**FAST, "perplexity": 5.0}).fit_transform(X))
+
+
+def test_starts():
+    spectral = TSNE(init="spectral", **FAST).fit_transform(X)
+    assert purity(spectral) > 0.9
+    a, b, c = (TSNE(init="random", max_iter=300, random_state=seed).fit_transform(X) for seed in (0, 0, 1))
+    assert (a == b).all()
+    assert not (a == c).all()
+    start = np.random.default_rng(0).standard_normal((600, 2)) * 1e-4
+    given = TSNE(init=start, **FAST).fit(X)
+    assert purity(given.embedding_) > 0.9
+    with pytest.raises(DataError, match=r"shape \(600, 2\)"):
+        TSNE(init=start[:10]).fit(X)
+
+
+@pytest.mark.parametrize("anchor", ["pca", "mds"])
+def test_an_anchor_keeps_distances_better(model, anchor):
+    pulled = TSNE(anchor=anchor, anchor_weight=0.05, **FAST).fit(X)
+    assert distances_kept(pulled.embedding_) > distances_kept(model.embedding_) + 0.02
+    assert pulled.kl_divergence_ > model.kl_divergence_
+    near = TSNE(anchor=anchor, anchor_weight=0.9, **FAST).fit(X)
+    assert distances_kept(near.embedding_) > distances_kept(pulled.embedding_)
+
+
+def test_a_given_anchor():
+    target = lowland.PCA(2).fit_transform(X)
+    Z = TSNE(anchor=target, anchor_weight=0.9, **FAST).fit_transform(X)
+    assert abs(np.corrcoef(Z[:, 0], target[:, 0])[0, 1]) > 0.9
+
+
+# --- distances and affinities ---
+
+
+def test_given_distances_give_the_map_of_the_rows(model):
+    D = cdist(X, X)
+    given = TSNE(metric="precomputed", init=1e-4 * X[:, :2], **FAST).fit(D)
+    rows = TSNE(init=1e-4 * X[:, :2], **FAST).fit(X)
+    assert given.kl_divergence_ == pytest.approx(rows.kl_divergence_, rel=0.05)
+    sparse = TSNE(metric="precomputed", **FAST).fit(sklearn.neighbors.kneighbors_graph(X, 60, mode="distance"))
+    assert sparse.n_neighbors_ == 46
+    assert purity(sparse.embedding_) > 0.9
+    np.testing.assert_array_equal(given.transform(D[:5]), given.embedding_[:5])
+
+
+def test_given_affinities():
+    P = sklearn.neighbors.kneighbors_graph(X, 30, mode="connectivity")
+    Z = TSNE(affinity="precomputed", **FAST).fit(P)
+    assert purity(Z.embedding_) > 0.9
+    uniform = TSNE(affinity="uniform", **{**FAST, "perplexity": 29.7 / 3}).fit(X)
+    assert Z.kl_divergence_ == pytest.approx(uniform.kl_divergence_, rel=0.1)
+    dense = TSNE(affinity="precomputed", max_iter=20).fit(P.toarray())
+    assert dense.embedding_.shape == (600, 2)
+    with pytest.raises(ParameterError, match="cannot transform"):
+        Z.transform(P.toarray()[:3])
+    with pytest.raises(DataError, match="square"):
+        TSNE(affinity="precomputed").fit(X)
+    with pytest.raises(DataError, match="negative"):
+        TSNE(affinity="precomputed").fit(-P.toarray())
+
+
+def test_a_given_graph_and_other_metrics():
+    graph = sklearn.neighbors.kneighbors_graph(X, 45, mode="distance")
+    assert purity(TSNE(**FAST).fit(X, graph=graph).embedding_) > 0.9
+    assert purity(TSNE(metric="cosine", **FAST).fit_transform(X)) > 0.9
+    assert purity(TSNE(**FAST).fit_transform(scipy.sparse.csr_array(X))) > 0.9
+
+
+# --- unusual data ---
+
+
+def test_duplicate_rows_stay_together():
+    rows = np.repeat(X[:60], 5, axis=0)
+    Z = TSNE(perplexity=8, max_iter=500, random_state=0).fit_transform(rows)
+    assert np.isfinite(Z).all()
+    spread = Z.reshape(60, 5, 2).std(axis=1).max()
+    assert spread < 0.05 * np.ptp(Z, axis=0).max()
+
+
+def test_mistakes_have_clear_sentences():
+    with pytest.raises(DataError, match="All rows are equal"):
+        TSNE(perplexity=3).fit(np.ones((20, 3)))
+    with pytest.raises(ParameterError, match=r"perplexity must be less than the number of rows.* 20"):
+        TSNE().fit(X[:20])
+    for wrong in (0, -3.0, [], [5, -1], [5, "a"]):
+        with pytest.raises(ParameterError, match="perplexity"):
+            TSNE(perplexity=wrong).fit(X)
+    with pytest.raises(ParameterError, match="MDS compares all pairs"):
+        TSNE(anchor="mds", max_iter=10).fit(np.random.default_rng(0).standard_normal((5001, 2)))
+
+
+def test_few_rows():
+    assert TSNE(perplexity=1, max_iter=300).fit_transform(X[:2]).shape == (2, 2)
+    assert np.isfinite(TSNE(perplexity=2, max_iter=300).fit_transform(X[:4])).all()
+
+
+# --- new rows ---
+
+
+def test_new_rows_land_in_their_cluster_whatever_the_batch():
+    digits, y = DIGITS.X.astype(np.float64), np.asarray(DIGITS.y).astype(int)
+    model = TSNE(random_state=0, max_iter=500).fit(digits[:1400])
+    Z = model.transform(digits[1400:])
+    near = cdist(Z, model.embedding_).argsort(axis=1)[:, :10]
+    votes = np.array([np.bincount(each).argmax() for each in y[:1400][near]])
+    assert (votes == y[1400:]).mean() > 0.93
+    np.testing.assert_array_equal(np.vstack([model.transform(digits[i : i + 1]) for i in range(1400, 1410)]), Z[:10])
+    np.testing.assert_array_equal(model.transform(digits[:50]), model.embedding_[:50])
+    moved = model.transform(digits[:1400] + 1e-6) - model.embedding_
+    assert np.median(np.linalg.norm(moved, axis=1)) < 0.005 * np.ptp(model.embedding_, axis=0).max()
+
+
+def test_a_callback_sees_the_course_and_can_stop_it():
+    seen = []
+
+    def until_150(snapshot):
+        seen.append((snapshot.iteration, snapshot.value, snapshot.embedding.shape))
+        return snapshot.iteration < 150
+
+    model = TSNE(random_state=0).fit(X, callback=until_150)
+    assert [iteration for iteration, _, _ in seen] == [50, 100, 150]
+    assert model.n_iter_ == 150
+    assert seen[0][2] == (600, 2)
