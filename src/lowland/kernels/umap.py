@@ -83,17 +83,15 @@ def add_pairs(D, factor, m, times, G, i):
 
 
 @inner_loop
-def attraction(d2, power, m, a, b):
-    """Overwrite the powers d^2b by the factors of the differences in the gradient of log(1 + a d^2b)."""
-    for p in range(m):
-        power[p] = np.float32(2) * a * b * power[p] / ((d2[p] + _TINY) * (np.float32(1) + a * power[p]))
+def factors(d2, power, m, a, pull, push, soft):
+    """Overwrite the powers d^2b by the factors of the differences in the gradient of the pairs.
 
-
-@inner_loop
-def repulsion(d2, power, m, a, b, gamma):
-    """Overwrite the powers d^2b by the factors of the differences in the gradient of -γ log(1 - 1 / (1 + a d^2b))."""
+    Attraction, of log(1 + a d^2b): pull = 2b, push = 0. Repulsion, of -γ log(1 - 1 / (1 + a d^2b)): pull = 0,
+    push = 2γb. ``soft`` is added to the squared distances.
+    """
     for p in range(m):
-        power[p] = -np.float32(2) * gamma * b / ((_SOFT + d2[p]) * (np.float32(1) + a * power[p]))
+        raised = a * power[p]
+        power[p] = (pull * raised - push) / ((soft + d2[p]) * (np.float32(1) + raised))
 
 
 @kernel
@@ -131,25 +129,24 @@ def forces(start, to, rate, Y, Z, a, b, gamma, per_edge, seed, epoch, own_draws,
     """
     targets, D, d2 = np.empty(BATCH, np.int32), np.empty((Z.shape[1], BATCH), np.float32), np.empty(BATCH, np.float32)
     power, scratch = np.empty(BATCH, np.float32), np.empty((2, BATCH), np.float32)
+    none, one, two = np.float32(0), np.float32(1), np.float32(2)
     for i in range(begin, end):
         G[i] = 0
-        count, p = 0, start[i]
-        while p < start[i + 1]:
-            p, m = sampled_edges(to, rate, p, start[i + 1], epoch, targets)
+        key, p, count, slot = key_of(seed, epoch, own_draws * i), start[i], 0, 0
+        while p < start[i + 1] or slot < count:  # edges, then negatives
+            if p < start[i + 1]:
+                p, m = sampled_edges(to, rate, p, start[i + 1], epoch, targets)
+                count += m * per_edge
+                pull, push, soft, times = two * b, none, _TINY, two
+            else:
+                m = min(BATCH, count - slot)
+                negatives(key, slot, Z.shape[0], m, targets)
+                slot += m
+                pull, push, soft, times = none, two * gamma * b, _SOFT, one
             full = differences(Y, i, Z, targets, 0, m, D, d2)
             powers(d2, b, full, power, scratch)
-            attraction(d2, power, full, a, b)
-            add_pairs(D, power, full, np.float32(2), G, i)
-            count += m
-        key, slot, count = key_of(seed, epoch, own_draws * i), 0, count * per_edge
-        while slot < count:
-            m = min(BATCH, count - slot)
-            negatives(key, slot, Z.shape[0], m, targets)
-            full = differences(Y, i, Z, targets, 0, m, D, d2)
-            powers(d2, b, full, power, scratch)
-            repulsion(d2, power, full, a, b, gamma)
-            add_pairs(D, power, full, np.float32(1), G, i)
-            slot += m
+            factors(d2, power, full, a, pull, push, soft)
+            add_pairs(D, power, full, times, G, i)
 
 
 @kernel
