@@ -25,7 +25,10 @@ PLACES = (
     sklearn.cluster, sklearn.decomposition, sklearn.discriminant_analysis, sklearn.feature_selection, sklearn.manifold,
 )  # fmt: skip
 CLASSES = tuple(name for name in entries() if any(hasattr(place, name) for place in PLACES))
-ITERATED = ("FastICA", "TSNE")  # theirs agree up to order, signs and tolerance only: compared in the tests of the method
+ITERATED = (
+    "FastICA",
+    "TSNE",
+)  # theirs agree up to order, signs and tolerance only: compared in the tests of the method
 STATUSES = ("same", "accepted without effect", "left out", "new")
 OTHER_VALUES = {
     "copy": False, "power_iteration_normalizer": "LU", "svd_method": "lapack", "iterated_power": 7, "copy_X": False,

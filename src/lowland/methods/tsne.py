@@ -89,7 +89,7 @@ class TSNE(
     Nature Methods, doi:10.1038/s41592-018-0308-4. Learning rate: Belkina et al. 2019, Automated optimized parameters
     for t-distributed stochastic neighbor embedding improve visualization and analysis of large datasets, Nature
     Communications, doi:10.1038/s41467-019-13055-y. Degrees of freedom: Kobak et al. 2019, Heavy-tailed kernels reveal a
-    finer cluster structure in t-SNE visualisations, ECML PKDD, doi:10.1007/978-3-030-46150-8_8. Anchor: Kury et al.
+    finer cluster structure, ECML PKDD, doi:10.1007/978-3-030-46150-8_8. Anchor: Kury et al.
     2025, DREAMS: preserving both local and global structure in dimensionality reduction, arXiv:2508.13747.
 
     Examples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -40,7 +41,7 @@ from lowland.errors import DataError, ParameterError, with_remedy
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
-from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.row_map import InverseMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -57,7 +58,7 @@ def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | Non
 
 class UMAP(
     NeighborEmbedding,
-    RowMap,
+    InverseMap,
     verb="umap",
     reads_y=True,
     order_free=False,
@@ -175,7 +176,7 @@ class UMAP(
     )
     precomputed_knn: Any = param(
         (None, None, None),
-        "Neighbors, as umap-learn computes them: indices and distances, both (n, at least n_neighbors), each row first.",
+        "Neighbors, as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, the row first.",
         wanted="a tuple of indices and distances",
     )
 
@@ -183,9 +184,7 @@ class UMAP(
     a_: float = attribute("Parameter a of the similarity in the map.")
     b_: float = attribute("Parameter b of the similarity in the map.")
     n_epochs_: int = attribute("Number of epochs of the schedule.")
-    cross_entropy_: float = attribute(
-        "Cross-entropy per row at the end, with the repulsion estimated from random rows."
-    )
+    cross_entropy_: float = attribute("Cross-entropy per row at the end; the repulsion is estimated.")
     mean_distance_: float = attribute("Mean distance of the neighbors, each row included.")
     rad_orig_: np.ndarray = attribute(
         "Log of the local radius of each row in the data.", "(n_samples_,)", when="with densmap or output_dens"
@@ -247,10 +246,8 @@ class UMAP(
             raise ParameterError(
                 f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose at most spread."
             )
-        named = (
-            self.init in ("spectral", "pca", "random") if isinstance(self.init, str) else hasattr(self.init, "__len__")
-        )
-        if not named:
+        known = ("spectral", "pca", "random")
+        if self.init not in known if isinstance(self.init, str) else not hasattr(self.init, "__len__"):
             raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
 
     def _check_size(self, X: Array) -> None:
@@ -261,14 +258,15 @@ class UMAP(
             )
         if self.n_neighbors > n and not self._is_given(X):
             raise ParameterError(
-                f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own neighbor, "
-                f"as in umap-learn. Choose at most {n}."
+                f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own "
+                f"neighbor, as in umap-learn. Choose at most {n}."
             )
 
     def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
         """Fuzzy graph, start and objective."""
         if not np.any(graph.length > 0) and (len(graph.length) > 0) and self._rows_are_equal(X):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
+        graph = _bridges_as_neighbors(graph, self.n_neighbors - 1) if self.n_edges_added_ else graph
         n, rng = graph.n, self._generator()
         self.mean_distance_ = mean_length(graph)
         fuzzy = fuzzy_graph(graph, run, connectivity=self.local_connectivity, mix=self.set_op_mix_ratio)
@@ -457,6 +455,18 @@ def _codes(y: np.ndarray) -> np.ndarray:
         with with_remedy("Set target_metric='euclidean' for a numeric y."):
             codes[~unknown] = classes_of(y[~unknown], least=1)[1]
     return codes
+
+
+def _bridges_as_neighbors(graph: NeighborGraph, k: int) -> NeighborGraph:
+    """The graph with edges sorted by length, those beyond the k nearest as long as the last of these.
+
+    An edge that connects components would otherwise be so long that it had no weight.
+    """
+    order = np.lexsort((graph.to, graph.length, graph.sources))
+    to, length = graph.to[order], graph.length[order]
+    place = np.arange(len(to)) - graph.start[graph.sources]
+    last = length[np.minimum(graph.start[:-1] + k, graph.start[1:]) - 1]  # (n,)
+    return replace(graph, to=to, length=np.where(place < k, length, last[graph.sources]))
 
 
 def _centers(X: Any, label: np.ndarray, k: int) -> np.ndarray:

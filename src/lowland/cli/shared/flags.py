@@ -31,7 +31,6 @@ _IN_PYTHON = (  # phrases of parameter descriptions in Python, and on the comman
 )
 _SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
 DEFAULT_SEED = 0  # a command gives the same result every time; in Python, random_state=None draws a seed
-_NO_EFFECT = "Accepted for "  # begins the description of a parameter without effect; the help does not list it
 TAKEN = ("memory",)  # on the command line, --memory is the memory budget
 
 
@@ -43,7 +42,7 @@ def parameter_options(entry: Entry) -> list[click.Parameter]:
 def option_of(flag: Flag) -> Option:
     """Return the option for a parameter. The default is only shown; the method sets it."""
     names, doc = flag_names(flag.name), command_line_text(flag.doc)
-    hidden = doc.startswith(_NO_EFFECT)
+    hidden = has_no_effect(flag)
     if "rule" in flag.kinds:
         doc = f"{doc} Rules: {', '.join(RULES.values())}."
     if flag.kinds == ["bool"] and not flag.choices:
@@ -79,6 +78,11 @@ def is_settable(flag: Flag) -> bool:
     if isinstance(flag.default, list | tuple) and not flag.kinds:  # arrays
         return False
     return flag.kinds != ["none"] or bool(flag.choices)
+
+
+def has_no_effect(flag: Flag) -> bool:
+    """Whether a parameter is accepted only for compatibility with another library; the help does not list it."""
+    return flag.doc.startswith("Accepted for ")
 
 
 def flag_names(parameter: str) -> list[str]:

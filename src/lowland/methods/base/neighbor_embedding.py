@@ -129,7 +129,7 @@ class NeighborEmbedding(GraphMap):
             every=EVERY,
         )
         self.embedding_ = self._with_left_out(like(result.Z, X.data if is_sparse(X) else X))
-        self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations
+        self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations  # Ctrl-C was reported already
         self.interrupted_ = result.interrupted
         self._keep(result, problem)
 
