@@ -26,7 +26,7 @@ PHRASES = (
     (r": Found array with 0 sample\(s\)(?: while a minimum of \d+ is required)?(?=\.)", ""),
     (r"Found array with (\d+) (sample|feature)\(s\)(?: \([^()]*(?:\([^()]*\))?\))? while a minimum of (\d+) is "
      "required", _count),
-    (r" \(n_(?:features|samples)=\d+(?:, 1 sample)?\)|n_samples=(?=\d+ rows)", ""),
+    (r" \(n_(?:features|samples)(?:=\d+)?(?:, 1 sample)?\)|n_samples=(?=\d+ rows)", ""),
     (r"(?<=: )n_features=(\d+)", r"the data has \1 columns"),
     (r"\(could not convert string to float\)|\(for instance with sklearn\.impute\.SimpleImputer\)", ""),
     (r"Expected 2D array, got (\d)D array instead\. Reshape your data: .*?\b(?:single row|into one row)\.",
