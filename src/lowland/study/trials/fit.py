@@ -91,7 +91,7 @@ def fit_trial(
             clock.restart()
             with config(progress=clock, output="default"):
                 Z = _coordinates(est, planned, shared)
-            if getattr(est, "interrupted_", False):  # Ctrl-C ended the fit early, which kept an unfinished map
+            if getattr(est, "interrupted_", False):  # by Ctrl-C, with an unfinished map
                 raise KeyboardInterrupt
             seconds = clock.seconds
         except Stopped:
