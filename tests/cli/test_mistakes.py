@@ -42,7 +42,7 @@ MISTAKES = [
     ((*FIT, "table.csv", "--to", "new.csv", "--model", "./new.csv"), 1, ("--to and --model", "different names")),
     ((*FIT, "table.csv", "--whitten"), 2, "--whiten"),
     (FIT, 2, "Missing argument 'FILE'"),
-    (("fit", "pac", "table.csv"), 2, "Did you mean 'pca'?"),
+    (("fit", "pcaa", "table.csv"), 2, "Did you mean 'pca'?"),
     (("fit", "zzz", "table.csv"), 2, "Choose one of: "),
     (("fit", "table.csv"), 2, "lowland fit pca table.csv"),
     (("fitt", "pca"), 2, "Did you mean 'fit'?"),

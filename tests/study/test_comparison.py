@@ -63,7 +63,7 @@ def test_the_table_has_the_rows_that_are_plotted(study, iris):
         ({"seed": -1}, "at least 0"),
         ({"worker": "yes"}, "True or False"),
         ({"y": "species"}, "without named columns"),
-        ({"methods": ["tsne"]}, "no method 'tsne'"),
+        ({"methods": ["trimap"]}, "no method 'trimap'"),
     ],
 )
 def test_invalid_arguments_are_reported_before_any_work(iris, given, message):

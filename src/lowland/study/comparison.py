@@ -66,7 +66,7 @@ def compare(
     time_limit : time limit for the fit of one trial, in seconds; None: no limit.
     total_time_limit : time limit for the whole study, in seconds; None: no limit. Trials that do not end in time are
         "timed out". Linear methods are fitted first.
-    embeddings : coordinates from elsewhere to compare with, such as {"UMAP": Z}, with one row per row of X. They are
+    embeddings : coordinates from elsewhere to compare with, such as {"TriMap": Z}, with one row per row of X. They are
         evaluated and plotted, but not fitted.
     cache : whether to read trials from the user's cache folder and to store them there.
     seed : seed of the random number generators, those of the methods included; 0 gives the same result every time.

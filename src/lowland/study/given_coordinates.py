@@ -29,7 +29,7 @@ def planned_embeddings(embeddings: Any, n: int, taken: tuple[str, ...]) -> tuple
     if not isinstance(embeddings, Mapping):
         raise ParameterError(
             f"compare(embeddings=…) is a {type(embeddings).__name__}. Pass a dict of names and coordinates, such as "
-            "{'UMAP': Z}."
+            "{'TriMap': Z}."
         )
     found = []
     for name, Z in embeddings.items():

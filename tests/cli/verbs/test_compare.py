@@ -112,8 +112,8 @@ def test_ctrl_c_writes_finished_trials(lowland, table, monkeypatch):
         ),
         (("--sweep", "isomap.n_neighbors=few"), "sweep 'isomap.n_neighbors=few': 'few' is not "),
         (("--sweep", "isomap.n_neighbors"), "METHOD.PARAMETER=VALUE"),
-        (("--sweep", "tsne.perplexity=5"), "no method 'tsne'"),
-        (("--methods", "tsne"), "no method 'tsne'"),
+        (("--sweep", "trimap.n_inliers=5"), "no method 'trimap'"),
+        (("--methods", "trimap"), "no method 'trimap'"),
         (("--methods", "isomapp"), "Did you mean 'isomap'?"),
         (("--purpose", "classify"), "Name the column of labels with --label"),
         (("--label", "kind"), "no column 'kind'"),
@@ -135,7 +135,7 @@ def test_invalid_arguments_are_reported_before_any_work(lowland, table, words, m
 
 
 def test_names_are_checked_before_the_rows_are_read(lowland, labeled):
-    for words in (("--methods", "tsne"), ("--sweep", "isomap.perplexity=5")):
+    for words in (("--methods", "trimap"), ("--sweep", "isomap.perplexity=5")):
         message = lowland("compare", labeled, *words).stderr  # its labels are text, and --label is missing
         assert "no method" in message or "no parameter" in message
     message = lowland("compare", labeled).stderr

@@ -75,6 +75,13 @@ def test_neighbor_embeddings_have_the_same_bits_with_the_shared_graph(cls, colum
     assert np.array_equal(trial.Z, alone.embedding_)
 
 
+def test_an_inverse_that_interpolates_the_training_rows_is_not_evaluated(shared):
+    """UMAP regresses on the training rows near a point: on these rows themselves, the error would be too small."""
+    trial = fit_trial(planned(UMAP, n_epochs=20), shared)
+    assert trial.status == "done", trial.error
+    assert "reconstruction error" not in trial.scores
+
+
 def test_an_interrupted_fit_is_no_trial(shared, monkeypatch):
     """Ctrl-C during the descent keeps an unfinished map, which a study must neither report nor cache."""
     from lowland.blocks.embeddings.kl_divergence import KLDivergence

@@ -23,6 +23,7 @@ class StudyHints:
     # needs no other graph than that of their Euclidean distances; otherwise None. Not given: n_neighbors.
     graph_neighbors: Callable[[Mapping[str, Any], int, int], int | None] | None = None
     with_labels: bool = True  # whether a method that reads labels is fitted to them
+    reconstructs: bool = True  # whether the inverse transform is evaluated; not if it interpolates the training rows
     all_pairs_up_to: int | None = (
         None  # rows up to which all pairs are compared; None: the method does not compare all pairs
     )

@@ -215,6 +215,7 @@ def _held_out(est: Any, shared: SharedInputs) -> dict[str, Score]:
 
 def _reconstruction(est: Any, shared: SharedInputs) -> dict[str, Score]:
     """The reconstruction error and explained variance ratio, if there is an inverse transform."""
-    if traits_of(est).selects_columns or not has_inverse_transform(est):
+    traits = traits_of(est)
+    if traits.selects_columns or not traits.study.reconstructs or not has_inverse_transform(est):
         return {}
     return {m.name: Score(m.value, m.better, m.about) for m in reconstruction_measures(est, shared.as_given()[0])}
