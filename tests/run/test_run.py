@@ -364,6 +364,24 @@ def test_rounds_keep_their_threads_and_the_caller_takes_the_first_task():
     assert len({who for each in found for _, who in each}) <= 4
 
 
+def test_an_interrupted_round_waits_for_its_threads():
+    """Otherwise a thread would still write to a map that Ctrl-C has ended."""
+    begun, ended = threading.Event(), []
+
+    def work(task):
+        if task == 0:
+            begun.wait(10)
+            raise KeyboardInterrupt
+        begun.set()
+        time.sleep(0.2)
+        ended.append(task)
+
+    with lowland.config(threads=2), LocalRun().rounds() as together:
+        with pytest.raises(KeyboardInterrupt):
+            together(range(2), work)
+        assert ended == [1]
+
+
 def test_a_serial_run_has_one_thread_and_no_progress():
     events = []
     with lowland.config(threads=4, progress=events.append):

@@ -15,12 +15,14 @@ class Quadratic:
 
     name = "squared error"
 
-    def __init__(self, phases, fail_at=None):
-        self.phases, self.fail_at, self.steps = phases, fail_at, []
+    def __init__(self, phases, fail_at=None, error=KeyboardInterrupt):
+        self.phases, self.fail_at, self.error, self.steps = phases, fail_at, error, []
 
     def gradient(self, Z, step, G, together):
         self.steps.append(step)
         if step.iteration == self.fail_at:
+            if self.error is not KeyboardInterrupt:
+                raise self.error from KeyboardInterrupt()
             raise KeyboardInterrupt
 
         def rows(a, b):
@@ -97,8 +99,9 @@ def test_a_small_gradient_and_patience_stop_it():
     assert "not lower" in stuck.outcome.stopped_because
 
 
-def test_ctrl_c_keeps_the_map_so_far():
-    objective = Quadratic([Phase(200, Momentum(), 0.01)], fail_at=70)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemError])  # the latter from a compiled function
+def test_ctrl_c_keeps_the_map_so_far(error):
+    objective = Quadratic([Phase(200, Momentum(), 0.01)], fail_at=70, error=error)
     with pytest.warns(UserWarning, match="Ctrl-C after 70 of 200"):
         found = descend(objective, np.zeros_like(TARGET), run(), solver=SOLVER)
     assert found.interrupted

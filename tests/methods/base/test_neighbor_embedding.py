@@ -1,0 +1,69 @@
+"""What neighbor embeddings share: labels, snapshots, Ctrl-C."""
+
+import numpy as np
+import pytest
+
+from lowland import TSNE, UMAP, LocalMAP, PaCMAP
+from lowland.errors import DataError, DataWarning
+
+QUICK = {
+    TSNE: {"perplexity": 4.0, "max_iter": 120},
+    UMAP: {"n_neighbors": 5, "n_epochs": 120},
+    PaCMAP: {"n_neighbors": 4, "num_iters": (40, 40, 40)},
+    LocalMAP: {"n_neighbors": 4, "num_iters": (40, 40, 40)},
+}
+
+
+@pytest.mark.parametrize("cls", [TSNE, PaCMAP, LocalMAP])
+def test_labels_of_an_unsupervised_method_are_ignored(cls, rng):
+    """Whatever they are, also where rows are left out."""
+    X = np.concatenate([rng.normal(0, 1, (40, 3)), rng.normal(1e3, 1, (30, 3))])
+    search = {"perplexity": 2.0} if cls is TSNE else {"n_neighbors": 1}
+    model = cls(**{**QUICK[cls], **search}, disconnected="largest", random_state=0)
+    graph = np.linalg.norm(X[:, None] - X, axis=2)
+    graph[:40, 40:] = graph[40:, :40] = np.inf
+    with pytest.warns(DataWarning, match="disconnected"):
+        Z = model.fit_transform(X, graph=graph)
+    assert np.isnan(Z[40:]).all()
+    with pytest.warns(DataWarning, match="disconnected"):
+        assert np.array_equal(model.fit_transform(X, ["any"] * 3, graph), Z, equal_nan=True)
+
+
+@pytest.mark.parametrize("unique", [False, True])
+def test_labels_of_a_file_of_unknown_length_are_counted(rng, tmp_path, unique):
+    np.savetxt(tmp_path / "x.csv", rng.standard_normal((30, 3)), delimiter=",", header="a,b,c", comments="")
+    with pytest.raises(DataError, match="30 rows"):
+        UMAP(**QUICK[UMAP], unique=unique).fit(tmp_path / "x.csv", np.zeros(29, dtype=int))
+
+
+@pytest.mark.parametrize("cls", list(QUICK))
+def test_a_callback_receives_snapshots_and_can_end_the_fit(cls, rng):
+    X, seen = rng.standard_normal((60, 4)), []
+
+    def watch(snapshot):
+        seen.append(snapshot)
+        return snapshot.iteration < 100
+
+    model = cls(**QUICK[cls], random_state=0).fit(X, callback=watch)
+    assert [s.iteration for s in seen] == [50, 100]
+    assert all(s.total == 120 for s in seen)
+    assert model.n_iter_ == 100
+    assert not model.interrupted_
+    np.testing.assert_array_equal(seen[-1].embedding.astype(X.dtype), model.embedding_)
+    assert not np.array_equal(seen[0].embedding, seen[1].embedding)  # copies
+
+
+@pytest.mark.parametrize("cls", list(QUICK))
+def test_ctrl_c_keeps_the_map_so_far(cls, rng):
+    X = rng.standard_normal((60, 4))
+
+    def interrupt(snapshot):
+        raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="50 of 120 iterations.*unfinished"):
+        model = cls(**QUICK[cls], random_state=0).fit(X, callback=interrupt)
+    assert model.interrupted_
+    assert model.n_iter_ == 50
+    assert np.isfinite(model.embedding_).all()
+    assert not model.solver_.converged
+    assert np.isfinite(model.transform(X[:3])).all()
