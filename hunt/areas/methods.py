@@ -202,6 +202,7 @@ def _law(
     draw, used = int(rng.integers(7)), est.get_params()
     whole = exact and not used.get("n_landmarks") and getattr(est, "converged_", True)
     whole = whole and used.get("metric_mds", True)  # the order of ties and steps matters to ranks
+    scales = name in HOMOGENEOUS and not used.get("densmap")  # logarithms of radii in other units are rounded anew
     if draw == 0:
         laws.saved_equals(est, Z, given, folder)
     elif draw == 1 and raw is not None:
@@ -210,7 +211,7 @@ def _law(
         laws.twice_the_same(fit, Z, given, y)
     elif draw == 3 and exact:
         laws.layout_is_nothing(fit, Z, plain, y, 100 * tol)
-    elif draw == 4 and exact and name in HOMOGENEOUS and 1e-100 < np.abs(plain).max() < 1e100:
+    elif draw == 4 and exact and scales and 1e-100 < np.abs(plain).max() < 1e100:
         laws.scaled_by_two(fit, Z, plain, y, int(rng.integers(-20, 20)), HOMOGENEOUS[name], 100 * tol)
     elif draw == 5 and whole and traits_of(est).order_free and not _flat(est, plain) and used.get("init") != "random":
         laws.permuted(fit, Z, plain, y, rng.permutation(len(plain)), max(1e4 * tol, _angle(est) * size))
