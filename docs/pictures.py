@@ -429,6 +429,18 @@ def diffusion_map() -> Any:
     return figure
 
 
+def umap() -> Any:
+    """Handwritten digits by UMAP and by densMAP."""
+    figure, axes = _panels(2, (9.0, 4.2))
+    digits = load_dataset("digits")
+    for ax, densmap, words in zip(axes, (False, True), ("UMAP", "densMAP: dense groups stay dense"), strict=True):
+        Z = lowland.UMAP(densmap=densmap, random_state=0).fit_transform(digits.X)
+        plots.embedding(Z, digits.y, ax=ax)
+        ax.set_axis_off()
+        _title(ax, words)
+    return figure
+
+
 def _distances(X: np.ndarray) -> np.ndarray:
     from scipy.spatial.distance import pdist
 

@@ -50,6 +50,6 @@ show(
     f"The global term increases the random triplets from {triplets[plain]:.2f} to {triplets[anchored]:.2f} (PCA: "
     f"{triplets[pca]:.2f}; chance: 0.50) and the rank correlation of distances from {spearman[plain]:.2f} to "
     f"{spearman[anchored]:.2f}. The trustworthiness is {local[plain]:.3f} without it and {local[anchored]:.3f} with it "
-    f"(PCA: {local[pca]:.3f}). Five nearest neighbors identify the cluster of {right[pca]:.0%} of the points in PCA and "
+    f"(PCA: {local[pca]:.3f}). Five nearest neighbors identify the cluster of {right[pca]:.0%} of the points in PCA, "
     f"of {right[anchored]:.0%} in both maps of t-SNE.",
 )

@@ -315,7 +315,21 @@ def linear_autoencoder(f: Fitted) -> None:
         check(lost <= best * 1.05 + 1e-2 * s[0] + f.noise, f"LinearAutoencoder: error {lost:.3g}, optimum {best:.3g}")
 
 
+def tsne(f: Fitted) -> None:
+    """The divergence of two distributions is not negative."""
+    check(f.est.kl_divergence_ > -1e-6, f"TSNE: the KL divergence is {f.est.kl_divergence_:.3g}")
+
+
+def umap(f: Fitted) -> None:
+    """The fuzzy graph is symmetric, with weights in (0, 1]."""
+    W = f.est.graph_
+    check(bool((W.data > 0).all() and (W.data <= 1).all()), "UMAP: a weight of the graph is not in (0, 1]")
+    check(abs(W - W.T).sum() == 0, "UMAP: the graph is not symmetric")
+
+
 ROUTES: dict[str, Callable[[Fitted], None]] = {
+    "TSNE": tsne,
+    "UMAP": umap,
     "PCA": pca,
     "IncrementalPCA": pca,
     "TruncatedSVD": truncated_svd,

@@ -25,11 +25,14 @@ PLACES = (
     sklearn.cluster, sklearn.decomposition, sklearn.discriminant_analysis, sklearn.feature_selection, sklearn.manifold,
 )  # fmt: skip
 CLASSES = tuple(name for name in entries() if any(hasattr(place, name) for place in PLACES))
-ITERATED = ("FastICA",)  # theirs agree up to order, signs and tolerance only: compared in the tests of the method
+ITERATED = (
+    "FastICA",
+    "TSNE",
+)  # theirs agree up to order, signs and tolerance only: compared in the tests of the method
 STATUSES = ("same", "accepted without effect", "left out", "new")
 OTHER_VALUES = {
     "copy": False, "power_iteration_normalizer": "LU", "svd_method": "lapack", "iterated_power": 7, "copy_X": False,
-    "n_jobs": 2, "verbose": 1, "hessian_tol": 0.1, "modified_tol": 0.1,
+    "n_jobs": 2, "verbose": 1, "angle": 0.2, "hessian_tol": 0.1, "modified_tol": 0.1,
     "compute_distances": True,
 }  # fmt: skip
 
@@ -194,7 +197,7 @@ TABLES = {
     "sparse rows": scipy.sparse.csr_array(ROWS),
 }
 CAUGHT_BY = (ValueError, TypeError, NotImplementedError, RuntimeError, AttributeError, IndexError, KeyError, OSError)
-NEEDED = {"MDS": {"init": "classical_mds"}, "SequentialFeatureSelector": MODEL}
+NEEDED = {"MDS": {"init": "classical_mds"}, "SequentialFeatureSelector": MODEL, "TSNE": {"perplexity": 5}}
 
 
 def listed_in(heading, name):

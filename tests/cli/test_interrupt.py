@@ -60,6 +60,30 @@ def test_ctrl_c_while_fitting(lowland, table, folder, monkeypatch):
     assert set(os.listdir(folder)) == before
 
 
+@pytest.mark.parametrize("json_too", [False, True])
+def test_ctrl_c_during_a_descent_keeps_the_map(lowland, table, folder, monkeypatch, json_too):
+    from lowland.blocks.embeddings.kl_divergence import KLDivergence
+
+    gradient = KLDivergence.gradient
+
+    def interrupted(self, Z, step, G, together):
+        if step.iteration == 60:
+            raise KeyboardInterrupt
+        gradient(self, Z, step, G, together)
+
+    monkeypatch.setattr(KLDivergence, "gradient", interrupted)
+    words = ["fit", "tsne", table, "--perplexity", "2,3", "--to", "z.csv", "--model", "m"]
+    result = lowland(*words, *(["--json"] if json_too else []))
+    assert result.exit_code == 130, result.stderr
+    assert "Ctrl-C" in result.stderr
+    assert "60 of 1000" in result.stderr
+    assert "unfinished" in result.stderr
+    assert os.path.exists("z.csv")
+    assert ll.load("m").interrupted_
+    if json_too:
+        assert json.loads(result.stdout)["interrupted"]
+
+
 def test_ctrl_c_while_a_worker_fits(folder, rng):
     """Finished trials are reported, the worker process is stopped, and its folder is removed."""
     np.save("big.npy", rng.standard_normal((3000, 80)))

@@ -1,7 +1,11 @@
 """How kernels are compiled: with notification, without the GIL, and without a writable folder."""
 
+import ctypes
+import sys
+
 import numba
 import numpy as np
+import pytest
 
 from lowland import kernels
 from lowland.kernels import compile as compiling
@@ -34,6 +38,21 @@ def test_compilation_is_reported_and_timed():
     assert seen == [True, False]
     assert kernels.compiling["seconds"] > before
     assert add.targetoptions["nogil"]
+
+
+def test_ctrl_c_in_a_callback_of_the_compiler_is_not_lost():
+    @ctypes.CFUNCTYPE(None)
+    def interrupted():
+        raise KeyboardInterrupt
+
+    hook, listener = sys.unraisablehook, compiling._CompileListener()
+    listener.on_start(None)
+    interrupted()  # Python prints "Exception ignored" and goes on
+    with pytest.raises(KeyboardInterrupt):
+        listener.on_end(None)
+    assert sys.unraisablehook == hook
+    listener.on_start(None)
+    listener.on_end(None)  # the next compilation is not concerned
 
 
 def test_compiled_kernels_are_cached_in_a_writable_folder(monkeypatch):

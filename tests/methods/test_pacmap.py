@@ -272,6 +272,14 @@ def test_duplicates_are_mapped(Method):
     assert np.median(own) < np.median(cdist(centers, centers)[np.triu_indices(12, 1)]) / 3
 
 
+def test_duplicates_in_tiny_float32_units_are_mapped():
+    """Their scale, a tiny fraction of the mean, is zero in float32."""
+    X = np.ldexp(np.repeat(cloud(20), 2, axis=0), -120).astype(np.float32)
+    X[:20] = X[0]
+    model = PaCMAP(**SHORT).fit(X)
+    assert np.isfinite(model.transform(X)).all()
+
+
 @BOTH
 def test_equal_rows_and_nan_are_refused(Method):
     with pytest.raises(DataError, match="equal"):

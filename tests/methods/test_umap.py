@@ -209,7 +209,7 @@ def test_the_inverse_of_a_surface():
     assert short(n_epochs=200).fit(plane).inverse_error_ < 0.15
 
 
-# --- graphs that are disconnected, duplicates ---------------------------------------------------------------------------
+# --- graphs that are disconnected, duplicates -------------------------------------------------------------------------
 
 
 def two_groups():
@@ -231,7 +231,10 @@ def test_a_disconnected_graph_by_policy():
     with pytest.raises(DataError, match="disconnected"):
         short(disconnected="error").fit(X)
     with pytest.warns(DataWarning, match="connected by"):
-        assert np.isfinite(short(disconnected="connect").fit_transform(X)).all()
+        joined = short(disconnected="connect").fit(X)
+    between = joined.graph_.toarray()[:60, 60:]
+    assert between.max() > 0.01
+    assert np.count_nonzero(between) == joined.n_edges_added_ == 1
 
 
 def test_a_distance_that_disconnects():

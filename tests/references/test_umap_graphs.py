@@ -1,7 +1,7 @@
 """Agreement with the fuzzy graphs of umap-learn.
 
 The reference holds 60 rows (two of them duplicates), their neighbors (each row first), and what umap-learn 0.5.12 makes
-of them: ``fuzzy_simplicial_set`` with these neighbors in float32 (k, local_connectivity and set_op_mix_ratio as stored),
+of them: ``fuzzy_simplicial_set`` with these neighbors in float32 (k, local_connectivity, set_op_mix_ratio as stored),
 ``discrete_metric_simplicial_set_intersection`` with ``far_dist = 2.5 / (1 - weight)`` and ``y``,
 ``general_simplicial_set_intersection`` followed by ``reset_local_connectivity`` with the graph of 8 neighbors of ``t``,
 and ``find_ab_params``. Entries are sorted by row and column, rounded to 7 digits.

@@ -92,6 +92,27 @@ def test_trials_that_share_the_graph():
     assert beyond.shared_neighbors is None
 
 
+def test_neighbor_embeddings_share_the_graph():
+    def shared(n, d, **swept):
+        named = ["tsne", "umap", "pacmap", "localmap"]
+        return {t.method: t.shared_neighbors for t in plan(StudySize(n, d, 2), named, swept)}
+
+    of_each = {"TSNE": 91, "UMAP": 14, "PaCMAP": 60, "LocalMAP": 60}  # 3 * 30 + 1; without the row; 10 + 50
+    assert shared(1_000, 50) == of_each
+    assert shared(1_000, 784) == of_each | {"PaCMAP": None, "LocalMAP": None}  # columns are reduced first
+    assert shared(40, 5) == {"TSNE": 39, "UMAP": 8, "PaCMAP": 39, "LocalMAP": 39}
+    swept = {"tsne.perplexity": [[5.0, 50.0]], "pacmap.apply_pca": [False], "umap.unique": [True]}
+    assert shared(1_000, 784, **swept) == {"TSNE": 151, "UMAP": None, "PaCMAP": 60, "LocalMAP": None}
+    swept = {"tsne.method": ["exact"], "umap.metric": ["cosine"], "pacmap.distance": ["manhattan"]}
+    assert shared(1_000, 50, **swept) == {"TSNE": None, "UMAP": None, "PaCMAP": None, "LocalMAP": 60}
+    assert shared(1_000, 50, **{"tsne.perplexity": ["many"]})["TSNE"] is None  # the fit reports the value
+
+
+def test_the_perplexity_fits_few_rows():
+    assert "perplexity" not in by_method(plan(SMALL))["TSNE"].parameters
+    assert by_method(plan(StudySize(20, 4, 2)))["TSNE"].parameters["perplexity"] == 6
+
+
 def test_trials_that_share_the_distances():
     named = ["classical-mds", "mds", "sammon", "pca", "isomap"]
     assert {t.method for t in plan(SMALL, named) if t.takes_distances} == {"ClassicalMDS", "MDS", "SammonMapping"}
@@ -104,8 +125,8 @@ def test_invalid_lists_of_methods_are_refused(methods):
 
 
 def test_an_unknown_method_is_reported_with_the_known_ones():
-    with pytest.raises(ParameterError, match=r"no method 'tsne'\. Available methods: .*pca"):
-        plan(SMALL, ["tsne"])
+    with pytest.raises(ParameterError, match=r"no method 'trimap'\. .*Available methods: .*pca"):
+        plan(SMALL, ["trimap"])
 
 
 def test_swept_values_replace_the_defaults_of_the_study():

@@ -1,5 +1,6 @@
 """How kernels are compiled: without the GIL, cached on disk, single-threaded."""
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,23 +12,39 @@ from lowland import kernels
 
 
 class _CompileListener(event.Listener):
-    """Notifies the watcher: a first call takes seconds, and the progress display should say why."""
+    """Notifies the watcher: a first call takes seconds, and the progress display should say why.
+
+    A compiler calls back into Python, and Python cannot raise an error through the compiler: it reports Ctrl-C during
+    such a call as ignored. The listener raises it when the compilation ends.
+    """
 
     depth = 0  # kernels that call kernels compile recursively, all under numba's own lock
 
     begun = 0.0
+    interrupted = False
 
-    def on_start(self, event: event.Event) -> None:
+    def on_start(self, event: event.Event | None) -> None:
         self.depth += 1
         if self.depth == 1:
-            self.begun = time.perf_counter()
+            self.begun, self.interrupted = time.perf_counter(), False
+            self.ignored, sys.unraisablehook = sys.unraisablehook, self._ignored
         self._notify(True)
 
-    def on_end(self, event: event.Event) -> None:
-        if self.depth == 1:
+    def on_end(self, event: event.Event | None) -> None:
+        outermost = self.depth == 1
+        if outermost:
             kernels.compiling["seconds"] += time.perf_counter() - self.begun
+            sys.unraisablehook = self.ignored
         self._notify(False)
         self.depth -= 1
+        if outermost and self.interrupted:
+            raise KeyboardInterrupt
+
+    def _ignored(self, error: Any) -> None:
+        if error.exc_type is not None and issubclass(error.exc_type, KeyboardInterrupt):
+            self.interrupted = True
+        else:
+            self.ignored(error)
 
     def _notify(self, begins: bool) -> None:
         if self.depth == 1 and kernels.watchers:

@@ -30,13 +30,13 @@ def mean_squares(start, to, weight, all_start, all_to, all_length, out):
 def map_radii(start, to, Y, Z, a, b, begin, end, total, radius):
     """Write sum_j phi_ij of each row, with phi = 1 / (1 + a d^2b), and the log of the mean of d², weighted by phi."""
     D, d2 = np.empty((Z.shape[1], BATCH), np.float32), np.empty(BATCH, np.float32)
-    power, bits, whole = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
+    power, scratch = np.empty(BATCH, np.float32), np.empty((2, BATCH), np.float32)
     for i in range(begin, end):
         similar, squares, p = 0.0, 0.0, start[i]
         while p < start[i + 1]:
             m = min(BATCH, start[i + 1] - p)
-            differences(Y[i], Z, to[p:], m, D, d2)
-            powers(d2, b, m, power, bits, whole)
+            differences(Y, i, Z, to, p, m, D, d2)
+            powers(d2, b, m, power, scratch)
             for q in range(m):
                 phi = 1.0 / (1.0 + a * power[q])
                 similar += phi
@@ -53,13 +53,13 @@ def density_forces(start, to, Y, Z, a, b, total, radius, pull, all_total, all_ra
     ``total``, ``radius`` and ``pull`` belong to the rows of Y, those with ``all`` to the rows of Z.
     """
     D, d2 = np.empty((Z.shape[1], BATCH), np.float32), np.empty(BATCH, np.float32)
-    power, bits, whole = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
+    power, scratch = np.empty(BATCH, np.float32), np.empty((2, BATCH), np.float32)
     for i in range(begin, end):
         p = start[i]
         while p < start[i + 1]:
             m = min(BATCH, start[i + 1] - p)
-            differences(Y[i], Z, to[p:], m, D, d2)
-            powers(d2, b, m, power, bits, whole)
+            differences(Y, i, Z, to, p, m, D, d2)
+            powers(d2, b, m, power, scratch)
             for q in range(m):
                 j, raised = to[p + q], a * np.float64(power[q])
                 phi = 1.0 / (1.0 + raised)
@@ -68,5 +68,5 @@ def density_forces(start, to, Y, Z, a, b, total, radius, pull, all_total, all_ra
                 own = pull[i] * phi / total[i] * (here * np.exp(-radius[i]) + there)
                 other = all_pull[j] * phi / all_total[j] * (here * np.exp(-all_radius[j]) + there)
                 power[q] = -2.0 * (own + other)
-            add_pairs(D, power, m, np.float32(2), G[i])
+            add_pairs(D, power, m, np.float32(2), G, i)
             p += m

@@ -12,10 +12,11 @@ from lowland.kernels.compile import kernel, vector_kernel
 @kernel
 def extent(Z, low, high):
     """Write the smallest and the largest coordinate along each axis."""
-    low[:], high[:] = Z[0], Z[0]
+    low[:], high[:] = np.inf, -np.inf
     for i in range(Z.shape[0]):
         for c in range(Z.shape[1]):
-            low[c], high[c] = min(low[c], Z[i, c]), max(high[c], Z[i, c])
+            low[c] = min(low[c], Z[i, c])
+            high[c] = max(high[c], Z[i, c])
 
 
 @vector_kernel

@@ -6,6 +6,7 @@ from lowland.kernels.compile import inner_loop, kernel
 from lowland.kernels.counter_random import below, draw, key_of
 
 BATCH = 64  # pairs that are computed together: vectors of them fit in the first-level cache
+_LANES = 16  # pairs of a full vector
 _CLIP = np.float32(4)  # largest coordinate of the force of one pair
 _SOFT = np.float32(0.001)  # added to squared distances in the repulsion
 _TINY = np.float32(1e-20)  # added to squared distances in divisions
@@ -20,17 +21,18 @@ _HALF, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
 @inner_loop
-def powers(x, b, m, out, bits, whole):
-    """Write x**b of the first m numbers, float32, at most 6e-6 off relative to x**b; ``bits``, ``whole``: scratch.
+def powers(x, b, m, out, scratch):
+    """Write x**b of the first m numbers, float32, with a relative error of at most 1e-5.
 
     x = 2**e (1 + t), so x**b = 2**(b (e + log2(1 + t))), by polynomials: loops without branches are vectorized, calls
-    of the power function are not.
+    of the power function are not. ``scratch`` is (2, BATCH): no loop reads and writes the same memory.
     """
-    raw, parts, scale = x.view(np.int32), bits.view(np.int32), whole.view(np.int32)
+    mantissa, scale = scratch[0], scratch[1]
+    raw, bits, exponent = x.view(np.int32), mantissa.view(np.int32), scale.view(np.int32)
     for p in range(m):
-        parts[p] = (raw[p] & _MANTISSA) | _ONE
+        bits[p] = (raw[p] & _MANTISSA) | _ONE
     for p in range(m):
-        t = bits[p] - np.float32(1)
+        t = mantissa[p] - np.float32(1)
         log = _L[5] + t * _L[6]
         log = _L[3] + t * (_L[4] + t * log)
         log = t * (_L[0] + t * (_L[1] + t * (_L[2] + t * log)))
@@ -39,53 +41,57 @@ def powers(x, b, m, out, bits, whole):
         floor = np.floor(power)
         t = power - floor
         out[p] = _E[0] + t * (_E[1] + t * (_E[2] + t * (_E[3] + t * (_E[4] + t * _E[5]))))
-        scale[p] = (np.int32(floor) + _BIAS) << _SHIFT
+        exponent[p] = (np.int32(floor) + _BIAS) << _SHIFT
     for p in range(m):
-        out[p] *= whole[p]
+        out[p] *= scale[p]
 
 
 @inner_loop
-def differences(z, Z, targets, m, D, d2):
-    """Write z - z_j of the first m targets j to D, (k, BATCH), and their squared lengths to d2."""
-    dx, dy, x, y = D[0], D[-1], z[0], z[-1]
+def differences(Y, i, Z, targets, first, m, D, d2):
+    """Write y_i - z_j of m targets j, from ``first``, to D (k, BATCH), and their squared lengths to d2.
+
+    Returns m, rounded up to full vectors: zeros follow, which exert no force.
+    """
+    k, full = Z.shape[1], (m + _LANES - 1) // _LANES * _LANES
+    D[:, m:full] = 0
+    dx, dy, x, y = D[0], D[k - 1], Y[i, 0], Y[i, k - 1]
     for p in range(m):
-        j = targets[p]
-        dx[p], dy[p] = x - Z[j, 0], y - Z[j, -1]
-    for p in range(m):
+        j = targets[first + p]
+        dx[p], dy[p] = x - Z[j, 0], y - Z[j, k - 1]
+    for p in range(full):
         d2[p] = dx[p] * dx[p]
-    if Z.shape[1] > 1:
-        for p in range(m):
+    if k > 1:
+        for p in range(full):
             d2[p] += dy[p] * dy[p]
-    for c in range(1, Z.shape[1] - 1):  # none in two dimensions
+    for c in range(1, k - 1):  # none in two dimensions
+        d, z = D[c], Y[i, c]
         for p in range(m):
-            D[c, p] = z[c] - Z[targets[p], c]
-        d = D[c]
-        for p in range(m):
+            d[p] = z - Z[targets[first + p], c]
+        for p in range(full):
             d2[p] += d[p] * d[p]
+    return full
 
 
 @inner_loop
-def add_pairs(D, factor, m, times, g):
-    """Add ``times`` the sum of factor · difference over the first m pairs to g, each coordinate clipped."""
-    for c in range(g.size):
+def add_pairs(D, factor, m, times, G, i):
+    """Add ``times`` the sum of factor · difference over the first m pairs to row i of G, each coordinate clipped."""
+    for c in range(G.shape[1]):
         d, total = D[c], np.float32(0)
         for p in range(m):
             total += min(max(factor[p] * d[p], -_CLIP), _CLIP)
-        g[c] += times * total
+        G[i, c] += times * total
 
 
 @inner_loop
-def attraction(d2, power, m, a, b):
-    """Overwrite the powers d^2b by the factors of the differences in the gradient of log(1 + a d^2b)."""
-    for p in range(m):
-        power[p] = np.float32(2) * a * b * power[p] / ((d2[p] + _TINY) * (np.float32(1) + a * power[p]))
+def factors(d2, power, m, a, pull, push, soft):
+    """Overwrite the powers d^2b by the factors of the differences in the gradient of the pairs.
 
-
-@inner_loop
-def repulsion(d2, power, m, a, b, gamma):
-    """Overwrite the powers d^2b by the factors of the differences in the gradient of -γ log(1 - 1 / (1 + a d^2b))."""
+    Attraction, of log(1 + a d^2b): pull = 2b, push = 0. Repulsion, of -γ log(1 - 1 / (1 + a d^2b)): pull = 0,
+    push = 2γb. ``soft`` is added to the squared distances.
+    """
     for p in range(m):
-        power[p] = -np.float32(2) * gamma * b / ((_SOFT + d2[p]) * (np.float32(1) + a * power[p]))
+        raised = a * power[p]
+        power[p] = (pull * raised - push) / ((soft + d2[p]) * (np.float32(1) + raised))
 
 
 @kernel
@@ -121,28 +127,26 @@ def forces(start, to, rate, Y, Z, a, b, gamma, per_edge, seed, epoch, own_draws,
     its other end; for each of them, it is repelled by ``per_edge`` random rows of Z, times ``gamma``. ``own_draws``: 1
     if every row has its own random rows, 0 if they are the same for all rows.
     """
-    targets = np.empty(BATCH, np.int32)
-    D, d2 = np.empty((Z.shape[1], BATCH), np.float32), np.empty(BATCH, np.float32)
-    power, bits, whole = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
+    targets, D, d2 = np.empty(BATCH, np.int32), np.empty((Z.shape[1], BATCH), np.float32), np.empty(BATCH, np.float32)
+    power, scratch = np.empty(BATCH, np.float32), np.empty((2, BATCH), np.float32)
+    none, one, two = np.float32(0), np.float32(1), np.float32(2)
     for i in range(begin, end):
-        y, g, count, p = Y[i], G[i], 0, start[i]
-        g[:] = 0
-        while p < start[i + 1]:
-            p, m = sampled_edges(to, rate, p, start[i + 1], epoch, targets)
-            differences(y, Z, targets, m, D, d2)
-            powers(d2, b, m, power, bits, whole)
-            attraction(d2, power, m, a, b)
-            add_pairs(D, power, m, np.float32(2), g)
-            count += m
-        key, slot, count = key_of(seed, epoch, own_draws * i), 0, count * per_edge
-        while slot < count:
-            m = min(BATCH, count - slot)
-            negatives(key, slot, Z.shape[0], m, targets)
-            differences(y, Z, targets, m, D, d2)
-            powers(d2, b, m, power, bits, whole)
-            repulsion(d2, power, m, a, b, gamma)
-            add_pairs(D, power, m, np.float32(1), g)
-            slot += m
+        G[i] = 0
+        key, p, count, slot = key_of(seed, epoch, own_draws * i), start[i], 0, 0
+        while p < start[i + 1] or slot < count:  # edges, then negatives
+            if p < start[i + 1]:
+                p, m = sampled_edges(to, rate, p, start[i + 1], epoch, targets)
+                count += m * per_edge
+                pull, push, soft, times = two * b, none, _TINY, two
+            else:
+                m = min(BATCH, count - slot)
+                negatives(key, slot, Z.shape[0], m, targets)
+                slot += m
+                pull, push, soft, times = none, two * gamma * b, _SOFT, one
+            full = differences(Y, i, Z, targets, 0, m, D, d2)
+            powers(d2, b, full, power, scratch)
+            factors(d2, power, full, a, pull, push, soft)
+            add_pairs(D, power, full, times, G, i)
 
 
 @kernel

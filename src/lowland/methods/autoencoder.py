@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.engines import Engine, choose_engine
 from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
@@ -320,22 +320,22 @@ class Autoencoder(
         outcome = found.outcome
         self.trace_ = tuple(total * value for value in outcome.trace)
         self.validation_losses_ = tuple(total * value for value in found.validation_losses)
-        self.best_iter_, self.n_iter_ = found.best, outcome.iterations
+        self.best_iter_ = found.best
         self.loss_ = total * found.loss
         self.validation_loss_ = None if found.validation_loss is None else total * found.validation_loss
         no_better_than_mean = found.loss >= 1 and bool(xp.any(columns.variances > 0))
         self.converged_ = outcome.converged and not no_better_than_mean
         self.stopped_because_ = outcome.stopped_because
         self.n_samples_ = columns.rows
-        if not self.converged_:
-            problem = "did not converge"
-            if no_better_than_mean:
-                problem = f"learned nothing (reconstruction error: {found.loss:.2f} of the variance)"
-            warn(
-                f"Autoencoder {problem}. Training stopped because {self.stopped_because_}. Raise max_iter, or with "
-                "solver='adam' choose another learning_rate or schedule='one-cycle', which decreases it.",
-                ConvergenceWarning,
-            )
+        problem = "did not converge"
+        if no_better_than_mean:
+            problem = f"learned nothing (reconstruction error: {found.loss:.2f} of the variance)"
+        self._record_convergence(
+            replace(outcome, converged=self.converged_, trace=self.trace_),
+            "Raise max_iter, or with solver='adam' choose another learning_rate or schedule='one-cycle', which "
+            "decreases it.",
+            problem=f"Autoencoder {problem}. Training stopped because {self.stopped_because_}.",
+        )
 
     # --- encoding and decoding ---
 

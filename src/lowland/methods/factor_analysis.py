@@ -22,6 +22,7 @@ from lowland.blocks.factors.maximum_likelihood import factor_loadings, fewest_by
 from lowland.blocks.factors.model import FactorModel, in_units
 from lowland.blocks.factors.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.factors.wide_tables import MANY
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
 from lowland.blocks.statistics.moments import Moments
 from lowland.blocks.statistics.rescaling import dtype_of_squares
@@ -293,10 +294,10 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         k, outcome = self.choice_.n_components, found.outcome
         for name, value in vars(goodness_of_fit(correlations, found, k)).items():  # loglike_, aic_, bic_, kmo_, …
             setattr(self, f"{name}_", value)
-        self.n_iter_, self.converged_ = outcome.iterations, outcome.converged
-        self.stopped_because_ = outcome.stopped_because
-        if not outcome.converged:
-            warn(f"FactorAnalysis did not converge: {outcome.stopped_because}. {self._remedy()}", ConvergenceWarning)
+        self.converged_, self.stopped_because_ = outcome.converged, outcome.stopped_because
+        self._record_convergence(
+            outcome, self._remedy(outcome), problem=f"FactorAnalysis did not converge: {outcome.stopped_because}."
+        )
         if self.rotation_ is not None and not self.rotation_.outcome.converged:
             text = f"FactorAnalysis(rotation={self.rotation!r}): the rotation did not converge."
             warn(f"{text} Keep fewer factors, or choose another rotation.", ConvergenceWarning)
@@ -307,11 +308,13 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         if hints:
             warn(f"FactorAnalysis: {' '.join(hints)}", DataWarning)
 
-    def _remedy(self) -> str:
+    def _remedy(self, outcome: Outcome) -> str:
         """Return what to do where the fit did not converge."""
         if self.method == "em":
             return "Raise max_iter or tol, or choose method='uniqueness'."
-        return "Raise max_iter." if self.n_iter_ >= self.max_iter else "Keep fewer factors, or raise min_uniqueness."
+        return (
+            "Raise max_iter." if outcome.iterations >= self.max_iter else "Keep fewer factors, or raise min_uniqueness."
+        )
 
     def _own(self, values: np.ndarray) -> Array:
         """Values in the array library of the rows, and in their precision."""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
@@ -206,20 +205,19 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
             self.mean_ = found.mean
             self.whitening_ = like(found.K / math.sqrt(found.n), found.sample, kind)  # as scikit-learn scales it
         self.choice_, self.n_samples_ = found.choice, found.n
-        self.n_iter_, self.converged_ = unmixing.outcome.iterations, unmixing.outcome.converged
+        self.converged_ = unmixing.outcome.converged
         self.stopped_because_, self.trace_ = unmixing.outcome.stopped_because, unmixing.outcome.trace
         self.n_gaussian_ = count_gaussian(J, found.n)
 
     def _warn_of_doubts(self, unmixing: Unmixing) -> None:
         """Warn where the search did not converge, and where components look Gaussian."""
-        if not unmixing.outcome.converged:
-            other = 'Try algorithm="picard", which also converges where the fixed-point iteration oscillates, or raise'
-            remedy = "Raise" if self.algorithm == "picard" else other
-            warn(
-                f"FastICA did not converge: {self.stopped_because_} (last change {self.trace_[-1]:.1e}). "
-                f"{remedy} max_iter or tol, or reduce n_components.",
-                ConvergenceWarning,
-            )
+        other = 'Try algorithm="picard", which also converges where the fixed-point iteration oscillates, or raise'
+        remedy = "Raise" if self.algorithm == "picard" else other
+        self._record_convergence(
+            unmixing.outcome,
+            f"{remedy} max_iter or tol, or reduce n_components.",
+            problem=f"FastICA did not converge: {self.stopped_because_} (last change {self.trace_[-1]:.1e}).",
+        )
         if self.n_gaussian_ > 1:
             warn(
                 f"{self.n_gaussian_} of {self.negentropy_.shape[0]} components are not significantly different from "

@@ -10,10 +10,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_memory
 
 from lowland.arrays.namespace import to_numpy
+from lowland.blocks.optimize.outcome import Accuracy, Outcome
 from lowland.blocks.selection.column_clustering import (
     ClusterTree,
     Graph,
     Linkage,
+    accuracy_of,
+    accuracy_of_constrained,
     cluster_tree,
     connectivity_graph,
     constrained_tree,
@@ -144,7 +147,9 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
         by_ward = self.linkage == "ward" and self.metric == "correlation"
         if self.connectivity is None:
             D, self.n_samples_ = column_distances(rows, run, self.metric, as_euclidean=by_ward)
-            return keep(cluster_tree)(D, self.linkage, spanning_tree=uses_spanning_tree(self.metric))
+            tree = keep(cluster_tree)(D, self.linkage, spanning_tree=uses_spanning_tree(self.metric))
+            self._record("all pairs of columns", accuracy_of(tree, D, self.linkage))
+            return tree
 
         def columns() -> np.ndarray:
             X = to_numpy(run.to_array(rows, "FeatureAgglomeration with connectivity"))
@@ -156,7 +161,16 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
             self.n_samples_ = points.shape[1]
         else:
             points, self.n_samples_ = column_distances(rows, run, self.metric)
-        return keep(constrained_tree)(links, points, self.linkage, None if self._whole(rows.d) else self.n_clusters)
+        stop = None if self._whole(rows.d) else self.n_clusters
+        tree = keep(constrained_tree)(links, points, self.linkage, stop)
+        self._record("along the connectivity graph", accuracy_of_constrained(tree, points, self.linkage))
+        return tree
+
+    def _record(self, reason: str, accuracy: Accuracy) -> None:
+        self._record_convergence(
+            Outcome("agglomerative", f"{self.linkage} linkage, {reason}", accuracy=accuracy),
+            "Choose another linkage or metric.",
+        )
 
     def _whole(self, d: int) -> bool:
         """Whether a constrained tree is built up to its root."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.selection import mrmr
 from lowland.blocks.selection.column_statistics import MomentsAndTarget
 from lowland.blocks.selection.columns import ColumnReader, listed
@@ -166,6 +168,10 @@ class FeatureFilter(
         self.support_ = self._support(found, least)
         self.classes_ = None if target is None else target.classes
         self._warn_of_support(found, rows)
+        bound = math.inf if callable(self.statistic) else 0.0
+        accuracy = found.accuracy(vars(self).get("relevance_", found.values), bound=bound)
+        outcome = Outcome("univariate", self.statistic_, accuracy=accuracy)
+        self._record_convergence(outcome, "Check the columns, or choose another statistic.")
 
     def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> FilterScores:
         """The scores of all columns, in one pass or with the rows in memory."""

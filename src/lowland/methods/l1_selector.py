@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from lowland.arrays.blas_threads import blas_on_one_thread
@@ -299,16 +298,16 @@ class L1Selector(
         self.path_ = tuple(numbered(path.moves(), names))
         self.dual_gaps_ = path.dual_gaps
         outcome = path.outcome(self.tol)
-        self.n_iter_, self.converged_ = outcome.iterations, outcome.converged
+        self.converged_ = outcome.converged
         self.classes_, self.n_samples_ = target.classes, len(target.values)
-        if not self.converged_:
-            short = int((self.dual_gaps_ > self.tol).sum())
-            warn(
-                f"L1Selector did not converge at {short} of {len(self.alphas_)} penalties: the duality gap is still "
-                f"above tol={self.tol:g} (largest gap {self.dual_gaps_.max():.1e}) after {self.max_iter} iterations. "
-                "Raise max_iter or tol, or raise eps to drop the smallest penalties.",
-                ConvergenceWarning,
-            )
+        short = int((self.dual_gaps_ > self.tol).sum())
+        problem = f"L1Selector did not converge at {short} of {len(self.alphas_)} penalties: the duality gap is still"
+        largest = f"(largest gap {self.dual_gaps_.max():.1e}) after {self.max_iter} iterations."
+        self._record_convergence(
+            outcome,
+            "Raise max_iter or tol, or raise eps to drop the smallest penalties.",
+            problem=f"{problem} above tol={self.tol:g} {largest}",
+        )
 
     def _keep(self, chosen: tuple[np.ndarray, Solution], sample: LassoData, target: Target) -> None:
         self.support_, best = chosen

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import result_dtype
@@ -182,16 +181,15 @@ class LinearAutoencoder(
         self.decoder_ = xp.astype(found.D, kind)  # (d, k)
         self.encoder_ = xp.astype(found.F.T, kind)  # (k, d)
         self.trace_, self.loss_ = found.outcome.trace, found.loss
-        self.n_iter_, self.converged_ = found.outcome.iterations, found.outcome.converged
+        self.converged_ = found.outcome.converged
         self.learning_rate_ = found.step
         self.n_samples_ = moments.rows
-        if not self.converged_:
-            what = "iterations" if self.batch_size is None else "epochs"
-            warn(
-                f"LinearAutoencoder did not converge: it stopped after {self.n_iter_} {what}. Raise max_iter or tol, "
-                "or scale the columns: one column of much larger variance slows convergence.",
-                ConvergenceWarning,
-            )
+        what = "iterations" if self.batch_size is None else "epochs"
+        self._record_convergence(
+            found.outcome,
+            "Raise max_iter or tol, or scale the columns: one column of much larger variance slows convergence.",
+            problem=f"LinearAutoencoder did not converge: it stopped after {found.outcome.iterations} {what}.",
+        )
 
     def _encoding(self) -> Affine:
         return Affine(self.encoder_.T, self.mean_)

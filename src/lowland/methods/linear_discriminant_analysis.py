@@ -10,9 +10,11 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, result_dtype, rounding_of
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.discriminants import (
     DiscriminantAxes,
     WithinAxes,
+    accuracy_of,
     class_scores,
     directions_of_means,
     directions_of_ratio,
@@ -289,6 +291,9 @@ class LinearDiscriminantAnalysis(
             shrink = " To use all directions, set solver='eigen' and shrinkage='auto'."
             shrink = "" if self.shrinkage or n - C >= d else shrink
             warn(f"{singular} Directions of zero within-class variance are dropped.{shrink}", DataWarning)
+        how = {"svd": "means in whitened columns", "eigen": "ratio of variances"}.get(self.solver, "coefficients only")
+        accuracy = accuracy_of(axes if found is None else found, max(d, C))
+        self._record_convergence(Outcome(self.solver, how, accuracy=accuracy), "Standardize or drop collinear columns.")
         if found is None:
             return
         k = min(self._most_components(d), found.directions.shape[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lowland.blocks.embeddings.pair_forces import LocalAdjustment
 from lowland.blocks.embeddings.pairs import Pairs
 from lowland.methods.base.estimator import param
-from lowland.methods.base.pair_embedding import PairEmbedding
+from lowland.methods.base.pair_embedding import PairEmbedding, graph_neighbors
 from lowland.methods.base.traits import StudyHints
 
 
@@ -14,7 +14,7 @@ class LocalMAP(
     verb="localmap",
     order_free=False,
     min_rows=4,
-    study=StudyHints(parameters={"n_neighbors": None}),
+    study=StudyHints(parameters={"n_neighbors": None}, graph_neighbors=graph_neighbors),
     quick={"num_iters": (20, 20, 40)},
 ):
     """LocalMAP: PaCMAP whose last phase adjusts the pairs to the map, so that nearby clusters separate.

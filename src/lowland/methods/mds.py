@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, xp_of
@@ -189,16 +189,17 @@ class MDS(
         self.dissimilarity_matrix_, self.X_fit_ = data.matrix, data.X
         self.curve_ = None if found.curve is None else np.stack([found.curve.x * data.unit, found.curve.y])
         self.n_samples_ = int(found.Z.shape[0])
-        self.n_iter_, self.converged_ = found.outcome.iterations, found.outcome.converged
+        self.converged_ = found.outcome.converged
         self.trace_ = tuple(stress * unit * unit for stress in found.outcome.trace)
         self.init_stresses_ = tuple(stress * unit * unit for stress in found.init_stresses)
-        if not self.converged_:
-            warn(
-                f"MDS did not converge: it stopped after {self.n_iter_} iteration{'s' * (self.n_iter_ != 1)} "
-                f"(stress {self.trace_[-1]:.3g}, last "
-                f"decrease {self.trace_[-2] - self.trace_[-1]:.1e}). Raise max_iter or eps.",
-                ConvergenceWarning,
-            )
+        n = found.outcome.iterations
+        last = f", last decrease {self.trace_[-2] - self.trace_[-1]:.1e}" if n else ""
+        problem = f"MDS did not converge: it stopped after {n} iteration{'s' * (n != 1)}"
+        self._record_convergence(
+            replace(found.outcome, trace=self.trace_),
+            "Raise max_iter or eps.",
+            problem=f"{problem} (stress {self.trace_[-1]:.3g}{last}).",
+        )
 
     # --- former names of parameters, until scikit-learn removes them ---
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lowland.methods.base.pair_embedding import PairEmbedding
+from lowland.methods.base.pair_embedding import PairEmbedding, graph_neighbors
 from lowland.methods.base.traits import StudyHints
 
 
@@ -11,7 +11,7 @@ class PaCMAP(
     verb="pacmap",
     order_free=False,
     min_rows=4,
-    study=StudyHints(parameters={"n_neighbors": None}),
+    study=StudyHints(parameters={"n_neighbors": None}, graph_neighbors=graph_neighbors),
     quick={"num_iters": (20, 20, 40)},
 ):
     """PaCMAP: neighbors attract, mid-near pairs first arrange the map as a whole, further pairs repel.

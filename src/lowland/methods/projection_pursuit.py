@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.arrays.precision import as_double, rounding_of
@@ -26,7 +26,7 @@ from lowland.blocks.spectra.leading import fix_signs
 from lowland.blocks.statistics.moments import Moments
 from lowland.blocks.statistics.sampling import SelectedRows, evenly_spread
 from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError, warn
+from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.methods.base.traits import StudyHints
@@ -212,14 +212,15 @@ class ProjectionPursuit(
         self.index_, self.null_index_, self.p_value_ = (like(M, as_double(origin)) for M in (indices, noise, p_values))
         outcomes = [projection.outcome for projection in found]
         self.trace_ = [np.array(outcome.trace) for outcome in outcomes]
-        self.n_iter_ = max(max(outcome.iterations for outcome in outcomes), 1)
         self.converged_ = all(outcome.converged for outcome in outcomes)
-        if not self.converged_:
-            warn(
-                f"ProjectionPursuit did not converge: a refinement stopped after max_iter={self.max_iter} steps, "
-                f"before a step was below tol={self.tol:g} radians. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+        worst = max(outcomes, key=lambda outcome: outcome.accuracy.value)  # type: ignore[union-attr]
+        iterations = max(max(outcome.iterations for outcome in outcomes), 1)
+        problem = f"ProjectionPursuit did not converge: a refinement stopped after max_iter={self.max_iter} steps"
+        self._record_convergence(
+            replace(worst, iterations=iterations, converged=self.converged_),
+            "Raise max_iter or tol.",
+            problem=f"{problem}, before a step was below tol={self.tol:g} radians.",
+        )
 
     def _keep(
         self, axes: list[np.ndarray], white: Sphered, mean: np.ndarray, S: np.ndarray | None, origin: Array

@@ -129,7 +129,7 @@ def _flag_of(p: Any) -> Flag:
 
     parts = typing.get_args(p.kind) if typing.get_origin(p.kind) in (typing.Union, types.UnionType) else (p.kind,)
     names = {int: "int", float: "float", bool: "bool", types.NoneType: "none", str: "str", Rule: "rule"}
-    names[Sequence[float]] = names[Sequence] = "numbers"
+    names[Sequence[float]] = names[Sequence[int]] = names[Sequence] = "numbers"
     texts = [str(c) for part in parts if typing.get_origin(part) is typing.Literal for c in typing.get_args(part)]
     return Flag(p.name, p.words, p.default, p.doc, texts or None, [names[part] for part in parts if part in names])
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array
 from lowland.blocks.distances.dissimilarities import dissimilarities
@@ -14,7 +13,6 @@ from lowland.blocks.scaling.out_of_sample import LeastStressPlacement
 from lowland.blocks.scaling.sammon import sammon_coordinates
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
-from lowland.errors import warn
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.point_map import PointMap
@@ -115,15 +113,14 @@ class SammonMapping(
             warn_of_one_point("SammonMapping")
         self.embedding_ = data.in_unit(found.Z)
         self.trace_, self.stress_ = found.outcome.trace, found.stress
-        self.n_iter_, self.converged_ = found.outcome.iterations, found.outcome.converged
+        self.converged_ = found.outcome.converged
         self.n_samples_, self.n_merged_ = n, found.n_merged
         self.dissimilarity_matrix_, self.X_fit_ = data.matrix, data.X
-        if not self.converged_:
-            warn(
-                f"SammonMapping did not converge: it stopped after {self.n_iter_} iteration{'s' * (self.n_iter_ != 1)} "
-                f"(stress {self.stress_:.3g}). Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+        count = found.outcome.iterations
+        problem = f"SammonMapping did not converge: it stopped after {count} iteration{'s' * (count != 1)}"
+        self._record_convergence(
+            found.outcome, "Raise max_iter or tol.", problem=f"{problem} (stress {self.stress_:.3g})."
+        )
 
     def _facts(self) -> dict[str, Any]:
         return {"Sammon stress": self.stress_, "duplicate rows merged": self.n_merged_}

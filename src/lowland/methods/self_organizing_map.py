@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
@@ -18,6 +17,7 @@ from lowland.blocks.codebooks.grids import Grid, usual_grid
 from lowland.blocks.codebooks.som_batch import (
     Schedule,
     TrainedMap,
+    last_change,
     principal_plane,
     quantization_sums,
     train_in_batches,
@@ -219,7 +219,9 @@ class SelfOrganizingMap(
         prototypes, trace = train_online(X, run, grid, scaling, start, schedule, self._generator())
         sums = quantization_sums(rows, run, prototypes, grid)
         trace.append(sums.error / sums.rows)
-        return TrainedMap(prototypes, sums, schedule.radius, Outcome.of_trace("online", trace, "the schedule ended"))
+        accuracy = last_change(trace, schedule, planned=True)
+        outcome = Outcome.of_trace("online", trace, "the schedule ended", accuracy=accuracy)
+        return TrainedMap(prototypes, sums, schedule.radius, outcome)
 
     def _keep(self, found: TrainedMap, grid: Grid, axes: Axes) -> None:
         """Set the fitted attributes, as arrays of the library and the precision of the data."""
@@ -235,15 +237,13 @@ class SelfOrganizingMap(
         self.quantization_error_ = found.sums.error / found.sums.rows
         self.topographic_error_ = found.sums.torn / found.sums.rows
         self.trace_, self.radii_ = found.outcome.trace, found.radii
-        self.n_iter_ = found.outcome.iterations
         self.converged_, self.stopped_because_ = found.outcome.converged, found.outcome.stopped_because
-        if not self.converged_:
-            warn(
-                f"SelfOrganizingMap did not converge: {self.stopped_because_}. Raise tol or convergence_epochs, or set "
-                "convergence_epochs=0 to stop at the end of the schedule. neighborhood='gaussian' converges faster "
-                "than 'bubble'.",
-                ConvergenceWarning,
-            )
+        self._record_convergence(
+            found.outcome,
+            "Raise tol or convergence_epochs, or set convergence_epochs=0 to stop at the end of the schedule. "
+            "neighborhood='gaussian' converges faster than 'bubble'.",
+            problem=f"SelfOrganizingMap did not converge: {self.stopped_because_}.",
+        )
 
     # --- mapping rows to units ---
 

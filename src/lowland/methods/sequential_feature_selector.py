@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,8 +22,10 @@ from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.selection.column_updates import of_order_one
 from lowland.blocks.selection.refit_scores import Metadata
 from lowland.blocks.selection.scorers import (
+    OWN_SCORE,
     Estimator,
     Splitter,
+    accuracy_of,
     has_wilks,
     is_instance,
     model_of,
@@ -52,6 +54,7 @@ class SearchState:
     n_samples: int = 0
     classes: np.ndarray | None = None
     path: list[Step] = field(default_factory=list)
+    outcome: Outcome = field(default_factory=lambda: Outcome("none"))
 
 
 class SequentialFeatureSelector(
@@ -207,7 +210,7 @@ class SequentialFeatureSelector(
         total = None if self.n_features_to_select == "auto" and self.tol else n_scores(rows.d, k, self.direction)
         with run.stage("scoring subsets", total) as stage:
             tally = Tally(stage.advance)
-            scores, self.solver_ = scores_for(
+            scores, found.outcome = scores_for(
                 model, X, y, scoring=self.scoring, cv=self.cv, n_jobs=self.n_jobs, closed=self.closed_form, tally=tally,
                 for_numbers=_FOR_NUMBERS, metadata=metadata or Metadata(),
             )  # fmt: skip
@@ -215,7 +218,12 @@ class SequentialFeatureSelector(
             for move in search(scores, k, self.direction, gain):
                 in_own_unit = move._replace(score=move.score * scores.unit)
                 found.path.append(Step.of(len(found.path) + 1, in_own_unit, names))
-        self.n_subsets_ = tally.n
+            self.n_subsets_ = tally.n
+            best = final_step(found.path, self.direction) if found.path else None
+            accuracy = OWN_SCORE.checked(0.0, 0.0)
+            if best is not None:
+                accuracy = accuracy_of(scores, best.features, best.score / scores.unit)
+            found.outcome = replace(found.outcome, accuracy=accuracy)
         if tally.failures:
             warn(
                 f"{len(tally.failures)} of {tally.n} subsets were skipped because the model could not be fitted. "
@@ -258,6 +266,7 @@ class SequentialFeatureSelector(
             self.support_ = np.isin(np.arange(d), best.features)
             self.score_ = best.score
         self.interrupted_ = interrupted
+        self._record_convergence(found.outcome, "Set closed_form=False.")
 
     # --- checks ---
 

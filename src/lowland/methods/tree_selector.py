@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags
 
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.selection.columns import rows_in_memory
 from lowland.blocks.selection.one_standard_error import ValidationCurve
 from lowland.blocks.selection.scorers import Splitter, folds_of, scorer_of, warn_of_constants
@@ -23,7 +24,7 @@ from lowland.blocks.selection.tree_importance import (
     removals,
     shuffled_losses,
 )
-from lowland.blocks.selection.tree_pruning import Pruning, rules_of, weakest_links
+from lowland.blocks.selection.tree_pruning import Pruning, accuracy_of_leaves, rules_of, weakest_links
 from lowland.blocks.statistics.targets import Kind, Target
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
@@ -161,6 +162,8 @@ class TreeSelector(
         self.permutation_importances_ = drops.mean(axis=1)
         self.permutation_importances_std_ = drops.std(axis=1)
         self.impurity_importances_ = pruned.feature_importances_
+        accuracy = accuracy_of_leaves(grown.tree_, target.values)
+        self._record_convergence(Outcome("cart", "pruned by cross-validation", accuracy=accuracy), "Check y.")
         self.rules_ = rules_of(pruned, names, X, target.classes)
         self.support_ = self._chosen(int(grown.tree_.feature[0]), names)
 

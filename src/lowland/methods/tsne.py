@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -42,12 +42,21 @@ _DEVIATION = 1e-4  # standard deviation of the first coordinate of the start
 _MDS_ROWS = 5_000  # up to which all pairs are compared for anchor='mds'
 
 
+def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: affinities are given, or those of all pairs computed."""
+    if parameters["affinity"] == "precomputed" or parameters["method"] == "exact":
+        return None
+    return min(n - 1, max(1, int(3 * np.max(parameters["perplexity"]) + 1)))
+
+
 class TSNE(
     NeighborEmbedding,
     verb="tsne",
     order_free=False,  # rounding errors of sums in another order grow during the descent
-    study=StudyHints(),
-    quick={"perplexity": 5.0, "max_iter": 300},
+    study=StudyHints(
+        for_rows=lambda n: {"perplexity": float(min(30, max(1, (n - 1) // 3)))}, graph_neighbors=_graph_neighbors
+    ),
+    quick={"perplexity": 5.0, "max_iter": 10},  # rounding errors grow with the iterations
 ):
     """t-SNE: a map in which neighbors in the data are neighbors, by the Kullback-Leibler divergence of similarities.
 
@@ -80,7 +89,7 @@ class TSNE(
     Nature Methods, doi:10.1038/s41592-018-0308-4. Learning rate: Belkina et al. 2019, Automated optimized parameters
     for t-distributed stochastic neighbor embedding improve visualization and analysis of large datasets, Nature
     Communications, doi:10.1038/s41467-019-13055-y. Degrees of freedom: Kobak et al. 2019, Heavy-tailed kernels reveal a
-    finer cluster structure in t-SNE visualisations, ECML PKDD, doi:10.1007/978-3-030-46150-8_8. Anchor: Kury et al.
+    finer cluster structure, ECML PKDD, doi:10.1007/978-3-030-46150-8_8. Anchor: Kury et al.
     2025, DREAMS: preserving both local and global structure in dimensionality reduction, arXiv:2508.13747.
 
     Examples
@@ -173,6 +182,8 @@ class TSNE(
 
     def _check_size(self, X: Array) -> None:
         n, given = X.shape[0], self._perplexities()
+        if self.n_components > n:
+            raise ParameterError(f"TSNE(n_components={self.n_components}): the data has {n} rows. Choose at most {n}.")
         if self.affinity == "precomputed":
             if self.metric != "euclidean":
                 raise ParameterError(

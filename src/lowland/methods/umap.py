@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
@@ -34,12 +35,13 @@ from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
 from lowland.blocks.neighbors.search import Search, nearest_neighbors
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.labels import classes_of, missing_labels
+from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError, with_remedy
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
-from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.row_map import InverseMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -48,13 +50,19 @@ _EXTENT, _NOISE = 10.0, 1e-4  # largest initial coordinate, and the standard dev
 _UNUSED = "Accepted for umap-learn's signature; it has no effect here"
 
 
+def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: approximate, given or distinct rows."""
+    own = parameters["force_approximation_algorithm"] or parameters["unique"]
+    return None if own or parameters["precomputed_knn"][0] is not None else int(parameters["n_neighbors"]) - 1
+
+
 class UMAP(
     NeighborEmbedding,
-    RowMap,
+    InverseMap,
     verb="umap",
     reads_y=True,
     order_free=False,
-    study=StudyHints(n_neighbors=15, counts_itself=True, parameters={"random_state": 0}),
+    study=StudyHints(n_neighbors=14, counts_itself=True, graph_neighbors=_graph_neighbors, with_labels=False),
     quick={"n_neighbors": 5, "n_epochs": 50, "random_state": 0},
 ):
     """UMAP: a map in which neighbors in the data are near each other; with densMAP, dense regions stay dense.
@@ -104,13 +112,15 @@ class UMAP(
         "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",
     )
     metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric.")
-    output_metric: str = param("euclidean", "Metric of the map: only 'euclidean'.")
+    output_metric: str = param(
+        "euclidean", "Accepted for umap-learn's signature; the metric of the map is always 'euclidean'."
+    )
     output_metric_kwds: dict[str, Any] | None = param(None, _UNUSED + ".")
     n_epochs: int | None = param(
         None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.", at_least=0
     )
     learning_rate: float = param(1.0, "First step size of the descent; it decreases linearly to zero.", above=0)
-    init: Any = param(
+    init: Literal["spectral", "pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
         "spectral",
         "Start: 'spectral' (Laplacian eigenmaps), 'pca', 'random', or an array of coordinates, scaled to a largest "
         "coordinate of 10.",
@@ -149,7 +159,9 @@ class UMAP(
     target_metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric of y.")
     target_weight: float = param(0.5, "Weight of y against X, from 0 to 1.", at_least=0, at_most=1)
     transform_seed: int = param(42, "Random seed of the draws for new rows.")
-    transform_mode: str = param("embedding", "Only 'embedding'; the graph is graph_.")
+    transform_mode: str = param(
+        "embedding", "Accepted for umap-learn's signature; always 'embedding'. The graph is graph_."
+    )
     force_approximation_algorithm: bool = param(False, "Search neighbors approximately, however few rows there are.")
     verbose: bool = param(False, _UNUSED + ": progress is set with lowland.config.")
     tqdm_kwds: dict[str, Any] | None = param(None, _UNUSED + ".")
@@ -158,13 +170,13 @@ class UMAP(
     dens_lambda: float = param(2.0, "Weight of the density term.", at_least=0)
     dens_frac: float = param(0.3, "Fraction of the epochs, at the end, with the density term.", at_least=0, at_most=1)
     dens_var_shift: float = param(0.1, "Added to the variance of the local radii in the map.", at_least=0)
-    output_dens: bool = param(False, "Compute rad_orig_ and rad_emb_ also without densmap.")
+    output_dens: bool = param(False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.")
     disconnection_distance: float | None = param(
         None, "Neighbors at this distance or farther are no neighbors; None: no limit.", above=0
     )
     precomputed_knn: Any = param(
         (None, None, None),
-        "Neighbors, as umap-learn computes them: indices and distances, both (n, at least n_neighbors), each row first.",
+        "Neighbors, as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, the row first.",
         wanted="a tuple of indices and distances",
     )
 
@@ -172,9 +184,7 @@ class UMAP(
     a_: float = attribute("Parameter a of the similarity in the map.")
     b_: float = attribute("Parameter b of the similarity in the map.")
     n_epochs_: int = attribute("Number of epochs of the schedule.")
-    cross_entropy_: float = attribute(
-        "Cross-entropy per row at the end, with the repulsion estimated from random rows."
-    )
+    cross_entropy_: float = attribute("Cross-entropy per row at the end; the repulsion is estimated.")
     mean_distance_: float = attribute("Mean distance of the neighbors, each row included.")
     rad_orig_: np.ndarray = attribute(
         "Log of the local radius of each row in the data.", "(n_samples_,)", when="with densmap or output_dens"
@@ -213,7 +223,8 @@ class UMAP(
         rank[order] = np.arange(len(order))
         first, inverse = first[order], rank[np.ravel(inverse)]
         few = like(to_numpy(X)[first], X)
-        super()._solve(ArrayRows(few), run, None if y is None else y[first], weights, None, callback)
+        y = None if y is None else as_vector(y, X.shape[0], "y")[first]
+        super()._solve(ArrayRows(few), run, y, weights, None, callback)
         self._repeat(inverse, first, X)
 
     def _repeat(self, inverse: np.ndarray, first: np.ndarray, X: Array) -> None:
@@ -235,10 +246,8 @@ class UMAP(
             raise ParameterError(
                 f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose at most spread."
             )
-        named = (
-            self.init in ("spectral", "pca", "random") if isinstance(self.init, str) else hasattr(self.init, "__len__")
-        )
-        if not named:
+        known = ("spectral", "pca", "random")
+        if self.init not in known if isinstance(self.init, str) else not hasattr(self.init, "__len__"):
             raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
 
     def _check_size(self, X: Array) -> None:
@@ -249,14 +258,15 @@ class UMAP(
             )
         if self.n_neighbors > n and not self._is_given(X):
             raise ParameterError(
-                f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own neighbor, "
-                f"as in umap-learn. Choose at most {n}."
+                f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own "
+                f"neighbor, as in umap-learn. Choose at most {n}."
             )
 
     def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
         """Fuzzy graph, start and objective."""
         if not np.any(graph.length > 0) and (len(graph.length) > 0) and self._rows_are_equal(X):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
+        graph = _bridges_as_neighbors(graph, self.n_neighbors - 1) if self.n_edges_added_ else graph
         n, rng = graph.n, self._generator()
         self.mean_distance_ = mean_length(graph)
         fuzzy = fuzzy_graph(graph, run, connectivity=self.local_connectivity, mix=self.set_op_mix_ratio)
@@ -445,6 +455,18 @@ def _codes(y: np.ndarray) -> np.ndarray:
         with with_remedy("Set target_metric='euclidean' for a numeric y."):
             codes[~unknown] = classes_of(y[~unknown], least=1)[1]
     return codes
+
+
+def _bridges_as_neighbors(graph: NeighborGraph, k: int) -> NeighborGraph:
+    """The graph with edges sorted by length, those beyond the k nearest as long as the last of these.
+
+    An edge that connects components would otherwise be so long that it had no weight.
+    """
+    order = np.lexsort((graph.to, graph.length, graph.sources))
+    to, length = graph.to[order], graph.length[order]
+    place = np.arange(len(to)) - graph.start[graph.sources]
+    last = length[np.minimum(graph.start[:-1] + k, graph.start[1:]) - 1]  # (n,)
+    return replace(graph, to=to, length=np.where(place < k, length, last[graph.sources]))
 
 
 def _centers(X: Any, label: np.ndarray, k: int) -> np.ndarray:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, is_array, is_dask, like, to_numpy, xp_of
@@ -22,6 +22,7 @@ from lowland.blocks.codebooks.codebook import (
 from lowland.blocks.codebooks.kmeans import Quantization, SumByCode, lloyd, lloyd_over_rows
 from lowland.blocks.codebooks.kmeans_start import RowSample
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
+from lowland.blocks.optimize.outcome import Accuracy
 from lowland.blocks.statistics.labels import ClassLabels
 from lowland.blocks.statistics.moments import ColumnMoments, refuse_underflow
 from lowland.blocks.statistics.rescaling import power_of_two
@@ -198,16 +199,22 @@ class VectorQuantizer(
         self.entropy_ = entropy_in_bits(counts)
         self.compression_ = 8.0 * dtype.itemsize * self.n_features_in_ / math.log2(k) if k > 1 else math.inf
         outcome = found.outcome
-        self.trace_, self.n_iter_, self.converged_ = outcome.trace, outcome.iterations, outcome.converged
+        self.trace_, self.converged_ = outcome.trace, outcome.converged
         self.stopped_because_ = (
             f"the code vectors moved by less than the tolerance tol={self.tol:g}"
             if outcome.converged
             else outcome.stopped_because
         )
         self.n_samples_ = columns.rows
-        self._warn(int(np.sum(counts == 0)), varied=total > 0)
+        self._warn_of_empty(int(np.sum(counts == 0)), varied=total > 0)
+        unit = total / columns.n / self.n_features_in_ / found.book.scaling.unit**2  # of a squared movement
+        self._record_convergence(
+            replace(outcome, stopped_because=self.stopped_because_, accuracy=_relative(outcome.accuracy, unit)),
+            "Raise max_iter or tol.",
+            problem=f"VectorQuantizer did not converge: {self.stopped_because_}.",
+        )
 
-    def _warn(self, dead: int, *, varied: bool) -> None:
+    def _warn_of_empty(self, dead: int, *, varied: bool) -> None:
         if dead:
             why = (
                 "the data has fewer distinct rows than n_clusters, or the iteration stopped too early. Lower "
@@ -217,11 +224,6 @@ class VectorQuantizer(
                 "number."
             )
             warn(f"{dead} of {self.n_clusters} clusters are empty: {why}", DataWarning)
-        if not self.converged_:
-            warn(
-                f"VectorQuantizer did not converge: {self.stopped_because_}. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
 
     # --- mapping rows to code vectors ---
 
@@ -294,3 +296,10 @@ class VectorQuantizer(
             "rows per code vector": [float(count) for count in counts],
             "empty clusters": int(np.sum(counts == 0)),
         }
+
+
+def _relative(accuracy: Accuracy | None, unit: float) -> Accuracy | None:
+    """The movement of the code vectors relative to a unit; zero where the rows do not vary."""
+    if accuracy is None or not unit > 0:
+        return accuracy
+    return replace(accuracy, value=accuracy.value / unit, bound=accuracy.bound / unit)

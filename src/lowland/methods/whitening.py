@@ -110,6 +110,7 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
         largest = float(xp.max(found.values)) if found.values.shape[0] else 0.0
         self.eigenvalues_ = xp.astype(found.values, dtype_of_squares(xp, largest, kind))
         self.rank_ = found.rank
+        self._record_convergence(found.outcome, "Raise tol, which drops directions of small variance.")
         self.n_samples_ = moments.rows
 
     def _encoding(self) -> Affine:

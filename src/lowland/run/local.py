@@ -93,8 +93,12 @@ class LocalRun(Run):
 
             def together(tasks: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
                 others = [pool.submit(work, task) for task in tasks[1:]]
-                first = [work(task) for task in tasks[:1]]
-                return first + [other.result() for other in others]
+                try:
+                    first = [work(task) for task in tasks[:1]]
+                    return first + [other.result() for other in others]
+                except BaseException:  # such as Ctrl-C: no thread may still write to what the caller keeps
+                    wait(others)
+                    raise
 
             yield together
 

@@ -113,6 +113,8 @@ def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: b
     parameters = {**width, **traits.study.parameters}
     if traits.study.n_neighbors is not None:
         parameters["n_neighbors"] = _n_neighbors(traits.study.n_neighbors, size.n) + traits.study.counts_itself
+    if traits.study.for_rows is not None:
+        parameters |= traits.study.for_rows(size.n)
     if "random_state" in defaults:
         parameters["random_state"] = size.seed  # a study gives the same result every time
     own_notes = tuple(
@@ -128,7 +130,7 @@ def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: b
         notes = (*notes, *own_notes)
         chosen = parameters | settings | _displaced(swept)
         chosen = {key: chosen[key] for key in chosen if key in width or chosen[key] != defaults[key]} | swept
-        neighbors = shared_neighbors(traits, defaults | chosen, size.n)
+        neighbors = shared_neighbors(traits, defaults | chosen, size.n, size.d)
         distances = traits.study.takes_distances
         found.append(Planned(name, e.name, chosen, None, notes, fitted_rows, neighbors, distances))
     return found
@@ -209,14 +211,26 @@ def _width(cls: Any, traits: Traits, size: StudySize) -> dict[str, int]:
     return {traits.width_parameter: min(size.k, int(most))}
 
 
-def shared_neighbors(traits: Traits, parameters: dict[str, Any], n: int) -> int | None:
+def shared_neighbors(traits: Traits, parameters: dict[str, Any], n: int, d: int) -> int | None:
     """Return how many neighbors a method takes from the shared graph; None: it needs no graph or builds its own."""
-    if traits.study.n_neighbors is None:
+    count = traits.study.graph_neighbors
+    if count is None and traits.study.n_neighbors is None:
         return None
-    euclidean = parameters.get("metric", "euclidean") in ("euclidean", "minkowski") and parameters.get("p", 2) == 2
-    plain = euclidean and not parameters.get("metric_params") and parameters.get("radius") is None
+    metric = parameters.get("metric", parameters.get("distance", "euclidean"))
+    euclidean = metric == "euclidean" or (metric == "minkowski" and parameters.get("p", 2) == 2)
+    if not euclidean or parameters.get("metric_params") or parameters.get("metric_kwds"):
+        return None
+    if parameters.get("radius") is not None or parameters.get("neighbors_algorithm", "auto") != "auto":
+        return None
+    try:
+        k = _from_n_neighbors(traits, parameters) if count is None else count(parameters, n, d)
+    except (TypeError, ValueError, ArithmeticError):  # a swept value is invalid, which the fit reports
+        return None
+    return k if k is not None and 1 <= k < n else None
+
+
+def _from_n_neighbors(traits: Traits, parameters: dict[str, Any]) -> int | None:
     k = parameters.get("n_neighbors")
-    if not plain or not isinstance(k, int) or parameters.get("affinity", "nearest_neighbors") != "nearest_neighbors":
+    if not isinstance(k, int) or parameters.get("affinity", "nearest_neighbors") != "nearest_neighbors":
         return None
-    k -= traits.study.counts_itself
-    return k if 1 <= k < n and parameters.get("neighbors_algorithm", "auto") == "auto" else None
+    return k - traits.study.counts_itself

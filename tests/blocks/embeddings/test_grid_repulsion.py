@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lowland.blocks.embeddings.grid_repulsion import Grid, GridRepulsion
+from lowland.blocks.embeddings.grid_repulsion import GridRepulsion, SplineGrid
 from lowland.blocks.embeddings.row_blocks import Together, together
 from lowland.run.local import LocalRun
 from lowland.run.settings import Settings
@@ -63,7 +63,7 @@ def test_the_ends_of_the_grid_do_not_touch():
 def test_the_number_of_nodes_is_bounded_and_far_rows_are_handled():
     Z = clusters(1500, 2, 5).astype(np.float32)
     Z[0] = 1e5
-    grid = Grid.around(Z, 1.0)
+    grid = SplineGrid.around(Z, 1.0)
     assert max(grid.nodes) < 400
     G = np.empty_like(Z)
     assert np.isfinite(GridRepulsion()(Z, G, SERIAL))

@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import MDS, PCA, DiffusionMap, Isomap, LocallyLinearEmbedding, SammonMapping, SpectralEmbedding
+from lowland import (
+    MDS,
+    PCA,
+    TSNE,
+    UMAP,
+    DiffusionMap,
+    Isomap,
+    LocallyLinearEmbedding,
+    LocalMAP,
+    PaCMAP,
+    SammonMapping,
+    SpectralEmbedding,
+)
 from lowland.blocks.distances.to_points import distance_matrix
 from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
@@ -47,6 +59,40 @@ def test_sharing_a_graph_or_distances_changes_nothing(cls, parameters, shared):
         Z = cls(**parameters).fit_transform(shared.X)
     assert trial.n_components == 2
     np.testing.assert_allclose(trial.Z, Z, atol=1e-5 * np.abs(Z).max())
+
+
+@pytest.mark.parametrize("cls", [TSNE, UMAP, PaCMAP, LocalMAP])
+@pytest.mark.parametrize("columns", [4, 120])
+def test_neighbor_embeddings_have_the_same_bits_with_the_shared_graph(cls, columns, iris, rng):
+    X = iris.X if columns == 4 else rng.standard_normal((150, columns))
+    shared = SharedInputs(X, np.asarray(iris.y), nearest_neighbors(X, 100, LocalRun()))
+    (trial_of,) = plan(StudySize(150, columns, 2, 3), [cls.__name__])
+    reduces = columns > 100 and cls in (PaCMAP, LocalMAP)  # which search among the first 100 principal components
+    assert (trial_of.shared_neighbors is None) == reduces
+    trial = fit_trial(trial_of, shared)
+    assert trial.status == "done", trial.error
+    alone = cls(**trial_of.parameters).fit(X)  # without labels, also UMAP
+    assert np.array_equal(trial.Z, alone.embedding_)
+
+
+def test_an_interrupted_fit_is_no_trial(shared, monkeypatch):
+    """Ctrl-C during the descent keeps an unfinished map, which a study must neither report nor cache."""
+    from lowland.blocks.embeddings.kl_divergence import KLDivergence
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KLDivergence, "gradient", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fit_trial(planned(TSNE), shared)
+
+
+def test_the_time_limit_stops_a_descent(rng):
+    X = rng.standard_normal((400, 5))
+    trial = fit_trial(
+        Planned("TSNE", "TSNE", {"max_iter": 10**6, "n_iter_without_progress": 10**6}), SharedInputs(X), 0.3
+    )
+    assert trial.status == "timed out"
 
 
 def test_warnings_are_recorded_and_not_shown(shared):

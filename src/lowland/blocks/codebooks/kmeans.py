@@ -18,7 +18,7 @@ from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.blocks.codebooks.bounded_passes import bounded_passes
 from lowland.blocks.codebooks.code_sums import CodeSums
 from lowland.blocks.codebooks.codebook import Nearest, NearestCodebook, in_low_slabs
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Outcome, Promise
 from lowland.blocks.statistics.moments import without_zero_weights
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import ArrayRows, Rows
@@ -27,6 +27,12 @@ from lowland.run.run import Run, run_for
 _NOWHERE = 1e-24  # squared distance, scaled, of a row that coincides with its code vector
 _DRIFT = 1e-24  # of |w|²: squared movement by the rounding error of sums
 _NONE = np.empty(0)
+
+MOVEMENT = Promise(
+    "squared movement of the code vectors in the last iteration, relative to the mean variance of a column",
+    "tol",
+    "none: the solver computes it",
+)
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ def lloyd_over_rows(
 
     ``start`` (k, d) and ``tol`` are scaled. An empty cluster is moved to the row farthest from its code vector.
     """
-    W, trace, updates, converged = start, [], 0, False
+    W, trace, updates, converged, moved = start, [], 0, False, 0.0
     rows = in_low_slabs(rows)
     with (
         blas_on_one_thread(),  # tiles are too small to be split among BLAS threads
@@ -127,7 +133,8 @@ def lloyd_over_rows(
     if bounded is not None:
         labels = bounded.labels
         trace = np.maximum.accumulate(trace[::-1])[::-1].tolist()  # only rounding error of updated sums makes it rise
-    return Quantization(book, sums, Outcome("lloyd", "", updates, converged, tuple(trace), why), labels)
+    outcome = Outcome("lloyd", "", updates, converged, tuple(trace), why, MOVEMENT.checked(moved, tol))
+    return Quantization(book, sums, outcome, labels)
 
 
 def _movement(new: np.ndarray, old: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""The objective of UMAP: the fuzzy cross-entropy between the graph and the map, by sampled edges and random negatives."""
+"""The objective of UMAP: the fuzzy cross-entropy of the graph and the map, by sampled edges and random negatives."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class EdgeForces:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass
 class CrossEntropy:
     """The objective per row: sum_j w_ij log(1 + a d^2b), and γ m / 2 · degree · mean of -log(1 - similarity).
 
     The first part is exact. The mean in the second one is estimated from ten random rows per row. The gradient samples
     edges in proportion to their weights, each with m negatives, as umap-learn does; all rows move at the end of an
-    epoch. The k-th sample of an edge of weight w is in epoch ceil(k w_max / w): no state is needed, and edges that would
+    epoch. The k-th sample of an edge of weight w is in epoch ceil(k w_max / w): no state is needed. Edges that would
     never be sampled are left out.
     """
 

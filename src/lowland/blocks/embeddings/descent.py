@@ -14,11 +14,16 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, on_accelerator, to_numpy, xp_of
 from lowland.blocks.embeddings.row_blocks import Together, bounds, count_blocks, together
-from lowland.blocks.optimize.outcome import Divergence, Outcome
-from lowland.errors import warn
+from lowland.blocks.optimize.outcome import Accuracy, Divergence, Outcome, Promise
+from lowland.errors import warn, was_interrupted
 from lowland.run.run import Run
 
 EVERY = 50  # iterations between two values of the objective
+LAST_STEP = Promise(
+    "longest step of the last iteration, relative to the extent of the map",
+    "none: the schedule sets the number of iterations",
+    "none: the solver computes it",
+)
 _SMALLEST_STEP = 1e-7  # of the extent of the map: if no row moves farther in an iteration, nothing moves anymore
 
 
@@ -143,7 +148,9 @@ def descend(
     with together(run) as blocks, run.stage(f"minimizing the {objective.name}", descent.total) as stage:
         try:
             descent.run(blocks, stage)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not isinstance(error, KeyboardInterrupt) and not was_interrupted(error):
+                raise
             interrupted = True
             warn(
                 f"Stopped by Ctrl-C after {descent.done} of {descent.total} iterations. The map is unfinished.",
@@ -152,7 +159,9 @@ def descend(
             descent.why = "it was interrupted"
         value = descent.last_value(blocks)
     converged = descent.why != "it was interrupted"
-    outcome = Outcome(solver.name, solver.reason, descent.done, converged, tuple(descent.trace), descent.why)
+    outcome = Outcome(
+        solver.name, solver.reason, descent.done, converged, tuple(descent.trace), descent.why, descent.accuracy
+    )
     return Embedded(start, value, descent.gradient_norm, outcome, interrupted)
 
 
@@ -225,6 +234,13 @@ class _Descent:
             return False
         return True
 
+    @property
+    def accuracy(self) -> Accuracy:
+        """How far the last iteration moved a row."""
+        xp = xp_of(self.Z)
+        extent = float(xp.max(xp.abs(self.Z))) or 1.0
+        return LAST_STEP.checked(self.longest_step / extent if self.done else 0.0, float("inf"))
+
     def last_value(self, blocks: Together) -> float:
         """Return the objective at the end."""
         if self.step is None:
@@ -296,7 +312,7 @@ class _Descent:
 
     def _sums(self, G: Array, moved: Array) -> tuple[float, float]:
         """The same on a device; read only where they are looked at, since reading waits for the device."""
-        if on_accelerator(self.Z) and (self.done + 1) % self.every:
+        if on_accelerator(self.Z) and (self.done + 1) % self.every and self.done + 1 < self.total:
             return 1.0, 1.0
         xp = xp_of(G)
         both = xp.stack([xp.sum(G * G), xp.max(xp.sum(moved * moved, axis=1))])

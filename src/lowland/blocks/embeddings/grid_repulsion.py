@@ -31,7 +31,7 @@ _MARGIN = 8  # nodes between the farthest two points and the place where the tra
 
 
 @dataclass(frozen=True)
-class Grid:
+class SplineGrid:
     """Regular nodes around the points of a map."""
 
     origin: np.ndarray  # (k,) place of node 0
@@ -39,7 +39,7 @@ class Grid:
     nodes: tuple[int, ...]  # along each axis; the transform has twice as many
 
     @classmethod
-    def around(cls, Z: np.ndarray, dof: float) -> Grid:
+    def around(cls, Z: np.ndarray, dof: float) -> SplineGrid:
         """The grid for a map: a fixed spacing, wider if the map is so large that it would need too many nodes.
 
         Numbers of nodes and spacings come from a short list, so that the transform of w is rarely computed again.
@@ -76,18 +76,18 @@ class GridRepulsion:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
         from lowland.kernels.spline_grid import read_potential
 
-        grid = Grid.around(Z, self.dof)
+        grid = SplineGrid.around(Z, self.dof)
         potential = self.potential(Z, grid, together).ravel()
         steps, inverse = grid.steps, 1 / grid.spacing
         n = Z.shape[0]
         return together.sum(n, lambda a, b: read_potential(Z, a, b, grid.origin, inverse, steps, potential, G)) - n
 
-    def potential(self, Z: np.ndarray, grid: Grid, together: Together) -> np.ndarray:
+    def potential(self, Z: np.ndarray, grid: SplineGrid, together: Together) -> np.ndarray:
         """Return the coefficients of the splines whose sum is the potential of the points, one per node."""
         charges = _charges(Z, grid, together)
         return _convolved(charges, self._spectrum(grid, charges.dtype), together)
 
-    def _spectrum(self, grid: Grid, dtype: np.dtype) -> np.ndarray:
+    def _spectrum(self, grid: SplineGrid, dtype: np.dtype) -> np.ndarray:
         """The transform of w, divided by that of the splines, (nodes + 1 along each axis): it is even and real."""
         key = (grid.spacing, grid.nodes, dtype)
         if key not in self._spectra:
@@ -108,7 +108,7 @@ def _rounded_up(nodes: int) -> int:
     return int(scipy.fft.next_fast_len(-(-nodes // step) * step, real=True))
 
 
-def _charges(Z: np.ndarray, grid: Grid, together: Together) -> np.ndarray:
+def _charges(Z: np.ndarray, grid: SplineGrid, together: Together) -> np.ndarray:
     """Spread the points to the nodes. Even bands first, then odd ones: no two threads write to the same node."""
     from lowland.kernels import spline_grid
 

@@ -18,7 +18,7 @@ _RIDGE = 1e-3  # of the slopes, in units of the radius of the neighborhood
 class LocalRegression:
     """Predicts the row at a place in the map from the k nearest training rows there.
 
-    The weight of a neighbor decreases from one to zero at the farthest one: (1 - (d / h)³)³ (Cleveland 1979). The slopes
+    The weight of a neighbor decreases from one to zero at the farthest one: (1 - (d / h)³)³ (Cleveland 1979). Slopes
     have a ridge penalty, so that neighbors on one line do not extrapolate without bound.
     """
 

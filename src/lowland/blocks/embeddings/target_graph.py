@@ -37,11 +37,8 @@ def intersection(graph: FuzzyGraph, target: FuzzyGraph, weight: float) -> FuzzyG
     least = max(float(A.data.min(initial=1)) / 2, _SMALLEST)
     least_target = min(max(float(B.data.min(initial=1)) / 2, _SMALLEST), _LARGEST)
     a[a == 0], b[b == 0] = least, least_target
-    if weight < 0.5:
-        product = a * b ** np.float32(weight / (1 - weight))
-    else:
-        product = a ** np.float32((1 - weight) / weight) * b
-    pattern.data = product.astype(np.float32)
+    powers = (1.0, weight / (1 - weight)) if weight < 0.5 else ((1 - weight) / weight, 1.0)
+    pattern.data = a ** np.float32(powers[0]) * b ** np.float32(powers[1])
     return locally_connected(FuzzyGraph.of_matrix(pattern))
 
 

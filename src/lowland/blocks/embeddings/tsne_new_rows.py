@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.blocks.embeddings.grid_repulsion import Grid, GridRepulsion
+from lowland.blocks.embeddings.grid_repulsion import GridRepulsion, SplineGrid
 from lowland.blocks.embeddings.repulsion import ExactRepulsion
 from lowland.blocks.embeddings.row_blocks import Together
 from lowland.errors import DataError
@@ -114,11 +114,11 @@ class TSNEPlacing:
         return repulsion(Y, np.empty_like(Y), _SERIAL) / len(Y)
 
     @cached_property
-    def _field(self) -> tuple[Grid, np.ndarray]:
+    def _field(self) -> tuple[SplineGrid, np.ndarray]:
         """The potential of the training rows, on a grid somewhat wider than the map."""
         low, high = self._map.min(axis=0), self._map.max(axis=0)
         wider = _MARGIN * float(np.max(high - low)) + 1.0
-        grid = Grid.around(np.concatenate([self._map, [low - wider, high + wider]]), self.dof)
+        grid = SplineGrid.around(np.concatenate([self._map, [low - wider, high + wider]]), self.dof)
         return grid, GridRepulsion(self.dof).potential(self._map, grid, _SERIAL).ravel()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from lowland.blocks.factors.estimate import FactorEstimate
+from lowland.blocks.factors.estimate import LAST_GAIN, FactorEstimate
 from lowland.blocks.factors.uniqueness_search import FullProfile
 from lowland.blocks.factors.wide_tables import Leading, Root
 from lowland.blocks.optimize.outcome import Outcome, iteration_limit
@@ -37,7 +39,9 @@ def by_em(root: Root, k: int, psi: np.ndarray, lower: float, tol: float, max_ite
         L = np.linalg.solve(G + G @ B.T @ Rb, Rb.T).T
         psi = np.maximum(np.diagonal(R) - np.sum(L * Rb, axis=1), lower)
     reason = "the log-likelihood increased by less than tol" if converged else iteration_limit(max_iter)
-    return FactorEstimate(canonical(L, psi), psi, Outcome("em", "", len(trace), converged, tuple(trace), reason))
+    accuracy = LAST_GAIN.checked(trace[-2] - trace[-1] if len(trace) > 1 else math.inf, tol)
+    outcome = Outcome("em", "", len(trace), converged, tuple(trace), reason, accuracy)
+    return FactorEstimate(canonical(L, psi), psi, outcome)
 
 
 def canonical(L: np.ndarray, psi: np.ndarray) -> np.ndarray:

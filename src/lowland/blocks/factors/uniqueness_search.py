@@ -12,12 +12,11 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
-from lowland.blocks.factors.estimate import FactorEstimate, estimate_at
+from lowland.blocks.factors.estimate import FLATTEST, FactorEstimate, estimate_at
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.run.run import Run
 
 _FLAT = 1e-10  # gradient of the deviance, per log uniqueness, at which the search has converged
-_FLATTEST = 1e-6  # the same where rounding error prevents further descent
 _LONGEST = 3.0  # largest change of a log uniqueness per step
 _HALVINGS = 20
 _CHANGES = 30  # maximum changes of the active set
@@ -109,11 +108,11 @@ def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_it
             break
         further = next(filter(None, (_downhill(now, step, bottom, R, k) for step in _steps(now, bottom))), None)
         if further is None:
-            reason = "rounding error prevents further improvement" if steepest <= _FLATTEST + 100 * now.rounding else ""
+            reason = "rounding error prevents further improvement" if steepest <= FLATTEST + 100 * now.rounding else ""
             break
         now = further
         trace.append(now.value)
-    return estimate_at(now, k, trace[1:] or trace, reason, max_iter, solver="newton")
+    return estimate_at(now, k, trace[1:] or trace, reason, max_iter, solver="newton", bottom=bottom, flat=FLATTEST)
 
 
 def _steps(now: FullProfile, bottom: float) -> Iterator[np.ndarray]:

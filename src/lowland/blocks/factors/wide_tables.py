@@ -16,14 +16,13 @@ from functools import cached_property
 
 import numpy as np
 
-from lowland.blocks.factors.estimate import FactorEstimate, estimate_at
+from lowland.blocks.factors.estimate import FLATTEST_OF_MANY, FactorEstimate, estimate_at
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.run.run import Run
 
 MANY = 400  # columns from which this algorithm is faster
 _FEW = 0.2  # fraction of the columns above which this many eigenpairs cost as much as all
 _FLAT = 1e-7  # gradient of the deviance, per log uniqueness, at which the search has converged
-_FLATTEST = 1e-5  # the same where rounding error prevents further descent
 _LEAST_FIRST = 1e-3  # of the initial uniquenesses
 _MEMORY = 20  # memory of L-BFGS
 
@@ -139,6 +138,7 @@ def by_leading_pairs(
         reason = "the log-likelihood increased by less than tol"
     elif steepest <= max(_FLAT, end.rounding):
         reason = "the gradient is zero"
-    elif len(trace) < max_iter and steepest <= _FLATTEST + 100 * end.rounding:
+    elif len(trace) < max_iter and steepest <= FLATTEST_OF_MANY + 100 * end.rounding:
         reason = "rounding error prevents further improvement"
-    return estimate_at(end, k, trace or [end.value], reason, max_iter, solver="lbfgs")
+    flat = max(FLATTEST_OF_MANY, math.sqrt(2 * tol))  # the curvature is about one
+    return estimate_at(end, k, trace or [end.value], reason, max_iter, solver="lbfgs", bottom=bottom, flat=flat)

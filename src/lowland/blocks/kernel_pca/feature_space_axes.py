@@ -242,13 +242,13 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpace
         else f"computed again for each product, since {size} exceed the memory budget"
     )
     why = f"{k} of {n} eigenpairs, without forming the centered matrix; the kernel matrix is {how}"
-    return pairs, Outcome(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
+    return pairs, pairs.outcome(why)
 
 
 def _dense(matrix: KernelMatrix, run: Run, k: int, why: str) -> tuple[Eigenpairs, Outcome]:
     with run.stage("eigenpairs of the kernel matrix", None):
         pairs = leading_eigenpairs(_centered(matrix), k, run=run, solver="eigh", definite=False)
-    return pairs, Outcome("dense", why)
+    return pairs, pairs.outcome(why, "dense")
 
 
 def _centered(matrix: KernelMatrix) -> Array:

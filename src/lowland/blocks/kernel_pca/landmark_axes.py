@@ -22,7 +22,6 @@ from lowland.blocks.kernel_pca.positive_eigenvalues import (
     negligible,
     rounding_floor,
 )
-from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import leading_eigenpairs
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
@@ -74,7 +73,7 @@ def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpace
     C = (
         C * signs_of(as_double(FeatureCoordinates(features.kernel, means, C)(points)))[None, :]
     )  # signs differ between machines
-    outcome = Outcome("nystrom", f"{m} landmarks represent {moments.rows} rows by {r} features")
+    outcome = pairs.outcome(f"{m} landmarks represent {moments.rows} rows by {r} features", "nystrom")
     weights = None if of_rows else 1 / m + W @ mean
     axes = KernelAxes(pairs.values[:k], C, means, None, outcome, moments.rows, weights, tuple(concerns))
     return axes.with_zeros(wanted, m)

@@ -11,7 +11,7 @@ import scipy.sparse
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, rounding_in
 from lowland.blocks.manifolds.graph_affinities import (
     affinity_components,
     diagonal_of,
@@ -19,7 +19,7 @@ from lowland.blocks.manifolds.graph_affinities import (
     rows_without_loops,
     without_loops,
 )
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Accuracy, Outcome, Promise
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.blocks.spectra.operators import times_rows
 from lowland.blocks.spectra.trailing import Solver, trailing_eigenpairs
@@ -32,6 +32,12 @@ _SMALL = 1200  # dense affinities up to this size go to LAPACK, which is then fa
 _STEPS, _SURE = 40, 1e-9  # iterations and tolerance of the iterative solver before LAPACK takes over
 _WEAK = 1e-12  # an eigenvalue that is zero up to rounding error; the largest is at most 2
 _MIXED = 1e-8  # component of the constant in other eigenvectors above which it is projected out
+
+INDICATORS = Promise(
+    "largest residual ‖Lv‖/‖L‖ of an indicator of a connected component",
+    f"{_MIXED:g}, at least the rounding error of float32 products",
+    "k products with the Laplacian",
+)
 
 
 @dataclass(frozen=True)
@@ -173,7 +179,9 @@ def slowest_modes(
     null = N[:, 1:] if drop_first else N
     left = k - min(k, null.shape[1])
     if not left:
-        return Modes(np.zeros(k), null[:, :k], Outcome("component indicators", f"{N.shape[1]} connected components"))
+        accuracy = _accuracy_of_indicators(L, null[:, :k], run)
+        chosen = Outcome("component indicators", f"{N.shape[1]} connected components", accuracy=accuracy)
+        return Modes(np.zeros(k), null[:, :k], chosen)
     values, vectors, chosen = _pairs(L, left + N.shape[1], run, rng, solver, tol)
     if N.shape[1] == 1 and np.linalg.norm(N.T @ vectors[:, 1:]) <= _MIXED:
         values, vectors = values[1:], vectors[:, 1:]
@@ -206,8 +214,7 @@ def _pairs(
     if is_sparse(L.W):
         largest = 2.0 if L.normalized else 2 * float(L.degree.max())
         pairs = trailing_eigenpairs(L.matrix(), m, run, rng=rng, largest=largest, solver=solver, tol=tol)
-        chosen = Outcome(pairs.solver, "sparse affinities", pairs.iterations, pairs.converged, pairs.trace)
-        return to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
+        return to_numpy(pairs.values), to_numpy(pairs.vectors), pairs.outcome("sparse affinities")
     shifted = ShiftedLaplacian(L, run)
     if n > _SMALL and 20 * m <= n:
         with blas_on_one_thread():  # the products run on the run's own threads
@@ -215,13 +222,22 @@ def _pairs(
                 shifted, m, run=run, solver="krylov", rng=rng, tol=tol or _SURE, max_iter=_STEPS,
                 like_array=as_double(L.W[:1, :]), definite=False,
             )  # fmt: skip
-        chosen = Outcome("krylov", f"{m} of {n} pairs", pairs.iterations, pairs.converged, pairs.trace)
         if pairs.converged:
+            chosen = pairs.outcome(f"{m} of {n} pairs")
             return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
     run.require(3 * 8 * n * n, f"The {n} x {n} matrix and its eigenvectors", "Use a sparse neighbor graph")
     pairs = leading_eigenpairs(L.shifted(shifted.top), m, run=run, solver="eigh", definite=False)
     reason = f"{m} of {n} pairs" if n <= _SMALL or 20 * m > n else "the iterative solver did not converge"
-    return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), Outcome("eigh", reason)
+    return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), pairs.outcome(reason)
+
+
+def _accuracy_of_indicators(L: Laplacian, V: np.ndarray, run: Run) -> Accuracy:
+    """The largest residual |Lv| of indicators of connected components, relative to the bound on the eigenvalues."""
+    shifted = ShiftedLaplacian(L, run)
+    top = max(shifted.top, float(np.finfo(np.float64).tiny))
+    product = L.matrix() @ V if is_sparse(L.W) else top * V - to_numpy(shifted @ like(V, L.degree))
+    bound = _MIXED if is_sparse(L.W) else max(_MIXED, rounding_in(L.W) * len(V))
+    return INDICATORS.checked(float(np.linalg.norm(product, axis=0).max()) / top, bound)
 
 
 def coordinates(modes: Modes, root: Array) -> np.ndarray:

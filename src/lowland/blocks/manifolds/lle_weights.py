@@ -134,8 +134,7 @@ def coordinates_of_errors(
     """
     run, rng = run or LocalRun(), rng or np.random.default_rng(0)
     pairs = trailing_eigenpairs(M, k, run, rng=rng, skip=1, root=root, solver=solver, tol=tol, max_iter=max_iter)
-    outcome = Outcome(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
-    return LocalCoordinates(pairs.vectors, pairs.values, outcome)
+    return LocalCoordinates(pairs.vectors, pairs.values, pairs.outcome("smallest eigenvalues"))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lowland.arrays.engines import Engine, torch_on
 from lowland.arrays.namespace import Array, on_accelerator, to_numpy
 from lowland.blocks.networks.batches import MiniBatches, Noise
 from lowland.blocks.networks.layers import NetworkLoss
-from lowland.blocks.optimize.outcome import Divergence, Outcome
+from lowland.blocks.optimize.outcome import Divergence, Outcome, Promise
 from lowland.run.run import Run
 
 _MEMORY = 20  # correction pairs kept by L-BFGS
@@ -50,6 +50,13 @@ class TrainingSchedule:
     def is_informative(self, part: float) -> bool:
         """Whether early stopping counts the epoch: not while the learning rate still increases or is close to zero."""
         return (self.decay != "one-cycle" or part >= _WARM) and self.rate_at(part) >= _SLOW * self.rate
+
+
+LAST_GAIN = Promise(
+    "relative decrease of the loss before training stopped: a stopping rule, not an error bound",
+    "tol; none if a schedule of the learning rate ended",
+    "none: the solver computes it",
+)
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,8 @@ def train_by_lbfgs(
         why = f"it reached the limit of {schedule.max_iter} iterations"
     theta, when = (found.x, len(trace)) if stopping.theta is None else (stopping.theta, stopping.when)
     errors = _errors(loss, engine.array(theta), [Y], held)
-    outcome = Outcome("lbfgs", "", len(trace), not out_of_steps, tuple(trace), why)
+    accuracy = LAST_GAIN.checked(_last_gain(validation_losses or trace, stopping), max(schedule.tol, _LEAST))
+    outcome = Outcome("lbfgs", "", len(trace), not out_of_steps, tuple(trace), why, accuracy)
     return TrainingResult(theta, *errors, tuple(validation_losses), when, outcome)
 
 
@@ -191,8 +199,17 @@ def train_by_adam(
     why = "the learning rate schedule ended" if ended else f"it reached the limit of {schedule.max_iter} epochs"
     why = _no_gain(stopping, held) if stopping.is_due else why
     errors = _errors(loss, best, batches.training_slabs(whole), held)
-    outcome = Outcome("adam", "", len(trace), stopping.is_due or ended, tuple(trace), why)
+    bound = math.inf if ended and not stopping.is_due else schedule.tol  # a schedule ends as planned
+    accuracy = LAST_GAIN.checked(_last_gain(validation_losses or trace, stopping), bound)
+    outcome = Outcome("adam", "", len(trace), stopping.is_due or ended, tuple(trace), why, accuracy)
     return TrainingResult(best, *errors, tuple(validation_losses), when, outcome)
+
+
+def _last_gain(watched: list[float], stopping: _EarlyStopping) -> float:
+    """The relative decrease of the lowest loss while early stopping waited, or in the last iteration."""
+    waited = stopping.schedule.patience if stopping.is_due else 1
+    before = min(watched[:-waited], default=watched[0])
+    return max(0.0, 1 - min(watched) / before) if before > 0 else 0.0
 
 
 def mean_loss(loss: NetworkLoss, theta: Array, parts: Iterable[Array]) -> float:

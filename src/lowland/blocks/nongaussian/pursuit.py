@@ -7,6 +7,7 @@ so that the next search finds another one, and the same search can be run on noi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from scipy.special import ndtri
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.nongaussian.projection_indices import Index
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Accuracy, Outcome, Promise
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.errors import DataError
 from lowland.run.run import Run
@@ -33,6 +34,12 @@ _PASSES = 6  # passes of Gaussianization over all rotations
 _INSIDE = 200  # directions evaluated within a projection, to order its axes
 
 Steps = Callable[[str, int], Iterable[int]]
+
+LAST_ROTATION = Promise(
+    "rotation of the projection in the last step, or tried without gain, in radians",
+    "tol",
+    "none: the solver computes it",
+)
 
 
 def without_progress(name: str, steps: int) -> Iterable[int]:
@@ -70,9 +77,10 @@ class Projection:
     outcome: Outcome  # its trace is the initial index and that after each step
 
     @classmethod
-    def of(cls, A: np.ndarray, index: float, trace: np.ndarray, converged: bool) -> Projection:
+    def of(cls, A: np.ndarray, index: float, trace: np.ndarray, converged: bool, accuracy: Accuracy) -> Projection:
         """Return the projection with the record of its refinement."""
-        return cls(A, index, Outcome("refinement", "", len(trace) - 1, converged, tuple(trace.tolist())))
+        outcome = Outcome("refinement", "", len(trace) - 1, converged, tuple(trace.tolist()), accuracy=accuracy)
+        return cls(A, index, outcome)
 
 
 # --- the sampled rows --------------------------------------------------------------------------------------
@@ -149,7 +157,10 @@ def _axis_by_axis(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator
     found = _refined(Y, np.array(axes)[None], search, rng, steps)
     order = np.argsort(-single.value((found.A @ Y)[:, None, :]), kind="stable")
     whole = np.concatenate([*trace, found.outcome.trace[1:]])
-    return Projection.of(found.A[order], found.index, whole, converged and found.outcome.converged)
+    assert found.outcome.accuracy is not None
+    return Projection.of(
+        found.A[order], found.index, whole, converged and found.outcome.converged, found.outcome.accuracy
+    )
 
 
 def _best_projection(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps) -> Projection:
@@ -157,7 +168,8 @@ def _best_projection(Y: np.ndarray, search: PursuitSearch, rng: np.random.Genera
     d, k = len(Y), search.index.k
     if d == k == 1:
         A = np.ones((1, 1, 1))
-        return Projection.of(A[0], float(search.index.value(A @ Y)[0]), search.index.value(A @ Y), True)
+        values, exact = search.index.value(A @ Y), LAST_ROTATION.checked(0.0, search.tol)
+        return Projection.of(A[0], float(values[0]), values, True, exact)
     kept = _informative_starts(Y, search)
     values = _values(search.index, kept, Y)
     size = max(1, _BATCH // (k * Y.shape[1]))
@@ -203,6 +215,7 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps)
     """Gradient ascent over orthonormal projections, with monotone Barzilai-Borwein steps (1988)."""
     value, slope = _slope(search.index, A, Y)
     trace, length, converged = [value], _WIDE / max(float(np.linalg.norm(slope)), 1e-300), False
+    turn = math.inf
     for _ in steps("refining projections", search.max_iter):
         length = min(length, _WIDE / max(float(np.linalg.norm(slope)), 1e-300))
         rise = float(np.sum(slope**2))
@@ -213,16 +226,17 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps)
                 break
             length /= 2
         else:
-            converged = True  # only rounding error is left
+            converged, turn = True, float(np.linalg.norm(B - A))  # only rounding error is left
             break
         moved, turned = B - A, abs(float(np.sum((B - A) * (new_slope - slope))))
         A, value, slope = B, new, new_slope
         trace.append(value)
-        if np.linalg.norm(moved) < search.tol:
+        turn = float(np.linalg.norm(moved))
+        if turn < search.tol:
             converged = True
             break
         length = float(np.sum(moved**2)) / turned if turned > 0 else 2 * length
-    return Projection.of(A, value, np.array(trace), converged)
+    return Projection.of(A, value, np.array(trace), converged, LAST_ROTATION.checked(turn, search.tol))
 
 
 def _shrinking(
@@ -254,7 +268,8 @@ def _shrinking(
             converged = True
             break
     winner = int(np.argmax(values))
-    return Projection.of(candidates[winner].reshape(k, -1), float(values[winner]), traces[winner], converged)
+    accuracy = LAST_ROTATION.checked(float(angles[winner]), search.tol)
+    return Projection.of(candidates[winner].reshape(k, -1), float(values[winner]), traces[winner], converged, accuracy)
 
 
 def _first_angle(starts: int, d: int) -> float:

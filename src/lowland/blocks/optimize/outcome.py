@@ -1,7 +1,8 @@
-"""The outcome of a solver: one record for every iterative method and every choice of an algorithm."""
+"""The outcome of a solver: one record for every method, with its convergence and its checked accuracy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -19,10 +20,49 @@ def iteration_limit(n: int) -> str:
     return f"the limit of {n} iteration{'s' * (n != 1)} was reached"
 
 
+PROMISES: dict[str, Promise] = {}  # by what is measured
+
+
+@record
+@dataclass(frozen=True)
+class Accuracy:
+    """What a solver measured at its result, and the bound that it promises."""
+
+    measure: str
+    value: float
+    bound: float  # infinite where the user, or a schedule, set the number of steps
+
+    @property
+    def met(self) -> bool:
+        """Whether the value is within the bound; NaN is not."""
+        return self.value <= self.bound
+
+    def __str__(self) -> str:
+        limit = f"bound {self.bound:.1e}" if math.isfinite(self.bound) else "no bound"
+        return f"{self.measure}: {self.value:.1e} ({limit})"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A numerical promise of a solver: what it measures, the bound and the cost in words, for docs/reliability.md."""
+
+    measure: str
+    bound: str
+    cost: str
+
+    def __post_init__(self) -> None:
+        if PROMISES.setdefault(self.measure, self) != self:
+            raise TypeError(f"There are two promises about {self.measure!r}.")
+
+    def checked(self, value: float, bound: float) -> Accuracy:
+        """Return the record of a check."""
+        return Accuracy(self.measure, value, bound)
+
+
 @record
 @dataclass(frozen=True)
 class Outcome:
-    """Which solver was used and why; for an iterative one, its convergence and why it stopped."""
+    """Which solver was used and why; its convergence, why it stopped, and the accuracy that was checked."""
 
     name: str
     reason: str = ""  # why this solver was chosen
@@ -30,9 +70,18 @@ class Outcome:
     converged: bool = True
     trace: tuple[float, ...] = ()  # the objective, or the largest relative residual, after each iteration
     stopped_because: str = ""  # why an iterative solver stopped
+    accuracy: Accuracy | None = None
 
     @classmethod
-    def of_trace(cls, name: str, trace: Sequence[float], stopped_because: str, *, converged: bool = True) -> Self:
+    def of_trace(
+        cls,
+        name: str,
+        trace: Sequence[float],
+        stopped_because: str,
+        *,
+        converged: bool = True,
+        accuracy: Accuracy | None = None,
+    ) -> Self:
         """Return the outcome of iterations, from the initial objective and that after each iteration."""
         return cls(
             name,
@@ -40,7 +89,9 @@ class Outcome:
             converged=converged,
             trace=tuple(trace),
             stopped_because=stopped_because,
+            accuracy=accuracy,
         )
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.reason}"
+        parts = (self.name, self.reason, "" if self.accuracy is None else str(self.accuracy))
+        return ": ".join(filter(None, parts[:2])) + (f"; {parts[2]}" if parts[2] else "")

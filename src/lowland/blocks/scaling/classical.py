@@ -163,7 +163,7 @@ def classical_scaling(
     if not fewer or k > n:
         found.check(k)
     why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, without forming the matrix"
-    outcome = Outcome(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
+    outcome = pairs.outcome(why)
     sizes = np.zeros(k) if found.one_point else np.sqrt(np.where(found.leading > found.least, found.leading, 0))
     return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, outcome)
 

@@ -10,13 +10,20 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.blocks.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Outcome, Promise
 from lowland.blocks.scaling.duplicate_points import merge_duplicates
 from lowland.blocks.scaling.starts import in_principal_axes, starting_configurations
 from lowland.blocks.scaling.stress import stress_gradient
 from lowland.blocks.scaling.targets import Targets
 from lowland.data.rows import ArrayRows
 from lowland.run.run import Run, run_for
+
+_SHORTEST = 1e-6  # length of a step that the rounding errors of the stress may hide
+NEWTON_STEP = Promise(
+    "gradient of the stress as the length of one more Newton step, relative to the extent of the embedding",
+    f"tol, at least {_SHORTEST:g}",
+    "none: the last evaluation has the gradient",
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,10 @@ def sammon_coordinates(
         found = safeguarded_lbfgs(Z, stress, _ShortStep(tol), max_iter=max_iter, run=run, name="minimizing stress")
     trace = tuple((2 * value + merged.fixed) / (merged.total or 1.0) for value in found.outcome.trace)
     Z = in_principal_axes(merged.expanded(found.at.Z))
-    return SammonConfiguration(Z, D.shape[0] - len(merged.first), replace(found.outcome, trace=trace))
+    step, extent = _ShortStep.lengths(found.at)
+    accuracy = NEWTON_STEP.checked(step / extent if extent > 0 else 0.0, max(tol, _SHORTEST))
+    outcome = replace(found.outcome, trace=trace, accuracy=accuracy)
+    return SammonConfiguration(Z, D.shape[0] - len(merged.first), outcome)
 
 
 @dataclass(frozen=True)
@@ -88,9 +98,15 @@ class _ShortStep:
     tol: float
 
     def __call__(self, before: Evaluation, after: Evaluation) -> bool:
-        xp = xp_of(after.Z)
-        step = xp.max(xp.abs(after.preconditioner * after.gradient))
-        return float(step) <= self.tol * float(xp.max(xp.abs(after.Z - xp.mean(after.Z, axis=0)[None, :])))
+        step, extent = self.lengths(after)
+        return step <= self.tol * extent
+
+    @staticmethod
+    def lengths(at: Evaluation) -> tuple[float, float]:
+        """The length of the next Newton step, and the extent of the configuration."""
+        xp = xp_of(at.Z)
+        step = float(xp.max(xp.abs(at.preconditioner * at.gradient)))
+        return step, float(xp.max(xp.abs(at.Z - xp.mean(at.Z, axis=0)[None, :])))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Outcome, Promise
 from lowland.blocks.selection.lasso import LassoProblem, Solution, SquaresOfMoments
 from lowland.blocks.selection.lasso_data import LassoData
 from lowland.blocks.selection.selection_path import Move
@@ -18,6 +18,10 @@ from lowland.errors import DataError, ParameterError
 
 _HALVINGS = 40
 _LOWEST = 1e-6  # fraction of the largest penalty down to which the path is extended where columns are missing
+
+DUALITY_GAP = Promise(
+    "largest duality gap on the path, relative to the loss of the null model", "tol", "none: the solver computes it"
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class LassoPath:
             iterations=sum(each.steps for each in self.solutions),
             converged=bool((gaps <= tol).all()),
             trace=tuple(gaps.tolist()),
+            accuracy=DUALITY_GAP.checked(float(gaps.max()), tol),
         )
 
 

@@ -12,9 +12,17 @@ from lowland.arrays.linalg import eigh, svd
 from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.precision import ROUNDINGS, as_double, rounding_in
 from lowland.arrays.scratch import less_rows_of
+from lowland.blocks.optimize.outcome import Accuracy, Promise
+from lowland.blocks.spectra.accuracy import eigen_error, factor_error, unit_of
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.blocks.statistics.labels import shown
 from lowland.blocks.statistics.moments import refuse_tiny_columns
+
+DISCRIMINANTS = Promise(
+    "residual and orthogonality of the eigenvectors of both eigenproblems, within and between classes",
+    f"{ROUNDINGS} eps n, n the larger of rows and columns of the matrices",
+    "4 products of a matrix and a vector",
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,7 @@ class WithinAxes:
     A: Array  # (d, r)
     patterns: Array  # (d, r) S_W A: within-class covariance of the columns with each
     constant: np.ndarray  # (d,) columns that are constant within each class
+    error: float = 0.0  # of the eigenvectors of the within-class covariance, see ``spectra.accuracy``
 
     @property
     def rank(self) -> int:
@@ -39,6 +48,7 @@ class DiscriminantAxes:
     patterns: Array  # (d, m) S_W times the directions: within-class covariance of the columns with each
     ratios: Array  # (m,)
     total: float  # sum of the ratios of all directions
+    error: float = 0.0  # of both eigenproblems, see ``spectra.accuracy``
 
 
 def discriminant_axes_of_scatter(within: Array, between: Array, k: int | None = None) -> DiscriminantAxes:
@@ -81,10 +91,12 @@ def within_axes(S: Array, means: Array, rounding: float, tol: float) -> WithinAx
     constant, deviations = _deviations(xp.linalg.diagonal(S), means, rounding)
     R = S / (deviations[:, None] * deviations[None, :])
     R = xp.where(xp.isfinite(R), R, xp.zeros_like(R))
-    values, V = eigh((R + R.T) / 2)
+    R = (R + R.T) / 2
+    values, V = eigh(R)
+    error = _error(R, values, V)
     kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
     roots, V = xp.sqrt(values[S.shape[0] - kept :]), V[:, S.shape[0] - kept :]
-    return WithinAxes(_over(V / roots[None, :], deviations), _times(V * roots[None, :], deviations), constant)
+    return WithinAxes(_over(V / roots[None, :], deviations), _times(V * roots[None, :], deviations), constant, error)
 
 
 def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> WithinAxes:
@@ -94,11 +106,19 @@ def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> Wi
     C = less_rows_of(as_double(X), means, y) / n**0.5  # (n, d)
     constant, deviations = _deviations(xp.sum(C * C, axis=0), means, rounding_in(X) ** 2)
     C = C / deviations[None, :]
-    values, U = eigh(C @ C.T)
+    G = C @ C.T
+    values, U = eigh(G)
+    error = _error(G, values, U)
     kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
     values, U = values[n - kept :], U[:, n - kept :]
     V = C.T @ (U / values[None, :])  # (d, r), divided by the square roots of the values
-    return WithinAxes(_over(V, deviations), _times(V * values[None, :], deviations), constant)
+    return WithinAxes(_over(V, deviations), _times(V * values[None, :], deviations), constant, error)
+
+
+def _error(A: Array, values: Array, V: Array) -> float:
+    """The error of all eigenpairs of a positive semi-definite matrix, smallest first."""
+    xp = xp_of(V)
+    return eigen_error(A, xp.flip(values, axis=0), xp.flip(V, axis=1)) if V.shape[0] else 0.0
 
 
 def _deviations(variances: Array, means: Array, rounding: float) -> tuple[np.ndarray, Array]:
@@ -124,26 +144,36 @@ def directions_of_means(means: Array, priors: Array, axes: WithinAxes, tol: floa
     """Principal axes of the class means, weighted by ``priors``, in the whitened coordinates."""
     xp = xp_of(means)
     centered = means - (priors @ means)[None, :]
-    _, s, Vt = svd(xp.sqrt(priors)[:, None] * centered @ axes.A)
+    M = xp.sqrt(priors)[:, None] * centered @ axes.A
+    U, s, Vt = svd(M)
+    error = max(axes.error, factor_error(M, U, s, Vt))
     kept = int(xp.sum(xp.astype(s > tol * s[0], xp.int64))) if s.shape[0] else 0
-    return _turned(axes, Vt[:kept, :].T, s[:kept] ** 2, float(xp.sum(s**2)))
+    return _turned(axes, Vt[:kept, :].T, s[:kept] ** 2, float(xp.sum(s**2)), error)
 
 
 def directions_of_ratio(S_total: Array, axes: WithinAxes) -> DiscriminantAxes:
     """Solve S_B a = λ S_W a with S_B = S_T - S_W: the ratio of total to within-class variance, minus one."""
     xp = xp_of(S_total)
     M = axes.A.T @ S_total @ axes.A
-    values, V = eigh((M + M.T) / 2)
+    M = (M + M.T) / 2
+    values, V = eigh(M)
     ratios = xp.flip(values, axis=0) - 1
-    return _turned(axes, xp.flip(V, axis=1), ratios, float(xp.sum(ratios)))
+    error = max(axes.error, _error(M, values, V))
+    return _turned(axes, xp.flip(V, axis=1), ratios, float(xp.sum(ratios)), error)
 
 
-def _turned(axes: WithinAxes, V: Array, ratios: Array, total: float) -> DiscriminantAxes:
+def _turned(axes: WithinAxes, V: Array, ratios: Array, total: float, error: float) -> DiscriminantAxes:
     xp = xp_of(V)
     directions = axes.A @ V
     signed = fix_signs(directions)
     flips = xp.sign(xp.sum(signed * directions, axis=0))
-    return DiscriminantAxes(signed, (axes.patterns @ V) * flips[None, :], ratios, total)
+    return DiscriminantAxes(signed, (axes.patterns @ V) * flips[None, :], ratios, total, error)
+
+
+def accuracy_of(found: WithinAxes | DiscriminantAxes, size: int) -> Accuracy:
+    """Return the accuracy of the directions; ``size`` is that of the larger eigenproblem."""
+    V = found.A if isinstance(found, WithinAxes) else found.directions
+    return DISCRIMINANTS.checked(found.error, unit_of(V) * size)
 
 
 def class_scores(means: Array, priors: Array, A: Array, center: Array | None = None) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ The choice of the algorithm, the sign convention and the treatment of non-positi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,6 +15,8 @@ from lowland.arrays.linalg import eigh, eigvalsh, on_one_thread_if_small, orthon
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.arrays.random import standard_normal
+from lowland.blocks.optimize.outcome import Accuracy, Outcome
+from lowland.blocks.spectra.accuracy import FIXED_STEPS, ITERATED, LANCZOS, UNIT, of_eigenvectors
 from lowland.blocks.spectra.operators import Divided
 from lowland.blocks.statistics.rescaling import ordinary_unit, unit_of
 from lowland.errors import ParameterError
@@ -46,6 +49,11 @@ class Eigenpairs:
     ritz: np.ndarray | None = (
         None  # all Ritz values of the Krylov space, descending: estimates of the other eigenvalues
     )
+    accuracy: Accuracy | None = None
+
+    def outcome(self, reason: str, name: str = "") -> Outcome:
+        """Return the outcome of the solver."""
+        return Outcome(name or self.solver, reason, self.iterations, self.converged, self.trace, accuracy=self.accuracy)
 
 
 def fix_signs(vectors: Array) -> Array:
@@ -106,14 +114,14 @@ def leading_eigenpairs(
         # an iteration on the whole space is a direct method
         A, dense, solver = _formed(A, like_array, run), True, "eigh"
     if solver == "eigh":
-        return _finished(_by_lapack(A, k, run), definite)
+        return _finished(_by_lapack(A, k, run), definite, A)
     rng = rng if rng is not None else np.random.default_rng(0)
     unit = unit_of(A) if dense else ordinary_unit(size, single=False)
     if unit != 1:
         A = A / unit if dense else Divided(A, unit)
     match solver:
         case "arpack":
-            pairs = _arpack(A, k, rng, run, tol, max_iter, like_array)
+            pairs = _arpack(A, k, rng, run, tol, max_iter, like_array, rounding)
         case "power" | "subspace":
             Q = _start(A, k, oversamples, rng, like_array)
             pairs = _subspace(A, k, Q, run, tol, max_iter, rounding, fixed=solver == "subspace")
@@ -134,13 +142,18 @@ def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) ->
     return pairs if pairs.converged else None
 
 
-def _finished(pairs: Eigenpairs, definite: bool) -> Eigenpairs:
-    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero."""
+def _finished(pairs: Eigenpairs, definite: bool, A: Any = None) -> Eigenpairs:
+    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero.
+
+    The pairs of a direct solver are checked against their matrix A.
+    """
     xp = xp_of(pairs.values)
-    values = pairs.values
+    values, vectors, accuracy = pairs.values, fix_signs(pairs.vectors), pairs.accuracy
     if definite:
         values = xp.where(values > 0, values, xp.zeros_like(values))
-    return replace(pairs, values=values, vectors=fix_signs(pairs.vectors))
+    if A is not None:
+        accuracy = of_eigenvectors(A, values, vectors, definite=definite)
+    return replace(pairs, values=values, vectors=vectors, accuracy=accuracy)
 
 
 def _formed(A: Any, like_array: Array, run: Run) -> Array:
@@ -247,12 +260,16 @@ def _subspace(
             values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
             trace.append(_worst(residuals, values, rounding))
             if trace[-1] <= tol:
-                return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace))
+                met = ITERATED.checked(trace[-1], tol)
+                return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace), accuracy=met)
         Q = orthonormal(AQ)
     AQ = as_double(A @ Q)
     values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
     trace.append(_worst(residuals, values, rounding))
-    return Eigenpairs(values, V, residuals, "subspace" if fixed else "power", steps, converged, tuple(trace))
+    name, accuracy = "power", ITERATED.checked(trace[-1], tol)
+    if fixed:
+        name, accuracy = "subspace", FIXED_STEPS.checked(trace[-1], math.inf)
+    return Eigenpairs(values, V, residuals, name, steps, converged, tuple(trace), accuracy=accuracy)
 
 
 def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float) -> Eigenpairs:
@@ -267,6 +284,15 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
     widest = min(A.shape[0], max(8 * Q.shape[1], 2 * k))
     basis, image, H, block = Q[:, :0], Q[:, :0], Q[:0, :0], Q
     trace: list[float] = []
+    values, V, residuals = Q[0, :0], Q[:, :0], np.empty(0)
+
+    def found(iterations: int, *, converged: bool, whole: bool = False) -> Eigenpairs:
+        accuracy = ITERATED.checked(trace[-1], tol)
+        if whole and not accuracy.met:  # Rayleigh-Ritz over the whole space is a direct method
+            accuracy = LANCZOS.checked(_relative(residuals, values), max(rounding, UNIT * A.shape[0]))
+        at = (values, V, residuals, "krylov", iterations, converged, tuple(trace))
+        return Eigenpairs(*at, _ritz_values(H), accuracy)
+
     for step in run.iterate("block Krylov", steps):
         if basis.shape[1] + block.shape[1] > widest:  # restart from the best Ritz vectors
             kept, basis, _, image = _ritz(basis, image, H, block.shape[1])
@@ -278,12 +304,16 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
         values, V, residuals, _ = _ritz(basis, image, H, k)
         trace.append(_worst(residuals, values, rounding))
         if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
-            return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace), _ritz_values(H))
+            return found(step + 1, converged=True, whole=basis.shape[1] >= A.shape[0])
         block = _fresh_directions(product, basis, rounding * float(values[0]))
         if block.shape[1] == 0:  # the basis is invariant under A: no further improvement
-            done = trace[-1] <= tol
-            return Eigenpairs(values, V, residuals, "krylov", step + 1, done, tuple(trace), _ritz_values(H))
-    return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace), _ritz_values(H))
+            return found(step + 1, converged=trace[-1] <= tol)
+    return found(steps, converged=False)
+
+
+def _relative(residuals: np.ndarray, values: Array) -> float:
+    """The largest residual relative to the largest eigenvalue."""
+    return float(residuals.max() / max(float(np.abs(to_numpy(values)).max()), np.finfo(np.float64).tiny))
 
 
 def _ritz_values(H: Array) -> np.ndarray:
@@ -318,7 +348,14 @@ def _orthonormal_by_products(F: Array, negligible: float) -> Array:
 
 
 def _arpack(
-    A: Any, k: int, rng: np.random.Generator, run: Run, tol: float, max_iter: int | None, like_array: Array
+    A: Any,
+    k: int,
+    rng: np.random.Generator,
+    run: Run,
+    tol: float,
+    max_iter: int | None,
+    like_array: Array,
+    rounding: float,
 ) -> Eigenpairs:
     """ARPACK's implicitly restarted Lanczos, one vector at a time, on the host."""
     from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
@@ -348,7 +385,10 @@ def _arpack(
     values, vectors = values[order], vectors[:, order]
     residuals = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
     target = as_double(like_array[:1, ...])
-    return Eigenpairs(like(values, target), like(vectors, target), residuals, "arpack", converged=converged)
+    accuracy = LANCZOS.checked(_relative(residuals, values), max(tol, rounding, UNIT * n))
+    return Eigenpairs(
+        like(values, target), like(vectors, target), residuals, "arpack", converged=converged, accuracy=accuracy
+    )
 
 
 def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
@@ -371,7 +411,7 @@ def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
     residuals[:rank] = pairs.residuals[:rank]
     return Eigenpairs(
         like(padded, pairs.values), like(V, pairs.vectors), residuals, pairs.solver, pairs.iterations,
-        pairs.converged, pairs.trace,
+        pairs.converged, pairs.trace, accuracy=pairs.accuracy,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from lowland.arrays.linalg import orthonormal, svd
 from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.spectra.accuracy import of_factor
 from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
 from lowland.blocks.spectra.leading import (
     ALL_PAIRS_UP_TO,
@@ -265,12 +266,12 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     if wanted.scale:
         columns = columns.scaled()
         R = R / columns.scale[None, :]  # type: ignore[index]
-    _, s, Vt = svd(R)
+    U, s, Vt = svd(R)
     with np.errstate(over="ignore"):
         variances = s**2 / (triangle.n - 1)
     if not np.isfinite(float(xp_of(variances).sum(variances))):
         raise rows.non_finite_error()
-    pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
+    pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd", accuracy=of_factor(R, U, s, Vt))
     null_below = wanted.rounding**2  # squares of singular values keep twice the digits
     return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 
@@ -428,12 +429,13 @@ def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -
         return _eigenpairs(moments.uncentered, k, run, wanted)
     own = leading_eigenpairs(S, S.shape[0], run=run, solver="eigh")
     root = own.vectors.T * xp.sqrt(own.values)[:, None]  # (d, d), root' root = S
-    _, s, Vt = svd(xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0))
-    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd")
+    root = xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0)
+    U, s, Vt = svd(root)
+    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd", accuracy=of_factor(root, U, s, Vt))
 
 
 def _outcome_of(chosen: Outcome, pairs: Eigenpairs) -> Outcome:
-    return replace(chosen, iterations=pairs.iterations, converged=pairs.converged, trace=pairs.trace)
+    return pairs.outcome(chosen.reason, chosen.name)
 
 
 def singular_axes(

@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lowland.arrays.namespace import Array, xp_of
-from lowland.arrays.precision import rounding_in
+from lowland.arrays.namespace import Array, like, xp_of
+from lowland.arrays.precision import ROUNDINGS, rounding_in
+from lowland.blocks.optimize.outcome import Accuracy, Outcome, Promise
+from lowland.blocks.spectra.accuracy import as_read, random_signs, unit_of
 from lowland.blocks.spectra.leading import leading_eigenpairs
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
+
+WHITENESS = Promise(
+    "whiteness ‖WSW' − I‖ of the coordinates, of a random combination",
+    f"{ROUNDINGS} eps d κ, κ the ratio of the largest to the smallest variance kept",
+    "3 products of a matrix and a vector",
+)
 
 Kind = Literal["pca", "zca", "cholesky", "pca-cor", "zca-cor"]
 
@@ -22,6 +30,7 @@ class WhiteningMatrix:
     inverse: Array  # (d, k)
     rank: int
     values: Array  # eigenvalues of the covariance, or of the correlation for the -cor kinds
+    outcome: Outcome
 
 
 def whitening_matrix(
@@ -90,4 +99,20 @@ def whitening_matrix(
         signs = xp.where(xp.linalg.diagonal(R) < 0, -1.0, 1.0)
         W = xp.flip(R * signs[:, None], axis=(0, 1))
         inverse = inverse @ xp.flip(Q * signs[None, :], axis=1)
-    return WhiteningMatrix(W / deviations[None, :], deviations[:, None] * inverse, rank, pairs.values)
+    W = W / deviations[None, :]
+    accuracy = _accuracy(S, W, pairs.values, kept) if kept else pairs.accuracy
+    if kept and accuracy is not None and not accuracy.met:
+        accuracy = _accuracy(as_read(S), W, pairs.values, kept)
+    outcome = Outcome("eigh", "all eigenpairs of the covariance", accuracy=accuracy)
+    return WhiteningMatrix(W, deviations[:, None] * inverse, rank, pairs.values, outcome)
+
+
+def _accuracy(S: Array, W: Array, values: Array, kept: int) -> Accuracy:
+    """The whiteness M = W S W' of the coordinates: M c = c for random signs c, or MMc = Mc if M is a projection."""
+    condition = float(values[0]) / float(values[kept - 1])
+    c = like(random_signs(W.shape[0]), W)
+    white = W @ (S @ (W.T @ c))
+    if W.shape[0] > kept:
+        c, white = white, W @ (S @ (W.T @ white))
+    error = float(xp_of(W).linalg.vector_norm(white - c))
+    return WHITENESS.checked(error, unit_of(W) * S.shape[0] * condition)

@@ -17,6 +17,7 @@ from lowland.cli.shared.flags import DEFAULT_SEED, command_line_text, parameter_
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
+INTERRUPTED = 130  # exit code
 SCALE_FREE = {  # methods whose result does not depend on the units of the columns, or only selects columns
     "FactorAnalysis", "FastICA", "FeatureAgglomeration", "FeatureFilter", "L1Selector", "LinearDiscriminantAnalysis",
     "ProjectionPursuit", "SequentialFeatureSelector", "TreeSelector", "Whitening",
@@ -116,13 +117,17 @@ def run(
     if n is None:  # the file was not counted before the fit
         placed = len(est.embedding_) if hasattr(est, "embedding_") else files[0].get("rows") if files else None
         n = getattr(est, "n_samples_", placed)
+    interrupted = bool(getattr(est, "interrupted_", False))
     facts = {
         **model_facts(est),
         "data": {"file": str(file), "rows": None if n is None else int(n), "columns": rows.d, "label": label},
         "files": files,
         "seconds": round(time.perf_counter() - started, 6),
+        **({"interrupted": True} if interrupted else {}),
     }
     print_summary(facts, as_json)
+    if interrupted:  # Ctrl-C during a descent: the map so far was written
+        click.get_current_context().exit(INTERRUPTED)
 
 
 def _report_columns(entry: Entry, est: Any, rows: Any) -> None:

@@ -54,6 +54,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "Name of the column of labels.", when="if y was the name of a column", name="label_name_", kind="str"
         ),
         "n_samples_": Attribute("Number of training rows.", name="n_samples_", kind="int"),
+        "solver_": Attribute(
+            "Solver that was used, its convergence, and the accuracy that was checked.", name="solver_", kind="Outcome"
+        ),
     }  # fmt: skip
 
     def __init_subclass__(cls, **traits: Any) -> None:
@@ -220,15 +223,29 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         solver: Outcome,
         remedy: str = "Increase tol or the number of iterations, or choose a direct solver.",
+        *,
+        problem: str = "",
     ) -> None:
-        """Record the outcome of the solver; warn if it did not converge."""
+        """Record the outcome of the solver; warn if it did not converge, or is less accurate than it promises.
+
+        ``problem`` replaces the first sentences of the warning that it did not converge.
+        """
         self.solver_ = solver
-        self.n_iter_ = solver.iterations
+        if "n_iter_" in self._attributes:
+            self.n_iter_ = solver.iterations
+        accuracy = solver.accuracy
         if not solver.converged:
-            left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
+            if not problem:
+                left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
+                problem = (
+                    f"{type(self).__name__}: the solver {solver.name!r} did not converge. It stopped after "
+                    f"{solver.iterations} iterations{left}."
+                )
+            warn(f"{problem} {remedy}", ConvergenceWarning)
+        elif accuracy is not None and not accuracy.met:
             warn(
-                f"{type(self).__name__}: the solver {solver.name!r} did not converge. It stopped after "
-                f"{solver.iterations} iterations{left}. {remedy}",
+                f"{type(self).__name__}: the solver {solver.name!r} is less accurate than it promises. {accuracy}. "
+                f"Check the result. {remedy}",
                 ConvergenceWarning,
             )
 

@@ -22,6 +22,7 @@ from lowland.blocks.embeddings.tensor_edges import on_device
 from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.optimize.outcome import Outcome
+from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.graph_map import GraphMap
@@ -112,7 +113,7 @@ class NeighborEmbedding(GraphMap):
         found = self._graph(X, run, graph, symmetric=False)
         kept = self._kept_mask
         self.points_ = None if self._is_given(X) or self._measure()[0] == "precomputed" else self._own_points(X, rows)
-        labels = y if y is None or kept.all() else y[kept]
+        labels = as_vector(y, X.shape[0], "y")[kept] if self._traits.reads_y and y is not None else None
         problem = self._problem(self._embedded(X), found, run, labels)
         objective: EmbeddingObjective = problem.objective
         start: Array = problem.start
@@ -128,7 +129,7 @@ class NeighborEmbedding(GraphMap):
             every=EVERY,
         )
         self.embedding_ = self._with_left_out(like(result.Z, X.data if is_sparse(X) else X))
-        self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations
+        self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations  # Ctrl-C was reported already
         self.interrupted_ = result.interrupted
         self._keep(result, problem)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from lowland.blocks.embeddings.pairs import (
     EXTRA,
     PairCounts,
     Pairs,
+    above_zero,
     further_pairs,
     given_pairs,
     local_scales,
@@ -38,6 +39,14 @@ _TINY = 1e-4  # standard deviation of a random or given start
 _SNAPSHOTS = (0, 10, 30, 60, 100, 120, 140, 170, 200, 250, 300, 350, 450)
 
 
+def graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
+    """How many neighbors a fit to rows searches for; None: not among the rows, but after a reduction of the columns."""
+    if d > COLUMNS and parameters["apply_pca"]:
+        return None
+    counts = PairCounts.of(n, parameters["n_neighbors"], parameters["MN_ratio"], parameters["FP_ratio"])
+    return min(counts.neighbors + EXTRA, n - 1)
+
+
 class PairEmbedding(NeighborEmbedding):
     """A map by forces along three kinds of pairs. A subclass may adjust the forces, by ``_adjustment``."""
 
@@ -51,13 +60,13 @@ class PairEmbedding(NeighborEmbedding):
     )
     MN_ratio: float = param(0.5, "Mid-near pairs per neighbor.", at_least=0, positional=True)
     FP_ratio: float = param(2.0, "Further pairs per neighbor.", above=0, positional=True)
-    pair_neighbors: np.ndarray | Sequence | None = param(
+    pair_neighbors: np.ndarray | Sequence[Sequence[int]] | None = param(
         None, "Your own pairs of neighbors, an (m, 2) array of row numbers; None: chosen.", wanted="an (m, 2) array"
     )
-    pair_MN: np.ndarray | Sequence | None = param(  # noqa: N815
+    pair_MN: np.ndarray | Sequence[Sequence[int]] | None = param(  # noqa: N815
         None, "Your own mid-near pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
     )
-    pair_FP: np.ndarray | Sequence | None = param(  # noqa: N815
+    pair_FP: np.ndarray | Sequence[Sequence[int]] | None = param(  # noqa: N815
         None, "Your own further pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
     )
     distance: str | Callable[..., float] = param(
@@ -85,7 +94,7 @@ class PairEmbedding(NeighborEmbedding):
         "faiss", "Accepted for compatibility with pacmap, without effect: the search is chosen by its cost."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
-    init: Literal["pca", "random"] | np.ndarray | Sequence = param(
+    init: Literal["pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
         "pca",
         "Start: 'pca', 'random', or an (n, n_components) array, whose columns are standardized.",
         wanted="'pca', 'random' or an (n, n_components) array",
@@ -230,12 +239,11 @@ class PairEmbedding(NeighborEmbedding):
     def _placing(self) -> ByAttraction:
         check_saved(self, "distance")
         Z, kept = to_numpy(self._embedded(self.embedding_)).astype(np.float64), self._kept_mask
+        scales = above_zero(to_numpy(self.scales_).astype(np.float64))  # some may have been rounded to zero in float32
         if self.distance == "precomputed":
-            return ByAttraction(
-                None, None, to_numpy(self.scales_).astype(np.float64), Z, self.n_neighbors_, np.flatnonzero(kept)
-            )
+            return ByAttraction(None, None, scales, Z, self.n_neighbors_, np.flatnonzero(kept))
         nearest = self._nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
-        return ByAttraction(nearest, self.reduction_, to_numpy(self.scales_).astype(np.float64), Z, self.n_neighbors_)
+        return ByAttraction(nearest, self.reduction_, scales, Z, self.n_neighbors_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,32 +16,12 @@ from lowland.methods.base.estimator import Reducer
 from lowland.run.run import Run, run_for
 
 
-class RowMap(Reducer):
-    """A method that maps each row by itself. A subclass writes ``_encoding``, ``_encoding_width`` and ``_decoding``."""
-
-    def _encoding(self) -> Callable[[Any], Array]:
-        """The map from a slab of rows to coordinates, as an object that can be sent to a worker."""
-        raise NotImplementedError
+class InverseMap(Reducer):
+    """A method that maps coordinates back to rows. A subclass writes ``_encoding_width`` and ``_decoding``."""
 
     def _decoding(self) -> Callable[[Any], Array]:
         """The map from coordinates back to rows."""
         raise NotImplementedError
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit as ``fit`` does and return the coordinates, (n, k). A file or an iterable is opened once."""
-        return super().fit_transform(opened_once(X), y, **fit_params)
-
-    @as_fitted
-    def transform(self, X: Any) -> Any:
-        """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
-        rows, run = self._rows_to_map(X)
-        return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="transforming rows"), X)
-
-    @as_fitted
-    def transform_chunks(self, X: Any) -> Iterator[Array]:
-        """Yield the coordinates in chunks, in order: for results larger than memory."""
-        rows, run = self._rows_to_map(X)
-        return run.map_rows(self._encoding(), rows, name="transforming rows")
 
     @as_fitted
     def inverse_transform(self, X: Any) -> Any:
@@ -68,3 +48,27 @@ class RowMap(Reducer):
         if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:
             rows = SlicedRows(rows, most)  # the output is wider than the input
         return rows, run_for(rows)
+
+
+class RowMap(InverseMap):
+    """A method that maps each row by itself. A subclass writes ``_encoding``, ``_encoding_width`` and ``_decoding``."""
+
+    def _encoding(self) -> Callable[[Any], Array]:
+        """The map from a slab of rows to coordinates, as an object that can be sent to a worker."""
+        raise NotImplementedError
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k). A file or an iterable is opened once."""
+        return super().fit_transform(opened_once(X), y, **fit_params)
+
+    @as_fitted
+    def transform(self, X: Any) -> Any:
+        """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
+        rows, run = self._rows_to_map(X)
+        return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="transforming rows"), X)
+
+    @as_fitted
+    def transform_chunks(self, X: Any) -> Iterator[Array]:
+        """Yield the coordinates in chunks, in order: for results larger than memory."""
+        rows, run = self._rows_to_map(X)
+        return run.map_rows(self._encoding(), rows, name="transforming rows")

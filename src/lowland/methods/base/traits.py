@@ -18,6 +18,11 @@ class StudyHints:
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # for every table
     n_neighbors: int | None = None  # for a method on a neighbor graph; fewer if there are few rows
     counts_itself: bool = False  # whether n_neighbors counts the point itself, as in scikit-learn
+    for_rows: Callable[[int], Mapping[str, Any]] | None = None  # parameters that depend on the number of rows
+    # For parameters and the numbers of rows and columns, how many neighbors a fit to the rows would search for, if it
+    # needs no other graph than that of their Euclidean distances; otherwise None. Not given: n_neighbors.
+    graph_neighbors: Callable[[Mapping[str, Any], int, int], int | None] | None = None
+    with_labels: bool = True  # whether a method that reads labels is fitted to them
     all_pairs_up_to: int | None = (
         None  # rows up to which all pairs are compared; None: the method does not compare all pairs
     )
@@ -55,6 +60,11 @@ class Traits:
     study: StudyHints = field(default_factory=StudyHints)
     tolerance: float = 1e-10  # to which engines and chunk sizes agree, relative to the largest coordinate
     quick: Mapping[str, Any] = field(default_factory=dict)  # parameters for a fast fit in tests
+
+    @property
+    def learns_labels_in_study(self) -> bool:
+        """Whether a study fits the method to the labels."""
+        return self.reads_y and self.study.with_labels
 
 
 def traits_of(method: Any) -> Traits:

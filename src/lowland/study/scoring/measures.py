@@ -60,7 +60,7 @@ class EmbeddingScorer:
         assert trial.Z is not None
         scores, curves, warned = dict(trial.scores), dict(trial.curves), list(trial.warnings)
         per_row: dict[str, np.ndarray] = {}
-        reads_y = traits_named(trial.method).reads_y
+        reads_y = traits_named(trial.method).learns_labels_in_study
         try:
             # the matrix products are small: BLAS threads would cost more than they save
             with config(progress=False), blas_on_one_thread(), warnings.catch_warnings(record=True) as caught:

@@ -91,6 +91,8 @@ def fit_trial(
             clock.restart()
             with config(progress=clock, output="default"):
                 Z = _coordinates(est, planned, shared)
+            if getattr(est, "interrupted_", False):  # Ctrl-C ended the fit early, which kept an unfinished map
+                raise KeyboardInterrupt
             seconds = clock.seconds
         except Stopped:
             if clock.stop_requested or not clock.past_limit:
@@ -141,11 +143,11 @@ def _coordinates(est: Any, planned: Planned, shared: SharedInputs) -> np.ndarray
     """Fit, and return the coordinates of all rows, (n, k)."""
     if planned.fitted_rows is not None:
         return _placed_among_a_sample(est, planned.fitted_rows, shared)
-    if shared.y is not None and (shared.y < 0).any():
-        if traits_of(est).reads_y:
-            est.fit(*shared.as_given(shared.y >= 0))
-            return _checked(est.transform(shared.as_given()[0]), len(shared.X))
+    if not traits_of(est).learns_labels_in_study:
         shared = replace(shared, y=None)
+    elif shared.y is not None and (shared.y < 0).any():
+        est.fit(*shared.as_given(shared.y >= 0))
+        return _checked(est.transform(shared.as_given()[0]), len(shared.X))
     X, y = shared.as_given()
     if shared.graph is not None and planned.shared_neighbors is not None:
         est.fit(X, y, graph=shared.graph.nearest(planned.shared_neighbors).matrix())
@@ -206,7 +208,7 @@ def _residual_variance(est: Any) -> dict[str, Curve]:
 
 def _held_out(est: Any, shared: SharedInputs) -> dict[str, Score]:
     """The accuracy of a supervised method, fitted without the held-out rows."""
-    if shared.y is None or not traits_of(est).reads_y:
+    if shared.y is None or not traits_of(est).learns_labels_in_study:
         return {}
     return PredictionTest.of(shared.y, shared.seed).scores_when_refitted(est, shared.X)
 
