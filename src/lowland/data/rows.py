@@ -75,6 +75,8 @@ class Rows:
     in_memory: bool = False  # whether the rows are in memory
     is_sparse: bool = False
     passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
+    allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
+    missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error
 
     @property
     def shape(self) -> tuple[int | None, int]:
@@ -127,7 +129,8 @@ class Rows:
         """Return the error that names the columns with NaN or infinity, after one more pass to count them."""
         nan, inf, n = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0
         for chunk in self.chunks():
-            nan += _count_by_column(chunk, np.isnan)
+            if not self.allow_nan:
+                nan += _count_by_column(chunk, np.isnan)
             inf += _count_by_column(chunk, np.isinf)
             n += chunk.shape[0]
         bad = np.flatnonzero(nan + inf)
@@ -142,8 +145,8 @@ class Rows:
         where = ", ".join(self.column_name(j) for j in bad[:5]) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
         return DataError(
             f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows. "
-            "Drop those rows or columns, or impute the missing values (for instance with "
-            "sklearn.impute.SimpleImputer)."
+            f"{self.missing_remedy + ' Or drop' if self.missing_remedy and nan.any() else 'Drop'} those rows or "
+            "columns, or impute the missing values (for instance with lowland.impute(X, 'mean'))."
         )
 
 
@@ -224,6 +227,7 @@ class SlicedRows(Rows):
     def __post_init__(self) -> None:
         self.n, self.d, self.dtype, self.names = self.rows.n, self.rows.d, self.rows.dtype, self.rows.names
         self.source, self.in_memory = self.rows.source, self.rows.in_memory
+        self.allow_nan, self.missing_remedy = self.rows.allow_nan, self.rows.missing_remedy
 
     @property
     def slab(self) -> int:
