@@ -30,11 +30,12 @@ from lowland.blocks.spectra.principal_axes import (
 )
 from lowland.blocks.statistics.available import AvailableColumns
 from lowland.blocks.statistics.moments import Moments
-from lowland.data.open import as_vector, is_frame
+from lowland.data.open import as_vector
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base.as_fitted import as_fitted, view_as_fitted
+from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.imputation import ImputesRows
 from lowland.methods.base.principal_map import PrincipalMap, power_of_variances
 from lowland.run.run import Run
 
@@ -52,6 +53,7 @@ class Storage(NamedTuple):
 
 
 class PCA(
+    ImputesRows,
     PrincipalMap,
     verb="pca",
     streams=True,
@@ -180,10 +182,6 @@ class PCA(
             self._keep(axes, rows.dtype)
             self.noise_variance_ = axes.discarded / (rows.d - k) if k < rows.d else 0.0
 
-    @property
-    def _handles_missing(self) -> bool:
-        return view_as_fitted(self).missing is not None if "_solved" in vars(self) else self.missing is not None
-
     def _encoding(self) -> Any:
         encoding = super()._encoding()
         if self.missing is None:
@@ -206,26 +204,10 @@ class PCA(
         scale = np.ones(self.n_features_in_) if self.scale_ is None else to_numpy(self.scale_)
         return DeflatedRows(to_numpy(as_double(self.components_)), to_numpy(self.mean_), scale)
 
-    @as_fitted
-    def impute(self, X: Any) -> Any:
-        """Return X with its missing values (NaN) predicted from the observed values of their row.
-
-        ``missing="em"``: their conditional mean under probabilistic PCA; "nipals": the reconstruction from the scores
-        on the observed values. Observed values do not change. A data frame is returned as a data frame.
-        """
-        if self.missing is None:
-            raise ParameterError(
-                "PCA(missing=None): impute needs a model of incomplete rows. Set missing='em'."
-            )
-        rows, run = self._rows_to_map(X)
-        by_scores = self.missing == "nipals" and self.missing_fraction_ > 0
-        complete = self._deflation().completed if by_scores else ImputeRows(self._latent())
-        Y = run.gather(complete, rows, rows.d, name="imputing missing values")
-        if not (is_frame(X) and rows.names):
-            return Y
-        from lowland.data.write import frame_like
-
-        return frame_like(X, Y, list(rows.names))
+    def _completion(self) -> Any:
+        if self.missing == "nipals" and self.missing_fraction_ > 0:
+            return self._deflation().completed
+        return ImputeRows(self._latent())
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """Solve from the moments that partial_fit has merged."""

@@ -64,9 +64,23 @@ def checked_columns(found: AvailableColumns, rows: Rows) -> None:
 
 
 def independent_columns(found: AvailableColumns) -> LatentModel:
-    """Return the model of independent columns, with the means and variances of the observed values."""
-    deviations = np.sqrt(np.where(found.variances > 0, found.variances, 1.0))
+    """Return the model of independent columns, the most likely one: means and variances of the observed values."""
+    variances = found.squares / np.where(found.weight > 0, found.weight, 1.0)
+    deviations = np.sqrt(np.where(found.variances > 0, variances, 1.0))
     return LatentModel(found.mean, deviations, np.zeros((len(deviations), 0)))
+
+
+def deviations_of(found: AvailableColumns) -> np.ndarray:
+    """Return the standard deviations of the observed values, (d,); 1 for a constant column."""
+    return np.sqrt(np.where(found.variances > 0, found.variances, 1.0))
+
+
+def saturated_fit(
+    rows: Rows, run: Run, found: AvailableColumns, *, weights: np.ndarray | None = None, tol: float
+) -> LikelihoodFit:
+    """Return the fit of an unrestricted mean and covariance: components in all directions."""
+    start, fit = independent_columns(found), FitComponents(rows.d - 1, deviations_of(found), run)
+    return expectation_maximization(rows, run, start, fit, weights=weights, tol=tol)
 
 
 def axes_of_incomplete_rows(
@@ -85,7 +99,7 @@ def axes_of_incomplete_rows(
     """
     run.require(6 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Use fewer columns")
     start = independent_columns(found)
-    units = start.unit if scale else np.ones(rows.d)
+    units = deviations_of(found) if scale else np.ones(rows.d)
     count = rule.count if isinstance(rule, Fixed) else None
     k = rows.d - 1 if count is None else min(count, rows.d - 1)
 
@@ -122,7 +136,7 @@ def axes_by_nipals(
     tol: float = NIPALS_TOL,
 ) -> Axes:
     """Return k axes by NIPALS, with the variances of their scores; the ratios refer to the observed values."""
-    units = independent_columns(found).unit if scale else np.ones(rows.d)
+    units = deviations_of(found) if scale else np.ones(rows.d)
     result = nipals(rows, run, k, found, units, weights=weights, tol=tol)
     n = float(found.rows - found.empty_rows) if weights is None else float(np.sum(weights))
     variances = found.variances / units**2
