@@ -7,7 +7,7 @@ give bitwise the same results. A reader yields raw slabs in order; ``prepare`` c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -129,10 +129,16 @@ class Rows:
         """Return the error that names the columns with NaN or infinity, after one more pass to count them."""
         nan, inf, n = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0
         for chunk in self.chunks():
-            if not self.allow_nan:
-                nan += _count_by_column(chunk, np.isnan)
+            nan += _count_by_column(chunk, np.isnan)
             inf += _count_by_column(chunk, np.isinf)
             n += chunk.shape[0]
+        if self.allow_nan:
+            missing, nan = nan, np.zeros_like(nan)
+            if missing.any() and not inf.any():
+                return DataError(
+                    f"Some pairs of rows of {self.source} have no column in which both have a value, so their distance "
+                    "is undefined. Drop the rows with the most missing values, or impute them."
+                )
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
@@ -201,6 +207,12 @@ class ArrayRows(Rows):
             for start in range(0, self.n, self.slab):
                 self._check_file()
                 yield self.X[start : start + self.slab, :]
+
+    def in_slabs_of(self, most_rows: int) -> ArrayRows:
+        """Return the same rows in smaller slabs."""
+        smaller = replace(self, most_rows=most_rows)
+        smaller.allow_nan, smaller.missing_remedy = self.allow_nan, self.missing_remedy
+        return smaller
 
     def _check_file(self) -> None:
         """Raise an error if the memory-mapped file was written meanwhile."""

@@ -157,8 +157,8 @@ class PCA(
         rule = as_rule(self.n_components)
         if isinstance(rule, Downstream):
             raise ParameterError(
-                f"PCA(missing={self.missing!r}): {rule!r} cross-validates complete rows. Choose another rule, or impute "
-                "the missing values."
+                f"PCA(missing={self.missing!r}): {rule!r} cross-validates complete rows. Choose another rule, or "
+                "impute the missing values."
             )
         count = rule.count if isinstance(rule, Fixed) else None
         if count is not None and count > min(found.rows, rows.d):
