@@ -49,6 +49,12 @@ def allows_nan(metric: Any) -> bool:
     return isinstance(metric, str) and metric in METRICS and METRICS[metric].allows_nan
 
 
+def usable_values(X: Array, metric: Any) -> Array:
+    """Return which values of X, (m, d), the metric can compare: finite ones, and NaN where it skips missing values."""
+    xp = xp_of(X)
+    return ~xp.isinf(X) if allows_nan(metric) else xp.isfinite(X)
+
+
 def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> None:
     """Raise an error for arguments that a function does not take, where it has a signature."""
     try:

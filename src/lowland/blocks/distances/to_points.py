@@ -11,7 +11,7 @@ import scipy.sparse
 
 from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
-from lowland.blocks.distances.metrics import METRICS, Metric, allows_nan, function_name
+from lowland.blocks.distances.metrics import METRICS, Metric, allows_nan, function_name, usable_values
 from lowland.blocks.distances.metrics import (
     squared_euclidean as squared_euclidean,  # for callers that need no other metric
 )
@@ -62,8 +62,7 @@ class DistancesTo:
         xp = xp_of(X)
         D = self._measured(as_double(X), like(self.points, X, xp.float64))
         if not all_finite(X):
-            usable = xp.isfinite(X) | xp.isnan(X) if allows_nan(self.metric) else xp.isfinite(X)
-            D = xp.where(xp.all(usable, axis=1)[:, None], D, xp.full_like(D, float("nan")))
+            D = xp.where(xp.all(usable_values(X, self.metric), axis=1)[:, None], D, xp.full_like(D, float("nan")))
         return xp.astype(D, X.dtype, copy=False)
 
     def _of_sparse(self, X: Any) -> np.ndarray:
