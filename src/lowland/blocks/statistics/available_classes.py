@@ -76,7 +76,8 @@ def available_class_moments(
     if not (first.counts > 0).all():
         c, j = np.argwhere(first.counts == 0)[0]
         raise DataError(
-            f"Class {labels[c]!r} has no value in column {rows.column_name(int(j))}. Drop the column, or impute it."
+            f"Class {labels.tolist()[c]!r} has no value in column {rows.column_name(int(j))}. Drop the column, or "
+            "impute it."
         )
     means = center + first.sums / first.counts
     second = run.fold(rows, SumProducts(means), codes, name="summing products")
