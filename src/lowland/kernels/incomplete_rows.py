@@ -24,6 +24,24 @@ def count_missing(X, counts):
         counts[i] = m
 
 
+@kernel
+def add_observed(X, shift, weights, cells, weight, sums, squares):
+    """Add the observed values of each column, less a shift, and their squares; return the number of empty rows."""
+    empty = 0
+    for i in range(X.shape[0]):
+        row, w, seen = X[i], weights[i], 0
+        for j in range(row.size):
+            v = row[j] - shift[j]
+            if row[j] == row[j]:
+                seen += 1
+                cells[j] += 1
+                weight[j] += w
+                sums[j] += w * v
+                squares[j] += w * v * v
+        empty += seen == 0
+    return empty
+
+
 @vector_kernel
 def center_observed(X, mean, scale, start, C, missing, squares, pattern):
     """Write (x - mean) * scale to C, zeros for missing values; list their columns, and give each pattern a hash."""

@@ -82,6 +82,9 @@ class PCA(
     matrices, ``Whitening`` to give all directions unit variance, and ``LinearDiscriminantAnalysis`` to separate
     labeled classes.
 
+    Missing values: ``missing="em"`` maximizes the likelihood of the observed values under probabilistic PCA, by
+    expectation-maximization with one pass over the rows per iteration (``blocks.missing``); ``impute`` predicts them.
+
     References
     ----------
     Pearson, K. (1901). On lines and planes of closest fit to systems of points in space. Philosophical Magazine.
@@ -89,6 +92,9 @@ class PCA(
 
     Hotelling, H. (1933). Analysis of a complex of statistical variables into principal components. Journal of
     Educational Psychology. doi:10.1037/h0071325
+
+    Tipping, M. E., and Bishop, C. M. (1999). Probabilistic principal component analysis. Journal of the Royal
+    Statistical Society B. doi:10.1111/1467-9868.00196
 
     Examples
     --------

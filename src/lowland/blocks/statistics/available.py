@@ -9,6 +9,9 @@ import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.blocks.statistics.moments import without_zero_weights
+from lowland.kernels.incomplete_rows import add_observed
+
+_SHIFT_ROWS = 64  # rows whose mean is the shift
 
 
 @dataclass(frozen=True)
@@ -26,15 +29,15 @@ class AvailableColumns:
     def of(cls, X: Any, weights: np.ndarray | None = None) -> Self:
         """Return the statistics of one chunk."""
         X, weights = without_zero_weights(X, weights)
-        X = np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=np.float64)
-        observed = ~np.isnan(X)
-        cells = observed.sum(axis=0)
-        weight = cells.astype(np.float64) if weights is None else weights @ observed
-        mean = _weighted_sums(np.where(observed, X, 0.0), weights) / np.where(weight > 0, weight, 1)
-        C = np.where(observed, X - mean, 0.0)
-        offset = _weighted_sums(C, weights) / np.where(weight > 0, weight, 1)  # the rounding error of the mean
-        squares = _weighted_sums(C * C, weights) - weight * offset**2
-        return cls(len(X), int(np.sum(~observed.any(axis=1))), cells, weight, mean + offset, squares)
+        X = np.ascontiguousarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=np.float64)
+        n, d = X.shape
+        shift = _some_mean(X)
+        cells, (weight, sums, squares) = np.zeros(d, dtype=np.int64), np.zeros((3, d))
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        empty = add_observed(X, shift, w, cells, weight, sums, squares)
+        offset = sums / np.where(weight > 0, weight, 1)
+        mean = np.where(weight > 0, shift + offset, 0.0)
+        return cls(n, int(empty), cells, weight, mean, np.maximum(squares - weight * offset**2, 0.0))
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
@@ -66,5 +69,9 @@ class AvailableColumns:
         return np.where(self.weight > 1, self.squares / np.maximum(self.weight - 1, 1e-300), 0.0)
 
 
-def _weighted_sums(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    return X.sum(axis=0) if weights is None else weights @ X
+def _some_mean(X: np.ndarray) -> np.ndarray:
+    """A point near the mean of the observed values, (d,): that of some rows spread over the chunk; else zero."""
+    sample = X[:: max(1, len(X) // _SHIFT_ROWS)]
+    observed = ~np.isnan(sample)
+    shift = np.where(observed, sample, 0.0).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    return np.where(np.isfinite(shift), shift, 0.0)
