@@ -197,7 +197,7 @@ def _open_array(X: np.ndarray, names: tuple[str, ...] | None = None, source: str
     if "numpy.ma" in sys.modules and np.ma.is_masked(X):
         raise DataError(
             f"{source} is a masked array with {np.ma.count_masked(X)} masked values. Use X.filled(np.nan), then impute "
-            "the missing values (for instance with sklearn.impute.SimpleImputer)."
+            "the missing values (for instance with lowland.impute(X, 'mean'))."
         )
     if X.dtype.kind not in "fiub":
         X = _numbers_of(X, source)

@@ -88,6 +88,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_rows(rows, reset=True)
         self._clear_fit()
         self._record_label_name(y)
+        self._admit_missing(rows)
         try:
             with blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
                 self._solve(rows, run_for(rows), labels, counts, **given)
@@ -175,6 +176,15 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "input. Pass the columns of the training data."
             )
 
+    @property
+    def _handles_missing(self) -> bool:
+        """Whether NaN is a missing value that the method handles, with these parameters."""
+        return False
+
+    def _admit_missing(self, rows: Rows) -> None:
+        """Let NaN pass where the method handles it; elsewhere, name its remedy in the error."""
+        rows.allow_nan, rows.missing_remedy = self._handles_missing, self._traits.missing_remedy
+
     def _takes(self, rows: Rows) -> bool:
         """Whether the method accepts rows of this kind: dense, or sparse."""
         return self._traits.takes_sparse or not rows.is_sparse
@@ -198,6 +208,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         beside_label = hasattr(self, "label_name_") and has_named_columns(X)
         rows = open_rows(X, columns=list(self.feature_names_in_)) if beside_label else open_rows(X)
         self._check_rows(rows, reset=False)
+        self._admit_missing(rows)
         return rows, run_for(rows)
 
     def _generator(self) -> np.random.Generator:
@@ -223,6 +234,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         solver: Outcome,
         remedy: str = "Increase tol or the number of iterations, or choose a direct solver.",
+        measure: str = "residual",
         *,
         problem: str = "",
     ) -> None:
@@ -236,7 +248,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         accuracy = solver.accuracy
         if not solver.converged:
             if not problem:
-                left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
+                left = f" ({measure} {solver.trace[-1]:.1e})" if solver.trace else ""
                 problem = (
                     f"{type(self).__name__}: the solver {solver.name!r} did not converge. It stopped after "
                     f"{solver.iterations} iterations{left}."
@@ -273,6 +285,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._traits.takes_sparse
+        tags.input_tags.allow_nan = self._handles_missing
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = True
         tags.target_tags.required = self._traits.needs_y

@@ -51,6 +51,7 @@ class Traits:
     sparse_remedy: str = (
         "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # the alternative, in the error
     )
+    missing_remedy: str = ""  # what the method offers for missing values, as a sentence in the error
     reads_y: bool = False  # whether y must be one label per row; otherwise it is accepted and ignored
     needs_y: bool = False  # whether y is required
     width_parameter: str | None = "n_components"  # the parameter that sets the number of output columns
