@@ -16,15 +16,11 @@ from lowland.methods.base.estimator import Reducer
 from lowland.run.run import Run, run_for
 
 
-class RowMap(Reducer):
-    """A method that maps each row by itself. A subclass writes ``_encoding``, ``_encoding_width`` and ``_decoding``."""
+class EncodingMap(Reducer):
+    """A method that maps each row by itself. A subclass writes ``_encoding`` and ``_encoding_width``."""
 
     def _encoding(self) -> Callable[[Any], Array]:
         """The map from a slab of rows to coordinates, as an object that can be sent to a worker."""
-        raise NotImplementedError
-
-    def _decoding(self) -> Callable[[Any], Array]:
-        """The map from coordinates back to rows."""
         raise NotImplementedError
 
     @as_fitted
@@ -38,6 +34,14 @@ class RowMap(Reducer):
         """Yield the coordinates in chunks, in order: for results larger than memory."""
         rows, run = self._rows_to_map(X)
         return run.map_rows(self._encoding(), rows, name="transforming rows")
+
+
+class RowMap(EncodingMap):
+    """A method with an inverse transform, which maps coordinates back to rows. A subclass writes ``_decoding``, too."""
+
+    def _decoding(self) -> Callable[[Any], Array]:
+        """The map from coordinates back to rows."""
+        raise NotImplementedError
 
     @as_fitted
     def inverse_transform(self, X: Any) -> Any:
