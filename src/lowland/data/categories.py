@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lowland.arrays.namespace import is_array, is_sparse
 from lowland.data.columns import ArrowColumns, NamedTable, holds_dates
 from lowland.data.open import (
     as_numpy,
@@ -27,7 +29,7 @@ from lowland.data.open import (
     open_table,
 )
 from lowland.data.paths import NUMPY
-from lowland.data.rows import ColumnRows, Rows
+from lowland.data.rows import ColumnRows, MappedRows, Rows
 from lowland.errors import DataTypeError
 
 Levels = tuple[np.ndarray | None, ...]  # of each column; None: a column of numbers
@@ -45,13 +47,47 @@ def open_categories(
         table = source if isinstance(source, NamedTable) else open_table(source)
         return not_empty(_open_table(table, columns, drop, levels))
     if columns is None and not drop:
-        if not isinstance(source, Rows) and is_chunked(source):
+        if not (isinstance(source, Rows) or is_array(source) or is_sparse(source)) and is_chunked(source):
             return _open_chunked(source, levels)
         if isinstance(source, list | tuple):
-            source = as_numpy(source)
+            found = as_numpy(source)
+            source = np.array(source, dtype=object) if found.dtype.kind == "U" else found  # numbers beside text
         if isinstance(source, np.ndarray) and source.dtype.kind in "OUST" and source.ndim == 2:
             return not_empty(_open_objects(source, levels))
-    return open_rows(source, columns=columns, drop=drop)
+    rows = open_rows(source, columns=columns, drop=drop)
+    return rows if levels is None or rows.levels is None or len(levels) != rows.d else _recoded(rows, levels)
+
+
+def _recoded(rows: Rows, levels: Levels) -> Rows:
+    """Rows whose columns of text have codes among other levels."""
+    known = levels_of(rows)
+    if all(
+        a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in zip(known, levels, strict=True)
+    ):
+        return rows
+    places = [None if each is None else {value: i for i, value in enumerate(each.tolist())} for each in levels]
+    tables = tuple(
+        None if own is None or place is None else np.array([place.get(v, -1) for v in own.tolist()] + [-1], dtype=float)
+        for own, place in zip(known, places, strict=True)
+    )
+    found = MappedRows(rows, _Recode(tables))
+    found.levels = tuple(None if own is None else new for own, new in zip(known, levels, strict=True))
+    return found
+
+
+@dataclass(frozen=True)
+class _Recode:
+    """The map from codes to other codes, column by column; None: a column that is unchanged."""
+
+    tables: tuple[np.ndarray | None, ...]
+
+    def __call__(self, X: Any) -> np.ndarray:
+        Y = np.array(X, dtype=np.float64)
+        for j, table in enumerate(self.tables):
+            if table is not None:
+                given = ~np.isnan(Y[:, j])
+                Y[given, j] = table[Y[given, j].astype(np.intp)]  # -1, not among the levels, is the last entry
+        return Y
 
 
 def levels_of(rows: Rows) -> Levels:

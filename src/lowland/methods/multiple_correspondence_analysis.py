@@ -37,7 +37,7 @@ class MultipleCorrespondenceAnalysis(
     """Multiple correspondence analysis: rows and levels of a table of categories in one map.
 
     Problem: correspondence analysis of the indicators Z of all levels of the Q columns: each row has a 1 for each of
-    its Q answers. Rows with the same answers coincide; a level lies at the mean of the rows that have it, up to a scale.
+    its Q answers. Rows with the same answers coincide; a level lies at the mean of its rows, up to a scale.
 
     1. Find the levels of each column, in one pass (``data.categories``, ``blocks.correspondence.coding``).
     2. Count all pairs of levels in a second pass: the Burt table Z'Z (``blocks.correspondence.burt_table``).
@@ -163,7 +163,7 @@ class MultipleCorrespondenceAnalysis(
             self._coding(),
             self.category_points_.standard_coordinates,
             self._column_names(),
-            self.missing == "error",
+            self._refuses_missing(),
             self.handle_unknown == "error",
         )
 

@@ -102,7 +102,7 @@ def _groups(sizes: list[int]) -> list[list[int]]:
 def _joint(
     codes: list[np.ndarray], coding: Coding, members: list[int], extra: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The levels of some columns; which of them each joint level has, (m, levels); the joint level of each row, (n,)."""
+    """The levels of some columns; which of them each joint level has, (m, levels); the joint level of each row."""
     shape = [coding.sizes[i] + extra for i in members]
     joint = codes[members[0]]
     for i, size in zip(members[1:], shape[1:], strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy
 
-PASSIVE, UNKNOWN = -1, -2  # codes of a missing value that is left out, and of a value that is no level
+PASSIVE, UNKNOWN = -1, -2  # codes of a missing (or infinite) value that is left out, and of one that is no level
 
 
 @dataclass(frozen=True)
@@ -88,5 +88,7 @@ class Coding:
             known = keys[codes] == finite if len(keys) else np.zeros(len(values), dtype=bool)
         if not known.all():
             codes = np.where(known, codes, UNKNOWN)
-            codes[np.isnan(values)] = len(keys) if self.missing[i] else PASSIVE
+            codes[~np.isfinite(values)] = PASSIVE
+            if self.missing[i]:
+                codes[np.isnan(values)] = len(keys)
         return codes

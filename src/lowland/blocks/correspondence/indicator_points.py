@@ -25,7 +25,9 @@ class IndicatorPoints:
 
     def __call__(self, X: Any) -> Array:
         """Map one slab."""
-        codes = known_codes(self.coding, X, self.names, refuse_unknown=self.refuse_unknown)
+        codes = self.coding.codes(X)
+        if self.refuse_unknown:
+            refuse_unknown(self.coding, codes, self.names, missing_first=self.refuse_missing)
         Z = np.zeros((X.shape[0], self.standard.shape[1]))
         answers = np.zeros(X.shape[0])
         for start, code in zip(self.coding.starts, codes, strict=True):
@@ -41,17 +43,17 @@ class IndicatorPoints:
         return like(Z / np.maximum(answers, 1.0)[:, None], X)
 
 
-def known_codes(coding: Coding, X: Any, names: Sequence[str], *, refuse_unknown: bool) -> list[np.ndarray]:
-    """Return the codes of a slab; raise an error for a value that is no level, if these are refused."""
-    codes = coding.codes(X)
+def refuse_unknown(coding: Coding, codes: list[np.ndarray], names: Sequence[str], *, missing_first: bool) -> None:
+    """Raise an error for a value that is no level; with ``missing_first``, missing values are reported before it."""
+    if missing_first and any((code == PASSIVE).any() for code in codes):
+        return
     for j, code in zip(coding.columns, codes, strict=True):
-        unknown = int((code == UNKNOWN).sum()) if refuse_unknown else 0
+        unknown = int((code == UNKNOWN).sum())
         if unknown:
             raise DataError(
                 f"Column {names[j]} has {unknown} value{'s' if unknown > 1 else ''} that the training data does not "
-                "have: there is no level for a new category."
+                "have: unknown categories."
             )
-    return codes
 
 
 def row_distances(coding: Coding, masses: np.ndarray, X: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.blocks.correspondence.coding import PASSIVE, UNKNOWN, Coding
-from lowland.blocks.correspondence.indicator_points import known_codes
+from lowland.blocks.correspondence.indicator_points import refuse_unknown
 from lowland.blocks.statistics.moments import Moments
 
 _BLOCK_BYTES = 2**23  # of a block of indicators
@@ -37,7 +37,9 @@ class Expanded:
         for i, j in enumerate(self.numbers):
             Y[:, i] = to_numpy(X[:, j])
         rows = np.arange(X.shape[0])
-        codes = known_codes(self.coding, X, self.names, refuse_unknown=self.refuse_unknown)
+        codes = self.coding.codes(X)
+        if self.refuse_unknown:
+            refuse_unknown(self.coding, codes, self.names, missing_first=self.refuse_missing)
         for start, code in zip(self.coding.starts, codes, strict=True):
             given = code >= 0
             Y[rows[given], len(self.numbers) + start + code[given]] = 1.0
@@ -86,7 +88,8 @@ class MixedPoints:
         Y = self.expanded(X) - self.mean
         coding, first = self.expanded.coding, len(self.expanded.numbers)
         for start, size, code in zip(coding.starts, coding.sizes, coding.codes(X), strict=True):
-            Y[code == UNKNOWN, first + start : first + start + size] = 0.0
+            left_out = code == UNKNOWN if self.expanded.refuse_missing else code < 0
+            Y[left_out, first + start : first + start + size] = 0.0
         return Y
 
     def squared_norms(self, X: Any, scale: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ column is divided by the square root of its mass: the metric of chi-squared dist
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -28,9 +29,9 @@ class Margins:
     def of(cls, X: Any) -> Self:
         """Return the margins of one chunk."""
         values = X.data if is_sparse(X) else X
-        smallest = float(xp_of(values).min(values)) if values.size else 0.0
-        columns = as_double(X).sum(axis=0) if not is_sparse(X) else X.astype(np.float64).sum(axis=0)
-        return cls(row_sums_of(X), np.asarray(to_numpy(columns), dtype=np.float64).ravel(), smallest)
+        smallest = float(xp_of(values).min(values)) if math.prod(values.shape) else 0.0
+        columns = X.astype(np.float64).sum(axis=0) if is_sparse(X) else to_numpy(xp_of(X).sum(as_double(X), axis=0))
+        return cls(row_sums_of(X), np.asarray(columns, dtype=np.float64).ravel(), smallest)
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts, in order."""

@@ -15,7 +15,7 @@ from lowland.methods.base.estimator import attribute
 from lowland.methods.base.row_map import EncodingMap
 from lowland.run.run import Run
 
-_FEW_ROWS_PER_LEVEL = 2  # fewer rows per level than this on average suggest that the values are no categories
+_MOST_LEVELS, _ROWS_PER_LEVEL = 10, 2  # more levels than this, with fewer rows each, suggest values, not categories
 
 
 class CategoryMap(EncodingMap):
@@ -79,7 +79,7 @@ class CategoryMap(EncodingMap):
             self.categories_[j] = kept
             column = rows.names[j] if rows.names else f"x{j}"
             names += [f"{column}_{level_text(level)}" for level in kept]
-            if len(kept) * _FEW_ROWS_PER_LEVEL > max(n, 4):
+            if len(kept) > max(_MOST_LEVELS, n / _ROWS_PER_LEVEL):
                 crowded.append(f"{rows.column_name(j)} ({len(kept)})")
         if crowded:
             many = f" and {len(crowded) - 5} more" if len(crowded) > 5 else ""
@@ -101,6 +101,10 @@ class CategoryMap(EncodingMap):
             keys.append(np.arange(len(own), dtype=np.float64) if levels.dtype == object else own.astype(np.float64))
             missing.append(absent)
         return Coding.of(columns, keys, missing)
+
+    def _refuses_missing(self) -> bool:
+        """Whether a missing value without a level is an error in new rows: it is if unknown categories are."""
+        return self.missing == "error" or (self.missing == "category" and self.handle_unknown == "error")
 
     def _column_names(self) -> tuple[str, ...]:
         """The names of the columns in messages."""
@@ -131,4 +135,4 @@ def level_text(level: Any) -> str:
     """Return a level as in the name of a category."""
     if level is None or level != level:
         return "missing"
-    return f"{level:g}" if isinstance(level, float | np.floating) and abs(level) < 1e6 else str(level)
+    return f"{float(level):.15g}" if isinstance(level, float | np.floating) else str(level)

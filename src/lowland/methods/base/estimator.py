@@ -262,8 +262,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = self._traits.takes_sparse
         tags.input_tags.positive_only = self._traits.reads == "counts"
         tags.input_tags.categorical = self._traits.reads == "categories"
+        tags.input_tags.string = self._traits.reads_text
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = True
+        tags.array_api_support = self._traits.reads == "numbers"  # results on counts and levels are numpy arrays
         tags.target_tags.required = self._traits.needs_y
         return tags
 
