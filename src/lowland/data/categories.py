@@ -103,7 +103,7 @@ def _has_types(source: Any) -> bool:
 def _open_table(table: NamedTable, columns: Sequence[str] | None, drop: Sequence[str], levels: Levels | None) -> Rows:
     keep = table.positions(columns, drop)
     found = table.arrow(keep)
-    if not any(_is_coded(f, table.source) for f in found.fields):
+    if not any(_coded_columns(found, table.source, levels)):
         return table.rows(keep)
     named = all(isinstance(label, str) for label in getattr(table, "labels", ()))
     return _coded_rows(found, table.source, levels, named=named)
@@ -128,7 +128,7 @@ def _open_objects(X: np.ndarray, levels: Levels | None) -> Rows:
         return (table.slice(start, slab) for start in range(0, len(table), slab))
 
     found = ArrowColumns(list(table.schema), tables, len(table))
-    if not any(_is_coded(f, "X") for f in found.fields):
+    if not any(_coded_columns(found, "X", levels)):
         return open_rows(X)
     return _coded_rows(found, "X", levels, named=False)
 
@@ -165,7 +165,7 @@ def _merged(parts: Sequence[np.ndarray | None], what: str) -> np.ndarray | None:
 
 def _coded_rows(found: ArrowColumns, source: str, levels: Levels | None, *, named: bool) -> ColumnRows:
     """Rows whose columns of text are codes."""
-    coded = [_is_coded(f, source) for f in found.fields]
+    coded = _coded_columns(found, source, levels)
     names = [f.name for f in found.fields]
     known = _levels_in(found, coded) if levels is None else _checked(levels, coded, names, source)
     positions = [None if each is None else {value: i for i, value in enumerate(each.tolist())} for each in known]
@@ -238,6 +238,17 @@ def _codes(column: Any, places: dict[Any, int]) -> np.ndarray:
         code = np.array([math.nan if v is None else places.get(v, -1) for v in values] + [math.nan])
         parts.append(code[chunk.indices.cast(pa.int64()).fill_null(len(values)).to_numpy()])
     return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _coded_columns(found: ArrowColumns, source: str, levels: Levels | None) -> list[bool]:
+    """Which columns hold text; a column without any value holds text if it did in the earlier table."""
+    import pyarrow.types as kinds
+
+    known = levels if levels is not None and len(levels) == len(found.fields) else (None,) * len(found.fields)
+    return [
+        _is_coded(f, source) or (own is not None and kinds.is_null(f.type))
+        for f, own in zip(found.fields, known, strict=True)
+    ]
 
 
 def _is_coded(field: Any, source: str) -> bool:

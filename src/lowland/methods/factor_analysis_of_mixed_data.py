@@ -15,7 +15,7 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.data.categories import levels_of
 from lowland.data.columns import selected
 from lowland.data.rows import Rows
-from lowland.errors import ParameterError, with_remedy
+from lowland.errors import ParameterError
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.category_map import CategoryMap
 from lowland.methods.base.estimator import attribute, param
@@ -191,18 +191,12 @@ class FactorAnalysisOfMixedData(
             self._coding(),
             self._column_names(),
             refuse_missing=self._refuses_missing(),
-            refuse_unknown=self.handle_unknown == "error",
+            remedy=_UNKNOWN if self.handle_unknown == "error" else None,
         )
         return MixedPoints(expanded, self.mean_, self.components_.T / self.scale_[:, None])
 
     def _encoding_width(self) -> int:
         return int(self.n_components_)
-
-    @as_fitted
-    def transform(self, X: Any) -> Any:
-        """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
-        with with_remedy(_UNKNOWN):
-            return super().transform(X)
 
     @as_fitted
     def row_points(self, X: Any) -> MapPoints:

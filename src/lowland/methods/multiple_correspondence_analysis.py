@@ -15,7 +15,7 @@ from lowland.blocks.correspondence.map_points import MapPoints, map_points, v_te
 from lowland.blocks.spectra.leading import all_eigenvalues, leading_eigenpairs
 from lowland.data.categories import levels_of, open_categories
 from lowland.data.rows import Rows
-from lowland.errors import DataError, with_remedy
+from lowland.errors import DataError
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.category_map import CategoryMap, level_text
 from lowland.methods.base.estimator import attribute, param
@@ -55,7 +55,7 @@ class MultipleCorrespondenceAnalysis(
     ``FactorAnalysisOfMixedData``, which takes numbers and categories together.
 
     The inertias of the indicators understate the fit of a map. ``correction`` adjusts ``adjusted_inertias_`` and
-    ``explained_variance_ratio_``; the coordinates stay those of the indicators.
+    ``explained_variance_ratio_``; the coordinates stay those of the indicators. New rows are supplementary rows.
 
     References
     ----------
@@ -164,20 +164,11 @@ class MultipleCorrespondenceAnalysis(
             self.category_points_.standard_coordinates,
             self._column_names(),
             self._refuses_missing(),
-            self.handle_unknown == "error",
+            _UNKNOWN if self.handle_unknown == "error" else None,
         )
 
     def _encoding_width(self) -> int:
         return int(self.n_components_)
-
-    @as_fitted
-    def transform(self, X: Any) -> Any:
-        """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays.
-
-        New rows are supplementary rows: they have no influence on the axes.
-        """
-        with with_remedy(_UNKNOWN):
-            return super().transform(X)
 
     @as_fitted
     def row_points(self, X: Any) -> MapPoints:

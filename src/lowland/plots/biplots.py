@@ -205,9 +205,9 @@ def biplot(
     """
     rows = plane_of(Z)
     tips, tip_words, unseen = _points_of(points, point_names)
-    arrows, arrow_words, left = np.empty((0, 2)), [], 0
-    if components is not None or points is None:
-        arrows, arrow_words, left = _arrows_of(components, rows, names, labels)
+    none: tuple[np.ndarray, list[str], int] = np.empty((0, 2)), [], 0
+    only_points = components is None and points is not None
+    arrows, arrow_words, left = none if only_points else _arrows_of(components, rows, names, labels)
     ax = axes_for(ax, (6.2, 5.2))
     embedding(Z, labels, label_names=label_names, axis_names=axis_names, title=title, ax=ax)
     ax.update_datalim(1.15 * np.concatenate([arrows, tips]))

@@ -21,13 +21,13 @@ class IndicatorPoints:
     standard: np.ndarray  # (K, k) standard coordinates of the levels
     names: tuple[str, ...]  # of the columns, for messages
     refuse_missing: bool
-    refuse_unknown: bool
+    remedy: str | None  # for the error about values that are no level; None: such values are left out
 
     def __call__(self, X: Any) -> Array:
         """Map one slab."""
         codes = self.coding.codes(X)
-        if self.refuse_unknown:
-            refuse_unknown(self.coding, codes, self.names, missing_first=self.refuse_missing)
+        if self.remedy is not None:
+            refuse_unknown(self.coding, codes, self.names, self.remedy, missing_first=self.refuse_missing)
         Z = np.zeros((X.shape[0], self.standard.shape[1]))
         answers = np.zeros(X.shape[0])
         for start, code in zip(self.coding.starts, codes, strict=True):
@@ -43,7 +43,9 @@ class IndicatorPoints:
         return like(Z / np.maximum(answers, 1.0)[:, None], X)
 
 
-def refuse_unknown(coding: Coding, codes: list[np.ndarray], names: Sequence[str], *, missing_first: bool) -> None:
+def refuse_unknown(
+    coding: Coding, codes: list[np.ndarray], names: Sequence[str], remedy: str, *, missing_first: bool
+) -> None:
     """Raise an error for a value that is no level; with ``missing_first``, missing values are reported before it."""
     if missing_first and any((code == PASSIVE).any() for code in codes):
         return
@@ -52,7 +54,7 @@ def refuse_unknown(coding: Coding, codes: list[np.ndarray], names: Sequence[str]
         if unknown:
             raise DataError(
                 f"Column {names[j]} has {unknown} value{'s' if unknown > 1 else ''} that the training data does not "
-                "have: unknown categories."
+                f"have: unknown categories. {remedy}"
             )
 
 

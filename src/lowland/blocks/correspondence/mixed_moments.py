@@ -24,7 +24,7 @@ class Expanded:
     coding: Coding
     names: tuple[str, ...]  # of the columns, for messages
     refuse_missing: bool = True
-    refuse_unknown: bool = False
+    remedy: str | None = None  # for the error about values that are no level; None: such values are left out
 
     @property
     def width(self) -> int:
@@ -38,8 +38,8 @@ class Expanded:
             Y[:, i] = to_numpy(X[:, j])
         rows = np.arange(X.shape[0])
         codes = self.coding.codes(X)
-        if self.refuse_unknown:
-            refuse_unknown(self.coding, codes, self.names, missing_first=self.refuse_missing)
+        if self.remedy is not None:
+            refuse_unknown(self.coding, codes, self.names, self.remedy, missing_first=self.refuse_missing)
         for start, code in zip(self.coding.starts, codes, strict=True):
             given = code >= 0
             Y[rows[given], len(self.numbers) + start + code[given]] = 1.0
