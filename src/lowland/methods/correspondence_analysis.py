@@ -65,8 +65,6 @@ class CorrespondenceAnalysis(
 
     References
     ----------
-    Benzécri, J.-P. (1973). L'analyse des données. Dunod.
-
     Greenacre, M. (2017). Correspondence analysis in practice. Chapman and Hall/CRC. doi:10.1201/9781315369983
 
     Nenadić, O., and Greenacre, M. (2007). Correspondence analysis in R, with two- and three-dimensional graphics: the

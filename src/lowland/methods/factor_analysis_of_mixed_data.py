@@ -58,7 +58,8 @@ class FactorAnalysisOfMixedData(
 
     References
     ----------
-    Pagès, J. (2004). Analyse factorielle de données mixtes. Revue de statistique appliquée 52 (4), 93-111.
+    Kiers, H. A. L. (1991). Simple structure in component analysis techniques for mixtures of qualitative and
+    quantitative variables. Psychometrika. doi:10.1007/BF02294458
 
     Pagès, J. (2014). Multiple factor analysis by example using R. Chapman and Hall/CRC. doi:10.1201/b17700
 

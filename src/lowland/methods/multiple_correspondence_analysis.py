@@ -62,8 +62,7 @@ class MultipleCorrespondenceAnalysis(
     Greenacre, M., and Blasius, J. (2006). Multiple correspondence analysis and related methods. Chapman and Hall/CRC.
     doi:10.1201/9781420011319
 
-    Benzécri, J.-P. (1979). Sur le calcul des taux d'inertie dans l'analyse d'un questionnaire. Les Cahiers de l'Analyse
-    des Données 4, 377-378.
+    Greenacre, M. (2017). Correspondence analysis in practice. Chapman and Hall/CRC. doi:10.1201/9781315369983
 
     Examples
     --------

@@ -147,6 +147,7 @@ def biplot(
     *,
     points: Any = None,
     point_names: Sequence[str] | None = None,
+    row_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     axis_names: tuple[str, str] = ("component 1", "component 2"),
     title: str | None = None,
@@ -177,6 +178,8 @@ def biplot(
         Coordinates of columns or levels, drawn as named points beside the rows.
     point_names : sequence of str or None, default None
         Their names. None: their numbers.
+    row_names : sequence of str or None, default None
+        Names of the rows, written beside them. None: rows have no names. Of many rows, the farthest 30 are named.
     label_names : sequence of str or None, default None
         Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
     axis_names : tuple of two str
@@ -214,12 +217,16 @@ def biplot(
     ax.autoscale_view()
     ax.axhline(0, color=WEAK, linewidth=0.7, zorder=0)
     ax.axvline(0, color=WEAK, linewidth=0.7, zorder=0)
-    named = _draw_named(ax, np.concatenate([arrows, tips]), [*arrow_words, *tip_words], len(arrows))
+    marked = np.concatenate([arrows, tips])
+    own, own_words, _ = _points_of(None if row_names is None else rows, row_names)
+    named = _draw_named(
+        ax, np.concatenate([marked, own]), [*arrow_words, *tip_words, *own_words], len(arrows), len(marked)
+    )
     kinds = [word for word, count in (("arrows", len(arrows)), ("points", len(tips))) if count]
-    drawn, what = len(arrows) + len(tips), " and ".join(kinds)
+    drawn, what = len(marked), " and ".join(kinds)
     few = f"{drawn} longest of {drawn + left + unseen} {what}" if left + unseen else f"{drawn} {what}"
     if left + unseen or named < drawn:
-        note = few if named == drawn else f"{few}, {named} named"
+        note = few if named >= drawn else f"{few}, {named} named"
         ax.text(0.99, 0.01, note, ha="right", fontsize="x-small", color=INK, bbox=_BEHIND, transform=ax.transAxes)
     return figure_of(ax)
 
@@ -254,8 +261,8 @@ def _points_of(points: Any, names: Any) -> tuple[np.ndarray, list[str], int]:
     return table[drawn], [plain(words[j]) for j in drawn], len(table) - len(drawn)
 
 
-def _draw_named(ax: Any, tips: np.ndarray, words: list[str], arrows: int) -> int:
-    """Draw arrows from the origin, then points, and their names; a thin line leads to a name that is placed away.
+def _draw_named(ax: Any, tips: np.ndarray, words: list[str], arrows: int, marked: int) -> int:
+    """Draw arrows from the origin, then points up to ``marked``, and all names; a thin line leads to a name far away.
 
     Return how many are named: those of the longest arrows that together cover at most a fifth of the panel, and 15.
     """
@@ -263,7 +270,7 @@ def _draw_named(ax: Any, tips: np.ndarray, words: list[str], arrows: int) -> int
     leader = {"arrowstyle": "-", "color": INK, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
     look = {"ha": "center", "va": "center", "fontsize": "small", "color": INK, "bbox": _BEHIND}
     named = []
-    ax.scatter(*tips[arrows:].T, s=26, marker="^", color=MARK, zorder=3)
+    ax.scatter(*tips[arrows:marked].T, s=70, marker="X", color=MARK, edgecolors="white", linewidths=0.8, zorder=3)
     for i, (tip, word) in enumerate(zip(tips, words, strict=True)):
         if i < arrows:
             ax.annotate("", tuple(tip), (0.0, 0.0), arrowprops=style)
