@@ -77,6 +77,9 @@ class Rows:
     passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
     allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error
+    levels: tuple[np.ndarray | None, ...] | None = (
+        None  # of each column of text, whose values are codes: open_categories
+    )
 
     @property
     def shape(self) -> tuple[int | None, int]:
@@ -255,6 +258,44 @@ class SlicedRows(Rows):
     def to_array(self) -> Array:
         """Return all rows."""
         return self.rows.to_array()
+
+
+@dataclass
+class MappedRows(Rows):
+    """Rows whose slabs go through a map that keeps their shape."""
+
+    rows: Rows
+    map: Callable[[Array], Array]
+
+    def __post_init__(self) -> None:
+        self.n, self.d, self.dtype, self.names = self.rows.n, self.rows.d, self.rows.dtype, self.rows.names
+        self.source, self.in_memory, self.is_sparse = self.rows.source, self.rows.in_memory, self.rows.is_sparse
+
+    @property
+    def slab(self) -> int:
+        """Rows in a slab."""
+        return self.rows.slab
+
+    @property
+    def slab_bytes(self) -> int:
+        """Bytes of a slab."""
+        return self.rows.slab_bytes
+
+    def pieces(self) -> Iterator[Any]:
+        """Yield the raw slabs."""
+        return self.rows.pieces()
+
+    def prepare(self, piece: Any) -> Array:
+        """Return the mapped slab."""
+        return self.map(self.rows.prepare(piece))
+
+    def height(self, piece: Any) -> int:
+        """Return the number of rows in a raw slab."""
+        return self.rows.height(piece)
+
+    def to_array(self) -> Array:
+        """Return all rows, mapped."""
+        return self.map(self.rows.to_array())
 
 
 @dataclass

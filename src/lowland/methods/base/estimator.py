@@ -103,7 +103,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
         """Open rows and labels; a string y names the column of labels, which is excluded from the rows."""
-        rows, labels, label_name = open_labelled(X, y)
+        rows, labels, label_name = open_labelled(X, y, opened=self._opened)
         if label_name is not None:
             return rows, as_vector(labels, rows.n, "y")
         if not self._traits.reads_y:
@@ -120,6 +120,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 DataConversionWarning,
             )
         return rows, None if y is None else as_vector(y, rows.n, "y")
+
+    def _opened(self, X: Any, *, fitted: bool = False, **selection: Any) -> Rows:
+        """Open the rows of a fit, or with ``fitted`` those for the fitted model: of numbers, unless it reads text."""
+        return open_rows(X, **selection)
 
     def _record_label_name(self, y: Any) -> None:
         """Record which column held the labels, so that transform can take the same frame or file."""
@@ -206,7 +210,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Open the rows to transform and check them against the training data."""
         check_is_fitted(self)
         beside_label = hasattr(self, "label_name_") and has_named_columns(X)
-        rows = open_rows(X, columns=list(self.feature_names_in_)) if beside_label else open_rows(X)
+        selection = {"columns": list(self.feature_names_in_)} if beside_label else {}
+        rows = self._opened(X, fitted=True, **selection)
         self._check_rows(rows, reset=False)
         self._admit_missing(rows)
         return rows, run_for(rows)
@@ -286,8 +291,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._traits.takes_sparse
         tags.input_tags.allow_nan = self._handles_missing
+        tags.input_tags.positive_only = self._traits.reads == "counts"
+        tags.input_tags.categorical = self._traits.reads == "categories"
+        tags.input_tags.string = self._traits.reads_text
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = True
+        tags.array_api_support = self._traits.reads == "numbers"  # results on counts and levels are numpy arrays
         tags.target_tags.required = self._traits.needs_y
         return tags
 
