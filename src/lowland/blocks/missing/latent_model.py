@@ -38,12 +38,14 @@ class LatentModel:
         """Return the rows of one slab with their missing values replaced by conditional means."""
         from lowland.kernels import incomplete_rows as kernels  # numba is loaded only for incomplete rows
 
-        X = np.ascontiguousarray(dense(X), dtype=np.float64)
+        given = dense(X)
+        X = np.ascontiguousarray(given, dtype=np.float64)
         (n, d), k = X.shape, self.L.shape[1]
         counts = np.empty(n, dtype=np.int64)
         kernels.count_missing(X, counts)
         start = np.concatenate([[0], np.cumsum(counts)])
-        C, missing, values = np.empty((n, d)), np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+        C = np.empty((n, d)) if np.may_share_memory(X, given) else X  # a copy may be overwritten
+        missing, values = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
         squares, pattern = np.empty(n), np.empty(n, dtype=np.uint64)
         kernels.center_observed(X, self.mean, 1 / self.unit, start, C, missing, squares, pattern)
         f, extra = self.factors, np.zeros((d, d))
