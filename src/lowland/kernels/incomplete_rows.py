@@ -44,16 +44,9 @@ def add_observed(X, shift, weights, cells, weight, sums, squares):
 
 @vector_kernel
 def center_observed(X, mean, scale, start, C, missing, squares, pattern):
-    """Write (x - mean) * scale to C, zeros for missing values; list their columns, and give each pattern a hash."""
+    """Write (x - mean) * scale to C, zeros for missing values; list their columns; hash each pattern. C may be X."""
     for i in range(X.shape[0]):
         row, out, at = X[i], C[i], start[i]
-        total = 0.0
-        for j in range(row.size):
-            v = (row[j] - mean[j]) * scale[j]
-            v = v if row[j] == row[j] else 0.0
-            out[j] = v
-            total += v * v
-        squares[i] = total
         code = np.uint64(1469598103934665603)
         if start[i + 1] > at:
             for j in range(row.size):
@@ -62,6 +55,13 @@ def center_observed(X, mean, scale, start, C, missing, squares, pattern):
                     at += 1
                     code = (code ^ np.uint64(j + 1)) * np.uint64(1099511628211)
         pattern[i] = code
+        total = 0.0
+        for j in range(row.size):
+            v = (row[j] - mean[j]) * scale[j]
+            v = v if row[j] == row[j] else 0.0
+            out[j] = v
+            total += v * v
+        squares[i] = total
 
 
 @kernel

@@ -63,13 +63,3 @@ def test_extrapolation_saves_passes_and_changes_nothing(monkeypatch):
     plain = fit(X, 2, tol=1e-8)
     assert fast.outcome.iterations < 0.7 * plain.outcome.iterations
     assert fast.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-4)
-
-
-def test_available_columns_merge_as_one_chunk():
-    X = table(n=101)
-    X[:40, 3] = np.nan
-    whole, parts = AvailableColumns.of(X), AvailableColumns.of(X[:40]) + AvailableColumns.of(X[40:])
-    np.testing.assert_allclose(parts.mean, np.nanmean(X, axis=0), rtol=1e-12)
-    np.testing.assert_allclose(parts.variances, np.nanvar(X, axis=0, ddof=1), rtol=1e-10)
-    np.testing.assert_allclose(whole.squares, parts.squares, rtol=1e-10)
-    assert whole.missing_fraction == pytest.approx(np.isnan(X).mean())

@@ -9,14 +9,16 @@ import pytest
 import scipy.sparse
 
 import lowland as ll
+from lowland.blocks.distances.metrics import METRICS
 from lowland.cli.shared.flags import flag_names, is_settable
 from lowland.data import available
 from lowland.data.write import write_chunks
 from lowland.methods.registry import entries, load_method
 
 METHODS = list(entries())
-# values that messages may repeat: choices, and names of data sets
-VALUES = {choice for e in entries().values() for flag in e.flags for choice in flag.choices or []} | {*available()}
+# values that messages may repeat: choices, names of metrics, and names of data sets
+VALUES = {choice for e in entries().values() for flag in e.flags for choice in flag.choices or []}
+VALUES |= {*available(), *METRICS}
 SYNTAX = (
     r"NAME=VALUE|\bn=5000|METHOD\.PARAMETER=|isomap\.n_neighbors(=[\d,]+)?|--option \w+=|global_pca|area under R_NX"
 )

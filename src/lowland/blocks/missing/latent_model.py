@@ -16,13 +16,6 @@ import numpy as np
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.errors import DataWarning, warn
-from lowland.kernels.incomplete_rows import (
-    center_observed,
-    complete_by_factors,
-    complete_by_precision,
-    count_missing,
-    fill_missing,
-)
 
 _SMALLER = 4  # m missing values: an m x m inverse, four patterns at a time, costs less than k x k systems up to m = 4k
 
@@ -43,26 +36,30 @@ class LatentModel:
 
     def completed(self, X: Any, weights: np.ndarray | None = None) -> CompletedRows:
         """Return the rows of one slab with their missing values replaced by conditional means."""
-        X = np.ascontiguousarray(dense(X), dtype=np.float64)
+        from lowland.kernels import incomplete_rows as kernels  # numba is loaded only for incomplete rows
+
+        given = dense(X)
+        X = np.ascontiguousarray(given, dtype=np.float64)
         (n, d), k = X.shape, self.L.shape[1]
         counts = np.empty(n, dtype=np.int64)
-        count_missing(X, counts)
+        kernels.count_missing(X, counts)
         start = np.concatenate([[0], np.cumsum(counts)])
-        C, missing, values = np.empty((n, d)), np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+        C = np.empty((n, d)) if np.may_share_memory(X, given) else X  # a copy may be overwritten
+        missing, values = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
         squares, pattern = np.empty(n), np.empty(n, dtype=np.uint64)
-        center_observed(X, self.mean, 1 / self.unit, start, C, missing, squares, pattern)
+        kernels.center_observed(X, self.mean, 1 / self.unit, start, C, missing, squares, pattern)
         f, extra = self.factors, np.zeros((d, d))
         w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         T = C @ f.V
         distances = f.log_det + squares - np.einsum("ij,ij->i", T, T)
         order = np.lexsort((pattern, counts))  # rows of one pattern follow each other
         few, many = np.searchsorted(counts[order], [1, min(_SMALLER * k, d - k) + 1])
-        complete_by_precision(T, start, missing, order[few:many], w, f.V, f.K, values, extra, distances)
+        kernels.complete_by_precision(T, start, missing, order[few:many], w, f.V, f.K, values, extra, distances)
         if many < n:
-            complete_by_factors(
+            kernels.complete_by_factors(
                 start, missing, order[many:], w, squares, T @ f.root.T, self.L, f.information, values, extra, distances
             )
-        fill_missing(C, start, missing, values)
+        kernels.fill_missing(C, start, missing, values)
         extra += np.tril(extra, -1).T
         return CompletedRows(C, extra, counts, missing, values, distances)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.blocks.statistics.moments import without_zero_weights
-from lowland.kernels.incomplete_rows import add_observed
 
 _SHIFT_ROWS = 64  # rows whose mean is the shift
 
@@ -28,6 +27,8 @@ class AvailableColumns:
     @classmethod
     def of(cls, X: Any, weights: np.ndarray | None = None) -> Self:
         """Return the statistics of one chunk."""
+        from lowland.kernels.incomplete_rows import add_observed  # numba is loaded only where NaN is allowed
+
         X, weights = without_zero_weights(X, weights)
         X = np.ascontiguousarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=np.float64)
         n, d = X.shape

@@ -13,7 +13,7 @@ import lowland
 from lowland import PCA, FactorAnalysis, FeatureFilter, LinearDiscriminantAnalysis
 from lowland.errors import DataError, DataWarning, ParameterError
 
-REFERENCES = Path(__file__).parents[1] / "references"
+REFERENCES = Path(__file__).parent / "references"
 
 
 def subspace_error(A, B):
