@@ -108,6 +108,8 @@ def test_chunks_share_their_levels():
     np.testing.assert_array_equal(rows.to_array()[:, 0], [1, 0, 2, 0])
     with pytest.raises(DataTypeError, match="text in some chunks"):
         open_categories([FRAME[:2], FRAME[2:].assign(t=1)])
+    with pytest.raises(DataTypeError, match=r"'t' .* text, but numbers"):
+        list(open_categories([FRAME[["x"]].rename(columns={"x": "t"}), FRAME[["t"]]]).chunks())
     with pytest.raises(DataError, match="columns"):
         list(open_categories([FRAME, FRAME[["t"]]]).chunks())
 

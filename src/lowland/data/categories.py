@@ -136,16 +136,15 @@ def _open_objects(X: np.ndarray, levels: Levels | None) -> Rows:
 def _open_chunked(source: Iterable[Any], levels: Levels | None) -> Rows:
     """Open an iterable of chunks; the levels are those of all chunks together."""
     rows = open_chunks(source, partial(open_categories, levels=levels))
-    if levels is None:
-        found = [levels_of(each) for each in rows._opened()]
-        if any(each.d != rows.d for each in rows._opened()):
-            return rows  # the first pass raises the error
-        levels = tuple(_merged([each[j] for each in found], f"Column {rows.column_name(j)}") for j in range(rows.d))
-        if all(each is None for each in levels):
-            return rows
-        rows = open_chunks(source, partial(open_categories, levels=levels))
-    rows.levels = levels
-    return rows
+    if levels is None and rows.levels is None:
+        rows.open_chunk = partial(open_categories, levels=(None,) * rows.d)  # text in a later chunk is an error
+    if levels is not None or rows.levels is None:
+        return rows
+    found = [levels_of(each) for each in rows._opened()]
+    if any(len(each) != rows.d for each in found):
+        return rows  # the first pass raises the error
+    merged = tuple(_merged([each[j] for each in found], f"Column {rows.column_name(j)}") for j in range(rows.d))
+    return open_chunks(source, partial(open_categories, levels=merged))
 
 
 def _merged(parts: Sequence[np.ndarray | None], what: str) -> np.ndarray | None:

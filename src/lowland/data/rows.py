@@ -405,6 +405,7 @@ class ChunkRows(Rows):
         if head is None:
             raise DataError("There are no chunks: Found array with 0 sample(s). Pass at least one chunk.")
         self.d, self.dtype, self.names, self.is_sparse = head.d, head.dtype, head.names, head.is_sparse
+        self.levels = head.levels
         if isinstance(self.source_chunks, list | tuple) and self.dtype == np.float32:  # the widest precision
             self.dtype = next((rows.dtype for rows in self._opened() if rows.dtype != self.dtype), self.dtype)
         self.first_bytes = head.slab_bytes * self.dtype.itemsize // head.dtype.itemsize

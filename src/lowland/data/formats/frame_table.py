@@ -97,7 +97,15 @@ def _arrow_column(column: Any, name: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    native = column.to_native()
     try:
+        if str(getattr(native, "dtype", "")) == "object" and hasattr(
+            native, "factorize"
+        ):  # pandas hashes objects faster
+            codes, found = native.factorize()
+            distinct = pa.array(found, from_pandas=True)
+            if pa.types.is_string(distinct.type):
+                return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), distinct)
         values = column.to_arrow()
     except pa.ArrowException as error:
         raise DataTypeError(
