@@ -65,6 +65,13 @@ CHAPTERS = {
         "faces_lle",
         "moved_patch",
     ),
+    "Neighbor embeddings": (
+        "mnist_four_maps",
+        "attraction_and_repulsion",
+        "tsne_perplexity",
+        "tsne_global_term",
+        "density_of_clusters",
+    ),
     "Autoencoders, self-organizing maps and text": (
         "linear_autoencoder_against_pca",
         "mnist_three_ways",

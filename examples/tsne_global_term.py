@@ -1,8 +1,9 @@
 """t-SNE keeps clusters but not their arrangement; a global term keeps both.
 
-A hierarchy in 50 dimensions: 5 groups (colors) of 5 clusters of 40 points. PCA keeps the arrangement of the groups but
-mixes clusters. t-SNE separates the clusters but places them almost anywhere. TSNE(anchor="pca") adds a term that draws
-each point to its place in PCA, weak enough to leave the neighborhoods alone. After Kury et al. (2025), DREAMS.
+A hierarchy in 50 dimensions: 5 groups (colors) of 5 clusters of 40 points. PCA shows how far apart the groups are, but
+overlays clusters. t-SNE separates the clusters, but spreads all of them evenly. TSNE(anchor="pca") adds a term that
+pulls each point toward its position in PCA, so weakly that neighborhoods stay as they are. After Kury et al. (2025),
+DREAMS.
 """
 
 import numpy as np

@@ -97,7 +97,10 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     names, kinds = sorted(entries()), list(KINDS)
     name, kind = names[seed % len(names)], kinds[seed // len(names) % len(kinds)]
     X, e = KINDS[kind](rng), int(rng.choice(SCALES))
+    X = np.abs(X) if traits_of(load_method(name)).reads == "counts" else X
     dtype, layout = str(rng.choice(DTYPES)), str(rng.choice(list(LAYOUTS)))
+    if traits_of(load_method(name)).reads_text and dtype in ("str", "words", "mixed"):
+        dtype = "float64"  # text is no mistake there
     with np.errstate(all="ignore"):
         scaled = np.ldexp(X, e)
     if np.isfinite(X).all() and not np.isfinite(scaled).all():

@@ -19,7 +19,7 @@ from lowland.methods.base.traits import traits_of
 from lowland.methods.model_files import _checksum
 from lowland.methods.registry import entries, load_method
 
-X = np.random.default_rng(0).standard_normal((24, 4)) * [4, 3, 2, 1]
+X = np.abs(np.random.default_rng(0).standard_normal((24, 4))) * [4, 3, 2, 1]  # positive: also for methods of counts
 Y = np.arange(24) % 3
 FORGED: tuple[Any, ...] = (
     *(None, True, -1, 0, 10**30, 1e308, "", "x", "__class__", "os.system", [], {}),

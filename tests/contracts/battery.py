@@ -11,6 +11,7 @@ ORDER_FREE = [name for name in METHODS if entries()[name].order_free]
 COUNTING = [
     name for name in METHODS if traits_of(load_method(name)).width_parameter
 ]  # methods with a given number of columns
+READING_NUMBERS = [name for name in METHODS if not traits_of(load_method(name)).reads_text]
 SPARSE = [name for name in METHODS if entries()[name].takes_sparse]
 
 
@@ -38,6 +39,21 @@ def table(n=120, d=6, seed=0, dtype=np.float64):
     sources = np.stack([kinds[j % 3][:, j] for j in range(d)], axis=1)  # (n, d)
     X = sources / sources.std(axis=0) * np.geomspace(5, 0.5, d) @ np.linalg.qr(rng.standard_normal((d, d)))[0]
     return (X + 10 * rng.standard_normal(d)).astype(dtype)
+
+
+def table_for(name, n=120, d=6, seed=0, dtype=np.float64):
+    """The same table as the method reads it: as counts, as categories, or as it is."""
+    return as_read_by(name, table(n, d, seed)).astype(dtype)
+
+
+def as_read_by(name, X):
+    """Numbers as counts (not negative) or as categories (a few distinct numbers) where a method reads these."""
+    reads = traits_of(load_method(name)).reads
+    if reads == "counts":
+        return np.abs(X)
+    if reads == "categories":
+        return np.clip(np.round((X - X.mean(axis=0)) / X.std(axis=0)), -1, 2) + 3
+    return X
 
 
 def labels(n=120):

@@ -5,11 +5,11 @@ import pytest
 from lowland.methods.base.attributes import attributes_of
 from lowland.methods.registry import load_method
 
-from .battery import METHODS, labels, make, table
+from .battery import METHODS, labels, make, table_for
 
 
 def fitted(name):
-    X = table()
+    X = table_for(name)
     return make(name).fit(X, labels(len(X)))
 
 

@@ -7,7 +7,7 @@ import lowland
 from lowland.errors import DataError, DataTypeError, FileProblem, LowlandError, MissingFile, ParameterError
 from lowland.methods.registry import entries
 
-from .battery import COUNTING, METHODS, labels, make, make_for, table
+from .battery import COUNTING, METHODS, READING_NUMBERS, labels, make, make_for, table, table_for
 
 
 def with_value(value):
@@ -37,8 +37,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("what", BAD)
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    ("name", "what"), [(n, w) for n in METHODS for w in BAD if w != "text" or n in READING_NUMBERS]
+)
 def test_bad_data(name, what):
     X, error, words = BAD[what]
     with pytest.raises(error, match=words) as caught:
@@ -49,7 +50,7 @@ def test_bad_data(name, what):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_overflow_is_reported_or_avoided(name):
-    X = table(dtype=np.float32) * np.float32(1e30)
+    X = table_for(name, dtype=np.float32) * np.float32(1e30)
     try:
         Z = make(name).fit(X, labels()).transform(X)
     except DataError as error:
@@ -58,7 +59,7 @@ def test_overflow_is_reported_or_avoided(name):
         assert np.isfinite(Z).all()
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", READING_NUMBERS)
 def test_text_columns_are_named(name):
     import pandas as pd
 
@@ -71,10 +72,10 @@ def test_text_columns_are_named(name):
 def test_too_many_components(name):
     if name in ("FastICA", "KernelPCA"):  # as in scikit-learn, which takes fewer, or adds zeros
         with pytest.warns(UserWarning, match="n_components=121.* 6 "):
-            make_for(name, 121).fit(table(), labels())
+            make_for(name, 121).fit(table_for(name), labels())
         return
     with pytest.raises(ParameterError, match="at most"):
-        make_for(name, 121).fit(table(), labels())  # more than there are rows, and columns
+        make_for(name, 121).fit(table_for(name), labels())  # more than there are rows, and columns
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -82,21 +83,21 @@ def test_invalid_parameters_are_reported_by_fit(name):
     for flag in entries()[name].flags:
         est = make(name).set_params(**{flag.name: object()})
         with pytest.raises(ParameterError, match=flag.name):
-            est.fit(table(), labels())
+            est.fit(table_for(name), labels())
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_other_columns_at_transform(name):
     import pandas as pd
 
-    frame = pd.DataFrame(table(), columns=list("abcdef"))
+    frame = pd.DataFrame(table_for(name), columns=list("abcdef"))
     est = make(name).fit(frame, labels())
     with pytest.raises(DataError, match=r"(?s)unseen at fit time:\n- g.*now missing:\n- f"):
         est.transform(frame.rename(columns={"f": "g"}))
     with pytest.raises(DataError, match="same order"):
         est.transform(frame[list("fabcde")])
     with pytest.raises(DataError, match="expecting 6 features"):
-        make(name).fit(table(), labels()).transform(table()[:, :5])
+        make(name).fit(table_for(name), labels()).transform(table_for(name)[:, :5])
     bad = frame.copy()
     bad.loc[4, "c"] = np.nan
     with pytest.raises(DataError, match=r"NaN \(1 value\) in column 'c'"):
@@ -109,8 +110,9 @@ def test_damaged_files(name, tmp_path):
     with pytest.raises(DataError, match="#3"):
         make(name).fit(tmp_path / "ragged.csv")
     (tmp_path / "late.csv").write_text("a,b\n" + "1,2\n" * 10 + "x,3\n")
-    with pytest.raises((DataError, DataTypeError), match=r"late\.csv"):
-        make(name).fit(tmp_path / "late.csv", labels(11))
+    if name in READING_NUMBERS:
+        with pytest.raises((DataError, DataTypeError), match=r"late\.csv"):
+            make(name).fit(tmp_path / "late.csv", labels(11))
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(DataError, match="empty"):
         make(name).fit(tmp_path / "empty.csv")
@@ -136,12 +138,12 @@ def test_a_failed_fit_leaves_nothing_that_looks_fitted(name):
     with pytest.raises(DataError):
         est.fit(with_value(np.nan), labels())
     with pytest.raises(NotFittedError):
-        est.transform(table())
-    est.fit(table(), labels())
+        est.transform(table_for(name))
+    est.fit(table_for(name), labels())
     with pytest.raises(DataError):
         est.fit(with_value(np.nan), labels())
     if hasattr(est, "partial_fit"):
-        assert est.partial_fit(table()[:60], labels()[:60]).n_samples_ == 60
+        assert est.partial_fit(table_for(name)[:60], labels()[:60]).n_samples_ == 60
         return
     left = {name for name in vars(est) if name.endswith("_")} - {"n_features_in_", "feature_names_in_"}
     assert not left
@@ -150,4 +152,4 @@ def test_a_failed_fit_leaves_nothing_that_looks_fitted(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_budget_refuses_with_a_remedy(name):
     with lowland.config(memory="1kB"), pytest.raises(MemoryError, match="config"):
-        make(name).fit(lowland.open_rows([table(2000)]), labels(2000))
+        make(name).fit(lowland.open_rows([table_for(name, 2000)]), labels(2000))

@@ -10,7 +10,7 @@ import lowland
 from lowland.arrays.namespace import to_numpy
 from lowland.methods.base.parameters import parameters_of
 
-from .battery import METHODS, labels, load_method, make, table
+from .battery import METHODS, labels, load_method, make, table, table_for
 
 RESULTS = ("transform", "predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples")
 READ_LATE = {("PCA", "whiten"), ("IncrementalPCA", "whiten")}  # as in scikit-learn
@@ -58,7 +58,7 @@ def _choices(kind):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_writing_into_a_result_does_not_change_the_model(name):
-    X = table()
+    X = table_for(name)
     est = make(name)
     returned = [to_numpy(est.fit_transform(X, labels()))]
     before = {key: np.array(value) for key, value in results(est, X).items()}
@@ -72,7 +72,7 @@ def test_writing_into_a_result_does_not_change_the_model(name):
 
 @pytest.mark.parametrize(("name", "params"), VARIANTS)
 def test_parameters_set_after_the_fit_wait_for_the_next_fit(name, params):
-    X = table()
+    X = table_for(name)
     est = make(name, **params).fit(X, labels())
     before = results(est, X)
     tried = 0
@@ -90,7 +90,7 @@ def test_parameters_set_after_the_fit_wait_for_the_next_fit(name, params):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_saved_model_keeps_the_parameters_of_its_fit(name, tmp_path):
-    X = table()
+    X = table_for(name)
     est = make(name).fit(X, labels())
     before = results(est, X)
     changed = {p.name: other_values(p, getattr(est, p.name)) for p in parameters_of(type(est))}
@@ -124,7 +124,7 @@ def test_a_function_that_a_file_does_not_keep_can_be_set_again(tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in METHODS if hasattr(load_method(name), "partial_fit")])
 def test_parameters_of_partial_fit_are_those_of_the_call(name):
-    X = table()
+    X = table_for(name)
     kept, changed = (make(name).partial_fit(X, labels()) for _ in range(2))
     parameter = "n_components"
     changed.set_params(**{parameter: 1})

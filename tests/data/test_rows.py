@@ -153,3 +153,15 @@ def test_a_missing_file_of_a_list_is_named(X, tmp_path):
     np.save(tmp_path / "a.npy", X)
     with pytest.raises(FileNotFoundError, match=r"Chunk 1: .*b\.npy"):
         whole(open_rows([tmp_path / "a.npy", tmp_path / "b.npy"]))
+
+
+def test_mapped_rows_are_those_of_the_source_through_the_map(monkeypatch):
+    from lowland.data.rows import MappedRows
+
+    X = np.arange(600.0).reshape(200, 3)
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 500)
+    source = open_rows(X)
+    rows = MappedRows(source, np.negative)
+    assert (rows.shape, rows.slab, rows.slab_bytes, rows.in_memory) == ((200, 3), source.slab, source.slab_bytes, True)
+    np.testing.assert_array_equal(np.concatenate(list(rows.chunks())), -X)
+    np.testing.assert_array_equal(rows.to_array(), -X)

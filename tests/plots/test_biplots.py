@@ -10,7 +10,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import lowland
-from lowland import plots
+from lowland import CorrespondenceAnalysis, FactorAnalysisOfMixedData, MultipleCorrespondenceAnalysis, plots
 from lowland.data import load_dataset
 from lowland.errors import DataError, ParameterError
 
@@ -149,3 +149,40 @@ def test_names_without_space_are_left_out_of_a_biplot(drawn):
     common = [Bbox.intersection(*pair) for pair in itertools.combinations(boxes, 2)]
     hidden = sum(box.width * box.height for box in common if box is not None)
     assert hidden < 0.03 * sum(box.width * box.height for box in boxes)
+
+
+# --- rows with columns or levels as points ---
+
+COUNTS = np.array([[4, 2, 3, 2], [4, 3, 7, 4], [25, 10, 12, 4], [18, 24, 33, 13], [10, 6, 7, 2]])
+
+
+def written(figure):
+    return {text.get_text() for text in figure.axes[0].texts} - {""}
+
+
+def test_a_map_of_counts_has_rows_and_columns_at_their_coordinates():
+    ca = CorrespondenceAnalysis(2).fit(COUNTS)
+    figure = plots.biplot(ca, COUNTS, row_names=list("vwxyz"), point_names=["none", "light", "medium", "heavy"])
+    assert written(figure) == {*"vwxyz", "none", "light", "medium", "heavy"}
+    rows, columns = (np.asarray(drawn.get_offsets()) for drawn in figure.axes[0].collections)
+    np.testing.assert_allclose(rows, ca.transform(COUNTS))
+    np.testing.assert_allclose(np.sort(columns, axis=0), np.sort(ca.column_points_.coordinates, axis=0))
+
+
+def test_maps_of_categories_and_of_mixed_tables():
+    import pandas as pd
+
+    frame = pd.DataFrame({"color": list("rgbrgb"), "size": list("SMSMSS"), "x": [1.0, 2, 3, 5, 5, 9]})
+    mca = MultipleCorrespondenceAnalysis(2).fit(frame[["color", "size"]])
+    names = {"color_r", "color_g", "color_b", "size_S", "size_M"}
+    assert written(plots.biplot(mca, frame[["color", "size"]])) == names
+    famd = FactorAnalysisOfMixedData(2).fit(frame)
+    assert written(plots.biplot(famd, frame)) == names | {"x"}
+
+
+def test_points_alone_and_many_points():
+    rng = np.random.default_rng(0)
+    figure = plots.biplot(rng.standard_normal((9, 2)), None, points=rng.standard_normal((50, 2)))
+    assert any("30 longest of 50 points" in text for text in written(figure))
+    with pytest.raises(DataError, match="components"):
+        plots.biplot(rng.standard_normal((9, 2)), None)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -9,7 +10,7 @@ import lowland
 from lowland import plots, quality
 from lowland.data import load_dataset
 from lowland.errors import DataError, ParameterError
-from lowland.plots.style import COLORS, WEAK
+from lowland.plots.style import COLORS, MARKERS, WEAK
 
 
 def test_embedding_draws_each_class_with_its_own_color_shape_and_name(digits, pca, drawn):
@@ -26,6 +27,21 @@ def test_embedding_draws_each_class_with_its_own_color_shape_and_name(digits, pc
     assert [text.get_text() for text in ax.texts] == list("0123456789")
     assert ax.get_title(loc="left") == "digits"
     assert ax.get_aspect() == 1
+
+
+@pytest.mark.parametrize("dpi", [72, 100])
+def test_small_markers_of_all_classes_are_visible(dpi):
+    classes = np.arange(len(MARKERS))
+    figure = plots.embedding(np.column_stack([classes, classes]), classes, size=2)
+    figure.set_dpi(dpi)
+    figure.axes[0].set_axis_off()
+    figure.axes[0].get_legend().remove()
+    for shown in figure.axes[0].collections:
+        for points in figure.axes[0].collections:
+            points.set_visible(points is shown)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        assert np.asarray(canvas.buffer_rgba())[:, :, :3].min() < 240
 
 
 def test_embedding_names_classes(drawn):

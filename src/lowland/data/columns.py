@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,16 @@ from lowland.data.passes import Passes
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.suggestions import closest
+
+
+@dataclass(frozen=True)
+class ArrowColumns:
+    """Columns of any type, read as Arrow tables."""
+
+    fields: list[Any]  # name and type of each column
+    tables: Callable[[int], Iterator[Any]]  # reads from the top, in tables of the given number of rows
+    n: int | None
+    passes: Passes | None = None
 
 
 class NamedTable(ABC):
@@ -23,6 +35,10 @@ class NamedTable(ABC):
     @abstractmethod
     def rows(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
+
+    @abstractmethod
+    def arrow(self, keep: list[int]) -> ArrowColumns:
+        """Return the columns at these positions as Arrow tables, text and categories included."""
 
     @abstractmethod
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
@@ -38,9 +54,13 @@ class NamedTable(ABC):
 
     def select(self, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
         """Return the named columns, or all, without the dropped ones, as Rows."""
+        return self.rows(self.positions(columns, drop))
+
+    def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
+        """Return the positions of the named columns, or of all, without the dropped ones."""
         refuse_duplicates(self.names, self.source)
         _refuse_surrogates(self.names, self.source)
-        return self.rows(selected(self.names, columns, drop, self.source))
+        return selected(self.names, columns, drop, self.source)
 
 
 class TableFile(NamedTable):

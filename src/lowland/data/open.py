@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def open_rows(
     if header is not None:
         raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
     if isinstance(source, NamedTable) or is_frame(source):
-        return _not_empty(open_table(source).select(columns, drop))
+        return not_empty(open_table(source).select(columns, drop))
     if columns is not None or drop:
         raise ParameterError(
             "Columns can be selected or dropped by name only in a data frame or a file with column names. "
@@ -54,36 +54,43 @@ def open_rows(
     if isinstance(source, np.ndarray):
         return _open_array(source)
     if is_sparse(source):
-        return _not_empty(SparseRows(_two_dimensional(_no_complex(source))))
+        return not_empty(SparseRows(_two_dimensional(_no_complex(source))))
     if is_dask(source):
         return _open_dask(source)
     if is_torch(source):
         return _open_tensor(source)
     if is_array(source):
-        return _not_empty(ArrayRows(_two_dimensional(source)))
-    if _is_chunked(source):
-        return _open_chunks(source)
-    return _open_array(_as_numpy(source))
+        return not_empty(ArrayRows(_two_dimensional(source)))
+    if is_chunked(source):
+        return open_chunks(source, open_rows)
+    return _open_array(as_numpy(source))
 
 
 def open_labelled(
-    X: Any, y: Any = None, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), label: str | None = None
+    X: Any,
+    y: Any = None,
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    label: str | None = None,
+    opened: Callable[..., Rows] = open_rows,
 ) -> tuple[Rows, Any, str | None]:
     """Return rows, labels and the name of the label column, or None. A frame or file is opened only once.
 
     A string ``y``, or ``label``, names the label column: it is dropped from the rows and returned unchanged, strings or
-    numbers. Labels passed as values are returned unchanged.
+    numbers. Labels passed as values are returned unchanged. ``opened`` opens the rows: ``open_rows``, or one that also
+    accepts text.
     """
     name = y if isinstance(y, str) else label
     if name is None:
-        return open_rows(X, columns=columns, drop=drop), y, None
+        return opened(X, columns=columns, drop=drop), y, None
     if not has_named_columns(X):
         raise DataError(
             f"y={name!r} names a column, but X is a {type(X).__name__} without named columns. Pass a data frame or the "
             "path of one file, or pass the labels themselves, one per row."
         )
     table = open_table(X)
-    rows = _not_empty(table.select(columns, list(dict.fromkeys((*drop, name)))))
+    rows = opened(table, columns=columns, drop=list(dict.fromkeys((*drop, name))))
     return rows, y if y is not None and not isinstance(y, str) else table.column(name), name
 
 
@@ -107,7 +114,7 @@ def opened_once(source: Any) -> Any:
     if isinstance(source, str | bytes | os.PathLike):
         path = _path(source)
         return open_rows(path) if _is_numpy_file(path) else open_table_file(path)
-    return open_rows(source) if _is_chunked(source) else source
+    return open_rows(source) if is_chunked(source) else source
 
 
 def has_named_columns(X: Any) -> bool:
@@ -155,7 +162,8 @@ def _path(source: Any) -> Path:
     return Path(os.path.expanduser(os.fsdecode(source)))
 
 
-def _as_numpy(source: Any) -> np.ndarray:
+def as_numpy(source: Any) -> np.ndarray:
+    """Return nested lists, or any other array-like, as a numpy array."""
     if source is None or isinstance(source, dict):
         what = "None" if source is None else "a dict"
         raise DataTypeError(f"X is {what}, not a table. Pass an array or a data frame, such as pandas.DataFrame(X).")
@@ -167,16 +175,17 @@ def _as_numpy(source: Any) -> np.ndarray:
         ) from error
 
 
-def _open_chunks(source: Iterable[Any]) -> Rows:
+def open_chunks(source: Iterable[Any], open_chunk: Callable[[Any], Rows]) -> ChunkRows:
+    """Return an iterable of chunks, each opened by ``open_chunk``, as Rows."""
     if iter(source) is iter(source):  # an iterator, or an object that returns the same one again
         raise DataTypeError(
             f"A {type(source).__name__} can be read only once. "
             "Pass a list of chunks, or an object whose __iter__ returns a new iterator each time."
         )
-    return ChunkRows(source, open_rows)
+    return ChunkRows(source, open_chunk)
 
 
-def _is_chunked(source: Any) -> bool:
+def is_chunked(source: Any) -> bool:
     """Whether ``source`` is an iterable of chunks, not a table itself."""
     if hasattr(source, "__array__") or not isinstance(source, Iterable) or isinstance(source, dict | set):
         return False
@@ -197,11 +206,11 @@ def _open_array(X: np.ndarray, names: tuple[str, ...] | None = None, source: str
     if "numpy.ma" in sys.modules and np.ma.is_masked(X):
         raise DataError(
             f"{source} is a masked array with {np.ma.count_masked(X)} masked values. Use X.filled(np.nan), then impute "
-            "the missing values (for instance with sklearn.impute.SimpleImputer)."
+            "the missing values (for instance with lowland.impute(X, 'mean'))."
         )
     if X.dtype.kind not in "fiub":
         X = _numbers_of(X, source)
-    return _not_empty(ArrayRows(_two_dimensional(X), names, source))
+    return not_empty(ArrayRows(_two_dimensional(X), names, source))
 
 
 def _numbers_of(X: np.ndarray, source: str) -> np.ndarray:
@@ -234,7 +243,7 @@ def _open_tensor(X: Any) -> Rows:
         raise DataTypeError(
             f"Tensors of layout {X.layout} are not supported. Pass X.to_dense(), or a scipy.sparse matrix."
         )
-    return _not_empty(ArrayRows(_two_dimensional(_no_complex(X.detach()))))
+    return not_empty(ArrayRows(_two_dimensional(_no_complex(X.detach()))))
 
 
 def _no_complex(X: Any) -> Any:
@@ -257,7 +266,8 @@ def _two_dimensional(X: Any) -> Any:
     return X
 
 
-def _not_empty(rows: Rows) -> Rows:
+def not_empty(rows: Rows) -> Rows:
+    """Return the rows; raise an error if there are none, or no columns."""
     for what, count in (("sample", rows.n), ("feature", rows.d)):
         if count == 0:
             raise DataError(
@@ -272,7 +282,7 @@ def _not_empty(rows: Rows) -> Rows:
 
 def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], header: bool | None) -> Rows:
     if columns is not None or drop or not _is_numpy_file(path):
-        return _not_empty(open_table_file(path, header).select(columns, drop))
+        return not_empty(open_table_file(path, header).select(columns, drop))
     if header is not None:
         raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
     check_readable(path)
@@ -293,7 +303,7 @@ def _is_numpy_file(path: Path) -> bool:
 def _open_numpy(path: Path, name: str, passes: Passes | None) -> Rows:
     found = load_numpy(path)
     if is_sparse(found):
-        return _not_empty(SparseRows(_two_dimensional(_no_complex(found)), name))
+        return not_empty(SparseRows(_two_dimensional(_no_complex(found)), name))
     rows = _open_array(found, source=name)
     if isinstance(found, np.memmap):
         rows.passes = passes

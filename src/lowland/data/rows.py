@@ -7,7 +7,7 @@ give bitwise the same results. A reader yields raw slabs in order; ``prepare`` c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,11 @@ class Rows:
     in_memory: bool = False  # whether the rows are in memory
     is_sparse: bool = False
     passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
+    allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
+    missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error
+    levels: tuple[np.ndarray | None, ...] | None = (
+        None  # of each column of text, whose values are codes: open_categories
+    )
 
     @property
     def shape(self) -> tuple[int | None, int]:
@@ -130,6 +135,13 @@ class Rows:
             nan += _count_by_column(chunk, np.isnan)
             inf += _count_by_column(chunk, np.isinf)
             n += chunk.shape[0]
+        if self.allow_nan:
+            missing, nan = nan, np.zeros_like(nan)
+            if missing.any() and not inf.any():
+                return DataError(
+                    f"Some pairs of rows of {self.source} have no column in which both have a value, so their distance "
+                    "is undefined. Drop the rows with the most missing values, or impute them."
+                )
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
@@ -142,8 +154,8 @@ class Rows:
         where = ", ".join(self.column_name(j) for j in bad[:5]) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
         return DataError(
             f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows. "
-            "Drop those rows or columns, or impute the missing values (for instance with "
-            "sklearn.impute.SimpleImputer)."
+            f"{self.missing_remedy + ' Or drop' if self.missing_remedy and nan.any() else 'Drop'} those rows or "
+            "columns, or impute the missing values (for instance with lowland.impute(X, 'mean'))."
         )
 
 
@@ -199,6 +211,12 @@ class ArrayRows(Rows):
                 self._check_file()
                 yield self.X[start : start + self.slab, :]
 
+    def in_slabs_of(self, most_rows: int) -> ArrayRows:
+        """Return the same rows in smaller slabs."""
+        smaller = replace(self, most_rows=most_rows)
+        smaller.allow_nan, smaller.missing_remedy = self.allow_nan, self.missing_remedy
+        return smaller
+
     def _check_file(self) -> None:
         """Raise an error if the memory-mapped file was written meanwhile."""
         if self.passes is not None:
@@ -224,6 +242,7 @@ class SlicedRows(Rows):
     def __post_init__(self) -> None:
         self.n, self.d, self.dtype, self.names = self.rows.n, self.rows.d, self.rows.dtype, self.rows.names
         self.source, self.in_memory = self.rows.source, self.rows.in_memory
+        self.allow_nan, self.missing_remedy = self.rows.allow_nan, self.rows.missing_remedy
 
     @property
     def slab(self) -> int:
@@ -239,6 +258,44 @@ class SlicedRows(Rows):
     def to_array(self) -> Array:
         """Return all rows."""
         return self.rows.to_array()
+
+
+@dataclass
+class MappedRows(Rows):
+    """Rows whose slabs go through a map that keeps their shape."""
+
+    rows: Rows
+    map: Callable[[Array], Array]
+
+    def __post_init__(self) -> None:
+        self.n, self.d, self.dtype, self.names = self.rows.n, self.rows.d, self.rows.dtype, self.rows.names
+        self.source, self.in_memory, self.is_sparse = self.rows.source, self.rows.in_memory, self.rows.is_sparse
+
+    @property
+    def slab(self) -> int:
+        """Rows in a slab."""
+        return self.rows.slab
+
+    @property
+    def slab_bytes(self) -> int:
+        """Bytes of a slab."""
+        return self.rows.slab_bytes
+
+    def pieces(self) -> Iterator[Any]:
+        """Yield the raw slabs."""
+        return self.rows.pieces()
+
+    def prepare(self, piece: Any) -> Array:
+        """Return the mapped slab."""
+        return self.map(self.rows.prepare(piece))
+
+    def height(self, piece: Any) -> int:
+        """Return the number of rows in a raw slab."""
+        return self.rows.height(piece)
+
+    def to_array(self) -> Array:
+        """Return all rows, mapped."""
+        return self.map(self.rows.to_array())
 
 
 @dataclass
@@ -348,6 +405,7 @@ class ChunkRows(Rows):
         if head is None:
             raise DataError("There are no chunks: Found array with 0 sample(s). Pass at least one chunk.")
         self.d, self.dtype, self.names, self.is_sparse = head.d, head.dtype, head.names, head.is_sparse
+        self.levels = head.levels
         if isinstance(self.source_chunks, list | tuple) and self.dtype == np.float32:  # the widest precision
             self.dtype = next((rows.dtype for rows in self._opened() if rows.dtype != self.dtype), self.dtype)
         self.first_bytes = head.slab_bytes * self.dtype.itemsize // head.dtype.itemsize

@@ -39,7 +39,7 @@ from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_on
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.linear_map import Affine
-from lowland.methods.base.point_map import PointMap
+from lowland.methods.base.point_map import SKIP_MISSING, PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
@@ -49,6 +49,7 @@ _FEW_COLUMNS = 500  # up to this many, all eigenvalues of the scatter matrix are
 class ClassicalMDS(
     PointMap,
     verb="classical-mds",
+    missing_remedy=SKIP_MISSING,
     streams=True,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, euclidean_needs_no_pairs=True, takes_distances=True),
 ):

@@ -20,12 +20,19 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import StudyHints
 from lowland.run.progress import pulsed_slices
 from lowland.run.run import Run, run_for
 
 
-class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHints(n_neighbors=30)):
+class DiffusionMap(
+    GraphMap,
+    verb="diffusion-map",
+    tolerance=1e-9,
+    missing_remedy=SKIP_MISSING,
+    study=StudyHints(n_neighbors=30),
+):
     """Diffusion map: coordinates whose Euclidean distances are the diffusion distances of a random walk on the data.
 
     The diffusion distance after t steps of the random walk P = D^(-1)K with stationary distribution π is

@@ -14,23 +14,36 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.linalg import on_one_thread_if_small
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, result_dtype
-from lowland.blocks.factors.adequacy import Adequacy, ChiSquare, concerns, goodness_of_fit, too_many_factors
+from lowland.blocks.factors.adequacy import (
+    Adequacy,
+    ChiSquare,
+    concerns,
+    goodness_of_fit,
+    likelihood_tests,
+    too_many_factors,
+)
 from lowland.blocks.factors.correlations import Correlations
 from lowland.blocks.factors.estimate import FactorEstimate
 from lowland.blocks.factors.given_covariance import checked_noise, looks_like_covariance, moments_of_covariance
+from lowland.blocks.factors.incomplete_rows import FitFactors
 from lowland.blocks.factors.maximum_likelihood import factor_loadings, fewest_by_bic
 from lowland.blocks.factors.model import FactorModel, in_units
 from lowland.blocks.factors.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.factors.wide_tables import MANY
+from lowland.blocks.missing.components import checked_columns, saturated_fit
+from lowland.blocks.missing.expectation import TOL, expectation_maximization
+from lowland.blocks.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
+from lowland.blocks.statistics.available import AvailableColumns
 from lowland.blocks.statistics.moments import Moments
 from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
-from lowland.methods.base.as_fitted import record_parameters
+from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.imputation import ImputesRows
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
 from lowland.methods.base.parameters import check_parameters
@@ -42,7 +55,15 @@ _SQUARE = "X is square and symmetric. If it is a covariance or correlation matri
 _FEW_COLUMNS, _STARTS = 50, 5  # up to this many columns, further initializations cost milliseconds
 
 
-class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_sparse=True, tolerance=1e-6):
+class FactorAnalysis(
+    ImputesRows,
+    MomentsMap,
+    verb="factor-analysis",
+    streams=True,
+    takes_sparse=True,
+    tolerance=1e-6,
+    missing_remedy="Set missing='em' to fit the incomplete rows.",
+):
     """Factor analysis: columns as linear combinations of a few latent factors, plus noise specific to each column.
 
     Problem: x = Wy + mean + noise, where y holds k independent standard normal factors and the noise of column j has
@@ -134,7 +155,13 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         above=0,
         at_most=0.5,
     )
+    missing: Literal["em"] | None = param(
+        None,
+        "How NaN is handled. 'em': full-information maximum likelihood of the incomplete rows, by "
+        "expectation-maximization; None: NaN is an error.",
+    )
 
+    missing_fraction_: float = attribute("Fraction of the values that are missing.", when="if missing is set")
     components_: Array = attribute(
         "Loadings W in the units of the columns, transposed.", "(n_components_, n_features_in_)"
     )
@@ -206,11 +233,38 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         """Sum the moments; everything else follows from them."""
         copies = _COPIES_WIDE if rows.n is not None and MANY <= rows.d >= 2 * rows.n else _COPIES
         run.require(8 * copies * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
+        if self.missing is not None:
+            found = run.fold(rows, AvailableColumns.of, weights, name="counting missing values")
+            checked_columns(found, rows)
+            self.missing_fraction_ = found.missing_fraction
+            if not found.complete:
+                self._solve_incomplete(rows, run, found, weights)
+                return
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
         square = rows.in_memory and rows.n == rows.d and looks_like_covariance(rows.to_array())
         self._solve_moments(self._moments, run, (_SQUARE,) if square else ())
 
-    def _solve_moments(self, moments: Moments, run: Run, hints: Sequence[str] = ()) -> None:
+    def _solve_incomplete(self, rows: Rows, run: Run, found: AvailableColumns, weights: np.ndarray | None) -> None:
+        """Choose the number of factors from the unrestricted covariance, then maximize the likelihood with so many."""
+        self._dtype = rows.dtype
+        free = saturated_fit(rows, run, found, weights=weights, tol=TOL)
+        choice, _ = self._choose(Correlations.of(free.moments), run)
+        fit = FitFactors(choice.n_components, self.min_uniqueness, self.max_iter, run)
+        fitted = expectation_maximization(rows, run, fit(free.moments), fit, weights=weights, max_iter=self.max_iter)
+        self._moments = fitted.moments
+        self._solve_moments(self._moments, run, chosen=choice)
+        self.loglike_, self.n_iter_ = list(fitted.outcome.trace), fitted.outcome.iterations
+        self.converged_, self.stopped_because_ = fitted.outcome.converged, fitted.outcome.stopped_because
+        levels = (free.outcome.trace[0], free.log_likelihood, fitted.log_likelihood)
+        tests = likelihood_tests(rows.d, choice.n_components, fitted.moments.n, *levels)
+        for name, value in vars(tests).items():  # aic_, bic_, fit_test_, sphericity_
+            setattr(self, f"{name}_", value)
+        if not fitted.outcome.converged:
+            warn(f"FactorAnalysis did not converge: {self.stopped_because_}. Raise max_iter.", ConvergenceWarning)
+
+    def _solve_moments(
+        self, moments: Moments, run: Run, hints: Sequence[str] = (), chosen: ComponentChoice | None = None
+    ) -> None:
         """Correlations, the number of factors, the maximum of the likelihood, the rotation."""
         if moments.lost_digits:
             raise DataError(
@@ -221,7 +275,10 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
             raise DataError("All columns are constant, so there are no correlations to explain. Check the data.")
         self.mean_, self.n_samples_ = moments.mean, moments.rows
         with on_one_thread_if_small(correlations.R):
-            self.choice_, found = self._choose(correlations, run)
+            if chosen is None:
+                self.choice_, found = self._choose(correlations, run)
+            else:
+                self.choice_, found = chosen, self._estimate(correlations, chosen.n_components, run)
             self.rotation_ = self._rotated(found.loadings, np.sqrt(correlations.variances[correlations.varying]))
             self._keep(correlations, found)
             self._keep_fit(correlations, found, hints)
@@ -321,9 +378,19 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         xp = xp_of(self.mean_)
         return like(values, self.mean_, result_dtype(xp, self._dtype))
 
-    def _encoding(self) -> Affine:
+    def _encoding(self) -> Any:
         weights = self._model().score_weights(self.scores)  # of components_ as they are: a user may have set them
-        return Affine(self._own(weights.T), self.mean_)
+        scores = Affine(self._own(weights.T), self.mean_)
+        return scores if self.missing is None else CompletedThen(self._latent(), scores)
+
+    def _completion(self) -> ImputeRows:
+        return ImputeRows(self._latent())
+
+    def _latent(self) -> LatentModel:
+        """The model that predicts missing values from the observed ones."""
+        model, unit = self._model(), np.sqrt(to_numpy(as_double(self.noise_variance_)))
+        L = model.W @ np.linalg.cholesky(model.phi) / unit[:, None]
+        return LatentModel(to_numpy(self.mean_), unit, np.ascontiguousarray(L))
 
     def _encoding_width(self) -> int:
         return int(self.components_.shape[0])
@@ -351,7 +418,8 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row under the model."""
         rows, run = self._rows_to_map(X)
-        likelihood = self._model().log_density(self.mean_)
+        observed = view_as_fitted(self).missing is not None
+        likelihood: Any = ObservedLikelihoods(self._latent()) if observed else self._model().log_density(self.mean_)
         return run.gather(likelihood, rows, 1, name="scoring rows", dtype=np.dtype(np.float64))[:, 0]
 
     def score(self, X: Any, y: Any = None) -> float:

@@ -17,14 +17,15 @@ from lowland.blocks.selection.columns import ColumnReader, listed
 from lowland.blocks.selection.dependence import column_scores, measure_for
 from lowland.blocks.selection.discoveries import discoveries, ranked
 from lowland.blocks.selection.filter_scores import IN_MEMORY, StatisticName, choose_statistic, one_pass
-from lowland.blocks.selection.filters import FilterScores
+from lowland.blocks.selection.filters import FilterScores, joined_scores
 from lowland.blocks.selection.function_scores import function_scores
 from lowland.blocks.selection.mutual_information import discrete_columns
 from lowland.blocks.selection.selection_path import Step, numbered
 from lowland.blocks.statistics.targets import Target
 from lowland.data.open import open_rows
-from lowland.data.rows import Rows
+from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.run.run import Run
@@ -39,6 +40,7 @@ class FeatureFilter(
     takes_sparse=True,
     reads_y=True,
     width_parameter="n_features_to_select",
+    missing_remedy="Set missing='available' to score each column by its observed values.",
 ):
     """Feature filter: selects the columns with the largest univariate score, such as ANOVA F or mutual information.
 
@@ -130,6 +132,11 @@ class FeatureFilter(
         "correlation", "For mrmr: measure of relevance and redundancy; correlation needs one pass."
     )
     random_state: RandomState = param(None, "Seed of the permutations and of the noise that breaks ties.", at_least=0)
+    missing: Literal["available"] | None = param(
+        None,
+        "How NaN is handled. 'available': each column is scored by the rows in which it has a value, and transform "
+        "keeps NaN; None: NaN is an error.",
+    )
 
     scores_: np.ndarray = attribute(
         "Score of each column; for mRMR the criterion when it was selected.", "(n_features_in_,)"
@@ -153,12 +160,14 @@ class FeatureFilter(
         """Score the columns, rank them, select some."""
         self.statistic_, target = choose_statistic(self.statistic, y, self.target, for_numbers="target='numbers'")
         self._check_choices(self.statistic_)
+        self._allow_nan = rows.allow_nan = self._handles_missing and not rows.is_sparse and self.statistic_ != "mrmr"
         least = self._count(rows.d)
         if self.statistic_ == "mrmr":
             assert target is not None
             found, order = self._by_relevance(rows, run, target, least)
         else:
-            found = self._scores(rows, run, y, target)
+            scores = self._available_scores if self._handles_missing and not rows.is_sparse else self._scores
+            found = scores(rows, run, y, target)
             order = ranked(np.where(found.constant, -np.inf, found.strength))  # constant columns come last
         if found.constant.all():
             raise DataError("Every column is constant, so no column can be selected. Pass columns that vary.")
@@ -173,8 +182,10 @@ class FeatureFilter(
         outcome = Outcome("univariate", self.statistic_, accuracy=accuracy)
         self._record_convergence(outcome, "Check the columns, or choose another statistic.")
 
-    def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> FilterScores:
-        """The scores of all columns, in one pass or with the rows in memory."""
+    def _scores(
+        self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None, columns: np.ndarray | None = None
+    ) -> FilterScores:
+        """The scores of all columns, in one pass or with the rows in memory; ``columns``: which ones the rows hold."""
         summed = one_pass(self.statistic_, target, lambda: self._names(rows))
         if summed is not None:
             return summed.scores(run.fold(rows, summed.of, *summed.aligned, name=summed.stage))
@@ -182,8 +193,37 @@ class FeatureFilter(
         if callable(self.statistic):
             return function_scores(self.statistic, X, y, run, self.n_permutations, self._seed())
         assert target is not None
-        measure = measure_for(self.statistic_, target, self._discrete(rows), self.n_neighbors, self._seed())
+        discrete = self._discrete(rows) if columns is None else self._discrete_among(columns)
+        measure = measure_for(self.statistic_, target, discrete, self.n_neighbors, self._seed())
         return column_scores(ColumnReader(X), measure, run, self.n_permutations, self._seed())
+
+    def _available_scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> FilterScores:
+        """The scores of each column from the rows in which it has a value; columns of one pattern together."""
+        X = to_numpy(run.to_array(rows, "FeatureFilter(missing='available')"))
+        observed = ~np.isnan(X)
+        if observed.all():
+            return self._scores(rows, run, y, target)
+        empty = np.flatnonzero(~observed.any(axis=0))
+        if len(empty):
+            raise DataError(f"Every value is missing in column {listed(self._names(rows), empty)}. Drop such columns.")
+        warn(
+            f"FeatureFilter: {np.mean(~observed):.1%} of the values are missing. Each column is scored by its "
+            "available cases, which is unbiased only if values are missing at random.",
+            DataWarning,
+        )
+        patterns, group = np.unique(observed, axis=1, return_inverse=True)
+        parts = []
+        for g in range(patterns.shape[1]):
+            here, columns = patterns[:, g], np.flatnonzero(group == g)
+            part = ArrayRows(X[np.ix_(here, columns)], tuple(self._names(rows)[j] for j in columns))
+            own = None if y is None else y[here]
+            aim = None if target is None else target.among(here)
+            parts.append((columns, self._scores(part, run, own, aim, columns)))
+        return joined_scores(parts, rows.d, len(X))
+
+    @property
+    def _handles_missing(self) -> bool:
+        return (view_as_fitted(self) if vars(self).get("_solved") else self).missing is not None
 
     def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[FilterScores, np.ndarray]:
         """Add columns one at a time, and keep the path."""
@@ -276,6 +316,9 @@ class FeatureFilter(
 
     def _discrete(self, rows: Rows) -> np.ndarray:
         return discrete_columns(self.discrete_features, rows.d, rows.is_sparse)
+
+    def _discrete_among(self, columns: np.ndarray) -> np.ndarray:
+        return discrete_columns(self.discrete_features, self.n_features_in_, False)[columns]
 
     def _seed(self) -> int:
         return int(self._generator().integers(2**31))

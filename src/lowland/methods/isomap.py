@@ -29,6 +29,7 @@ from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.landmarks import choose_landmarks
+from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
@@ -41,7 +42,13 @@ _ONE_DIMENSIONAL = 1e-3  # residual variance below which one dimension is enough
 _SHORTEST = 1e-150  # a longest edge below this: its square underflows
 
 
-class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbors=10, all_pairs_up_to=12_000)):
+class Isomap(
+    GraphMap,
+    verb="isomap",
+    tolerance=1e-7,
+    missing_remedy=SKIP_MISSING,
+    study=StudyHints(n_neighbors=10, all_pairs_up_to=12_000),
+):
     """Isomap: nonlinear dimensionality reduction that preserves geodesic distances along a manifold.
 
     With D the matrix of geodesic distances, the lengths of the shortest paths in the neighbor graph, Isomap solves the

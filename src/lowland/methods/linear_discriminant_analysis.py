@@ -22,6 +22,8 @@ from lowland.blocks.spectra.discriminants import (
     within_axes,
     within_axes_of_rows,
 )
+from lowland.blocks.statistics.available import AvailableColumns
+from lowland.blocks.statistics.available_classes import FilledThen, available_class_moments
 from lowland.blocks.statistics.class_covariances import (
     ClassCovariances,
     CovarianceEstimator,
@@ -33,6 +35,7 @@ from lowland.blocks.statistics.class_moments import ClassMoments, MomentsByClass
 from lowland.blocks.statistics.labels import check_class_counts, classes_of, merged_classes, normalized_priors
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, UnsupportedError, warn
+from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.classifier import LinearClassifier
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.linear_map import Affine
@@ -52,6 +55,7 @@ class LinearDiscriminantAnalysis(
     reads_y=True,
     needs_y=True,
     tolerance=1e-9,
+    missing_remedy="Set missing='available' to use the observed values of each column.",
     study=StudyHints(
         max_components=lambda d, n_classes: min(d, n_classes - 1),
         to_classify={"solver": "eigen", "shrinkage": "auto"},
@@ -137,6 +141,11 @@ class LinearDiscriminantAnalysis(
         positional=True,
         wanted="an estimator with fit and covariance_, or None",
     )
+    missing: Literal["available"] | None = param(
+        None,
+        "How NaN is handled. 'available': means and covariances of the observed values, pair by pair of columns, and "
+        "the mean for a missing value of a new row; None: NaN is an error.",
+    )
 
     scalings_: Array = attribute(
         "Discriminant directions as columns.", "(n_features_in_, n_directions)", when=_PROJECTS
@@ -180,6 +189,11 @@ class LinearDiscriminantAnalysis(
         self.classes_, codes = classes_of(y)
         self._dtype = rows.dtype
         C, d = len(self.classes_), rows.d
+        if self.missing is not None:
+            found = run.fold(rows, AvailableColumns.of, name="counting missing values")
+            if not found.complete:
+                self._solve_available(rows, run, codes, found)
+                return
         if self.solver == "svd" and not self.store_covariance and rows.in_memory and len(y) < d:
             self._solve_wide(run.to_array(rows, "A table with more columns than rows"), codes)
             return
@@ -200,6 +214,36 @@ class LinearDiscriminantAnalysis(
             self._solve_ratio(moments, covariances(moments, to_numpy(self.priors_), fourth=fourth))
         else:
             self._solve_by_moments(moments)
+
+    def _solve_available(self, rows: Rows, run: Run, codes: np.ndarray, found: AvailableColumns) -> None:
+        """Solve from the means and pairwise covariances of the observed values."""
+        if self._apart or self.covariance_estimator is not None:
+            raise UnsupportedError(
+                "LinearDiscriminantAnalysis(missing='available'): shrinkage='auto', priors with a covariance per "
+                "class, and a covariance_estimator need complete rows. Impute the missing values, or leave these out."
+            )
+        run.require(6 * 8 * rows.d**2, f"The {rows.d} x {rows.d} within-class scatter matrix", "Use fewer columns")
+        moments, least = available_class_moments(rows, run, codes, self.classes_, found.mean)
+        self._count(moments.n, moments.mean)
+        negative = " They are not a covariance matrix: negative eigenvalues were set to zero." if least < 0 else ""
+        warn(
+            f"LinearDiscriminantAnalysis: {found.missing_fraction:.1%} of the values are missing. Means and "
+            "covariances are those of the available cases, which is unbiased only if values are missing at random."
+            f"{negative}",
+            DataWarning,
+        )
+        self._solve_by_moments(moments)
+
+    @property
+    def _handles_missing(self) -> bool:
+        return (view_as_fitted(self) if vars(self).get("_solved") else self).missing is not None
+
+    def _admit_missing(self, rows: Rows) -> None:
+        super()._admit_missing(rows)
+        rows.allow_nan = rows.allow_nan and not rows.is_sparse
+
+    def _scored(self, f: Any, X: Any, width: int) -> Array:
+        return super()._scored(FilledThen(to_numpy(self.xbar_), f) if self._handles_missing else f, X, width)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Add labeled rows to those seen before.
@@ -344,7 +388,10 @@ class LinearDiscriminantAnalysis(
         self._solve_pending()
         return int(self.patterns_.shape[0]) if self.solver != "lsqr" else self._most_components(self.n_features_in_)
 
-    def _encoding(self) -> Affine:
+    def _encoding(self) -> Any:
+        return FilledThen(to_numpy(self.xbar_), self._projection()) if self.missing is not None else self._projection()
+
+    def _projection(self) -> Affine:
         if self.solver == "lsqr":
             raise UnsupportedError(
                 "LinearDiscriminantAnalysis: transform not implemented for 'lsqr' solver, which only classifies. "
@@ -355,7 +402,7 @@ class LinearDiscriminantAnalysis(
     def _decoding(self) -> Affine:
         if self.solver == "svd":
             return Affine(self.patterns_, None, self.xbar_)
-        A, B = as_double(self._encoding().A), as_double(self.patterns_)
+        A, B = as_double(self._projection().A), as_double(self.patterns_)
         return Affine(self.patterns_, None, as_double(self.xbar_) - (as_double(self.xbar_) @ A) @ B)
 
     def _facts(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.point_map import PointMap
+from lowland.methods.base.point_map import SKIP_MISSING, PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
@@ -29,6 +29,7 @@ from lowland.run.run import Run
 class MDS(
     PointMap,
     verb="mds",
+    missing_remedy=SKIP_MISSING,
     tolerance=1e-6,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
 ):

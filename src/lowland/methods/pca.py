@@ -10,20 +10,33 @@ from sklearn.base import clone
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
+from lowland.blocks.missing.components import (
+    NIPALS_TOL,
+    axes_by_nipals,
+    axes_of_incomplete_rows,
+    checked_columns,
+    components_model,
+)
+from lowland.blocks.missing.expectation import TOL
+from lowland.blocks.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
+from lowland.blocks.missing.nipals import DeflatedRows, WhitenedScores
 from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.component_rules import Downstream, Rule, as_rule
+from lowland.blocks.spectra.component_rules import Downstream, Fixed, Rule, as_rule
 from lowland.blocks.spectra.principal_axes import (
     AxesRequest,
     SolverOptions,
     axes_of_moments,
     principal_axes,
 )
+from lowland.blocks.statistics.available import AvailableColumns
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.open import as_vector
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.principal_map import PrincipalMap
+from lowland.methods.base.as_fitted import view_as_fitted
+from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.imputation import ImputesRows
+from lowland.methods.base.principal_map import PrincipalMap, power_of_variances
 from lowland.run.run import Run
 
 
@@ -39,7 +52,14 @@ class Storage(NamedTuple):
         return self.before / self.after
 
 
-class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
+class PCA(
+    ImputesRows,
+    PrincipalMap,
+    verb="pca",
+    streams=True,
+    takes_sparse=True,
+    missing_remedy="Set missing='em' to fit the incomplete rows.",
+):
     """Principal component analysis: orthogonal projection onto the directions of largest variance.
 
     Problem: over orthonormal u_1 … u_k, maximize the variance of the projections, sum_i u_i' S u_i, where S is the
@@ -62,6 +82,9 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
     matrices, ``Whitening`` to give all directions unit variance, and ``LinearDiscriminantAnalysis`` to separate
     labeled classes.
 
+    Missing values: ``missing="em"`` maximizes the likelihood of the observed values under probabilistic PCA, by
+    expectation-maximization with one pass over the rows per iteration (``blocks.missing``); ``impute`` predicts them.
+
     References
     ----------
     Pearson, K. (1901). On lines and planes of closest fit to systems of points in space. Philosophical Magazine.
@@ -69,6 +92,9 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
 
     Hotelling, H. (1933). Analysis of a complex of statistical variables into principal components. Journal of
     Educational Psychology. doi:10.1037/h0071325
+
+    Tipping, M. E., and Bishop, C. M. (1999). Probabilistic principal component analysis. Journal of the Royal
+    Statistical Society B. doi:10.1111/1467-9868.00196
 
     Examples
     --------
@@ -105,6 +131,13 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
     )
     random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
     scale: bool = param(False, "Standardize the columns first, which gives the components of the correlation matrix.")
+    missing: Literal["em", "nipals"] | None = param(
+        None,
+        "How NaN is handled. 'em': maximum likelihood of the incomplete rows under probabilistic PCA; 'nipals': "
+        "alternating regressions on the observed values, whose axes are not exactly orthogonal; None: NaN is an error.",
+    )
+
+    missing_fraction_: float = attribute("Fraction of the values that are missing.", when="if missing is set")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to the rows of X. ``sample_weight`` counts repetitions. Only a Downstream rule uses ``y``."""
@@ -112,11 +145,75 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments or a factor of the rows, solve for the eigenpairs, and apply the rule."""
+        if self.missing is not None:
+            found = run.fold(rows, AvailableColumns.of, weights, name="counting missing values")
+            checked_columns(found, rows)
+            self.missing_fraction_ = found.missing_fraction
+            if not found.complete:
+                self._solve_incomplete(rows, run, found, weights)
+                return
         rule = self._rule(rows, run, y, weights)
         axes = principal_axes(
             rows, run, rule, solver=self.svd_solver, scale=self.scale, weights=weights, options=self._options()
         )
         self._keep(axes, rows.dtype)
+
+    def _solve_incomplete(self, rows: Rows, run: Run, found: AvailableColumns, weights: np.ndarray | None) -> None:
+        """Maximize the likelihood of the observed values, or alternate regressions on them."""
+        rule = as_rule(self.n_components)
+        if isinstance(rule, Downstream):
+            raise ParameterError(
+                f"PCA(missing={self.missing!r}): {rule!r} cross-validates complete rows. Choose another rule, or "
+                "impute the missing values."
+            )
+        count = rule.count if isinstance(rule, Fixed) else None
+        if count is not None and count > min(found.rows, rows.d):
+            raise ParameterError(
+                f"PCA(n_components={count}): the data has {found.rows} rows and {rows.d} columns, and the number of "
+                f"components must be between 1 and min(n_samples, n_features)={min(found.rows, rows.d)}."
+            )
+        if self.missing == "em":
+            axes = axes_of_incomplete_rows(
+                rows, run, rule, found, scale=self.scale, weights=weights, tol=self.tol or TOL
+            )
+            self._keep(axes, rows.dtype, measure="log-likelihood")
+        else:
+            if not isinstance(rule, Fixed):
+                raise ParameterError(
+                    f"PCA(missing='nipals', n_components={self.n_components!r}): NIPALS computes a given number of "
+                    "components. Pass an integer, or choose missing='em'."
+                )
+            k = min(found.rows - 1, rows.d) if count is None else count
+            axes = axes_by_nipals(rows, run, k, found, scale=self.scale, weights=weights, tol=self.tol or NIPALS_TOL)
+            self._keep(axes, rows.dtype)
+            self.noise_variance_ = axes.discarded / (rows.d - k) if k < rows.d else 0.0
+
+    def _encoding(self) -> Any:
+        encoding = super()._encoding()
+        if self.missing is None:
+            return encoding
+        if self.missing == "nipals" and self.missing_fraction_ > 0:
+            return WhitenedScores(
+                self._deflation(), power_of_variances(self.explained_variance_, -0.5) if self.whiten else None
+            )
+        return CompletedThen(self._latent(), encoding)
+
+    def _latent(self) -> LatentModel:
+        """The probabilistic model, which predicts missing values from the observed ones."""
+        U, values = (to_numpy(as_double(a)) for a in (self.components_, self.explained_variance_))
+        d = U.shape[1]
+        noise = self.noise_variance_ if U.shape[0] < d else float(values[-1])
+        scale = np.ones(d) if self.scale_ is None else to_numpy(self.scale_)
+        return components_model(U.T, values, float(noise), to_numpy(self.mean_), scale)
+
+    def _deflation(self) -> DeflatedRows:
+        scale = np.ones(self.n_features_in_) if self.scale_ is None else to_numpy(self.scale_)
+        return DeflatedRows(to_numpy(as_double(self.components_)), to_numpy(self.mean_), scale)
+
+    def _completion(self) -> Any:
+        if self.missing == "nipals" and self.missing_fraction_ > 0:
+            return self._deflation().completed
+        return ImputeRows(self._latent())
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """Solve from the moments that partial_fit has merged."""
@@ -176,6 +273,9 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row under probabilistic PCA (Tipping and Bishop 1999)."""
         rows, run = self._rows_to_map(X)
+        if view_as_fitted(self).missing == "em":
+            likelihoods = ObservedLikelihoods(self._latent())
+            return run.gather(likelihoods, rows, 1, name="scoring rows", dtype=np.dtype(np.float64))[:, 0]
         P = self.get_precision()
         xp = xp_of(P)
         _sign, log_det = xp.linalg.slogdet(P)

@@ -15,7 +15,7 @@ from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.point_map import PointMap
+from lowland.methods.base.point_map import SKIP_MISSING, PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
@@ -23,6 +23,7 @@ from lowland.run.run import Run
 class SammonMapping(
     PointMap,
     verb="sammon",
+    missing_remedy=SKIP_MISSING,
     tolerance=1e-5,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
 ):

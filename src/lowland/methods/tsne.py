@@ -115,7 +115,7 @@ class TSNE(
     )
     learning_rate: float | Literal["auto"] = param(
         "auto",
-        "Length of the steps. 'auto' is the number of rows divided by the exaggeration of the phase.",
+        "Length of the steps. 'auto' is the number of rows divided by twice the exaggeration of the phase.",
         above=0,
     )
     max_iter: int = param(1000, "Maximum number of iterations, 250 of them with early exaggeration.", at_least=1)
@@ -250,7 +250,7 @@ class TSNE(
         start = self._start(X, P, run)
         repulsion, solver = choose_repulsion(n, k, float(self.dof), exact=self.method == "exact")
         factors = float(self.early_exaggeration), float(self.exaggeration)
-        rates = tuple(n / f if self.learning_rate == "auto" else float(self.learning_rate) for f in factors)
+        rates = tuple(n / (2 * f) if self.learning_rate == "auto" else float(self.learning_rate) for f in factors)
         early = min(_EARLY, self.max_iter)
         objective = KLDivergence(
             P,
@@ -260,7 +260,8 @@ class TSNE(
             self._anchor(X, start, run),
         )
         self.learning_rate_ = rates[1]
-        stop = StoppingRule(self.min_grad_norm, max(0, self.n_iter_without_progress))
+        patience = max(0, self.n_iter_without_progress) if self.exaggeration == 1 else None  # else KL is not minimized
+        stop = StoppingRule(self.min_grad_norm, patience)
         return EmbeddingProblem(objective, np.ascontiguousarray(start, dtype=np.float32), solver, stop)
 
     def _affinities(self, graph: NeighborGraph, run: Run) -> Any:

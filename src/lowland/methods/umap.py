@@ -46,6 +46,7 @@ from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 _LARGE = 10_000  # more rows take fewer epochs
+_MANY = 200_000  # rows above which the start is PCA: eigenvectors of so large a graph take minutes
 _EXTENT, _NOISE = 10.0, 1e-4  # largest initial coordinate, and the standard deviation of the noise
 _UNUSED = "Accepted for umap-learn's signature; it has no effect here"
 
@@ -124,8 +125,8 @@ class UMAP(
     learning_rate: float = param(1.0, "First step size of the descent; it decreases linearly to zero.", above=0)
     init: Literal["spectral", "pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
         "spectral",
-        "Start: 'spectral' (Laplacian eigenmaps), 'pca', 'random', or an array of coordinates, scaled to a largest "
-        "coordinate of 10.",
+        "Start: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), 'pca', "
+        "'random', or an array of coordinates, scaled to a largest coordinate of 10.",
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
     )
     min_dist: float = param(0.1, "Distance in the map up to which similarity is one.", at_least=0)
@@ -291,6 +292,8 @@ class UMAP(
         objective = CrossEntropy.of(fuzzy, forces, self.n_epochs_, self.learning_rate, density)
         start = np.ascontiguousarray(self._start(X, fuzzy, run, rng), dtype=np.float32)
         reason = f"all rows move at the end of an epoch, {len(fuzzy.to):,} edges"
+        if n > _MANY and isinstance(self.init, str) and self.init == "spectral":
+            reason += "; the start is PCA, since eigenvectors of so large a graph take minutes"
         return EmbeddingProblem(objective, start, Outcome("edge sampling", reason))
 
     def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
@@ -358,7 +361,7 @@ class UMAP(
             return rng.uniform(-_EXTENT, _EXTENT, (n, k))
         W, host = fuzzy.matrix(), self._host(X)
         rows = self._measure()[0] != "precomputed"
-        if self.init == "pca":
+        if self.init == "pca" or (n > _MANY and rows):
             if not rows and is_sparse(X):
                 raise ParameterError("UMAP(init='pca') needs rows or all distances, not a graph. Set init='spectral'.")
             Z = principal_start(host, k, run, rng) if rows else classical_start(host, k, run, rng)

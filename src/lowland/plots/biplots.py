@@ -10,7 +10,7 @@ import numpy as np
 from lowland.errors import DataError
 from lowland.plots.label_placement import places_of_names
 from lowland.plots.legends import legend_above, shortened
-from lowland.plots.models import WITH_COMPONENTS, attribute, called_as, column_names, coordinates
+from lowland.plots.models import WITH_COMPONENTS, WITH_POINTS, attribute, called_as, column_names, coordinates
 from lowland.plots.scatter import embedding, plane_of
 from lowland.plots.style import (
     COLORS,
@@ -118,23 +118,45 @@ def _apart_by_size(sizes: np.ndarray, most: int) -> np.ndarray:
 
 
 def _rows_and_axes_of(model: Any, X: Any) -> dict[str, Any]:
+    points = attribute(model, "column_points_", "category_points_", default=None)
+    if points is not None:
+        return _rows_and_points_of(model, X, points)
     table = attribute(model, "components_")
     return {"Z": coordinates(model, X), "components": table, **column_names(model, table.shape[1], X)}
 
 
-@called_as("biplot(model, X)", of=WITH_COMPONENTS, rows=True, read=_rows_and_axes_of)
+def _rows_and_points_of(model: Any, X: Any, points: Any) -> dict[str, Any]:
+    """Rows, and columns or categories at their own coordinates; the numbers of a mixed table as arrows."""
+    names = column_names(model, len(points)).get("names") if points.names is None else [str(n) for n in points.names]
+    found = {"Z": coordinates(model, X), "components": None, "points": points.coordinates, "point_names": names}
+    correlations = attribute(model, "correlations_", default=None)
+    if correlations is None or not len(correlations):
+        return found
+    own = attribute(model, "feature_names_in_", default=None)
+    places = attribute(model, "numeric_columns_")
+    words = [f"x{j}" if own is None else str(own[j]) for j in places]
+    return found | {"components": correlations.T, "names": words}
+
+
+@called_as("biplot(model, X)", of=f"{WITH_COMPONENTS}, {WITH_POINTS}", rows=True, read=_rows_and_axes_of)
 def biplot(
     Z: Any,
     components: Any,
     names: Sequence[str] | None = None,
     labels: Any = None,
     *,
+    points: Any = None,
+    point_names: Sequence[str] | None = None,
+    row_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     axis_names: tuple[str, str] = ("component 1", "component 2"),
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
     """Draw a biplot: rows as points and columns as arrows in the plane of two components.
+
+    In a map of counts or categories, columns or levels are points, too, in the units of the axes: those far from the
+    origin in the same direction occur together.
 
     Rows lie in the direction of the columns in which they are large. All arrows have one common scale, chosen to fill
     the figure: their lengths are comparable with each other, not with the axes. With many columns, the 30 longest
@@ -144,13 +166,20 @@ def biplot(
     ----------
     Z : array-like of shape (n, 2 or more), or fitted model
         Coordinates; the first two columns are drawn. Rows with NaN are left out. Or a model with ``components_``,
-        followed by the rows X in place of ``components``: ``plots.biplot(pca, X)``.
-    components : array-like of shape (2 or more, d)
-        Components, such as ``components_``.
+        followed by the rows X in place of ``components``: ``plots.biplot(pca, X)``. Models of counts, categories and
+        mixed tables supply ``points``.
+    components : array-like of shape (2 or more, d), or None
+        Components, such as ``components_``. None: there are only ``points``.
     names : sequence of str or None, default None
         Names of the d columns. None: those of the data frame or of the model, or their numbers.
     labels : array-like of shape (n,) or None, default None
         One value per row, as for ``plots.embedding``.
+    points : array-like of shape (m, 2 or more), or None, default None
+        Coordinates of columns or levels, drawn as named points beside the rows.
+    point_names : sequence of str or None, default None
+        Their names. None: their numbers.
+    row_names : sequence of str or None, default None
+        Names of the rows, written beside them. None: rows have no names. Of many rows, the farthest 30 are named.
     label_names : sequence of str or None, default None
         Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
     axis_names : tuple of two str
@@ -177,37 +206,63 @@ def biplot(
     >>> pca = PCA(2, scale=True).fit(wine.X)
     >>> figure = plots.biplot(pca, wine.X, wine.names, wine.y)
     """
-    table, points = _table(components), plane_of(Z)
-    k, d = table.shape
-    if k < 2:
-        raise DataError(f"components has shape {table.shape}. A biplot needs two components. Fit with n_components=2.")
-    if k > d == len(points):
-        raise DataError(
-            f"Z has {d} rows and components has {k}, so they seem to be swapped. Pass the coordinates first: "
-            "plots.biplot(model.transform(X), model.components_)."
-        )
-    if names is not None and len(names) == len(points) != d and labels is None:
-        raise DataError(f"names has one entry per row, not one for each of the {d} columns. Pass it as labels=.")
-    words = shortened(names_of(names, d, "columns of the components", first=1), _LONGEST)
+    rows = plane_of(Z)
+    tips, tip_words, unseen = _points_of(points, point_names)
+    none: tuple[np.ndarray, list[str], int] = np.empty((0, 2)), [], 0
+    only_points = components is None and points is not None
+    arrows, arrow_words, left = none if only_points else _arrows_of(components, rows, names, labels)
     ax = axes_for(ax, (6.2, 5.2))
     embedding(Z, labels, label_names=label_names, axis_names=axis_names, title=title, ax=ax)
-    lengths = np.hypot(*table[:2])
-    drawn = [j for j in np.argsort(-lengths, kind="stable")[:_MOST_ARROWS] if lengths[j] > 0]
-    arrows = table[:2, drawn].T / (lengths.max() or 1.0) * 0.9 * float(np.nanmax(np.abs(points)))
-    ax.update_datalim(1.15 * arrows)
+    ax.update_datalim(1.15 * np.concatenate([arrows, tips]))
     ax.autoscale_view()
     ax.axhline(0, color=WEAK, linewidth=0.7, zorder=0)
     ax.axvline(0, color=WEAK, linewidth=0.7, zorder=0)
-    named = _draw_arrows(ax, arrows, [plain(words[j]) for j in drawn])
-    few = f"{len(drawn)} longest of {d} arrows" if len(drawn) < (lengths > 0).sum() else f"{len(drawn)} arrows"
-    note = few if named == len(drawn) else f"{few}, {named} named"
-    if len(drawn) < (lengths > 0).sum() or named < len(drawn):
+    marked = np.concatenate([arrows, tips])
+    own, own_words, _ = _points_of(None if row_names is None else rows, row_names)
+    named = _draw_named(
+        ax, np.concatenate([marked, own]), [*arrow_words, *tip_words, *own_words], len(arrows), len(marked)
+    )
+    kinds = [word for word, count in (("arrows", len(arrows)), ("points", len(tips))) if count]
+    drawn, what = len(marked), " and ".join(kinds)
+    few = f"{drawn} longest of {drawn + left + unseen} {what}" if left + unseen else f"{drawn} {what}"
+    if left + unseen or named < drawn:
+        note = few if named >= drawn else f"{few}, {named} named"
         ax.text(0.99, 0.01, note, ha="right", fontsize="x-small", color=INK, bbox=_BEHIND, transform=ax.transAxes)
     return figure_of(ax)
 
 
-def _draw_arrows(ax: Any, tips: np.ndarray, words: list[str]) -> int:
-    """Draw arrows from the origin and their names; a thin line connects a name that is placed away from its tip.
+def _arrows_of(components: Any, rows: np.ndarray, names: Any, labels: Any) -> tuple[np.ndarray, list[str], int]:
+    """The tips of the longest arrows, scaled to the rows, their names, and how many are left out."""
+    table = _table(components)
+    k, d = table.shape
+    if k < 2:
+        raise DataError(f"components has shape {table.shape}. A biplot needs two components. Fit with n_components=2.")
+    if k > d == len(rows):
+        raise DataError(
+            f"Z has {d} rows and components has {k}, so they seem to be swapped. Pass the coordinates first: "
+            "plots.biplot(model.transform(X), model.components_)."
+        )
+    if names is not None and len(names) == len(rows) != d and labels is None:
+        raise DataError(f"names has one entry per row, not one for each of the {d} columns. Pass it as labels=.")
+    words = shortened(names_of(names, d, "columns of the components", first=1), _LONGEST)
+    lengths = np.hypot(*table[:2])
+    drawn = [j for j in np.argsort(-lengths, kind="stable")[:_MOST_ARROWS] if lengths[j] > 0]
+    tips = table[:2, drawn].T / (lengths.max() or 1.0) * 0.9 * float(np.nanmax(np.abs(rows)))
+    return tips, [plain(words[j]) for j in drawn], int((lengths > 0).sum()) - len(drawn)
+
+
+def _points_of(points: Any, names: Any) -> tuple[np.ndarray, list[str], int]:
+    """The points farthest from the origin, their names, and how many are left out."""
+    if points is None:
+        return np.empty((0, 2)), [], 0
+    table = plane_of(points)
+    words = shortened(names_of(names, len(table), "points", first=1), _LONGEST)
+    drawn = np.argsort(-np.hypot(*table.T), kind="stable")[:_MOST_ARROWS]
+    return table[drawn], [plain(words[j]) for j in drawn], len(table) - len(drawn)
+
+
+def _draw_named(ax: Any, tips: np.ndarray, words: list[str], arrows: int, marked: int) -> int:
+    """Draw arrows from the origin, then points up to ``marked``, and all names; a thin line leads to a name far away.
 
     Return how many are named: those of the longest arrows that together cover at most a fifth of the panel, and 15.
     """
@@ -215,8 +270,10 @@ def _draw_arrows(ax: Any, tips: np.ndarray, words: list[str]) -> int:
     leader = {"arrowstyle": "-", "color": INK, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
     look = {"ha": "center", "va": "center", "fontsize": "small", "color": INK, "bbox": _BEHIND}
     named = []
-    for tip, word in zip(tips, words, strict=True):
-        ax.annotate("", tuple(tip), (0.0, 0.0), arrowprops=style)
+    ax.scatter(*tips[arrows:marked].T, s=70, marker="X", color=MARK, edgecolors="white", linewidths=0.8, zorder=3)
+    for i, (tip, word) in enumerate(zip(tips, words, strict=True)):
+        if i < arrows:
+            ax.annotate("", tuple(tip), (0.0, 0.0), arrowprops=style)
         named.append(ax.annotate(word, tuple(tip), (0, 0), textcoords="offset points", arrowprops=leader, **look))
     if not named:
         return 0

@@ -16,6 +16,7 @@ Given = ParamSpec("Given")
 Drawn = TypeVar("Drawn")
 Read = Callable[..., dict[str, Any]]  # from a model, or a model and rows, to arguments of the figure
 WITH_COMPONENTS = "ClassicalMDS, FactorAnalysis, FastICA, IncrementalPCA, PCA, ProjectionPursuit and TruncatedSVD"
+WITH_POINTS = "CorrespondenceAnalysis, FactorAnalysisOfMixedData and MultipleCorrespondenceAnalysis"
 
 
 class _Missing(Exception):

@@ -137,7 +137,7 @@ def _draw_classes(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, st
         mine, color = Z[marks == one], COLORS[i % len(COLORS)]
         marker = MARKERS[(i + i // len(COLORS)) % len(MARKERS)]  # colors repeat with other markers
         style = {"color": color, "marker": marker, "alpha": 0.75, "linewidths": 0, "label": plain(name)}
-        handles.append(ax.scatter(*mine.T, s=size, **style))
+        handles.append(ax.scatter(*mine.T, s=size, snap=False, **style))  # a small P vanishes if snapped to pixels
     words = list(names.values())
     if blank is not None:
         handles, words = [*handles, blank], [*words, "no label"]

@@ -103,7 +103,7 @@ class Run:
         return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
 
     def to_array(self, rows: Rows, why: str) -> Array:
-        """Return all rows as one finite array, if the budget allows."""
+        """Return all rows as one finite array, if the budget allows; with NaN where the rows allow it."""
         if not rows.in_memory and rows.n is not None:
             self.require(
                 2 * rows.n * rows.d * rows.dtype.itemsize, f"{why} requires all rows in memory and", "Use fewer rows"
@@ -114,7 +114,7 @@ class Run:
                 f"Found array with {X.shape[0]} sample(s) (n_samples={X.shape[0]}) while a minimum of 2 is required. "
                 f"The variance of one row is undefined. Add rows to {rows.source}."
             )
-        if not all_finite(X):
+        if not all_finite(X) and not (rows.allow_nan and _no_infinity(X)):
             raise rows.non_finite_error()
         return X
 
@@ -131,6 +131,10 @@ def all_finite(X: Array) -> bool:
         if np.isfinite(float(xp.sum(X))):  # one fast pass; only an overflow needs the second
             return True
         return bool(np.isfinite(to_numpy(X)).all())
+
+
+def _no_infinity(X: Array) -> bool:
+    return not np.isinf(X.data if is_sparse(X) else to_numpy(X)).any()
 
 
 def run_for(rows: Rows) -> Run:

@@ -9,14 +9,17 @@ import pytest
 import scipy.sparse
 
 import lowland as ll
+from lowland.blocks.distances.metrics import METRICS
 from lowland.cli.shared.flags import flag_names, is_settable
 from lowland.data import available
 from lowland.data.write import write_chunks
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import entries, load_method
 
 METHODS = list(entries())
-# values that messages may repeat: choices, and names of data sets
-VALUES = {choice for e in entries().values() for flag in e.flags for choice in flag.choices or []} | {*available()}
+# values that messages may repeat: choices, names of metrics, and names of data sets
+VALUES = {choice for e in entries().values() for flag in e.flags for choice in flag.choices or []}
+VALUES |= {*available(), *METRICS}
 SYNTAX = (
     r"NAME=VALUE|\bn=5000|METHOD\.PARAMETER=|isomap\.n_neighbors(=[\d,]+)?|--option \w+=|global_pca|area under R_NX"
 )
@@ -52,6 +55,7 @@ def tables(tmp_path_factory):
     gaps, infinite, flat = X.copy(), X.copy(), X.copy()
     gaps[7, 2], infinite[7, 2], flat[:, 1] = np.nan, np.inf, 3
     write("good.csv", X)
+    write("counts.csv", np.abs(X))
     write("nan.csv", gaps)
     write("inf.csv", infinite)
     write("flat.csv", flat)
@@ -112,6 +116,7 @@ def test_mistakes_with_files(said, tables, name):
         said("fit", entry.verb, *words)
     if any(flag.name in ("n_components", "n_features_to_select", "n_clusters") for flag in entry.flags):
         rows = ["labels.csv", "--label", "way"] if entry.verb in ("lda", "select-filter", *SLOW) else ["good.csv"]
+        rows = ["counts.csv"] if traits_of(load_method(name)).reads == "counts" else rows
         found = said("fit", entry.verb, *rows, "-k", 99)
         assert found.exit_code == 0 or "-k" in found.stderr
 

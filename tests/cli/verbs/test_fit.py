@@ -166,3 +166,31 @@ def test_columns_that_look_like_identifiers_or_dominate_are_named_with_the_remed
     quiet = lowland("fit", "pca", "t.csv", "-k", 2, "--scale", "--drop", "id")
     assert quiet.stderr == ""
     assert "holds" not in lowland("fit", "fast-ica", "t.csv", "-k", 2, "--drop", "id").stderr
+
+
+def test_text_is_read_by_methods_of_categories(lowland):
+    rng = np.random.default_rng(0)
+    kinds = [["red", "green", "blue"][i] for i in rng.integers(0, 3, 60)]
+    lines = [f"{kind},{'yes' if u < 0.4 else 'no'},{u:.3f}" for kind, u in zip(kinds, rng.random(60), strict=True)]
+    with open("table.csv", "w") as file:
+        file.write("\n".join(["color,sold,x", *lines]))
+    for verb, more in (("mca", ("--drop", "x")), ("famd", ())):
+        result = lowland("fit", verb, "table.csv", *more, "--to", f"{verb}.csv", "--model", "m.lowland", "--force")
+        assert result.exit_code == 0, result.stderr
+        result = lowland("transform", "m.lowland", "table.csv", "--to", "again.csv", "--force")
+        assert result.exit_code == 0, result.stderr
+        np.testing.assert_array_equal(numbers("again.csv"), numbers(f"{verb}.csv"))
+    result = lowland("fit", "pca", "table.csv")
+    assert result.exit_code != 0
+    assert "'color'" in result.stderr
+
+
+def test_names_of_the_rows_of_a_table_of_counts(lowland):
+    with open("counts.csv", "w") as file:
+        file.write("staff,none,light,medium,heavy\nSM,4,2,3,2\nJM,4,3,7,4\nSE,25,10,12,4\nJE,18,24,33,13\n")
+    result = lowland("fit", "ca", "counts.csv", "-k", 2, "--to", "map.csv", "--model", "m.lowland")
+    assert result.exit_code == 0, result.stderr
+    assert csv.read_csv("map.csv").column(0).to_pylist() == ["SM", "JM", "SE", "JE"]
+    result = lowland("transform", "m.lowland", "counts.csv", "--to", "again.csv")
+    assert result.exit_code == 0, result.stderr
+    assert csv.read_csv("again.csv").equals(csv.read_csv("map.csv"))

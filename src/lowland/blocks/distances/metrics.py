@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, is_torch, like, to_numpy, xp_of
+from lowland.blocks.distances.incomplete_rows import gower, learn_gower, nan_euclidean
 from lowland.errors import DataError, ParameterError
 from lowland.suggestions import did_you_mean
 
@@ -41,6 +42,17 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
     p = params.get("p", 2)
     if not isinstance(p, int | float | np.number) or not p > 0:
         raise ParameterError(f"The power p of the metric {metric!r} is {p!r}. It must be a number above 0.")
+
+
+def allows_nan(metric: Any) -> bool:
+    """Whether NaN in a row is a missing value for this metric, which it skips."""
+    return isinstance(metric, str) and metric in METRICS and METRICS[metric].allows_nan
+
+
+def usable_values(X: Array, metric: Any) -> Array:
+    """Return which values of X, (m, d), the metric can compare: finite ones, and NaN where it skips missing values."""
+    xp = xp_of(X)
+    return ~xp.isinf(X) if allows_nan(metric) else xp.isfinite(X)
 
 
 def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> None:
@@ -267,12 +279,14 @@ class Named:
         None  # degree of homogeneity: scaling rows by c scales distances by c**power; None: not homogeneous
     )
     learn: Callable[..., dict[str, Any]] | None = None  # from the points and the user's arguments to those of ``of``
+    allows_nan: bool = False  # whether NaN is a missing value, which the metric skips
 
 
 METRICS: dict[str, Named] = {
     "euclidean": Named(_euclidean, power=1),
     "l2": Named(_euclidean, power=1),
-    "nan_euclidean": Named(_euclidean, power=1),  # scikit-learn's name; NaN is refused before it comes here
+    "nan_euclidean": Named(nan_euclidean, power=1, allows_nan=True),
+    "gower": Named(gower, ("categorical", "ordered", "weights"), learn=learn_gower, allows_nan=True),
     "sqeuclidean": Named(squared_euclidean, power=2),
     "manhattan": Named(_manhattan, power=1),
     "cityblock": Named(_manhattan, power=1),

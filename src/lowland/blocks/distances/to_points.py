@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ import scipy.sparse
 
 from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
-from lowland.blocks.distances.metrics import METRICS, Metric, function_name
+from lowland.blocks.distances.metrics import METRICS, Metric, allows_nan, function_name, usable_values
 from lowland.blocks.distances.metrics import (
     squared_euclidean as squared_euclidean,  # for callers that need no other metric
 )
@@ -62,7 +62,7 @@ class DistancesTo:
         xp = xp_of(X)
         D = self._measured(as_double(X), like(self.points, X, xp.float64))
         if not all_finite(X):
-            D = xp.where(xp.all(xp.isfinite(X), axis=1)[:, None], D, xp.full_like(D, float("nan")))
+            D = xp.where(xp.all(usable_values(X, self.metric), axis=1)[:, None], D, xp.full_like(D, float("nan")))
         return xp.astype(D, X.dtype, copy=False)
 
     def _of_sparse(self, X: Any) -> np.ndarray:
@@ -123,6 +123,7 @@ def distance_matrix(
     D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(stored))
     start = 0
     slabs = in_slabs(SparseRows(X) if is_sparse(X) else ArrayRows(X), n)
+    slabs.allow_nan = allows_nan(metric)
     if not on_accelerator(X):  # intermediate results need several such slabs
         slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
     for part in run.map_rows(DistancesTo.of(X, metric, params), slabs, name="computing distances"):
@@ -143,7 +144,7 @@ def in_slabs(rows: Rows, width: int) -> Rows:
     """The same rows in slabs small enough for results of ``width`` columns."""
     if isinstance(rows, ArrayRows):  # views, on the device of the array
         most = slab_rows(max(width, rows.d), rows.dtype.itemsize, accelerator=on_accelerator(rows.X))
-        return replace(rows, most_rows=most) if most < rows.slab else rows
+        return rows.in_slabs_of(most) if most < rows.slab else rows
     most = slab_rows(width if rows.is_sparse else max(width, rows.d), rows.dtype.itemsize)
     return SlicedRows(rows, most) if most < rows.slab and not isinstance(rows, DaskRows) else rows
 

@@ -70,6 +70,30 @@ def goodness_of_fit(correlations: Correlations, found: FactorEstimate, k: int) -
     )
 
 
+@dataclass(frozen=True)
+class LikelihoodTests:
+    """Information criteria and tests from the likelihood of the observed values of incomplete rows."""
+
+    aic: float
+    bic: float
+    fit_test: ChiSquare | None
+    sphericity: ChiSquare | None
+
+
+def likelihood_tests(d: int, k: int, n: float, independent: float, free: float, factors: float) -> LikelihoodTests:
+    """Return likelihood ratio tests of k factors, and of independent columns, against an unrestricted covariance.
+
+    ``independent``, ``free`` and ``factors`` are the log-likelihoods of the three models.
+    """
+    parameters, dof = free_parameters(d, min(k, d)), degrees_of_freedom(d, k)
+    return LikelihoodTests(
+        2 * parameters - 2 * factors,
+        math.log(n) * parameters - 2 * factors,
+        _tested(max(2 * (free - factors), 0.0), dof) if dof > 0 and n > d else None,
+        _tested(max(2 * (free - independent), 0.0), d * (d - 1) // 2) if d > 1 and n > d else None,
+    )
+
+
 def kmo(correlations: Correlations) -> Adequacy | None:
     """Return Σr² / (Σr² + Σp²) with the correlations r and the partial correlations p; None where R is singular.
 

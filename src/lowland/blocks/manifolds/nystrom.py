@@ -12,6 +12,7 @@ import scipy.sparse
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.distances.kernel_functions import KernelWith
+from lowland.blocks.distances.metrics import allows_nan
 from lowland.blocks.distances.to_points import DistancesTo
 from lowland.blocks.manifolds.graph_affinities import EdgeWeights
 from lowland.blocks.neighbors.out_of_sample import NearestAmong
@@ -127,7 +128,7 @@ class NystromNearest:
 
     def __call__(self, X: Array) -> Array:
         """Return the coordinates of a slab of rows; computed on the host."""
-        if not all_finite(X):  # the run reports where
+        if not (all_finite(X) or (allows_nan(self.nearest.metric) and not is_sparse(X))):  # the run reports where
             return like(np.full((X.shape[0], self.Z.shape[1]), np.nan), X)
         indices, distances = self.nearest(X)  # (m, 3k) both
         w = self._weights(indices, distances.astype(np.float64))

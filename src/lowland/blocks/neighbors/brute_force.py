@@ -11,7 +11,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.arrays.slices import slices
-from lowland.blocks.distances.metrics import Metric
+from lowland.blocks.distances.metrics import Metric, allows_nan
 from lowland.blocks.distances.to_points import DistancesTo
 from lowland.blocks.neighbors.metric_space import MetricSpace
 from lowland.blocks.neighbors.searcher import Edges, Found, Searcher, joined_edges, sorted_edges, stacked
@@ -60,6 +60,8 @@ class BruteForce(Searcher):
             yield 0, Q
         elif self._space is None:
             D = to_numpy(self._distances(Q.astype(np.float64)))
+            if allows_nan(self.metric):  # rows that share no column are no neighbors
+                D = np.where(np.isnan(D), np.inf, D)
             yield 0, np.ascontiguousarray(D)
         else:
             for start in range(0, n, _STRETCH):

@@ -15,7 +15,7 @@ from lowland.blocks.statistics.rescaling import largest_of
 from lowland.errors import DataError
 
 _POWERS: dict[str, float] = {
-    "euclidean": 2.0, "l2": 2.0, "nan_euclidean": 2.0, "sqeuclidean": 2.0, "cosine": 2.0, "correlation": 2.0,
+    "euclidean": 2.0, "l2": 2.0, "sqeuclidean": 2.0, "cosine": 2.0, "correlation": 2.0,
     "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf,
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.blocks.distances.metrics import Metric
+from lowland.blocks.distances.metrics import Metric, usable_values
 from lowland.blocks.distances.sparse_rows import finite_rows
 from lowland.blocks.distances.to_points import check_new_distances
 from lowland.blocks.neighbors.graph import fault_of
@@ -48,7 +48,7 @@ class NearestAmong:
         if all_finite(X):
             return all_found(*searcher.nearest_to(X, self.k), n)
         # (m,); other rows have no neighbors
-        finite = finite_rows(X) if is_sparse(X) else to_numpy(xp_of(X).all(xp_of(X).isfinite(X), axis=1))
+        finite = finite_rows(X) if is_sparse(X) else to_numpy(xp_of(X).all(usable_values(X, self.metric), axis=1))
         indices, distances = np.zeros((len(finite), self.k), dtype=np.int32), np.full((len(finite), self.k), np.nan)
         if finite.any():
             rows = (

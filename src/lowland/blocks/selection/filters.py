@@ -56,6 +56,17 @@ class FilterScores:
         return IN_RANGE.checked(float(np.mean(wrong)), bound)
 
 
+def joined_scores(parts: list[tuple[np.ndarray, FilterScores]], d: int, n: int) -> FilterScores:
+    """Return the scores of groups of columns, each given with its positions, as those of all d columns."""
+    values, constant, pvalues = np.zeros(d), np.zeros(d, dtype=bool), np.ones(d)
+    for columns, found in parts:
+        values[columns], constant[columns] = found.values, found.constant
+        if found.pvalues is not None:
+            pvalues[columns] = found.pvalues
+    tested = any(found.pvalues is not None for _, found in parts)
+    return FilterScores(values, pvalues if tested else None, constant, n, any(found.signed for _, found in parts))
+
+
 def check_squares(n: float, mean: np.ndarray, squares: np.ndarray, rounding: float, *, double: bool = False) -> None:
     """Refuse columns whose squares underflow or lose digits; ``double``: summed in float64."""
     kind = np.finfo(np.float64 if double or rounding < _SINGLE else np.float32)

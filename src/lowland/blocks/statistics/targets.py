@@ -69,6 +69,14 @@ class Target:
         """Number of classes; None for a numeric target."""
         return None if self.classes is None else len(self.classes)
 
+    def among(self, kept: np.ndarray) -> Self:
+        """Return the target of some rows, (n,) bool, with the classes that occur there."""
+        values = self.values[kept]
+        if self.classes is None:
+            return replace(self, values=values)
+        present, codes = np.unique(values, return_inverse=True)
+        return replace(self, values=codes.astype(np.int64), classes=self.classes[present])
+
     def standardized(self) -> Self:
         """Return a numeric target standardized; class labels unchanged."""
         if self.classes is not None:

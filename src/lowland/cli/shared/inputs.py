@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,28 @@ from lowland.errors import DataError, ParameterError
 SHOWN_COLUMNS = 12
 
 
-def open_file(file: Path, columns: Any, drop: Any, label: str | None = None) -> Any:
-    """Open the rows of a file, without the dropped columns and the label column."""
+def open_file(file: Path, columns: Any, drop: Any, label: str | None = None, est: Any = None) -> Any:
+    """Open the rows of a file, without the dropped columns and the label column.
+
+    ``est``: the fitted model that reads them, of numbers by default.
+    """
     from lowland.data.open import open_rows
 
     _check_label(file, label)
-    return open_rows(file, columns=columns, drop=[*(drop or []), *([label] if label is not None else [])])
+    opened = open_rows if est is None else partial(est._opened, fitted=True)
+    return opened(file, columns=columns, drop=[*(drop or []), *([label] if label is not None else [])])
 
 
-def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None) -> tuple[Any, Any]:
-    """Open the rows of a file, without the dropped columns and the label column, and read the labels."""
-    from lowland.data.open import open_labelled
+def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est: Any = None) -> tuple[Any, Any]:
+    """Open the rows of a file, without the dropped columns and the label column, and read the labels.
+
+    ``est``: the method that reads them, of numbers by default.
+    """
+    from lowland.data.open import open_labelled, open_rows
 
     _check_label(file, label)
-    return open_labelled(file, columns=columns, drop=drop or (), label=label)[:2]
+    opened = open_rows if est is None else est._opened
+    return open_labelled(file, columns=columns, drop=drop or (), label=label, opened=opened)[:2]
 
 
 def _check_label(file: Path, label: str | None) -> None:
@@ -37,13 +46,15 @@ def _check_label(file: Path, label: str | None) -> None:
 
 
 def row_name_column(est: Any, file: Path, columns: Any, drop: Any, *, square: bool = False) -> str | None:
-    """Return the first column of a file of distances, kernel values or affinities if it contains row names (strings).
+    """Return the first column of a file of counts, distances, kernel values or affinities if it contains row names.
 
     ``square``: the file is such a matrix, whatever the metric, kernel or affinity of the method.
     """
+    from lowland.methods.base.traits import traits_of
+
     parameters = est.get_params(deep=False)
     kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
-    square = square or any(kind.startswith("precomputed") for kind in kinds)
+    square = square or traits_of(est).reads == "counts" or any(kind.startswith("precomputed") for kind in kinds)
     if not square or columns is not None or _has_no_names(file):
         return None
     from lowland.data.open import open_table_file

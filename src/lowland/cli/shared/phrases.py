@@ -28,7 +28,7 @@ PHRASES = (
      "required", _count),
     (r" \(n_(?:features|samples)(?:=\d+)?(?:, 1 sample)?\)|n_samples=(?=\d+ rows)", ""),
     (r"(?<=: )n_features=(\d+)", r"the data has \1 columns"),
-    (r"\(could not convert string to float\)|\(for instance with sklearn\.impute\.SimpleImputer\)", ""),
+    (r"\(could not convert string to float\)| \(for instance with lowland\.impute\(X, 'mean'\)\)", ""),
     (r"Expected 2D array, got (\d)D array instead\. Reshape your data: .*?\b(?:single row|into one row)\.",
      r"The file contains a \1D array, not a table. Store it with one line per row and one column per feature."),
     (r"min\(n_features, n_classes - 1\) = min\((\d+), (\d+)\)", r"the number of columns, \1, or of classes - 1, \2"),

@@ -97,7 +97,7 @@ def run(
     with options.working(memory, threads, progress):
         row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
         drop = [*(drop or []), row_names] if row_names else drop
-        rows, labels = inputs.open_with_labels(file, columns, drop, label)
+        rows, labels = inputs.open_with_labels(file, columns, drop, label, est)
         if covariance_of is None:
             _report_columns(entry, est, rows)
             est.fit(rows, labels)
@@ -134,11 +134,17 @@ def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
     """Warn about identifiers, codes and a column that dominates, from the first chunk of the file."""
     from lowland.arrays.namespace import to_numpy
     from lowland.errors import DataWarning, warn
+    from lowland.methods.base.traits import traits_of
     from lowland.study.suspect_columns import suspect_columns
 
     parameters = est.get_params(deep=False)
     kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
-    if rows.is_sparse or rows.names is None or any(kind.startswith("precomputed") for kind in kinds):
+    if (
+        rows.is_sparse
+        or rows.names is None
+        or traits_of(est).reads != "numbers"
+        or any(kind.startswith("precomputed") for kind in kinds)
+    ):
         return
     X = next((to_numpy(chunk) for chunk in rows.chunks()), None)
     if X is None:

@@ -26,7 +26,7 @@ def run(
     with working(memory, threads, progress):
         row_names = inputs.row_name_column(est, file, columns, drop)
         drop = [*(drop or []), row_names] if row_names else drop
-        rows = inputs.open_file(file, *inputs.columns_for(est, file, columns, drop, label), label)
+        rows = inputs.open_file(file, *inputs.columns_for(est, file, columns, drop, label), label, est)
         with inputs.matching_columns(est, rows, file):
             chunks = _chunks(est, rows)
             names = list(est.get_feature_names_out())

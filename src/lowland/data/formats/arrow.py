@@ -24,7 +24,7 @@ def arrow_rows(
     single = all(f.type == pa.float32() for f in fields)
     dtype = np.dtype(np.float32 if single else np.float64)
     return ColumnRows(
-        lambda slab: _reslab(batches(slab), slab), _arrow_columns, n, len(fields), dtype, names, source, passes=passes
+        lambda slab: reslab(batches(slab), slab), _arrow_columns, n, len(fields), dtype, names, source, passes=passes
     )
 
 
@@ -32,7 +32,7 @@ def _arrow_columns(table: Any) -> list[np.ndarray]:
     return [column.to_numpy(zero_copy_only=False) for column in table.columns]
 
 
-def _reslab(batches: Iterable[Any], slab: int) -> Iterator[Any]:
+def reslab(batches: Iterable[Any], slab: int) -> Iterator[Any]:
     """Split batches into tables of ``slab`` rows each; the last may be shorter."""
     import pyarrow as pa
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import TableFile
-from lowland.data.formats.arrow import arrow_rows, first_line, joined, text_fields
+from lowland.data.columns import ArrowColumns, TableFile
+from lowland.data.formats.arrow import arrow_rows, first_line, joined, reslab, text_fields
 from lowland.data.passes import Passes
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, file_error, warn
@@ -147,6 +147,11 @@ class CsvTable(TableFile):
 
     def rows(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows of float64."""
+        names, fields, kinds = self._typed(keep)
+        return arrow_rows(lambda slab: self._batches(names, column_types=kinds), fields, None, self.source, self.passes)
+
+    def _typed(self, keep: list[int]) -> tuple[list[str], list[Any], dict[str, Any]]:
+        """Names and fields of the columns at these positions, and the types of those that hold no text."""
         import pyarrow as pa
 
         names, fields = [self.names[j] for j in keep], [self.schema.field(j) for j in keep]
@@ -157,8 +162,16 @@ class CsvTable(TableFile):
         kinds = {
             f.name: f.type if pa.types.is_boolean(f.type) else pa.float64() for f in fields if not text_fields([f])
         }
-        fields = [f.with_type(kinds.get(f.name, f.type)) for f in fields]
-        return arrow_rows(lambda slab: self._batches(names, column_types=kinds), fields, None, self.source, self.passes)
+        return names, [f.with_type(kinds.get(f.name, f.type)) for f in fields], kinds
+
+    def arrow(self, keep: list[int]) -> ArrowColumns:
+        """Return the columns at these positions as Arrow tables; a marker such as NA is a missing value."""
+        names, fields, kinds = self._typed(keep)
+
+        def tables(slab: int) -> Iterator[Any]:
+            return reslab(self._batches(names, column_types=kinds, strings_can_be_null=True), slab)
+
+        return ArrowColumns(fields, tables, None, self.passes)
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
         batches = self._batches([self.names[j]], strings_can_be_null=missing_text)

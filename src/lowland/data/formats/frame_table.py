@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import NamedTable, holds_dates, refuse_duplicates, refuse_text, too_large
+from lowland.data.columns import ArrowColumns, NamedTable, holds_dates, refuse_duplicates, refuse_text, too_large
 from lowland.data.rows import ColumnRows, Rows
 from lowland.errors import DataTypeError
 
@@ -50,15 +50,27 @@ class FrameTable(NamedTable):
         kept = tuple(labels[j] for j in keep) if named else None
         return ColumnRows(read, columns_of, n, d, dtype, kept, self.source, in_memory=True)
 
-    def select(self, columns: Any, drop: Any) -> Rows:
-        """Return the named columns, or all, without the dropped ones, as Rows."""
+    def arrow(self, keep: list[int]) -> ArrowColumns:
+        """Return the columns at these positions as Arrow tables; strings are encoded once, as positions in a list."""
+        import pyarrow as pa
+
+        columns = [_arrow_column(self.table[:, j], self.names[j]) for j in keep]
+        table = pa.table(columns, names=[self.names[j] for j in keep])
+
+        def tables(slab: int) -> Iterator[Any]:
+            return (table.slice(start, slab) for start in range(0, len(table), slab))
+
+        return ArrowColumns(list(table.schema), tables, len(table))
+
+    def positions(self, columns: Any, drop: Any) -> list[int]:
+        """Return the positions of the named columns, or of all, without the dropped ones."""
         texts = [isinstance(label, str) for label in self.labels]
         if any(texts) and not all(texts):
             raise DataTypeError(  # scikit-learn's checks look for these words
                 "Feature names are only supported if all input features have string names, but those of the frame have "
                 "mixed types. Convert them: X.columns = X.columns.astype(str)."
             )
-        return super().select(columns, drop)
+        return super().positions(columns, drop)
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # a frame marks missing strings itself
         return self.table[:, j].to_numpy()
@@ -78,6 +90,35 @@ def _narwhal(frame: Any) -> Any:
     except nw.exceptions.DuplicateError:
         refuse_duplicates(list(getattr(frame, "column_names", frame.columns)), "the frame")
         raise
+
+
+def _arrow_column(column: Any, name: str) -> Any:
+    """A column as an Arrow array; text as a dictionary array."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    native = column.to_native()
+    try:
+        if str(getattr(native, "dtype", "")) == "object" and hasattr(
+            native, "factorize"
+        ):  # pandas hashes objects faster
+            codes, found = native.factorize()
+            distinct = pa.array(found, from_pandas=True)
+            if pa.types.is_string(distinct.type):
+                return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), distinct)
+        values = column.to_arrow()
+    except pa.ArrowException as error:
+        raise DataTypeError(
+            f"Column {name!r} of the frame mixes values of several types, or contains objects that are not numbers or "
+            "text. Convert it first: X[name].astype(str)."
+        ) from error
+    if isinstance(values, pa.ChunkedArray):
+        values = values.unify_dictionaries().combine_chunks()
+        values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
+    kinds = pa.types
+    if any(is_text(values.type) for is_text in (kinds.is_string, kinds.is_large_string, kinds.is_string_view)):
+        return pc.dictionary_encode(values)
+    return values
 
 
 def _numbers(column: Any, name: str) -> np.ndarray:

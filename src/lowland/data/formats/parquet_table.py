@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import TableFile, refuse_duplicates
-from lowland.data.formats.arrow import arrow_rows, common_fields, content_of, first_line, joined, text_fields
+from lowland.data.columns import ArrowColumns, TableFile, refuse_duplicates
+from lowland.data.formats.arrow import arrow_rows, common_fields, content_of, first_line, joined, reslab, text_fields
 from lowland.data.passes import Passes
 from lowland.data.paths import check_readable, natural_order
 from lowland.data.rows import Rows
@@ -88,17 +88,30 @@ class ParquetTable(TableFile):
 
     def rows(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
-        import pyarrow as pa
-
         names = [self.names[j] for j in keep]
         self._check_types(names)
         fields = common_fields(self.schemas, names)
+        return arrow_rows(lambda slab: self._cast(fields, slab), fields, self.n, self.source, self.passes)
 
-        def batches(slab: int) -> Iterator[Any]:
-            for batch in self._batches(names, slab):
-                yield batch.cast(pa.schema(fields), safe=False)  # large integers are rounded, as in numpy
+    def _cast(self, fields: list[Any], slab: int) -> Iterator[Any]:
+        """Yield record batches of the common types of all files."""
+        import pyarrow as pa
 
-        return arrow_rows(batches, fields, self.n, self.source, self.passes)
+        for batch in self._batches([f.name for f in fields], slab):
+            yield batch.cast(pa.schema(fields), safe=False)  # large integers are rounded, as in numpy
+
+    def arrow(self, keep: list[int]) -> ArrowColumns:
+        """Return the columns at these positions as Arrow tables."""
+        import pyarrow.types as kinds
+
+        names = [self.names[j] for j in keep]
+        self._check_types(names)
+        own = [self.schemas[0].field(name) for name in names]
+        fields = [
+            f if kinds.is_boolean(f.type) else common
+            for f, common in zip(own, common_fields(self.schemas, names), strict=True)
+        ]
+        return ArrowColumns(fields, lambda slab: reslab(self._cast(fields, slab), slab), self.n, self.passes)
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # the file marks missing strings itself
         self._check_types([self.names[j]])

@@ -88,6 +88,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_rows(rows, reset=True)
         self._clear_fit()
         self._record_label_name(y)
+        self._admit_missing(rows)
         try:
             with blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
                 self._solve(rows, run_for(rows), labels, counts, **given)
@@ -102,7 +103,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
         """Open rows and labels; a string y names the column of labels, which is excluded from the rows."""
-        rows, labels, label_name = open_labelled(X, y)
+        rows, labels, label_name = open_labelled(X, y, opened=self._opened)
         if label_name is not None:
             return rows, as_vector(labels, rows.n, "y")
         if not self._traits.reads_y:
@@ -119,6 +120,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 DataConversionWarning,
             )
         return rows, None if y is None else as_vector(y, rows.n, "y")
+
+    def _opened(self, X: Any, *, fitted: bool = False, **selection: Any) -> Rows:
+        """Open the rows of a fit, or with ``fitted`` those for the fitted model: of numbers, unless it reads text."""
+        return open_rows(X, **selection)
 
     def _record_label_name(self, y: Any) -> None:
         """Record which column held the labels, so that transform can take the same frame or file."""
@@ -175,6 +180,15 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "input. Pass the columns of the training data."
             )
 
+    @property
+    def _handles_missing(self) -> bool:
+        """Whether NaN is a missing value that the method handles, with these parameters."""
+        return False
+
+    def _admit_missing(self, rows: Rows) -> None:
+        """Let NaN pass where the method handles it; elsewhere, name its remedy in the error."""
+        rows.allow_nan, rows.missing_remedy = self._handles_missing, self._traits.missing_remedy
+
     def _takes(self, rows: Rows) -> bool:
         """Whether the method accepts rows of this kind: dense, or sparse."""
         return self._traits.takes_sparse or not rows.is_sparse
@@ -196,8 +210,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Open the rows to transform and check them against the training data."""
         check_is_fitted(self)
         beside_label = hasattr(self, "label_name_") and has_named_columns(X)
-        rows = open_rows(X, columns=list(self.feature_names_in_)) if beside_label else open_rows(X)
+        selection = {"columns": list(self.feature_names_in_)} if beside_label else {}
+        rows = self._opened(X, fitted=True, **selection)
         self._check_rows(rows, reset=False)
+        self._admit_missing(rows)
         return rows, run_for(rows)
 
     def _generator(self) -> np.random.Generator:
@@ -223,6 +239,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         solver: Outcome,
         remedy: str = "Increase tol or the number of iterations, or choose a direct solver.",
+        measure: str = "residual",
         *,
         problem: str = "",
     ) -> None:
@@ -236,7 +253,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         accuracy = solver.accuracy
         if not solver.converged:
             if not problem:
-                left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
+                left = f" ({measure} {solver.trace[-1]:.1e})" if solver.trace else ""
                 problem = (
                     f"{type(self).__name__}: the solver {solver.name!r} did not converge. It stopped after "
                     f"{solver.iterations} iterations{left}."
@@ -273,8 +290,12 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._traits.takes_sparse
+        tags.input_tags.allow_nan = self._handles_missing
+        tags.input_tags.positive_only = self._traits.reads == "counts"
+        tags.input_tags.categorical = self._traits.reads == "categories"
+        tags.input_tags.string = self._traits.reads_text
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = True
+        tags.array_api_support = self._traits.reads == "numbers"  # results on counts and levels are numpy arrays
         tags.target_tags.required = self._traits.needs_y
         return tags
 

@@ -78,6 +78,10 @@ class NeighborEmbedding(GraphMap):
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, graph, callback)._returned_embedding(X)
 
+    @property
+    def _handles_missing(self) -> bool:
+        return False  # the start needs complete rows, whatever the metric
+
     # --- hooks ---
 
     def _check_size(self, X: Array) -> None:

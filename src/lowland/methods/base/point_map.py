@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, xp_of
+from lowland.blocks.distances.metrics import allows_nan
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
 from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import Reducer
 from lowland.methods.base.parameters import check_saved
+
+SKIP_MISSING = "Set metric='nan_euclidean' to compare rows by the columns that both have."  # for an error of NaN
 
 
 class PointMap(Reducer):
@@ -50,6 +53,15 @@ class PointMap(Reducer):
     def _measure(self) -> tuple[Any, dict[str, Any]]:
         """The metric and its parameters."""
         return self.metric, self.metric_params or {}
+
+    @property
+    def _handles_missing(self) -> bool:
+        """Whether the metric skips missing values."""
+        return allows_nan(getattr(self, "metric", None))
+
+    def _admit_missing(self, rows: Rows) -> None:
+        super()._admit_missing(rows)
+        rows.allow_nan = rows.allow_nan and not rows.is_sparse
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         n = getattr(self, "n_features_in_", None)

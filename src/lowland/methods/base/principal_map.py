@@ -49,8 +49,8 @@ class PrincipalMap(MomentsMap):
     solver_: Outcome = attribute("Solver that was used, the reason for it, and its convergence.")
     n_iter_: int = attribute("Number of iterations; 0 for a direct solver.")
 
-    def _keep(self, axes: Axes, dtype: Any) -> None:
-        """Set the fitted attributes, in the precision of the data."""
+    def _keep(self, axes: Axes, dtype: Any, measure: str = "residual") -> None:
+        """Set the fitted attributes, in the precision of the data; ``measure`` is what the solver's trace holds."""
         columns, k, total = axes.columns, axes.choice.n_components, axes.spectrum.total
         if total == 0:
             warn(
@@ -74,7 +74,7 @@ class PrincipalMap(MomentsMap):
         self.n_samples_ = columns.rows
         self.n_effective_ = columns.n
         self.choice_ = axes.choice
-        self._record_convergence(axes.outcome)
+        self._record_convergence(axes.outcome, measure=measure)
 
     def _moments_of_fit(self) -> Moments:
         """The scatter matrix S = UΛU'(n - 1), which takes all components to recover."""

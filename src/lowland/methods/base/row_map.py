@@ -50,8 +50,8 @@ class InverseMap(Reducer):
         return rows, run_for(rows)
 
 
-class RowMap(InverseMap):
-    """A method that maps each row by itself. A subclass writes ``_encoding``, ``_encoding_width`` and ``_decoding``."""
+class EncodingMap(Reducer):
+    """A method that maps each row by itself. A subclass writes ``_encoding`` and ``_encoding_width``."""
 
     def _encoding(self) -> Callable[[Any], Array]:
         """The map from a slab of rows to coordinates, as an object that can be sent to a worker."""
@@ -72,3 +72,7 @@ class RowMap(InverseMap):
         """Yield the coordinates in chunks, in order: for results larger than memory."""
         rows, run = self._rows_to_map(X)
         return run.map_rows(self._encoding(), rows, name="transforming rows")
+
+
+class RowMap(EncodingMap, InverseMap):
+    """A method that maps each row by itself, and coordinates back to rows."""

@@ -48,10 +48,13 @@ class Traits:
     streams: bool = False  # whether files are read in chunks and may be larger than memory
     streams_with_landmarks: bool = False  # the same, if n_landmarks is set
     order_free: bool = True  # whether permuting the rows only permutes the result
+    # What the columns contain: "counts" are not negative; "categories" may be text, "mixed" columns numbers or text.
+    reads: Literal["numbers", "counts", "categories", "mixed"] = "numbers"
     takes_sparse: bool = False
     sparse_remedy: str = (
         "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # the alternative, in the error
     )
+    missing_remedy: str = ""  # what the method offers for missing values, as a sentence in the error
     reads_y: bool = False  # whether y must be one label per row; otherwise it is accepted and ignored
     needs_y: bool = False  # whether y is required
     width_parameter: str | None = "n_components"  # the parameter that sets the number of output columns
@@ -66,6 +69,11 @@ class Traits:
     def learns_labels_in_study(self) -> bool:
         """Whether a study fits the method to the labels."""
         return self.reads_y and self.study.with_labels
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether columns may contain text."""
+        return self.reads in ("categories", "mixed")
 
 
 def traits_of(method: Any) -> Traits:

@@ -1,0 +1,1 @@
+"""Correspondence analysis: tables of counts and of categories."""

@@ -1,0 +1,125 @@
+"""Margins and row profiles of a table of counts.
+
+Correspondence analysis is principal component analysis of the row profiles, weighted by the row masses, after each
+column is divided by the square root of its mass: the metric of chi-squared distances.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.data.rows import DaskRows, MappedRows, Rows
+
+
+@dataclass(frozen=True)
+class Margins:
+    """The row and column sums of a table of counts."""
+
+    row_sums: np.ndarray  # (n,) float64
+    column_sums: np.ndarray  # (d,) float64
+    smallest: float  # entry
+
+    @classmethod
+    def of(cls, X: Any) -> Self:
+        """Return the margins of one chunk."""
+        values = X.data if is_sparse(X) else X
+        smallest = float(xp_of(values).min(values)) if math.prod(values.shape) else 0.0
+        columns = X.astype(np.float64).sum(axis=0) if is_sparse(X) else to_numpy(xp_of(X).sum(as_double(X), axis=0))
+        return cls(row_sums_of(X), np.asarray(columns, dtype=np.float64).ravel(), smallest)
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts, in order."""
+        rows = np.concatenate([self.row_sums, other.row_sums])
+        return type(self)(rows, self.column_sums + other.column_sums, min(self.smallest, other.smallest))
+
+    def is_finite(self) -> bool:
+        """Whether NaN and infinity are absent."""
+        return bool(np.isfinite(self.column_sums.sum()) and np.isfinite(self.smallest))
+
+    @property
+    def total(self) -> float:
+        """The sum of the table."""
+        return float(self.column_sums.sum())
+
+
+def row_sums_of(X: Any) -> np.ndarray:
+    """Return the sum of each row in float64."""
+    if is_sparse(X):
+        return np.asarray(X.astype(np.float64).sum(axis=1)).ravel()
+    xp = xp_of(X)
+    return np.asarray(to_numpy(xp.sum(as_double(X), axis=1)), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class ToProfiles:
+    """The map from counts to row profiles, each column divided by a scale; a row of zeros stays one."""
+
+    scale: np.ndarray  # (d,)
+
+    def __call__(self, X: Any) -> Any:
+        """Map one slab."""
+        sums = row_sums_of(X)
+        inverse = np.where(sums > 0, 1.0 / np.where(sums > 0, sums, 1.0), 0.0)
+        if is_sparse(X):
+            import scipy.sparse
+
+            scaled = scipy.sparse.diags_array(inverse) @ X.astype(np.float64) @ scipy.sparse.diags_array(1 / self.scale)
+            return scaled.tocsr().astype(X.dtype)
+        D = as_double(X)
+        D = D * like(inverse, D)[:, None] / like(self.scale, D)[None, :]
+        return xp_of(X).astype(D, X.dtype)
+
+
+def profile_rows(rows: Rows, column_masses: np.ndarray) -> Rows:
+    """Return the row profiles of counts in the metric of chi-squared distances."""
+    scale = np.sqrt(np.where(column_masses > 0, column_masses, 1.0))
+    profiles = ToProfiles(scale)
+    if isinstance(rows, DaskRows):
+        return DaskRows(rows.X.astype(rows.dtype).map_blocks(profiles, dtype=rows.dtype))
+    return MappedRows(rows, profiles)
+
+
+@dataclass(frozen=True)
+class ProfilePoints:
+    """The map from counts to principal coordinates: row profiles times the standard coordinates of the columns."""
+
+    masses: np.ndarray  # (d,) of the columns
+    standard: np.ndarray  # (d, k)
+
+    def __call__(self, X: Any) -> Array:
+        """Map one slab; a row of zeros lies at the centroid."""
+        sums = row_sums_of(X)
+        some = sums > 0
+        inverse = np.where(some, 1.0 / np.where(some, sums, 1.0), 0.0)
+        if is_sparse(X):
+            return ((X @ self.standard) * inverse[:, None]).astype(X.dtype)
+        D = as_double(X) * like(inverse, as_double(X))[:, None]
+        D = D - like(some, D)[:, None] * like(self.masses, D)[None, :]  # centered before the product: no cancellation
+        return xp_of(X).astype(D @ like(self.standard, D), X.dtype)
+
+
+@dataclass(frozen=True)
+class ProfileDistances:
+    """The squared chi-squared distance of each row profile to the centroid, (m, 1)."""
+
+    masses: np.ndarray  # (d,) of the columns
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Map one slab."""
+        used = self.masses > 0
+        inverse = np.where(used, 1.0 / np.where(used, self.masses, 1.0), 0.0)
+        sums = row_sums_of(X)
+        some = sums > 0
+        if is_sparse(X):  # sum of p²/c, less 1
+            D = X.astype(np.float64)
+            squares = (D.multiply(D) @ inverse) / np.where(some, sums, 1.0) ** 2 - self.masses.sum()
+        else:
+            D = to_numpy(as_double(X)) / np.where(some, sums, 1.0)[:, None] - self.masses
+            squares = D**2 @ inverse
+        return np.where(some, np.maximum(squares, 0.0), 0.0)[:, None]

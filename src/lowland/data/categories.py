@@ -1,0 +1,273 @@
+"""Tables of categories, and of numbers and categories together: text as codes, read in slabs.
+
+``open_categories`` returns Rows of floats, like ``open_rows``, and also accepts text. A column of text, categories or
+booleans then contains codes: the position of each value among the levels of the column, -1 for a value that is not
+among them, NaN for a missing one. ``Rows.levels`` has the levels; a column of numbers is unchanged and has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import is_array, is_sparse
+from lowland.data.columns import ArrowColumns, NamedTable, holds_dates
+from lowland.data.open import (
+    as_numpy,
+    has_named_columns,
+    is_chunked,
+    is_frame,
+    not_empty,
+    open_chunks,
+    open_rows,
+    open_table,
+)
+from lowland.data.paths import NUMPY
+from lowland.data.rows import ColumnRows, MappedRows, Rows
+from lowland.errors import DataTypeError
+
+Levels = tuple[np.ndarray | None, ...]  # of each column; None: a column of numbers
+
+
+def open_categories(
+    source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), levels: Levels | None = None
+) -> Rows:
+    """Open a table of numbers, text, categories and booleans: a frame, an array, a file, or an iterable of chunks.
+
+    ``levels`` are those of an earlier table, as in its ``Rows.levels``. Without them, one pass over the table finds
+    them: sorted; those of an ordered categorical column in their order.
+    """
+    if isinstance(source, NamedTable) or _has_types(source):
+        table = source if isinstance(source, NamedTable) else open_table(source)
+        return not_empty(_open_table(table, columns, drop, levels))
+    if columns is None and not drop:
+        if not (isinstance(source, Rows) or is_array(source) or is_sparse(source)) and is_chunked(source):
+            return _open_chunked(source, levels)
+        if isinstance(source, list | tuple):
+            found = as_numpy(source)
+            source = np.array(source, dtype=object) if found.dtype.kind == "U" else found  # numbers beside text
+        if isinstance(source, np.ndarray) and source.dtype.kind in "OUST" and source.ndim == 2:
+            return not_empty(_open_objects(source, levels))
+    rows = open_rows(source, columns=columns, drop=drop)
+    return rows if levels is None or rows.levels is None or len(levels) != rows.d else _recoded(rows, levels)
+
+
+def _recoded(rows: Rows, levels: Levels) -> Rows:
+    """Rows whose columns of text have codes among other levels."""
+    known = levels_of(rows)
+    if all(
+        a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in zip(known, levels, strict=True)
+    ):
+        return rows
+    places = [None if each is None else {value: i for i, value in enumerate(each.tolist())} for each in levels]
+    tables = tuple(
+        None if own is None or place is None else np.array([place.get(v, -1) for v in own.tolist()] + [-1], dtype=float)
+        for own, place in zip(known, places, strict=True)
+    )
+    found = MappedRows(rows, _Recode(tables))
+    found.levels = tuple(None if own is None else new for own, new in zip(known, levels, strict=True))
+    return found
+
+
+@dataclass(frozen=True)
+class _Recode:
+    """The map from codes to other codes, column by column; None: a column that is unchanged."""
+
+    tables: tuple[np.ndarray | None, ...]
+
+    def __call__(self, X: Any) -> np.ndarray:
+        Y = np.array(X, dtype=np.float64)
+        for j, table in enumerate(self.tables):
+            if table is not None:
+                given = ~np.isnan(Y[:, j])
+                Y[given, j] = table[Y[given, j].astype(np.intp)]  # -1, not among the levels, is the last entry
+        return Y
+
+
+def levels_of(rows: Rows) -> Levels:
+    """Return the levels of each column of rows, None for a column of numbers."""
+    return rows.levels or (None,) * rows.d
+
+
+def _has_types(source: Any) -> bool:
+    """Whether a source has columns of several types: a frame, or a file that is not of numpy."""
+    return is_frame(source) or (has_named_columns(source) and Path(source).suffix.lower() not in NUMPY)
+
+
+def _open_table(table: NamedTable, columns: Sequence[str] | None, drop: Sequence[str], levels: Levels | None) -> Rows:
+    keep = table.positions(columns, drop)
+    found = table.arrow(keep)
+    if not any(_coded_columns(found, table.source, levels)):
+        return table.rows(keep)
+    named = all(isinstance(label, str) for label in getattr(table, "labels", ()))
+    return _coded_rows(found, table.source, levels, named=named)
+
+
+def _open_objects(X: np.ndarray, levels: Levels | None) -> Rows:
+    """Open an array of strings or objects, each column by its own type."""
+    import pyarrow as pa
+
+    if X.dtype.kind == "O" and holds_dates(X):
+        raise _not_categories("The array X")
+    names = [str(j) for j in range(X.shape[1])]
+    try:
+        table = pa.table([pa.array(X[:, j].tolist(), from_pandas=True) for j in range(X.shape[1])], names=names)
+    except (pa.ArrowException, OverflowError) as error:
+        raise DataTypeError(
+            "X contains values that are not numbers or text, or columns that mix both. Convert such columns to text "
+            "first: X.astype(str)."
+        ) from error
+
+    def tables(slab: int) -> Iterator[Any]:
+        return (table.slice(start, slab) for start in range(0, len(table), slab))
+
+    found = ArrowColumns(list(table.schema), tables, len(table))
+    if not any(_coded_columns(found, "X", levels)):
+        return open_rows(X)
+    return _coded_rows(found, "X", levels, named=False)
+
+
+def _open_chunked(source: Iterable[Any], levels: Levels | None) -> Rows:
+    """Open an iterable of chunks; the levels are those of all chunks together."""
+    rows = open_chunks(source, partial(open_categories, levels=levels))
+    if levels is None and rows.levels is None:
+        rows.open_chunk = partial(open_categories, levels=(None,) * rows.d)  # text in a later chunk is an error
+    if levels is not None or rows.levels is None:
+        return rows
+    found = [levels_of(each) for each in rows._opened()]
+    if any(len(each) != rows.d for each in found):
+        return rows  # the first pass raises the error
+    merged = tuple(_merged([each[j] for each in found], f"Column {rows.column_name(j)}") for j in range(rows.d))
+    return open_chunks(source, partial(open_categories, levels=merged))
+
+
+def _merged(parts: Sequence[np.ndarray | None], what: str) -> np.ndarray | None:
+    """The levels of one column in several chunks: those of the first, or all of them, sorted."""
+    given = [part for part in parts if part is not None]
+    if not given:
+        return None
+    if len(given) < len(parts):
+        raise DataTypeError(f"{what} contains text in some chunks and numbers in others. Convert it to one type.")
+    if all(np.array_equal(part, given[0]) for part in given):
+        return given[0]
+    return _as_levels(sorted({value for part in given for value in part.tolist()}))
+
+
+# --- coding -----------------------------------------------------------------------------------------------------------
+
+
+def _coded_rows(found: ArrowColumns, source: str, levels: Levels | None, *, named: bool) -> ColumnRows:
+    """Rows whose columns of text are codes."""
+    coded = _coded_columns(found, source, levels)
+    names = [f.name for f in found.fields]
+    known = _levels_in(found, coded) if levels is None else _checked(levels, coded, names, source)
+    positions = [None if each is None else {value: i for i, value in enumerate(each.tolist())} for each in known]
+
+    def columns_of(table: Any) -> list[np.ndarray]:
+        return [
+            column.to_numpy() if places is None else _codes(column, places)
+            for column, places in zip(table.columns, positions, strict=True)
+        ]
+
+    rows = ColumnRows(
+        found.tables, columns_of, found.n, len(coded), np.dtype(np.float64), tuple(names) if named else None, source,
+        found.passes is None, found.passes,
+    )  # fmt: skip
+    rows.levels = known
+    return rows
+
+
+def _checked(levels: Levels, coded: list[bool], names: list[str], source: str) -> Levels:
+    """The given levels, if they fit the types of the columns."""
+    if len(levels) != len(coded):
+        return tuple(levels[j] if j < len(levels) and is_text else None for j, is_text in enumerate(coded))
+    for name, known, is_text in zip(names, levels, coded, strict=True):
+        if (known is not None) != is_text:
+            now, before = ("text", "numbers") if is_text else ("numbers", "text")
+            raise DataTypeError(
+                f"Column {name!r} of {source} contains {now}, but {before} in the training data. Convert the column."
+            )
+    return levels
+
+
+def _levels_in(found: ArrowColumns, coded: list[bool]) -> Levels:
+    """The levels of every column of text, from one pass."""
+    seen: list[dict[Any, None]] = [{} for _ in coded]
+    for table in found.tables(2**16):
+        for j in (j for j, is_text in enumerate(coded) if is_text):
+            seen[j] |= dict.fromkeys(_distinct(table.column(j)))
+    ordered = [getattr(f.type, "ordered", False) for f in found.fields]
+    return tuple(
+        _as_levels(list(seen[j]) if ordered[j] else sorted(seen[j])) if is_text else None
+        for j, is_text in enumerate(coded)
+    )
+
+
+def _distinct(column: Any) -> list[Any]:
+    """The values in an Arrow column without missing ones; all categories of a categorical column, in their order."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        values = [v for chunk in column.chunks for v in chunk.dictionary.to_pylist()]
+    else:
+        values = column.unique().to_pylist()
+    return [v for v in values if v is not None]
+
+
+def _as_levels(values: Sequence[Any]) -> np.ndarray:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+def _codes(column: Any, places: dict[Any, int]) -> np.ndarray:
+    """The positions of the values of an Arrow column; -1: not among them, NaN: missing."""
+    import pyarrow as pa
+
+    parts = []
+    for chunk in column.chunks:
+        chunk = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        values = chunk.dictionary.to_pylist()
+        code = np.array([math.nan if v is None else places.get(v, -1) for v in values] + [math.nan])
+        parts.append(code[chunk.indices.cast(pa.int64()).fill_null(len(values)).to_numpy()])
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _coded_columns(found: ArrowColumns, source: str, levels: Levels | None) -> list[bool]:
+    """Which columns hold text; a column without any value holds text if it did in the earlier table."""
+    import pyarrow.types as kinds
+
+    known = levels if levels is not None and len(levels) == len(found.fields) else (None,) * len(found.fields)
+    return [
+        _is_coded(f, source) or (own is not None and kinds.is_null(f.type))
+        for f, own in zip(found.fields, known, strict=True)
+    ]
+
+
+def _is_coded(field: Any, source: str) -> bool:
+    """Whether a column holds text, categories or booleans; an error if it holds neither them nor numbers."""
+    import pyarrow.types as kinds
+
+    kind = field.type
+    texts: tuple[Callable[[Any], bool], ...] = (
+        kinds.is_string, kinds.is_large_string, kinds.is_string_view, kinds.is_dictionary, kinds.is_boolean
+    )  # fmt: skip
+    if any(is_text(kind) for is_text in texts):
+        return True
+    numbers = (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_null)
+    if not any(is_number(kind) for is_number in numbers):
+        raise _not_categories(f"Column {field.name!r} of {source}")
+    return False
+
+
+def _not_categories(what: str) -> DataTypeError:
+    return DataTypeError(
+        f"{what} contains dates or other values that are not numbers, text or categories. Convert the column to text, "
+        "or drop it."
+    )

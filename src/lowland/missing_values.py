@@ -1,0 +1,140 @@
+"""Missing values replaced or removed, with a record of what was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.blocks.missing.components import checked_columns
+from lowland.blocks.missing.latent_model import dense
+from lowland.blocks.spectra.component_rules import ParallelAnalysis
+from lowland.blocks.statistics.available import AvailableColumns
+from lowland.data.open import is_frame, open_rows
+from lowland.data.rows import Rows
+from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.methods.registry import load_method
+from lowland.run.run import Run, run_for
+from lowland.suggestions import did_you_mean
+
+How = Literal["mean", "median", "knn", "em"]
+_HOW = {
+    "mean": "the mean of their column",
+    "median": "the median of their column",
+    "knn": "the mean of the nearest rows (KNNImputer of scikit-learn)",
+    "em": "their conditional mean under probabilistic PCA",
+}
+
+
+@dataclass(frozen=True)
+class Imputation:
+    """A table without missing values, and what was replaced."""
+
+    table: Any  # an array, or a data frame where one was given
+    how: str
+    counts: np.ndarray  # (d,) replaced values of each column
+    message: str
+
+
+@dataclass(frozen=True)
+class CompleteRows:
+    """The rows without missing values, and which they are."""
+
+    table: Any
+    kept: np.ndarray  # (n,) bool
+    message: str
+
+
+def impute(X: Any, how: How = "mean", **options: Any) -> Any:
+    """Return X with its missing values (NaN) replaced; a data frame returns a data frame.
+
+    Parameters
+    ----------
+    X
+        An array, data frame, file path, or anything else that ``lowland.open_rows`` accepts; not sparse.
+    how
+        "mean" or "median" of the column; "knn": scikit-learn's KNNImputer; "em": the conditional mean given the
+        observed values of the row, by ``PCA(missing="em")``.
+    options
+        Parameters of KNNImputer or of PCA, such as ``n_neighbors=10`` or ``n_components=5``. By default, parallel
+        analysis chooses the number of components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> impute(np.array([[1.0, 2.0], [3.0, np.nan]])).tolist()
+    [[1.0, 2.0], [3.0, 2.0]]
+    """
+    return imputation(X, how, **options).table
+
+
+def imputation(X: Any, how: How = "mean", **options: Any) -> Imputation:
+    """Return what ``impute`` returns together with a record: the counts of each column, and a sentence."""
+    if how not in _HOW:
+        known = ", ".join(repr(name) for name in _HOW)
+        raise ParameterError(f"impute(how={how!r}): unknown. {did_you_mean(how, _HOW)}Choose {known}.")
+    if options and how in ("mean", "median"):
+        raise ParameterError(f"impute(how={how!r}) takes no further options, but {next(iter(options))!r} was passed.")
+    rows = _opened(X)
+    run = run_for(rows)
+    found = run.fold(rows, AvailableColumns.of, name="counting missing values")
+    counts = found.rows - found.cells
+    if found.complete:
+        return Imputation(X if is_frame(X) else rows.to_array(), how, counts, "No value is missing.")
+    checked_columns(found, rows)
+    message = (
+        f"Replaced {counts.sum():,} missing values ({found.missing_fraction:.1%}) in {np.sum(counts > 0)} of {rows.d} "
+        f"columns by {_HOW[how]}."
+    )
+    return Imputation(_like_input(X, rows, _filled(rows, run, how, found, options)), how, counts, message)
+
+
+def drop_missing(X: Any) -> CompleteRows:
+    """Return the rows without missing values, the mask that selects them, and a sentence that counts the others."""
+    rows = _opened(X)
+    whole = run_for(rows).to_array(rows, "Dropping incomplete rows")
+    kept = ~np.isnan(to_numpy(whole)).any(axis=1)
+    if not kept.any():
+        raise DataError(f"Every row of {rows.source} has a missing value, so none is left. Impute them instead.")
+    dropped = int(np.sum(~kept))
+    message = (
+        f"Dropped {dropped:,} of {len(kept):,} rows, which have missing values." if dropped else "No row is dropped."
+    )
+    if hasattr(X, "iloc"):
+        return CompleteRows(X.iloc[np.flatnonzero(kept)], kept, message)
+    return CompleteRows(X.filter(kept) if is_frame(X) else like(to_numpy(whole)[kept], whole), kept, message)
+
+
+def _opened(X: Any) -> Rows:
+    rows = open_rows(X)
+    if rows.is_sparse:
+        raise DataTypeError("Missing values of sparse data cannot be replaced. Pass X.toarray() if it fits in memory.")
+    rows.allow_nan = True
+    return rows
+
+
+def _filled(rows: Rows, run: Run, how: str, found: AvailableColumns, options: dict[str, Any]) -> Array:
+    if how == "em":
+        options = {"n_components": ParallelAnalysis(), **options}
+        pca = load_method("PCA")(missing="em", **options)
+        return pca.fit(rows).impute(rows)
+    X = run.to_array(rows, "Imputation")
+    host = np.array(dense(X))
+    if how == "knn":
+        from sklearn.impute import KNNImputer
+
+        return like(KNNImputer(keep_empty_features=True, **options).fit_transform(host), X, X.dtype)
+    values = found.mean if how == "mean" else np.nanmedian(host, axis=0)
+    i, j = np.nonzero(np.isnan(host))
+    host[i, j] = values[j]
+    return like(host, X)
+
+
+def _like_input(X: Any, rows: Rows, Y: Array) -> Any:
+    if not (is_frame(X) and rows.names) or is_sparse(Y):
+        return Y
+    from lowland.data.write import frame_like
+
+    return frame_like(X, Y, list(rows.names))
