@@ -313,3 +313,12 @@ def test_snapshots_can_stop_the_fit():
     model = UMAP(random_state=0).fit(IRIS.X, callback=lambda snapshot: seen.append(snapshot.iteration) or len(seen) < 2)
     assert seen == [50, 100]
     assert model.n_iter_ == 100
+
+
+def test_a_model_file_holds_what_transform_needs_and_not_the_graph(tmp_path):
+    X = np.random.default_rng(0).standard_normal((200, 5))
+    model = UMAP(n_neighbors=8, n_epochs=30, densmap=True, random_state=0).fit(X)
+    lowland.save(model, tmp_path / "map.lowland")
+    loaded = lowland.load(tmp_path / "map.lowland")
+    assert not hasattr(loaded, "graph_")
+    assert (loaded.transform(X[:9] + 0.1) == model.transform(X[:9] + 0.1)).all()

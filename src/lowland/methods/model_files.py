@@ -15,6 +15,7 @@ from lowland import __version__
 from lowland.data.write import atomic_write
 from lowland.errors import FileProblem, MissingFile, ModelFileError, file_error
 from lowland.methods.base.as_fitted import changed_parameters
+from lowland.methods.base.attributes import attributes_of
 from lowland.methods.base.estimator import PRIVATE_STATE, Reducer
 from lowland.methods.base.model_values import decoded, encoded
 from lowland.methods.registry import entries, load_method
@@ -32,7 +33,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         )
     check_is_fitted(model)
     arrays: dict[str, np.ndarray] = {}
-    state = {name: value for name, value in vars(model).items() if _is_state_name(name, type(model))}
+    left_out = {a.name for a in attributes_of(type(model)) if not a.saved}
+    state = {
+        name: value for name, value in vars(model).items() if _is_state_name(name, type(model)) and name not in left_out
+    }
     state["_fitted_with"] = changed_parameters(model)
     header = {
         "format": FORMAT,

@@ -183,7 +183,10 @@ class UMAP(
         wanted="a tuple of indices and distances",
     )
 
-    graph_: Any = attribute("Fuzzy graph of the embedded rows: sparse, symmetric weights in (0, 1].", "(n, n)")
+    graph_: Any = attribute(
+        "Fuzzy graph of the embedded rows: sparse, symmetric weights in (0, 1].", "(n, n)", saved=False
+    )
+    total_weight_: float = attribute("Sum of the weights of the graph.")
     a_: float = attribute("Parameter a of the similarity in the map.")
     b_: float = attribute("Parameter b of the similarity in the map.")
     n_epochs_: int = attribute("Number of epochs of the schedule.")
@@ -278,6 +281,7 @@ class UMAP(
         if not len(fuzzy.to):
             raise ParameterError("UMAP: the fuzzy graph has no edges. Raise set_op_mix_ratio or n_neighbors.")
         self.graph_ = scipy.sparse.csr_matrix(fuzzy.matrix())
+        self.total_weight_ = float(fuzzy.weight.sum(dtype=np.float64))
         self.a_, self.b_ = self._curve()
         self.n_epochs_ = self._epochs(n)
         density = None
@@ -285,7 +289,7 @@ class UMAP(
             self.rad_orig_ = log_radii(fuzzy, graph)
         if self.densmap:
             density = DensityTerm(
-                self.rad_orig_, self.a_, self.b_, float(fuzzy.weight.sum(dtype=np.float64)), self.dens_lambda,
+                self.rad_orig_, self.a_, self.b_, self.total_weight_, self.dens_lambda,
                 self.dens_frac, self.dens_var_shift,
             )  # fmt: skip
         forces = EdgeForces(self.a_, self.b_, self.repulsion_strength, self.negative_sample_rate, self.seed_)
@@ -416,8 +420,8 @@ class UMAP(
         forces = EdgeForces(self.a_, self.b_, self.repulsion_strength, self.negative_sample_rate, self.transform_seed)
         density = None
         if self.densmap:
-            total = float(self.graph_.data.sum(dtype=np.float64))
-            density = DensityOfNewRows(self.map_radii_, self.dens_lambda * total / (2 * len(Z)), self.dens_frac)
+            strength = self.dens_lambda * self.total_weight_ / (2 * len(Z))
+            density = DensityOfNewRows(self.map_radii_, strength, self.dens_frac)
         return PlacedByEdges(
             None if given else self._nearest_among(self.points_, k), k,
             np.flatnonzero(self._kept_mask) if given and not self._kept_mask.all() else None,

@@ -20,6 +20,7 @@ class Attribute:
     when: str = ""  # the condition under which a fit sets it; empty: always
     name: str = ""
     kind: str = ""  # the annotation, as written
+    saved: bool = True  # whether model files contain it
 
     @property
     def header(self) -> str:
@@ -37,15 +38,17 @@ class Attribute:
     @property
     def sentence(self) -> str:
         """The description, and the condition under which a fit sets the attribute."""
-        return f"{self.doc} Only {self.when}." if self.when else self.doc
+        text = f"{self.doc} Only {self.when}." if self.when else self.doc
+        return text if self.saved else f"{text} Not in model files."
 
 
-def attribute(doc: str, shape: str = "", *, when: str = "", init: Literal[False] = False) -> Any:
+def attribute(doc: str, shape: str = "", *, when: str = "", saved: bool = True, init: Literal[False] = False) -> Any:
     """Declare a fitted attribute: its description, its shape, and the condition under which a fit sets it.
 
-    The annotation gives its type. ``init=False`` tells type checkers that it is not a parameter.
+    The annotation gives its type. Not ``saved``: model files leave it out, since no method needs it. ``init=False``
+    tells type checkers that it is not a parameter.
     """
-    return Attribute(doc, shape, when)
+    return Attribute(doc, shape, when, saved=saved)
 
 
 def collect_attributes(cls: type) -> dict[str, Attribute]:
