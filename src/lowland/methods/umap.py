@@ -25,10 +25,12 @@ from lowland.blocks.embeddings.starts import (
     given_start,
     principal_start,
     spectral_start,
+    spectral_start_on_device,
     with_jitter,
     with_largest,
 )
 from lowland.blocks.embeddings.target_graph import intersection, within_classes
+from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
 from lowland.blocks.manifolds.graph_affinities import affinity_components
 from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
@@ -371,7 +373,10 @@ class UMAP(
             Z = principal_start(host, k, run, rng) if rows else classical_start(host, k, run, rng)
         else:
             label = affinity_components(W)
-            if label.max() == 0:
+            if label.max() == 0 and self._on_device(X):
+                edges = TensorEdges.of(fuzzy.start, fuzzy.to, X)
+                Z = spectral_start_on_device(edges, on_device(fuzzy.weight, X), k, run, rng)
+            elif label.max() == 0:
                 Z = spectral_start(W, k, run, rng)
             else:
                 Z = separate_start(W, label, _centers(host, label, k) if rows else None, k, run, rng)

@@ -55,3 +55,21 @@ def test_given_coordinates_are_copied_and_checked():
         starts.given_start(init, 5, 2)
     with pytest.raises(DataError, match="NaN"):
         starts.given_start(np.full((4, 2), np.nan), 4, 2)
+
+
+def test_the_spectral_start_of_a_device_is_that_of_the_host():
+    torch = pytest.importorskip("torch")
+    from lowland.blocks.embeddings.fuzzy_graph import fuzzy_graph
+    from lowland.blocks.embeddings.tensor_edges import TensorEdges
+    from lowland.blocks.neighbors.search import nearest_neighbors
+
+    angle = np.linspace(0, 5, 400)
+    arc = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.01 * RNG.standard_normal((400, 2))
+    graph = fuzzy_graph(nearest_neighbors(arc, 12), LocalRun())
+    home = torch.zeros(1)
+    found = starts.spectral_start_on_device(
+        TensorEdges.of(graph.start, graph.to, home), torch.as_tensor(graph.weight), 2, LocalRun(), RNG
+    )
+    expected = starts.spectral_start(graph.matrix(), 2, LocalRun(), RNG)
+    for c in range(2):
+        assert abs(np.corrcoef(found[:, c], expected[:, c])[0, 1]) > 0.99
