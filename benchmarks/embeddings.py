@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from benchmarks.measure import Times, WrongAnswer, stopwatch
 from benchmarks.registry import Plan, job
 
 SEED = 0
+GPU_RESULT = Path(__file__).with_name("gpu_embeddings.json")
 
 
 @cache
@@ -66,7 +69,6 @@ def divergence(X: np.ndarray, Z: np.ndarray, perplexity: float = 30.0) -> float:
     One formula for the maps of all libraries, in float64 and without an approximation.
     """
     from lowland.blocks.embeddings.perplexity import gaussian_affinities
-
     from lowland.blocks.neighbors.search import nearest_neighbors
 
     P = gaussian_affinities(nearest_neighbors(X, int(3 * perplexity)), perplexity)
@@ -324,3 +326,21 @@ def _their_map(name: str, X: np.ndarray, seed: int) -> np.ndarray:
         import pacmap
 
         return getattr(pacmap, name)(random_state=seed).fit_transform(X)
+
+
+# --- on a GPU ---
+
+
+@job("neighbor embeddings of MNIST, 60,000 × 50, on a GPU", data="real")
+def gpu_embeddings(plan: Plan) -> Iterator[Line]:
+    """The last result of benchmarks/gpu_embeddings.py, which runs on a machine with a GPU."""
+    if not GPU_RESULT.exists():
+        return
+    result = json.loads(GPU_RESULT.read_text())
+    for name, found in result["methods"].items():
+        bar = found["bar in seconds"]
+        yield Line(
+            name, found["seconds"], required=() if bar is None else (Bar("ours", bar),),
+            remark=f"{result['device']}, {result['date']}; 10-NN accuracy {found['10-NN accuracy']}, objective "
+            f"{found['objective']:.4g}; equal bits in four fits",
+        )  # fmt: skip
