@@ -15,7 +15,7 @@ from lowland.data import load_dataset
 from lowland.errors import DataWarning
 from lowland.methods.registry import load_method
 
-from .battery import METHODS, labels, make, table
+from .battery import METHODS, labels, make, table, table_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 USUAL, WIDE = (120, 6), (60, 90)
@@ -55,7 +55,7 @@ CASES = [
 
 
 def fitted(name, params, shape):
-    X = table(*shape)
+    X = table(*shape) if shape != USUAL else table_for(name)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         warnings.simplefilter("ignore", DataWarning)

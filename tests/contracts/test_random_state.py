@@ -23,8 +23,12 @@ DRAWS = {  # parameters with which the draw matters
     "ProjectionPursuit": {"n_components": 1},
     "SammonMapping": {"init": "random"},
     "SelfOrganizingMap": {"training": "online"},
+    "LocalMAP": {},
+    "PaCMAP": {},
+    "TSNE": {"init": "random"},
     "TreeSelector": {},
     "TruncatedSVD": {"n_components": 2},
+    "UMAP": {},
     "VectorQuantizer": {"n_clusters": 7},
 }
 ONLY_ROUNDING = {"DiffusionMap", "LocallyLinearEmbedding", "SpectralEmbedding"}  # the seed of an eigensolver's start

@@ -138,6 +138,7 @@ class FactorAnalysisOfMixedData(
         self.numeric_columns_, self.n_samples_ = np.asarray(numbers, dtype=np.intp), moments.rows
         k = self._check_count(min(len(A) - len(categorical), max(moments.rows - 1, 0)), len(A))
         pairs = leading_eigenpairs(A, k, run=run)
+        self._record_convergence(pairs.outcome(f"the matrix has {len(A)} rows"))
         self._keep(A, pairs.values[:k], pairs.vectors[:, :k], names)
 
     def _categorical(self, rows: Rows) -> tuple[int, ...]:

@@ -118,6 +118,7 @@ class MultipleCorrespondenceAnalysis(
         masses, A = standardized(table)
         k = self._check_count(min(len(masses) - answered, max(table.rows - table.empty - 1, 0)), len(masses))
         pairs = leading_eigenpairs(A, k, run=run)
+        self._record_convergence(pairs.outcome(f"the matrix has {len(A)} rows"))
         self._keep(A, masses, pairs.values[:k], pairs.vectors[:, :k], names, table.counts)
         self._keep_adjusted(A, rows.d)
 

@@ -12,8 +12,13 @@ from lowland.blocks.factors.estimate import estimate_at
 class End:
     x: np.ndarray
 
+    rounding = 1e-12
+
     def loadings(self, k):
         return np.ones((len(self.x), k))
+
+    def steepest(self, bottom):
+        return 1e-9
 
 
 @pytest.mark.parametrize(
@@ -25,7 +30,9 @@ class End:
     ],
 )
 def test_stopping_reasons(reason, steps, words, converged):
-    found = estimate_at(End(np.log([0.2, 0.5])), 1, np.linspace(3, 1, steps), reason, 5, solver="newton")
+    found = estimate_at(
+        End(np.log([0.2, 0.5])), 1, np.linspace(3, 1, steps), reason, 5, solver="newton", bottom=-5.0, flat=1e-6
+    )
     assert found.outcome.stopped_because == words
     assert found.outcome.converged is converged
     assert found.outcome.iterations == steps

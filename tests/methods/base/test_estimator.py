@@ -25,8 +25,8 @@ def public(cls):
 
 def test_the_public_names_of_pca_are_few():
     assert public(lowland.PCA) == {
-        "distortion", "fit", "get_covariance", "get_precision", "inverse_chunks", "inverse_transform", "partial_fit",
-        "score", "score_samples", "storage", "transform", "transform_chunks",
+        "distortion", "fit", "get_covariance", "get_precision", "impute", "inverse_chunks", "inverse_transform",
+        "partial_fit", "score", "score_samples", "storage", "transform", "transform_chunks",
     }  # fmt: skip
 
 

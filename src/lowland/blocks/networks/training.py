@@ -20,6 +20,7 @@ from lowland.run.run import Run
 
 _MEMORY = 20  # correction pairs kept by L-BFGS
 _LEAST = 1e-10  # relative decrease of the loss below which L-BFGS stops
+_EXACT = 1e-8  # loss, as a fraction of the variance, below which the reconstruction is exact and its decrease is noise
 _FLAT = 1e-9  # largest entry of the gradient at which L-BFGS stops
 LITTLE = 2**25  # weights times rows per step up to which numpy on one thread is the fastest
 _AT_ONCE, _AT_ONCE_ON_CPU = 8192, 512  # rows evaluated at a time: many fill a device, few stay in the cache of a core
@@ -209,6 +210,8 @@ def _last_gain(watched: list[float], stopping: _EarlyStopping) -> float:
     """The relative decrease of the lowest loss while early stopping waited, or in the last iteration."""
     waited = stopping.schedule.patience if stopping.is_due else 1
     before = min(watched[:-waited], default=watched[0])
+    if min(watched) < _EXACT:
+        return 0.0
     return max(0.0, 1 - min(watched) / before) if before > 0 else 0.0
 
 

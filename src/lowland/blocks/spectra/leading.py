@@ -152,7 +152,7 @@ def _finished(pairs: Eigenpairs, definite: bool, A: Any = None) -> Eigenpairs:
     if definite:
         values = xp.where(values > 0, values, xp.zeros_like(values))
     if A is not None:
-        accuracy = of_eigenvectors(A, values, vectors, definite=definite)
+        accuracy = of_eigenvectors(A, pairs.values, vectors, definite=definite)
     return replace(pairs, values=values, vectors=vectors, accuracy=accuracy)
 
 
