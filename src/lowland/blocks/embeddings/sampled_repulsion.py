@@ -14,7 +14,7 @@ import scipy.sparse
 
 from lowland.blocks.embeddings.row_blocks import Together
 
-_KEPT = 100  # iterations with the same sample
+_KEPT = 250  # iterations with the same sample
 
 
 @dataclass(frozen=True)
