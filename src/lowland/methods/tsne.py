@@ -69,13 +69,15 @@ class TSNE(
     2. Start with principal components, scaled to a standard deviation of 1e-4 (``blocks.embeddings.starts``).
     3. Gradient descent with momentum (``blocks.embeddings.descent``): 250 iterations with the attraction multiplied by
        ``early_exaggeration``, then the others (``blocks.embeddings.kl_divergence``). The repulsion between all pairs is
-       exact for few rows, else one convolution on a grid (``blocks.embeddings.grid_repulsion``).
+       exact for few rows. For many rows it is a convolution on a grid in 1 or 2 dimensions, a Barnes-Hut sum by an
+       octree in 3, and an estimate from a random sample in more (``blocks.embeddings.repulsion``).
     4. New rows: gradient descent in the field of the training rows (``blocks.embeddings.tsne_new_rows``).
 
     Notes
     -----
-    Cost: the neighbor search, then per iteration one pass over the edges, about 4 * perplexity per row, and two Fourier
-    transforms of a grid. Clusters are meaningful; their sizes, their distances from each other and the density are not.
+    Cost: the neighbor search, then per iteration one pass over the edges, about 4 * perplexity per row, and the
+    repulsion: two Fourier transforms of a grid, or time proportional to n log n in 3 dimensions. Clusters are
+    meaningful; their sizes, their distances from each other and the density are not.
 
     ``exaggeration`` above 1 gives more compact clusters: about 4 resembles ``UMAP``, more resembles
     ``SpectralEmbedding``. ``anchor='pca'`` also preserves the arrangement of distant rows. Prefer ``PCA`` or ``MDS`` if
@@ -139,14 +141,23 @@ class TSNE(
         0, "Accepted for compatibility with scikit-learn; set lowland.config(progress=...) instead.", at_least=0
     )
     random_state: RandomState = param(
-        None, "Seed of a random start, and of the recall of an approximate search.", at_least=0
+        None,
+        "Seed of a random start, of the sample of a map of more than 3 dimensions, and of the recall of an approximate "
+        "search.",
+        at_least=0,
     )
     method: Literal["barnes_hut", "exact"] = param(
         "barnes_hut",
         "'barnes_hut': affinities of the nearest neighbors and the fastest accurate repulsion, which solver_ names; "
         "'exact': affinities of all pairs and exact repulsion, for up to some thousand rows.",
     )
-    angle: float = param(0.5, "Accepted for compatibility with scikit-learn; no tree is used.", at_least=0, at_most=1)
+    angle: float = param(
+        0.5,
+        "Accuracy of the tree for maps of 3 dimensions: a cell is one point if its side is less than this times its "
+        "distance; 0 is exact. No effect in other dimensions.",
+        at_least=0,
+        at_most=1,
+    )
     n_jobs: int | None = param(
         None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
     )
@@ -248,7 +259,9 @@ class TSNE(
         n, k = graph.n, self.n_components
         P = self._affinities(graph, run)
         start = self._start(X, P, run)
-        repulsion, solver = choose_repulsion(n, k, float(self.dof), exact=self.method == "exact")
+        repulsion, solver = choose_repulsion(
+            P, k, float(self.dof), exact=self.method == "exact", theta=float(self.angle), seed=self.seed_
+        )
         factors = float(self.early_exaggeration), float(self.exaggeration)
         rates = tuple(n / (2 * f) if self.learning_rate == "auto" else float(self.learning_rate) for f in factors)
         early = min(_EARLY, self.max_iter)

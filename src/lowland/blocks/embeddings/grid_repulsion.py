@@ -72,7 +72,7 @@ class GridRepulsion:
     dof: float = 1.0
     _spectra: dict[Any, np.ndarray] = field(default_factory=dict)  # transforms of w by grid
 
-    def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together) -> float:
+    def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
         from lowland.kernels.spline_grid import read_potential
 

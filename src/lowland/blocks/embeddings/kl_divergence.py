@@ -58,7 +58,7 @@ class KLDivergence:
         """Compute the gradient at Z (n, k) into G."""
         from lowland.kernels.tsne_forces import attract
 
-        total = self.repulsion(Z, G, together)
+        total = self.repulsion(Z, G, together, step.iteration)
         exaggeration = step.weights["exaggeration"]
         together.rows(len(Z), lambda a, b: attract(*self.edges, Z, 1 / self.dof, exaggeration, 1 / total, a, b, G))
         if self.anchor is not None:
