@@ -29,6 +29,7 @@ from lowland.blocks.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXIT
 from lowland.blocks.manifolds.graph_affinities import affinity_components
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.scaling.majorization import stress_majorization
 from lowland.errors import ParameterError, with_remedy
 from lowland.methods.base.estimator import RandomState, attribute, param
@@ -262,6 +263,9 @@ class TSNE(
         repulsion, solver = choose_repulsion(
             P, k, float(self.dof), exact=self.method == "exact", theta=float(self.angle), seed=self.seed_
         )
+        if self._on_device(X):
+            on_grid = Outcome("interpolation by FFT", "on the device of the rows")
+            solver = on_grid if k == 2 else Outcome("exact", "all pairs, on the device of the rows")
         factors = float(self.early_exaggeration), float(self.exaggeration)
         rates = tuple(n / (2 * f) if self.learning_rate == "auto" else float(self.learning_rate) for f in factors)
         early = min(_EARLY, self.max_iter)
