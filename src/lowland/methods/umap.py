@@ -28,6 +28,7 @@ from lowland.blocks.embeddings.starts import (
     spectral_start_on_device,
     with_jitter,
     with_largest,
+    with_range,
 )
 from lowland.blocks.embeddings.target_graph import intersection, within_classes
 from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
@@ -49,7 +50,7 @@ from lowland.run.run import Run, run_for
 
 _LARGE = 10_000  # more rows take fewer epochs
 _MANY = 200_000  # rows above which the start is PCA: eigenvectors of so large a graph take minutes
-_EXTENT, _NOISE = 10.0, 1e-4  # largest initial coordinate, and the standard deviation of the noise
+_EXTENT, _NOISE = 10.0, 1e-4  # range of the initial coordinates, and the standard deviation of the noise
 _UNUSED = "Accepted for umap-learn's signature; it has no effect here"
 
 
@@ -380,7 +381,7 @@ class UMAP(
                 Z = spectral_start(W, k, run, rng)
             else:
                 Z = separate_start(W, label, _centers(host, label, k) if rows else None, k, run, rng)
-        return with_jitter(with_largest(Z, _EXTENT), _NOISE, rng)
+        return with_range(with_jitter(with_largest(Z, _EXTENT), _NOISE, rng), _EXTENT)
 
     # --- neighbors ---
 

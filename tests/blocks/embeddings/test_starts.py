@@ -43,6 +43,9 @@ def test_scaling_of_a_start():
     assert np.std(Z[:, 0]) == pytest.approx(1e-4)
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
     assert np.abs(starts.with_largest(Z, 10.0)).max() == pytest.approx(10)
+    wide = starts.with_range(np.column_stack([Z * [1, 3], np.ones(300)]), 10.0)
+    np.testing.assert_allclose(wide.min(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(wide.max(axis=0), [10, 10, 0])
     assert np.std(starts.with_jitter(np.zeros((3000, 2)), 0.1, RNG)) == pytest.approx(0.1, rel=0.05)
 
 

@@ -97,6 +97,12 @@ def with_largest(Z: np.ndarray, largest: float) -> np.ndarray:
     return Z * (largest / (float(np.abs(Z).max(initial=0.0)) or 1.0))
 
 
+def with_range(Z: np.ndarray, extent: float) -> np.ndarray:
+    """Return Z with every column scaled to the range from 0 to ``extent``."""
+    low, high = Z.min(axis=0), Z.max(axis=0)
+    return (Z - low) * (extent / np.where(high > low, high - low, 1.0))
+
+
 def with_jitter(Z: np.ndarray, deviation: float, rng: np.random.Generator) -> np.ndarray:
     """Return Z with normal noise added, so that duplicate rows can separate."""
     return Z + deviation * rng.standard_normal(Z.shape)
