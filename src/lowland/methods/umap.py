@@ -126,7 +126,7 @@ class UMAP(
         None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.", at_least=0
     )
     learning_rate: float = param(1.0, "First step size of the descent; it decreases linearly to zero.", above=0)
-    init: Literal["spectral", "pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
+    init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = param(
         "spectral",
         "Start: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), 'pca', "
         "'random', or an array of coordinates, scaled to a largest coordinate of 10.",
