@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.blocks.missing.components import checked_columns
+from lowland.blocks.missing.components import available_columns
 from lowland.blocks.missing.latent_model import dense
 from lowland.blocks.spectra.component_rules import ParallelAnalysis
 from lowland.blocks.statistics.available import AvailableColumns
@@ -79,11 +79,10 @@ def imputation(X: Any, how: How = "mean", **options: Any) -> Imputation:
         raise ParameterError(f"impute(how={how!r}) takes no further options, but {next(iter(options))!r} was passed.")
     rows = _opened(X)
     run = run_for(rows)
-    found = run.fold(rows, AvailableColumns.of, name="counting missing values")
+    found = available_columns(rows, run)
     counts = found.rows - found.cells
     if found.complete:
         return Imputation(X if is_frame(X) else rows.to_array(), how, counts, "No value is missing.")
-    checked_columns(found, rows)
     message = (
         f"Replaced {counts.sum():,} missing values ({found.missing_fraction:.1%}) in {np.sum(counts > 0)} of {rows.d} "
         f"columns by {_HOW[how]}."

@@ -4,6 +4,7 @@ import numpy as np
 
 from lowland.kernels.compile import vector_kernel
 from lowland.kernels.counter_random import draw, fraction, key_of
+from lowland.kernels.tsne_forces import similarity_field
 
 
 @vector_kernel
@@ -26,29 +27,9 @@ def repel_by_sample(start, to, Z, dof, seed, iteration, size, first, last, G):
             T[c, slot] = Z[j, c]
     total, force, d = 0.0, np.empty(k, Z.dtype), np.empty(size, Z.dtype)
     for i in range(first, last):
-        d[:] = one
+        row = weight * (similarity_field(Z[i], T, dof, d, force) - times[i])
         for c in range(k):
-            x, z = T[c], Z[i, c]
-            for j in range(size):
-                e = z - x[j]
-                d[j] += scale * e * e
-        row = dtype(0)
-        if dof == 1.0:
-            for j in range(size):
-                w = one / d[j]
-                row += w
-                d[j] = w * w
-        else:
-            for j in range(size):
-                w = d[j] ** power
-                row += w
-                d[j] = w / d[j]
-        row = weight * (row - times[i])
-        for c in range(k):
-            x, z, f = T[c], Z[i, c], dtype(0)
-            for j in range(size):
-                f += d[j] * (z - x[j])
-            force[c] = weight * f
+            force[c] *= weight
         for e in range(start[i], start[i + 1]):
             j, u = to[e], one
             for c in range(k):

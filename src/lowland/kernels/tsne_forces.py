@@ -5,7 +5,7 @@ The similarity of two points of the map is w = (1 + d²/a)^-a with a degrees of 
 
 import numpy as np
 
-from lowland.kernels.compile import kernel, vector_kernel
+from lowland.kernels.compile import inner_loop, kernel, vector_kernel
 
 
 @kernel
@@ -59,39 +59,48 @@ def edge_loss(start, to, p, Z, dof, first, last):
     return dof * total
 
 
+@inner_loop
+def similarity_field(z, T, dof, d, force):
+    """Write the repulsion sum_j u w (z - t_j) at a place z (k,) to ``force``; return the sum of w.
+
+    The points t_j are the columns of T (k, n), which is read along its rows; ``d`` (n,) is scratch.
+    """
+    k, n = T.shape
+    one, zero, scale, power = T.dtype.type(1), T.dtype.type(0), T.dtype.type(1.0 / dof), T.dtype.type(-dof)
+    d[:] = one
+    for c in range(k):
+        x, here = T[c], z[c]
+        for j in range(n):
+            e = here - x[j]
+            d[j] += scale * e * e
+    total = zero
+    if dof == 1.0:
+        for j in range(n):
+            w = one / d[j]
+            total += w
+            d[j] = w * w
+    else:
+        for j in range(n):
+            w = d[j] ** power
+            total += w
+            d[j] = w / d[j]
+    for c in range(k):
+        x, here, f = T[c], z[c], zero
+        for j in range(n):
+            f += d[j] * (here - x[j])
+        force[c] = f
+    return total
+
+
 @vector_kernel
 def repel_all(T, dof, first, last, G):
     """Write the repulsion sum_j u w (z_i - z_j) of rows first ... last - 1 to G; return their sum of w, self included.
 
     ``T`` is the map in transposed order, (k, n), which is read along its rows.
     """
-    k, n = T.shape
-    one, zero, scale, power = T.dtype.type(1), T.dtype.type(0), T.dtype.type(1.0 / dof), T.dtype.type(-dof)
-    total, d, strength = 0.0, np.empty(n, T.dtype), np.empty(n, T.dtype)
+    total, d = 0.0, np.empty(T.shape[1], T.dtype)
     for i in range(first, last):
-        d[:] = one
-        for c in range(k):
-            x, z = T[c], T[c, i]
-            for j in range(n):
-                e = z - x[j]
-                d[j] += scale * e * e
-        row = zero
-        if dof == 1.0:
-            for j in range(n):
-                w = one / d[j]
-                row += w
-                strength[j] = w * w
-        else:
-            for j in range(n):
-                w = d[j] ** power
-                row += w
-                strength[j] = w / d[j]
-        total += row
-        for c in range(k):
-            x, z, force = T[c], T[c, i], zero
-            for j in range(n):
-                force += strength[j] * (z - x[j])
-            G[i, c] = force
+        total += similarity_field(T[:, i], T, dof, d, G[i])
     return total
 
 

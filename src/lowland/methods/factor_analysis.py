@@ -30,7 +30,7 @@ from lowland.blocks.factors.maximum_likelihood import factor_loadings, fewest_by
 from lowland.blocks.factors.model import FactorModel, in_units
 from lowland.blocks.factors.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.factors.wide_tables import MANY
-from lowland.blocks.missing.components import checked_columns, saturated_fit
+from lowland.blocks.missing.components import available_columns, saturated_fit
 from lowland.blocks.missing.expectation import TOL, expectation_maximization
 from lowland.blocks.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
 from lowland.blocks.optimize.outcome import Outcome
@@ -234,8 +234,7 @@ class FactorAnalysis(
         copies = _COPIES_WIDE if rows.n is not None and MANY <= rows.d >= 2 * rows.n else _COPIES
         run.require(8 * copies * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
         if self.missing is not None:
-            found = run.fold(rows, AvailableColumns.of, weights, name="counting missing values")
-            checked_columns(found, rows)
+            found = available_columns(rows, run, weights)
             self.missing_fraction_ = found.missing_fraction
             if not found.complete:
                 self._solve_incomplete(rows, run, found, weights)

@@ -112,8 +112,6 @@ class FactorAnalysisOfMixedData(
     components_: np.ndarray = attribute(
         "Axes over the numbers and the levels.", "(n_components_, n_numeric + n_levels)"
     )
-    n_components_: int = attribute("Number of axes.")
-    n_samples_: int = attribute("Number of training rows.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Find the levels, sum the moments, and decompose the covariance of the scaled columns."""

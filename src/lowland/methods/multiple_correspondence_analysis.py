@@ -100,8 +100,6 @@ class MultipleCorrespondenceAnalysis(
     column_contributions_: np.ndarray = attribute(
         "Contribution of each column to each axis: the sum over its levels.", "(n_features_in_, n_components_)"
     )
-    n_components_: int = attribute("Number of axes.")
-    n_samples_: int = attribute("Number of training rows.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Find the levels, count their pairs, and decompose the Burt table."""

@@ -12,9 +12,9 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.missing.components import (
     NIPALS_TOL,
+    available_columns,
     axes_by_nipals,
     axes_of_incomplete_rows,
-    checked_columns,
     components_model,
 )
 from lowland.blocks.missing.expectation import TOL
@@ -146,8 +146,7 @@ class PCA(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments or a factor of the rows, solve for the eigenpairs, and apply the rule."""
         if self.missing is not None:
-            found = run.fold(rows, AvailableColumns.of, weights, name="counting missing values")
-            checked_columns(found, rows)
+            found = available_columns(rows, run, weights)
             self.missing_fraction_ = found.missing_fraction
             if not found.complete:
                 self._solve_incomplete(rows, run, found, weights)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowland import TSNE, UMAP, LocalMAP, PaCMAP
-from lowland.errors import DataError, DataWarning
+from lowland.errors import DataError, DataWarning, ParameterError
 
 QUICK = {
     TSNE: {"perplexity": 4.0, "max_iter": 120},
@@ -67,3 +67,9 @@ def test_ctrl_c_keeps_the_map_so_far(cls, rng):
     assert np.isfinite(model.embedding_).all()
     assert not model.solver_.converged
     assert np.isfinite(model.transform(X[:3])).all()
+
+
+@pytest.mark.parametrize(("cls", "rate"), [(UMAP, "learning_rate"), (PaCMAP, "lr")])
+def test_steps_that_overflow_are_an_error_that_names_the_rate(cls, rate, rng):
+    with pytest.raises(ParameterError, match=rf"{rate}=.*not finite.*smaller {rate}"):
+        cls(**{**QUICK[cls], rate: 1e40}).fit(rng.normal(0, 1, (60, 3)))

@@ -158,9 +158,8 @@ def descend(
             )
             descent.why = "it was interrupted"
         value = descent.last_value(blocks)
-    converged = descent.why != "it was interrupted"
     outcome = Outcome(
-        solver.name, solver.reason, descent.done, converged, tuple(descent.trace), descent.why, descent.accuracy
+        solver.name, solver.reason, descent.done, not interrupted, tuple(descent.trace), descent.why, descent.accuracy
     )
     return Embedded(start, value, descent.gradient_norm, outcome, interrupted)
 
@@ -202,7 +201,7 @@ class _Descent:
                 self.done += 1
                 self.gradient_norm, self.longest_step = squares**0.5, farthest**0.5
                 if not np.isfinite(squares):
-                    raise Divergence("The gradient is not finite: the steps are too long. Choose a smaller rate.")
+                    raise Divergence("The gradient is not finite: the steps are too long.")
                 stage.advance()
                 if self.done % self.every == 0 and self._is_over(blocks, stage, last=number == len(phases) - 1):
                     return

@@ -51,8 +51,9 @@ def components_model(
     return LatentModel(mean, scale * np.sqrt(noise), np.ascontiguousarray(L))
 
 
-def checked_columns(found: AvailableColumns, rows: Rows) -> None:
-    """Raise an error for columns without any value; warn of rows without any."""
+def available_columns(rows: Rows, run: Run, weights: np.ndarray | None = None) -> AvailableColumns:
+    """Count the values of each column; raise an error for columns without any, warn of rows without any."""
+    found: AvailableColumns = run.fold(rows, AvailableColumns.of, weights, name="counting missing values")
     nothing = np.flatnonzero(found.cells == 0)
     if nothing.size:
         names = ", ".join(rows.column_name(j) for j in nothing[:5]) + (" and more" if nothing.size > 5 else "")
@@ -61,6 +62,7 @@ def checked_columns(found: AvailableColumns, rows: Rows) -> None:
             f"{'these columns' if nothing.size > 1 else 'this column'}."
         )
     warn_of_empty_rows(found.empty_rows)
+    return found
 
 
 def independent_columns(found: AvailableColumns) -> LatentModel:

@@ -30,6 +30,8 @@ class CategoryMap(EncodingMap):
         "Levels of each column, sorted; None for a column of numbers. None or NaN as the last one: missing values."
     )
 
+    n_components_: int = attribute("Number of axes.")
+
     def _opened(self, X: Any, *, fitted: bool = False, **selection: Any) -> Rows:
         if not fitted:
             return open_categories(X, **selection)

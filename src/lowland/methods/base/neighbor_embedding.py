@@ -10,7 +10,6 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy
 from lowland.blocks.embeddings.descent import (
-    EVERY,
     Embedded,
     EmbeddingObjective,
     HostObjective,
@@ -21,9 +20,10 @@ from lowland.blocks.embeddings.descent import (
 from lowland.blocks.embeddings.tensor_edges import on_device
 from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Divergence, Outcome
 from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import ParameterError
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.run.run import Run, run_for
@@ -123,15 +123,13 @@ class NeighborEmbedding(GraphMap):
         start: Array = problem.start
         if self._on_device(X):
             objective, start = problem.objective.on_device(X), on_device(start, X)
-        result = descend(
-            objective,
-            start,
-            run,
-            solver=problem.solver,
-            stop=problem.stop,
-            callback=callback,
-            every=EVERY,
-        )
+        try:
+            result = descend(objective, start, run, solver=problem.solver, stop=problem.stop, callback=callback)
+        except Divergence as error:
+            rate = "learning_rate" if hasattr(self, "learning_rate") else "lr"
+            raise ParameterError(
+                f"{type(self).__name__}({rate}={getattr(self, rate)}): {error} Choose a smaller {rate}."
+            ) from error
         self.embedding_ = self._with_left_out(like(result.Z, X.data if is_sparse(X) else X))
         self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations  # Ctrl-C was reported already
         self.interrupted_ = result.interrupted
