@@ -97,7 +97,9 @@ def test_an_interrupted_fit_is_no_trial(shared, monkeypatch):
 def test_the_time_limit_stops_a_descent(rng):
     X = rng.standard_normal((400, 5))
     trial = fit_trial(
-        Planned("TSNE", "TSNE", {"max_iter": 10**6, "n_iter_without_progress": 10**6}), SharedInputs(X), 0.3
+        Planned("TSNE", "TSNE", {"max_iter": 10**6, "n_iter_without_progress": 10**6, "min_grad_norm": 0}),
+        SharedInputs(X),
+        0.3,
     )
     assert trial.status == "timed out"
 
