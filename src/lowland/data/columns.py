@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +20,12 @@ class NamedTable(ABC):
 
     names: list[str]
     source: str  # its name in messages
+    id_name: str | None = None  # the column of row names, which is not a feature unless selected by name
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What was detected in reading the table, one sentence each."""
+        return []
 
     @abstractmethod
     def rows(self, keep: list[int]) -> Rows:
@@ -40,7 +47,11 @@ class NamedTable(ABC):
         """Return the named columns, or all, without the dropped ones, as Rows."""
         refuse_duplicates(self.names, self.source)
         _refuse_surrogates(self.names, self.source)
-        return self.rows(selected(self.names, columns, drop, self.source))
+        if columns is None and self.id_name is not None:
+            drop = [*drop, self.id_name]
+        rows = self.rows(selected(self.names, columns, drop, self.source))
+        rows.notes = tuple(self.notes)
+        return rows
 
 
 class TableFile(NamedTable):

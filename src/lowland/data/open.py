@@ -7,6 +7,7 @@ import shutil
 import sys
 import weakref
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from lowland.data.formats.numpy_files import load_numpy
 from lowland.data.formats.parquet_table import ParquetTable
 from lowland.data.passes import Passes
 from lowland.data.paths import NUMPY, READABLE, check_readable, readable_suffix, suffix_of
+from lowland.data.read_options import ReadOptions
 from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows
 from lowland.data.streams import copied, is_stream
 from lowland.errors import DataError, DataTypeError, ParameterError
@@ -31,17 +33,21 @@ _TABLES: dict[str, type[CsvTable] | type[ParquetTable]] = {
 
 
 def open_rows(
-    source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), header: bool | None = None
-) -> Rows:
+    source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), header: bool | None = None,
+    read: ReadOptions | None = None, **options: Any,
+) -> Rows:  # fmt: skip
     """Open a table: an array, data frame, sparse matrix, tensor, Dask array, file path, or iterable of chunks.
 
     ``columns`` keeps only these columns, ``drop`` drops some; both by name, in frames and in files with column names.
     ``header`` says whether the first line of a text file contains column names; without it, a line of numbers is a row.
+    Other options of reading, such as ``separator=";"``, ``missing=["?"]`` or ``array="X"``, are those of ReadOptions,
+    which may also be given as ``read``.
     """
+    read = _read_options(read, header, options)
     if isinstance(source, str | bytes | os.PathLike):
-        return _open_path(_path(source), columns, drop, header)
-    if header is not None:
-        raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
+        return _open_path(_path(source), columns, drop, read)
+    if not isinstance(source, NamedTable):
+        read.refuse_others((), f"a {type(source).__name__}")
     if isinstance(source, NamedTable) or is_frame(source):
         return _not_empty(open_table(source).select(columns, drop))
     if columns is not None or drop:
@@ -66,9 +72,19 @@ def open_rows(
     return _open_array(_as_numpy(source))
 
 
+def _read_options(read: ReadOptions | None, header: bool | None, options: dict[str, Any]) -> ReadOptions:
+    given = dict(options) if header is None else {"header": header, **options}
+    unknown = [name for name in given if name not in {f.name for f in fields(ReadOptions)}]
+    if unknown:
+        names = ", ".join(f.name for f in fields(ReadOptions))
+        raise ParameterError(f"open_rows has no option {unknown[0]!r}. Options of reading: {names}.")
+    return replace(read or ReadOptions(), **given)
+
+
 def open_labelled(
-    X: Any, y: Any = None, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), label: str | None = None
-) -> tuple[Rows, Any, str | None]:
+    X: Any, y: Any = None, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), label: str | None = None,
+    read: ReadOptions | None = None,
+) -> tuple[Rows, Any, str | None]:  # fmt: skip
     """Return rows, labels and the name of the label column, or None. A frame or file is opened only once.
 
     A string ``y``, or ``label``, names the label column: it is dropped from the rows and returned unchanged, strings or
@@ -76,13 +92,13 @@ def open_labelled(
     """
     name = y if isinstance(y, str) else label
     if name is None:
-        return open_rows(X, columns=columns, drop=drop), y, None
+        return open_rows(X, columns=columns, drop=drop, read=read), y, None
     if not has_named_columns(X):
         raise DataError(
             f"y={name!r} names a column, but X is a {type(X).__name__} without named columns. Pass a data frame or the "
             "path of one file, or pass the labels themselves, one per row."
         )
-    table = open_table(X)
+    table = open_table(X, read)
     rows = _not_empty(table.select(columns, list(dict.fromkeys((*drop, name)))))
     return rows, y if y is not None and not isinstance(y, str) else table.column(name), name
 
@@ -115,18 +131,15 @@ def has_named_columns(X: Any) -> bool:
     return isinstance(X, str | os.PathLike | NamedTable) or is_frame(X)
 
 
-def open_table(source: Any) -> NamedTable:
+def open_table(source: Any, read: ReadOptions | None = None) -> NamedTable:
     """Return a frame, or a file with named columns, as a table; only its column names are read."""
     if isinstance(source, NamedTable):
         return source
-    return FrameTable(source) if is_frame(source) else open_table_file(_path(source))
+    return FrameTable(source) if is_frame(source) else open_table_file(_path(source), read)
 
 
-def open_table_file(path: Path, header: bool | None = None) -> TableFile:
-    """Return a file with named columns as a table; only its column names are read.
-
-    ``header``: whether the first line of a text file contains column names.
-    """
+def open_table_file(path: Path, read: ReadOptions | None = None) -> TableFile:
+    """Return a file with named columns as a table; only its column names are read."""
     suffix = readable_suffix(path)
     if suffix in NUMPY:
         raise ParameterError(
@@ -136,14 +149,11 @@ def open_table_file(path: Path, header: bool | None = None) -> TableFile:
         raise ParameterError(
             f"{str(path)!r}: unsupported file format. Use {', '.join(READABLE)}, or a folder of .parquet files."
         )
-    options: dict[str, Any] = {} if header is None else {"header": header}
-    if header is not None and suffix == ".parquet":
-        raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
     if not is_stream(path):
-        return _TABLES[suffix](path, **options)
+        return _TABLES[suffix](path, read)
     copy = copied(path)
     try:
-        table = _TABLES[suffix](copy, source=repr(str(path)), **options)
+        table = _TABLES[suffix](copy, read, source=repr(str(path)))
     except BaseException:
         shutil.rmtree(copy.parent, ignore_errors=True)
         raise
@@ -270,28 +280,27 @@ def _not_empty(rows: Rows) -> Rows:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], header: bool | None) -> Rows:
+def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], read: ReadOptions) -> Rows:
     if columns is not None or drop or not _is_numpy_file(path):
-        return _not_empty(open_table_file(path, header).select(columns, drop))
-    if header is not None:
-        raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
+        return _not_empty(open_table_file(path, read).select(columns, drop))
     check_readable(path)
     name = repr(str(path))
     if is_stream(path):
         copy = copied(path)
         try:
-            return _open_numpy(copy, name, None)
+            return _open_numpy(copy, name, None, read)
         finally:
             shutil.rmtree(copy.parent, ignore_errors=True)
-    return _open_numpy(path, name, Passes(name, [path]))
+    return _open_numpy(path, name, Passes(name, [path]), read)
 
 
 def _is_numpy_file(path: Path) -> bool:
     return path.suffix.lower() in NUMPY and not path.is_dir()
 
 
-def _open_numpy(path: Path, name: str, passes: Passes | None) -> Rows:
-    found = load_numpy(path)
+def _open_numpy(path: Path, name: str, passes: Passes | None, read: ReadOptions) -> Rows:
+    read.refuse_others(("array",) if suffix_of(path) == ".npz" else (), f"a {suffix_of(path)} file")
+    found = load_numpy(path, read.array)
     if is_sparse(found):
         return _not_empty(SparseRows(_two_dimensional(_no_complex(found)), name))
     rows = _open_array(found, source=name)

@@ -75,6 +75,7 @@ class Rows:
     in_memory: bool = False  # whether the rows are in memory
     is_sparse: bool = False
     passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
+    notes: tuple[str, ...] = ()  # what was detected in reading the table, one sentence each
 
     @property
     def shape(self) -> tuple[int | None, int]:

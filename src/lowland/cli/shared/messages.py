@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import shlex
 from collections.abc import Callable
 
 import click
@@ -59,12 +61,12 @@ def in_flags(text: str, command: click.Command) -> str:
         name, value = found[0].split("=", 1)
         if name not in options and name not in _parameters():
             return found[0]
+        if value.startswith("["):
+            return f"{flag(name)} {_names(value)}"
         value = value.replace("'", "").replace('"', "")
         no = options[name].secondary_opts if name in options else [f"--no-{name.replace('_', '-')}"]
         if no and value in ("True", "False"):
             return flag(name) if value == "True" else no[-1]
-        if value.startswith("["):
-            value = value.strip("[]").replace(", ", ",")
         return f"{flag(name)} {'none' if value == 'None' else value}"
 
     def call(found: re.Match[str]) -> str:
@@ -114,6 +116,16 @@ def one_line(text: str) -> str:
     """Return a message as one line."""
     text = re.sub(r":\n- (.*(?:\n- .*)*)\n", lambda found: f": {found[1].replace(chr(10) + '- ', ', ')}. ", text)
     return printable(re.sub(r" (?=[.,;](?: |$))", "", " ".join(text.split())))
+
+
+def _names(text: str) -> str:
+    """Return a list of Python as names for the shell: ['x y', 'z'] becomes 'x y,z' in quotation marks."""
+    try:
+        values = ast.literal_eval(text)
+    except (ValueError, SyntaxError):  # a list with an ellipsis or names
+        return text.strip("[]").replace("'", "").replace('"', "").replace(", ", ",")
+    names = [f'"{value}"' if "," in str(value) else str(value) for value in values]
+    return shlex.quote(",".join(names))
 
 
 def _words(text: str) -> str:
