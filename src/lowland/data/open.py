@@ -15,19 +15,29 @@ import numpy as np
 
 from lowland.arrays.namespace import is_array, is_dask, is_sparse, is_torch, to_numpy
 from lowland.data.columns import NamedTable, TableFile, holds_dates, too_large
+from lowland.data.formats.arrow_table import FeatherTable, JsonLinesTable
 from lowland.data.formats.csv_table import CsvTable
 from lowland.data.formats.frame_table import FrameTable
+from lowland.data.formats.h5ad_table import H5adTable
+from lowland.data.formats.image_folder import ImageTable
 from lowland.data.formats.numpy_files import load_numpy
 from lowland.data.formats.parquet_table import ParquetTable
+from lowland.data.formats.spreadsheet import ExcelTable, OpenDocumentTable
 from lowland.data.passes import Passes
 from lowland.data.paths import NUMPY, READABLE, check_readable, readable_suffix, suffix_of
 from lowland.data.read_options import ReadOptions
 from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows
-from lowland.data.streams import copied, is_stream
+from lowland.data.streams import copied, is_stream, real_path, shown_name
 from lowland.errors import DataError, DataTypeError, ParameterError
 
-_TABLES: dict[str, type[CsvTable] | type[ParquetTable]] = {
+_TABLES: dict[str, Any] = {
     ".parquet": ParquetTable,
+    **dict.fromkeys((".feather", ".arrow"), FeatherTable),
+    **dict.fromkeys((".jsonl", ".jsonl.gz", ".ndjson"), JsonLinesTable),
+    ".xlsx": ExcelTable,
+    ".ods": OpenDocumentTable,
+    ".h5ad": H5adTable,
+    ".png": ImageTable,  # a folder of images
     **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), CsvTable),
 }
 
@@ -121,7 +131,7 @@ def opened_once(source: Any) -> Any:
     if isinstance(source, np.ndarray | NamedTable | Rows) or is_frame(source) or is_array(source) or is_sparse(source):
         return source
     if isinstance(source, str | bytes | os.PathLike):
-        path = _path(source)
+        path = real_path(_path(source))
         return open_rows(path) if _is_numpy_file(path) else open_table_file(path)
     return open_rows(source) if _is_chunked(source) else source
 
@@ -140,17 +150,20 @@ def open_table(source: Any, read: ReadOptions | None = None) -> NamedTable:
 
 def open_table_file(path: Path, read: ReadOptions | None = None) -> TableFile:
     """Return a file with named columns as a table; only its column names are read."""
+    path = real_path(path)
     suffix = readable_suffix(path)
     if suffix in NUMPY:
         raise ParameterError(
             f"{str(path)!r} has no column names, so columns cannot be selected by name. Save it as .parquet or .csv."
         )
-    if suffix not in _TABLES:
+    if suffix not in _TABLES or (suffix == ".png" and not path.is_dir()):
         raise ParameterError(
-            f"{str(path)!r}: unsupported file format. Use {', '.join(READABLE)}, or a folder of .parquet files."
+            f"{str(path)!r}: unsupported file format. Use {', '.join(READABLE)}, or a folder of .parquet files or "
+            "images."
         )
     if not is_stream(path):
-        return _TABLES[suffix](path, read)
+        table: TableFile = _TABLES[suffix](path, read, shown_name(path))
+        return table
     copy = copied(path)
     try:
         table = _TABLES[suffix](copy, read, source=repr(str(path)))
@@ -281,10 +294,11 @@ def _not_empty(rows: Rows) -> Rows:
 
 
 def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], read: ReadOptions) -> Rows:
+    path = real_path(path)
     if columns is not None or drop or not _is_numpy_file(path):
         return _not_empty(open_table_file(path, read).select(columns, drop))
     check_readable(path)
-    name = repr(str(path))
+    name = shown_name(path)
     if is_stream(path):
         copy = copied(path)
         try:

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
+
+from lowland.cli.shared.messages import one_line
 from lowland.errors import DataError, ParameterError
 
 SHOWN_COLUMNS = 12
@@ -17,7 +20,8 @@ def open_file(file: Path, columns: Any, drop: Any, label: str | None = None) -> 
     from lowland.data.open import open_rows
 
     _check_label(file, label)
-    return open_rows(file, columns=columns, drop=[*(drop or []), *([label] if label is not None else [])])
+    dropped = [*(drop or []), *([label] if label is not None else [])]
+    return noted(open_rows(file, columns=columns, drop=dropped, read=read_options()))
 
 
 def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None) -> tuple[Any, Any]:
@@ -25,7 +29,27 @@ def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None) -> 
     from lowland.data.open import open_labelled
 
     _check_label(file, label)
-    return open_labelled(file, columns=columns, drop=drop or (), label=label)[:2]
+    rows, labels, _ = open_labelled(file, columns=columns, drop=drop or (), label=label, read=read_options())
+    return noted(rows), labels
+
+
+def read_options() -> Any:
+    """Return the options of reading of this command."""
+    from lowland.data.read_options import ReadOptions
+
+    ctx = click.get_current_context(silent=True)
+    return ReadOptions(**({} if ctx is None else ctx.meta.get("lowland.read", {})))
+
+
+def noted(rows: Any) -> Any:
+    """Return the rows; print what was detected in reading them, once, on stderr."""
+    ctx = click.get_current_context(silent=True)
+    said = set() if ctx is None else ctx.meta.setdefault("lowland.notes", set())
+    for note in rows.notes:
+        if note not in said:
+            said.add(note)
+            click.echo(f"lowland: note: {one_line(note)}", err=True)
+    return rows
 
 
 def _check_label(file: Path, label: str | None) -> None:
@@ -48,7 +72,7 @@ def row_name_column(est: Any, file: Path, columns: Any, drop: Any, *, square: bo
         return None
     from lowland.data.open import open_table_file
 
-    name = open_table_file(file).first_text_column()
+    name = open_table_file(file, read_options()).first_text_column()
     return None if name in (drop or ()) else name
 
 
@@ -61,7 +85,7 @@ def columns_for(est: Any, file: Path, columns: Any, drop: Any, label: str | None
         return columns, drop
     from lowland.data.open import open_table_file
 
-    names, fitted_label = open_table_file(file).names, getattr(est, "label_name_", None)
+    names, fitted_label = open_table_file(file, read_options()).names, getattr(est, "label_name_", None)
     fitted = [str(name) for name in getattr(est, "feature_names_in_", ())]
     if fitted and set(fitted) <= {*names} - {*(drop or []), label}:
         return fitted, drop

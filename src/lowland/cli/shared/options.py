@@ -11,7 +11,7 @@ import click
 
 from lowland.errors import ParameterError
 
-DATA, WORK, OUTPUT, OTHER = "Data", "Computation", "Output", "Other"
+DATA, READING, WORK, OUTPUT, OTHER = "Data", "Reading", "Computation", "Output", "Other"
 
 
 class Option(click.Option):
@@ -94,7 +94,38 @@ def data_options(label: str | None = None) -> list[click.Parameter]:
     ]
     if label is not None:
         found.append(Option(["--label"], metavar="NAME", help=label))
-    return in_section(DATA, found)
+    return [*in_section(DATA, found), *read_options()]
+
+
+def read_options() -> list[click.Parameter]:
+    """Return the options of reading a file; ``inputs.read_options`` collects them."""
+    texts = {
+        "separator": ("CHAR", "Separator of the cells of a text file, such as ';' or tab. [default: detected]"),
+        "decimal": ("CHAR", "Decimal mark, . or , [default: detected]"),
+        "thousands": ("CHAR", "Separator of thousands. [default: detected]"),
+        "encoding": ("NAME", "Encoding of a text file, such as cp1252. [default: detected]"),
+        "missing": ("a,b", 'Marks of missing values, such as "?,-". NA, NaN, null and empty cells are always missing.'),
+        "array": ("NAME", "Array of a .npz file; X, a layer or obsm of a .h5ad file. [default: X]"),
+        "sheet": ("NAME", "Sheet of a spreadsheet. [default: the first]"),
+    }
+    found = [
+        Option([f"--{name}"], metavar=metavar, help=text, expose_value=False, callback=_collect)
+        for name, (metavar, text) in texts.items()
+    ]
+    header = "Whether the first row contains column names. [default: unless it contains only numbers]"
+    found.insert(4, Option(["--header/--no-header"], default=None, help=header, expose_value=False, callback=_collect))
+    return in_section(READING, found)
+
+
+def _collect(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keep an option of reading for ``inputs.read_options``."""
+    if value is None:
+        return
+    if param.name == "separator":
+        value = {"tab": "\t", "\\t": "\t", "space": " "}.get(value, value)
+    if param.name == "missing":
+        value = tuple(mark.strip() for mark in value.split(","))
+    ctx.meta.setdefault("lowland.read", {})[param.name] = value
 
 
 def covariance_option() -> list[click.Parameter]:

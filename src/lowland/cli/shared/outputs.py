@@ -45,10 +45,11 @@ def write_table(chunks: Any, path: Path, names: list[str], row_names: tuple[Path
     from lowland.data.write import write_chunks
 
     if row_names is not None and not holds_numbers_only(path):
+        from lowland.cli.shared.inputs import read_options
         from lowland.data.open import open_table_file
 
         file, column = row_names
-        chunks = named_rows(chunks, open_table_file(file).column(column, missing_text=False))
+        chunks = named_rows(chunks, open_table_file(file, read_options()).column(column, missing_text=False))
         names = [column, *names]
     rows = write_chunks(_not_empty(chunks), path, names)
     return {"file": str(path), "rows": rows, "columns": len(names)}

@@ -5,7 +5,6 @@ The dialect is detected in the first lines and said in a note. A first line of n
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from lowland.data.columns import TableFile
 from lowland.data.formats.arrow import arrow_rows, first_line, joined, text_fields
 from lowland.data.formats.csv_dialect import MISSING, detect, has_row_names
+from lowland.data.formats.header import completed, listed
 from lowland.data.formats.written_numbers import WrittenNumbers, form_of
 from lowland.data.passes import Passes
 from lowland.data.problems import ProblemCounter, problems_error
@@ -24,7 +24,6 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, file_error, warn
 
 _BLOCK = 4 * 2**20  # bytes parsed at a time
-SHOWN_NAMES = 6
 
 
 class CsvTable(TableFile):
@@ -79,23 +78,11 @@ class CsvTable(TableFile):
         records = self.dialect.records
         if has_row_names(records):
             cells = ["", *cells]
-        unnamed = [j for j, cell in enumerate(cells) if not cell and len(cells) > 1]
-        names = [cell or f"column {j + 1}" for j, cell in enumerate(cells)] if unnamed else list(cells)
-        names, repeated = _unique(names)
-        if unnamed or repeated:
-            self.given_names = names
-        if unnamed:
-            places = ", ".join(str(j + 1) for j in unnamed[:SHOWN_NAMES]) + ", …" * (len(unnamed) > SHOWN_NAMES)
-            many = len(unnamed) > 1
-            self.clauses.append(f"a name for column{'s' * many} {places}, which ha{'ve' if many else 's'} none")
-        if repeated:
-            shown = ", ".join(map(repr, repeated[:SHOWN_NAMES])) + ", …" * (len(repeated) > SHOWN_NAMES)
-            self.clauses.append(f"new names for duplicates: {shown}")
-        if unnamed[:1] == [0]:
-            values = [record[0] for record in records[1:] if record]
-            if values and len(set(values)) == len(values):
-                self.id_name = names[0]
-                self.clauses.append(f"{names[0]!r} as the ids of the rows, not as a feature")
+        found = completed(cells, [record[0] for record in records[1:]])
+        if found.names != cells:
+            self.given_names = found.names
+        self.id_name = found.id_name
+        self.clauses += found.clauses
 
     def _find_forms(self, reader: Any) -> None:
         """Find the columns of numbers with thousands separators, currencies or percent signs, in the first block."""
@@ -112,10 +99,9 @@ class CsvTable(TableFile):
             form = form_of(self._without_marks(column), self.dialect.decimal, self.read.thousands)
             if form is not None:
                 self.forms[name] = form
-        said = Counter(form.in_words() for form in self.forms.values())
-        for words, count in said.items():
-            named = [repr(name) for name, form in self.forms.items() if form.in_words() == words]
-            self.clauses.append(f"{words} in {', '.join(named[:SHOWN_NAMES])}" + ", …" * (count > SHOWN_NAMES))
+        for words in dict.fromkeys(form.in_words() for form in self.forms.values()):
+            named = [name for name, form in self.forms.items() if form.in_words() == words]
+            self.clauses.append(f"{words} in {listed(named)}")
 
     def _without_marks(self, column: Any) -> Any:
         """Return a column of text with the marks of missing values as missing."""
@@ -293,21 +279,6 @@ class CsvTable(TableFile):
 
 class _NotNumbers(Exception):
     """A cell of a column of written numbers has another form."""
-
-
-def _unique(names: list[str]) -> tuple[list[str], list[str]]:
-    """Return the names with suffixes for duplicates, such as "a (2)", and the new names."""
-    taken, seen, found, new = {*names}, set(), [], []
-    for name in names:
-        unique, count = name, 1
-        while unique in seen or (count > 1 and unique in taken):
-            count += 1
-            unique = f"{name} ({count})"
-        seen.add(unique)
-        found.append(unique)
-        if unique != name:
-            new.append(unique)
-    return found, new
 
 
 def _line(head: bytes) -> str:
