@@ -14,6 +14,7 @@ _PLACES = {
     "fastica": "functions",
     "load": "methods.model_files",
     "locally_linear_embedding": "functions",
+    "look": "data.look",
     "open_rows": "data.open",
     "save": "methods.model_files",
     "smacof": "functions",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,10 @@ class NamedTable(ABC):
     @abstractmethod
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
         """Return the values of the column at a position."""
+
+    def scan(self) -> Iterator[Any]:
+        """Yield Arrow record batches of all columns, text included."""
+        raise NotImplementedError
 
     def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
         """Return one column unchanged: labels may be strings.

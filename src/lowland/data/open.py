@@ -148,6 +148,11 @@ def open_table(source: Any, read: ReadOptions | None = None) -> NamedTable:
     return FrameTable(source) if is_frame(source) else open_table_file(_path(source), read)
 
 
+def readable_file(source: Any) -> bool:
+    """Whether a path is a file with named columns, not a numpy file."""
+    return not _is_numpy_file(real_path(_path(source)))
+
+
 def open_table_file(path: Path, read: ReadOptions | None = None) -> TableFile:
     """Return a file with named columns as a table; only its column names are read."""
     path = real_path(path)

@@ -128,8 +128,8 @@ def run(
 def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
     """Warn about identifiers, codes and a column that dominates, from the first chunk of the file."""
     from lowland.arrays.namespace import to_numpy
+    from lowland.data.suspect_columns import suspect_columns
     from lowland.errors import DataWarning, warn
-    from lowland.study.suspect_columns import suspect_columns
 
     parameters = est.get_params(deep=False)
     kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))

@@ -95,6 +95,10 @@ class ArrowTable(TableFile):
         batches = self._batches({name: self.schema.field(j).type})
         return joined([b.column(b.schema.names.index(name)).to_numpy(zero_copy_only=False) for b in batches])
 
+    def scan(self) -> Iterator[Any]:
+        """Yield record batches of all columns."""
+        return self._batches({f.name: f.type for f in self.schema})
+
     def first_text_column(self) -> str | None:
         """Return the name of the first column if it contains text."""
         return next(iter(text_fields([self.schema.field(0)])), None)

@@ -94,8 +94,9 @@ class CsvTable(TableFile):
             batch = next(iter(reader), None)
         if batch is None:
             return
+        places = {name: j for j, name in enumerate(self.names)}
         for name in texts:
-            column = batch.column(self.names.index(name))
+            column = batch.column(places[name])
             form = form_of(self._without_marks(column), self.dialect.decimal, self.read.thousands)
             if form is not None:
                 self.forms[name] = form
@@ -214,8 +215,7 @@ class CsvTable(TableFile):
         batches = self._batches(names, column_types={**kinds, **text}, strings_can_be_null=True)
         try:
             for batch in batches:
-                columns = [self._converted(name, column) for name, column in zip(names, batch.columns, strict=True)]
-                yield pa.record_batch(columns, names=names) if text else batch
+                yield self._converted(batch) if text else batch
         except _NotNumbers as error:
             raise problems_error(self._problems(names), self.source) from error
         except DataError as error:
@@ -224,14 +224,44 @@ class CsvTable(TableFile):
             problems = self._problems(names)
             raise (problems_error(problems, self.source) if problems else error) from error
 
-    def _converted(self, name: str, column: Any) -> Any:
-        if name not in self.forms:
-            return column
-        column = self._without_marks(column)
-        found = self.forms[name].convert(column)
-        if found.null_count > column.null_count:
-            raise _NotNumbers
-        return found
+    def _converted(self, batch: Any) -> Any:
+        """Return a batch with the written numbers as numbers."""
+        import pyarrow as pa
+
+        columns = list(batch.columns)
+        for j, name in enumerate(batch.schema.names):
+            if name in self.forms:
+                text = self._without_marks(columns[j])
+                columns[j] = self.forms[name].convert(text)
+                if columns[j].null_count > text.null_count:
+                    raise _NotNumbers
+        return pa.record_batch(columns, names=batch.schema.names)
+
+    def scan(self) -> Iterator[Any]:
+        """Yield record batches of all columns; a column with a cell that is not a number is text."""
+        import pyarrow as pa
+
+        kinds = {f.name: f.type for f in self.schema}
+        for f in self.schema:
+            if not text_fields([f]) and not pa.types.is_boolean(f.type):
+                kinds[f.name] = pa.float64()
+        read = 0
+        try:
+            for batch in self._numbers(self.names, kinds):
+                yield batch
+                read += batch.num_rows
+            return
+        except DataError as error:
+            wrong = {problem.column for problem in self._problems(list(kinds))} - {
+                name for name, kind in kinds.items() if kind == pa.string() and name not in self.forms
+            }
+            if not wrong:
+                raise error
+        kinds.update(dict.fromkeys(wrong, pa.string()))
+        self.forms = {name: form for name, form in self.forms.items() if name not in wrong}
+        for batch in self._numbers(self.names, kinds):  # the rest, after the rows that were numbers
+            yield batch.slice(read)
+            read = max(0, read - batch.num_rows)
 
     def _problems(self, names: list[str]) -> list[Any]:
         """Return the columns that are not numbers, with their first bad cells, after a pass over the text."""
@@ -243,13 +273,14 @@ class CsvTable(TableFile):
             line += sum(cell.count("\n") for cell in self.dialect.records[0])
         number = rf"^(?i:{WrittenNumbers(self.dialect.decimal).pattern[1:-1]}|[+-]?(?:nan|inf|infinity))$"
         kinds = {name: pa.string() for name in self.names}
+        places = {name: j for j, name in enumerate(self.names)}
         for batch in self._batches(self.names, column_types=kinds, strings_can_be_null=True):
             breaks = np.zeros(batch.num_rows, dtype=np.int64)  # line breaks within the cells of each row
             for column in batch.columns if self.dialect.has_quotes else ():
                 breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
             ends = line + np.arange(batch.num_rows) + np.cumsum(breaks)
             for name in names:
-                column = self._without_marks(batch.column(self.names.index(name)))
+                column = self._without_marks(batch.column(places[name]))
                 text, form = pc.utf8_trim_whitespace(column), self.forms.get(name)
                 pattern = form.pattern if form else number
                 if pa.types.is_boolean(self.schema.field(name).type):

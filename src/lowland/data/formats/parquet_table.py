@@ -107,6 +107,11 @@ class ParquetTable(TableFile):
         batches = self._batches([self.names[j]], 2**16)
         return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
 
+    def scan(self) -> Iterator[Any]:
+        """Yield record batches of all columns."""
+        self._check_types(self.names)
+        return self._batches(self.names, 2**16)
+
     def first_text_column(self) -> str | None:
         """Return the name of the first column if it contains text."""
         self._check_types(self.names[:1])
