@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from lowland.cli.shared.messages import one_line
+from lowland.cli.shared.roles import roles
 from lowland.errors import DataError, ParameterError
 
 SHOWN_COLUMNS = 12
@@ -20,7 +21,7 @@ def open_file(file: Path, columns: Any, drop: Any, label: str | None = None) -> 
     from lowland.data.open import open_rows
 
     _check_label(file, label)
-    dropped = [*(drop or []), *([label] if label is not None else [])]
+    dropped = [*(drop or []), *([label] if label is not None else []), *roles().names]
     return noted(open_rows(file, columns=columns, drop=dropped, read=read_options()))
 
 
@@ -29,7 +30,8 @@ def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None) -> 
     from lowland.data.open import open_labelled
 
     _check_label(file, label)
-    rows, labels, _ = open_labelled(file, columns=columns, drop=drop or (), label=label, read=read_options())
+    dropped = [*(drop or ()), *roles().names]
+    rows, labels, _ = open_labelled(file, columns=columns, drop=dropped, label=label, read=read_options())
     return noted(rows), labels
 
 
@@ -53,7 +55,7 @@ def noted(rows: Any) -> Any:
 
 
 def _check_label(file: Path, label: str | None) -> None:
-    if label is not None and _has_no_names(file):
+    if label is not None and has_no_names(file):
         raise ParameterError(
             f"{str(file)!r} has no column names, so --label cannot be used. Store the data and the labels in a .csv or "
             ".parquet file."
@@ -68,7 +70,7 @@ def row_name_column(est: Any, file: Path, columns: Any, drop: Any, *, square: bo
     parameters = est.get_params(deep=False)
     kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
     square = square or any(kind.startswith("precomputed") for kind in kinds)
-    if not square or columns is not None or _has_no_names(file):
+    if not square or columns is not None or has_no_names(file):
         return None
     from lowland.data.open import open_table_file
 
@@ -81,7 +83,7 @@ def columns_for(est: Any, file: Path, columns: Any, drop: Any, label: str | None
 
     Otherwise only the training label is dropped, and the later check of the columns reports what is missing.
     """
-    if columns is not None or _has_no_names(file):
+    if columns is not None or has_no_names(file):
         return columns, drop
     from lowland.data.open import open_table_file
 
@@ -123,5 +125,6 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:SHOWN_COLUMNS])) + more
 
 
-def _has_no_names(file: Path) -> bool:
+def has_no_names(file: Path) -> bool:
+    """Whether a file has no column names, by its extension."""
     return file.suffix.lower() in (".npy", ".npz")

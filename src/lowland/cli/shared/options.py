@@ -84,8 +84,11 @@ def file_option(flag: str, text: str, *, metavar: str = "FILE", required: bool =
     return Option([flag], type=click.Path(path_type=Path), metavar=metavar, required=required, help=text)
 
 
-def data_options(label: str | None = None) -> list[click.Parameter]:
-    """Return the options that select columns; ``label`` is the help text of --label, if there is one."""
+def data_options(label: str | None = None, *, carried: bool = False, weight: bool = False) -> list[click.Parameter]:
+    """Return the options that select columns; ``label`` is the help text of --label, if there is one.
+
+    ``carried`` adds the columns that are copied to the output, ``weight`` that of sample weights.
+    """
     found = [
         names_option(
             "--columns", "a,b,c", 'Use only these columns, in this order. Quote a name that contains a comma: "x, y".'
@@ -94,7 +97,22 @@ def data_options(label: str | None = None) -> list[click.Parameter]:
     ]
     if label is not None:
         found.append(Option(["--label"], metavar="NAME", help=label))
+    if carried:
+        ids = "Column of row ids: not a feature, copied to the output. [default: an unnamed first column]"
+        found.append(Option(["--id"], metavar="NAME", help=ids, expose_value=False, callback=_collect_role))
+        kept = "Columns that are not features, copied to the output."
+        found.append(Option(["--keep"], type=Names(), metavar="a,b", help=kept, expose_value=False,
+                            callback=_collect_role))  # fmt: skip
+    if weight:
+        text = "Column of sample weights, not a feature."
+        found.append(Option(["--weight"], metavar="NAME", help=text, expose_value=False, callback=_collect_role))
     return [*in_section(DATA, found), *read_options()]
+
+
+def _collect_role(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keep the role of a column for ``inputs.roles``."""
+    if value is not None:
+        ctx.meta.setdefault("lowland.roles", {})[param.name] = value
 
 
 def read_options() -> list[click.Parameter]:

@@ -49,7 +49,7 @@ def command_of(entry: Entry) -> click.Command:
     params: list[click.Parameter] = [
         options.file_argument("file", "FILE"),
         *parameters,
-        *options.data_options(label),
+        *options.data_options(label, carried=True, weight=True),
         *(options.covariance_option() if entry.takes_covariance else []),
         *options.output_options("Write the coordinates to this file.", model=True),
         *options.work_options(),
@@ -74,7 +74,7 @@ def run(
     **parameters: Any,
 ) -> None:  # fmt: skip
     """Fit, write, print."""
-    from lowland.cli.shared import inputs
+    from lowland.cli.shared import inputs, roles
     from lowland.cli.shared.outputs import check_outputs, coordinate_refusal, coordinates_of, write_table
     from lowland.cli.shared.summary import model_facts
 
@@ -96,17 +96,18 @@ def run(
     with options.working(memory, threads, progress):
         row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
         drop = [*(drop or []), row_names] if row_names else drop
+        carried = roles.carried_columns(file, row_names, to)
         rows, labels = inputs.open_with_labels(file, columns, drop, label)
         if covariance_of is None:
             _report_columns(entry, est, rows)
-            est.fit(rows, labels)
+            est.fit(rows, labels, **roles.sample_weights(est, file))
         else:
             est.fit_covariance(rows, covariance_of)
         if label is not None:
             est.label_name_ = label  # so that transform can take the same file
         if to is not None:
             names = list(est.get_feature_names_out())
-            files.append(write_table(coordinates_of(est, rows), to, names, (file, row_names) if row_names else None))
+            files.append(write_table(coordinates_of(est, rows), to, names, (file, carried)))
         if model is not None:
             from lowland.methods.model_files import save
 
