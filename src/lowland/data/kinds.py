@@ -146,7 +146,7 @@ def kinds_of(batches: Iterable[Any], source: str, id_name: str | None, notes: It
     for batch in batches:
         row_hash = np.zeros(batch.num_rows, dtype=np.uint64)
         keeps = n < HELD_ROWS and n * batch.num_columns < HELD_CELLS
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        for name, column in zip(batch.schema.names, map(_flat, batch.columns), strict=True):
             numbers = counts.setdefault(name, _Counts()).add(column)
             if keeps and numbers is not None:
                 held.setdefault(name, []).append(numbers)
@@ -160,6 +160,15 @@ def kinds_of(batches: Iterable[Any], source: str, id_name: str | None, notes: It
     suspects = _suspects({k: v for k, v in held.items() if counts[k].is_numeric})
     columns = tuple(_kind(name, c, suspects.get(name), name == id_name) for name, c in counts.items())
     return TableKinds(source, n, columns, duplicates, tuple(suspects.values()), id_name, tuple(notes))
+
+
+def _flat(column: Any) -> Any:
+    """Return a column of lists or records as text; others unchanged."""
+    import pyarrow as pa
+
+    if not pa.types.is_nested(column.type):
+        return column
+    return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
 
 
 def _hashes(column: Any, numbers: np.ndarray | None) -> np.ndarray:

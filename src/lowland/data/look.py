@@ -14,6 +14,7 @@ from lowland.data.columns import NamedTable
 from lowland.data.kinds import ColumnKind, TableKinds, kinds_of
 from lowland.data.open import is_frame, open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
+from lowland.errors import DataError
 from lowland.plain import to_plain
 
 UNUSABLE = ("id", "text", "date", "category", "missing")  # not features as they are
@@ -85,6 +86,8 @@ def look(source: Any, **options: Any) -> Look:
     else:
         rows = open_rows(source, read=read)
         found = kinds_of(_numbers(rows), rows.source, None, rows.notes)
+    if not found.n:
+        raise DataError(f"{found.source} has no rows: Found array with 0 sample(s). Check the file.")
     return _advised(found)
 
 

@@ -149,6 +149,20 @@ def test_the_row_names_of_r_and_the_index_of_pandas(tmp_path, text):
     assert list(read_column(tmp_path / "x.csv", "column 1")) == ["r1", "r2"]
 
 
+@pytest.mark.parametrize("text", ["a\n1,5\n2,5\n", "a,b\n1,5,2\n2,5,3\n", "# by hand\na,b\n1,2\n"])
+def test_a_decimal_comma_is_not_a_row_name(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(DataError, match="different lengths"):
+        open_rows(tmp_path / "x.csv")
+
+
+def test_a_minus_sign_of_typography(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n−1.5,2\n3,4\n", encoding="utf-8")
+    rows = open_rows(tmp_path / "x.csv")
+    np.testing.assert_array_equal(whole(rows)[:, 0], [-1.5, 3])
+    assert "signs" in rows.notes[0]
+
+
 def test_quotes_and_line_breaks_in_cells(tmp_path):
     (tmp_path / "x.csv").write_text('a,"the\nname",c\n1,"x\ny",2\n3,"say ""hi"", please",oops\n')
     rows = open_rows(tmp_path / "x.csv", columns=["a"])

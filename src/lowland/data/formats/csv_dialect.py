@@ -90,11 +90,22 @@ def _separator(text: str, default: str) -> str:
 
 
 def has_row_names(records: list[list[str]]) -> bool:
-    """Whether the rows have one cell more than the header, and the first one is unique: row names, as R writes them."""
-    if len(records) < 3:
+    """Whether the rows have one cell more than the header, a row name, as R writes them: unique text, or 1, 2, 3, …
+
+    Other numbers may be one half of a number with a decimal comma.
+    """
+    if len(records) < 3 or len(records[0]) < 2:
         return False
     width, rows = len(records[0]) + 1, records[1:]
-    return all(len(row) == width for row in rows) and len({row[0] for row in rows}) == len(rows) and bool(rows[0][-1])
+    if any(len(row) != width for row in rows) or not rows[0][-1]:
+        return False
+    names = [row[0] for row in rows]
+    counted = len(names) > 2 and names == [str(i + 1) for i in range(len(names))]
+    return counted or (len({*names}) == len(names) and not any(_is_number(name) for name in names))
+
+
+def _is_number(text: str) -> bool:
+    return bool(_POINT.fullmatch(text.strip()) or text.strip().lstrip("+-").isdigit())
 
 
 def _records(text: str, separator: str) -> list[list[str]]:

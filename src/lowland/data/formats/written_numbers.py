@@ -64,7 +64,7 @@ class WrittenNumbers:
         parts = [{"percent": "percentages", "currency": "currency"}[self.affix]] if self.affix else []
         if self.thousands:
             parts.append(f"{named.get(self.thousands, repr(self.thousands))} between thousands")
-        return " with ".join(parts) if parts else "numbers"
+        return " with ".join(parts) if parts else "unusual signs of numbers"
 
 
 def form_of(column: Any, decimal: str, thousands: str | None) -> WrittenNumbers | None:
@@ -79,6 +79,6 @@ def form_of(column: Any, decimal: str, thousands: str | None) -> WrittenNumbers 
     for affix in ("", "percent", "currency"):
         for separator in separators:
             form = WrittenNumbers(decimal, separator, affix)
-            if (separator or affix) and all(pc.all(form.matches(part)).as_py() for part in (head, column)):
+            if all(pc.all(form.matches(part)).as_py() for part in (head, column)):
                 return form
     return None
