@@ -40,6 +40,14 @@ def test_standard_input(process):
     assert "decimal comma" in done.stderr
 
 
+def test_from_standard_input_to_standard_output(process, table, lowland):
+    done = process("fit", "pca", "-", "-k", 2, "--to", "-", input=table.read_text())
+    assert done.returncode == 0, done.stderr
+    assert "Fitted PCA" in done.stderr
+    assert lowland("fit", "pca", table, "-k", 2, "--to", "z.csv").exit_code == 0
+    assert done.stdout == Path("z.csv").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "term"),
     [(("--separator", "ab"), "--separator"), (("--decimal", "x"), "--decimal"),

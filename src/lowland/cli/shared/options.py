@@ -171,7 +171,13 @@ def output_options(
     to: str, *, required: bool = False, model: bool = False, more: Sequence[Option] = ()
 ) -> list[click.Parameter]:
     """Return the options for output files; ``to`` is the help text of --to, ``model`` adds --model."""
-    found = [file_option("--to", f"{to} Format by extension: .parquet, .csv, .csv.gz or .npy.", required=required)]
+    found = [
+        file_option(
+            "--to",
+            f"{to} Format by extension: .parquet, .csv, .csv.gz or .npy; - is standard output.",
+            required=required,
+        )
+    ]
     if model:
         text = "Save the fitted model to this file, for lowland transform, inverse, predict and inspect."
         found.append(file_option("--model", text))

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
+
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
+STANDARD_OUTPUT = Path("-")
 TEXT_SLAB = 2**14  # rows per chunk of mixed strings and numbers, which need one object per cell
 
 
@@ -23,7 +26,9 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
         from lowland.data.write import check_writable
 
         check_writable(to)
-    for path in (path for path in (to, model) if path is not None):
+    if to == STANDARD_OUTPUT:
+        click.get_current_context().meta["lowland.output_is_table"] = True  # so the summary goes to stderr
+    for path in (path for path in (to, model) if path is not None and path != STANDARD_OUTPUT):
         if path.is_dir():
             raise FileProblem(f"{str(path)!r} is a folder. Give the name of a file.")
         if not path.parent.is_dir():
