@@ -22,6 +22,7 @@ class Problem:
     cells: list[tuple[int | None, str]] = field(default_factory=list)  # the first bad ones: line of the file, value
     count: int = 0  # bad cells
     total: int = 0  # cells that are not missing
+    missing: int = 0  # cells that are
     values: Counter[str] = field(default_factory=Counter)  # the bad ones, while they are few
     what: str = ""  # the type of the column, where the format gives one
 
@@ -54,8 +55,8 @@ class Problem:
         return f"{kind} ({cells}{more})"
 
 
-def problems_error(problems: Sequence[Problem], source: str) -> DataTypeError:
-    """Return one error that names all problems, and what to do."""
+def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequence[Problem] = ()) -> DataTypeError:
+    """Return one error that names all problems, and what to do; ``incomplete``: columns with missing values."""
     why = "not numeric (could not convert string to float)"
     if len(problems) == 1:
         said = f"Column {problems[0].column!r} of {source} is {why}. It contains {problems[0].content()}. "
@@ -66,18 +67,23 @@ def problems_error(problems: Sequence[Problem], source: str) -> DataTypeError:
         said = f"{len(problems)} columns of {source} are {why}:\n- " + "\n- ".join(lines) + "\n"
     marks = list(dict.fromkeys(mark for problem in problems for mark in problem.marks))
     marked = {problem.column for problem in problems if problem.marks}
-    others = [problem.column for problem in problems if problem.column not in marked]
+    every = [problem.column for problem in problems]
+    others = [name for name in every if name not in marked]
     remedy = []
-    if marks:
-        these = " and ".join(map(repr, marks))
+    if marks and len(others) <= SHOWN_COLUMNS:
+        these, drop = " and ".join(map(repr, marks)), f", drop={others!r}" if others else ""
         one = len(marks) == 1
-        remedy.append(f"If {these} mark{'s' * one} missing values, use missing={marks!r}.")
-    dropped = others or [problem.column for problem in problems]
-    if len(dropped) <= SHOWN_COLUMNS:
-        remedy.append(f"To leave out {'these columns' if len(dropped) > 1 else 'the column'}, use drop={dropped!r}.")
+        remedy.append(f"If {these} mark{'s' * one} missing values, use open_rows(file, missing={marks!r}{drop}).")
+    if len(every) <= SHOWN_COLUMNS:
+        which = "these columns" if len(every) > 1 else "the column"
+        remedy.append(f"To leave out {which}, use open_rows(file, drop={every!r}).")
     else:
         remedy.append("Name the columns of numbers with columns=….")
     remedy.append("If one contains class labels, pass its name as y; other text can be encoded as numbers.")
+    if incomplete:
+        named = ", ".join(f"{p.column!r} ({p.missing:,})" for p in incomplete[:SHOWN_COLUMNS])
+        more = f" and {len(incomplete) - SHOWN_COLUMNS} more columns" if len(incomplete) > SHOWN_COLUMNS else ""
+        remedy.append(f"Missing values: {named}{more}; most methods need a value in each cell.")
     return DataTypeError(said + " ".join(remedy))
 
 
@@ -96,6 +102,7 @@ class ProblemCounter:
 
         problem = self.found[name]
         problem.total += len(column) - column.null_count
+        problem.missing += column.null_count
         bad = pc.indices_nonzero(pc.fill_null(pc.invert(is_good), False))
         if not len(bad):
             return
@@ -110,6 +117,11 @@ class ProblemCounter:
     def problems(self) -> list[Problem]:
         """Return the columns with bad cells."""
         return [problem for problem in self.found.values() if problem.count]
+
+    def error(self, source: str) -> DataTypeError:
+        """Return the error that names all columns with bad cells, and the numbers of missing values of the others."""
+        incomplete = [problem for problem in self.found.values() if problem.missing and not problem.is_text]
+        return problems_error(self.problems(), source, [p for p in incomplete if not p.count or p.marks])
 
 
 def _short(value: str) -> str:

@@ -115,7 +115,7 @@ def flag_of(option: click.Option) -> str:
 def one_line(text: str) -> str:
     """Return a message as one line."""
     text = re.sub(r":\n- (.*(?:\n- .*)*)\n", lambda found: f": {found[1].replace(chr(10) + '- ', ', ')}. ", text)
-    return printable(re.sub(r" (?=[.,;](?: |$))", "", " ".join(text.split())))
+    return printable(re.sub(r" (?=[.,;:](?: |$))", "", " ".join(text.split())))
 
 
 def _names(text: str) -> str:

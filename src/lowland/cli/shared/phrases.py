@@ -17,6 +17,10 @@ def _count(found: re.Match[str]) -> str:
     return f"The data has {found[1]} {what}{'s' * (found[1] != '1')}, but at least {found[3]} {are} required"
 
 
+def _flags(found: re.Match[str]) -> str:
+    return found[1].replace(", --", " --")
+
+
 def _entry(found: re.Match[str]) -> str:
     return f"in row {int(found[1]) + 1}, column {int(found[2]) + 1}"
 
@@ -82,6 +86,8 @@ PHRASES = (
     (r"Iterate over transform_chunks instead", "Write it with lowland transform"),
     (r"lowland\.save writes one", "lowland fit --model writes one. The model comes before the data file"),
     # columns and labels
+    (r"open_rows\(file, (--.*?)\)(?=[.,](?: |$))", _flags),
+    (r"Name the columns of numbers with columns=…", "Name the columns of numbers with --columns"),
     (r"pass its name as y\b", "name it with --label"),
     (r"\(X\.drop\(columns=\.\.\.\)\), pass the column of class labels as y",
      "(--drop or --columns), name the column of class labels (--label)"),

@@ -61,7 +61,10 @@ def command_of(entry: Entry) -> click.Command:
         reads = "The file is read in chunks and may be larger than memory."
     elif entry.streams_with_landmarks:
         reads = "The data must fit in memory, unless --n-landmarks is set: then the file is read in chunks."
-    formats = ".parquet (or a folder of .parquet files), .csv, .tsv, .npy or .npz"
+    formats = (
+        ".parquet (or a folder of .parquet files), .csv, .tsv, .npy, .npz, .feather, .jsonl, .xlsx, .ods, .h5ad, a folder of "
+        "images, or - for standard input"
+    )
     text = f"{entry.summary}\n\nFILE is a table: {formats}. {reads}"
     return Command(
         entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary, python=entry.name

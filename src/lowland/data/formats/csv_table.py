@@ -18,7 +18,7 @@ from lowland.data.formats.csv_dialect import MISSING, detect, has_row_names
 from lowland.data.formats.header import completed, listed
 from lowland.data.formats.written_numbers import WrittenNumbers, form_of
 from lowland.data.passes import Passes
-from lowland.data.problems import ProblemCounter, problems_error
+from lowland.data.problems import ProblemCounter
 from lowland.data.read_options import OF_TEXT, ReadOptions
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, file_error, warn
@@ -201,7 +201,7 @@ class CsvTable(TableFile):
         names, fields = [self.names[j] for j in keep], [self.schema.field(j) for j in keep]
         texts = [name for name in text_fields(fields) if name not in self.forms]
         if texts:
-            raise problems_error(self._problems(names), self.source)
+            raise self._problems(names).error(self.source)
         # An empty column has no type; a later block may have decimals where the first had integers.
         kinds = {f.name: f.type if pa.types.is_boolean(f.type) else pa.float64() for f in fields}
         fields = [f.with_type(kinds[f.name]) for f in fields]
@@ -217,12 +217,12 @@ class CsvTable(TableFile):
             for batch in batches:
                 yield self._converted(batch) if text else batch
         except _NotNumbers as error:
-            raise problems_error(self._problems(names), self.source) from error
+            raise self._problems(names).error(self.source) from error
         except DataError as error:
             if "cannot be read as numbers" not in str(error):
                 raise
-            problems = self._problems(names)
-            raise (problems_error(problems, self.source) if problems else error) from error
+            found = self._problems(names)
+            raise (found.error(self.source) if found.problems() else error) from error
 
     def _converted(self, batch: Any) -> Any:
         """Return a batch with the written numbers as numbers."""
@@ -252,7 +252,7 @@ class CsvTable(TableFile):
                 read += batch.num_rows
             return
         except DataError as error:
-            wrong = {problem.column for problem in self._problems(list(kinds))} - {
+            wrong = {problem.column for problem in self._problems(list(kinds)).problems()} - {
                 name for name, kind in kinds.items() if kind == pa.string() and name not in self.forms
             }
             if not wrong:
@@ -263,7 +263,7 @@ class CsvTable(TableFile):
             yield batch.slice(read)
             read = max(0, read - batch.num_rows)
 
-    def _problems(self, names: list[str]) -> list[Any]:
+    def _problems(self, names: list[str]) -> ProblemCounter:
         """Return the columns that are not numbers, with their first bad cells, after a pass over the text."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -287,7 +287,7 @@ class CsvTable(TableFile):
                     pattern = "^(?i:true|false|0|1)$"
                 counter.add(name, column, pc.match_substring_regex(text, pattern), ends - breaks)
             line += batch.num_rows + int(breaks.sum())
-        return counter.problems()
+        return counter
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
         batches = self._batches([self.names[j]], strings_can_be_null=missing_text)
