@@ -62,8 +62,8 @@ def command_of(entry: Entry) -> click.Command:
     elif entry.streams_with_landmarks:
         reads = "The data must fit in memory, unless --n-landmarks is set: then the file is read in chunks."
     formats = (
-        ".parquet (or a folder of .parquet files), .csv, .tsv, .npy, .npz, .feather, .jsonl, .xlsx, .ods, .h5ad, a folder of "
-        "images, or - for standard input"
+        ".parquet (or a folder of .parquet files), .csv, .tsv, .npy, .npz, .feather, .jsonl, .xlsx, .ods, .h5ad, a "
+        "folder of images, or - for standard input"
     )
     text = f"{entry.summary}\n\nFILE is a table: {formats}. {reads}"
     return Command(
