@@ -52,6 +52,8 @@ def in_flags(text: str, command: click.Command) -> str:
     radius``, but not ``the radius``. Another method becomes its command: ``PCA(2)`` is ``lowland fit pca -k 2``.
     """
     options = {p.name: p for p in command.params if isinstance(p, click.Option) and p.name}
+    reading = {name.removeprefix("read_"): p for name, p in options.items() if name.startswith("read_")}
+    options = {**reading, **options}
     own = command.python if isinstance(command, Command) else None
 
     def flag(name: str) -> str:
@@ -62,7 +64,7 @@ def in_flags(text: str, command: click.Command) -> str:
         if name not in options and name not in _parameters():
             return found[0]
         if value.startswith("["):
-            return f"{flag(name)} {_names(value)}"
+            return f"{flag_of(reading[name]) if name in reading else flag(name)} {_names(value)}"
         value = value.replace("'", "").replace('"', "")
         no = options[name].secondary_opts if name in options else [f"--no-{name.replace('_', '-')}"]
         if no and value in ("True", "False"):
@@ -108,7 +110,7 @@ def flag_of(option: click.Option) -> str:
     """Return the flag that messages show: -k, or the one with the name of the parameter."""
     if "-k" in option.opts:
         return "-k"
-    own = f"--{(option.name or '').replace('_', '-')}"
+    own = f"--{(option.name or '').removeprefix('read_').replace('_', '-')}"
     return own if own in option.opts else option.opts[-1]
 
 

@@ -127,11 +127,16 @@ def read_options() -> list[click.Parameter]:
         "sheet": ("NAME", "Sheet of a spreadsheet. [default: the first]"),
     }
     found = [
-        Option([f"--{name}"], metavar=metavar, help=text, expose_value=False, callback=_collect)
+        Option([f"--{name}", f"read_{name}"], metavar=metavar, help=text, expose_value=False, callback=_collect)
         for name, (metavar, text) in texts.items()
     ]
     header = "Whether the first row contains column names. [default: unless it contains only numbers]"
-    found.insert(4, Option(["--header/--no-header"], default=None, help=header, expose_value=False, callback=_collect))
+    found.insert(
+        4,
+        Option(
+            ["--header/--no-header", "read_header"], default=None, help=header, expose_value=False, callback=_collect
+        ),
+    )
     return in_section(READING, found)
 
 
@@ -139,11 +144,12 @@ def _collect(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     """Keep an option of reading for ``inputs.read_options``."""
     if value is None:
         return
-    if param.name == "separator":
+    name = str(param.name).removeprefix("read_")  # a method may have a parameter of the same name
+    if name == "separator":
         value = {"tab": "\t", "\\t": "\t", "space": " "}.get(value, value)
-    if param.name == "missing":
+    if name == "missing":
         value = tuple(mark.strip() for mark in value.split(","))
-    ctx.meta.setdefault("lowland.read", {})[param.name] = value
+    ctx.meta.setdefault("lowland.read", {})[name] = value
 
 
 def covariance_option() -> list[click.Parameter]:
