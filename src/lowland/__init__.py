@@ -16,6 +16,7 @@ _PLACES = {
     "impute": "missing_values",
     "load": "methods.model_files",
     "locally_linear_embedding": "functions",
+    "look": "data.look",
     "open_rows": "data.open",
     "save": "methods.model_files",
     "smacof": "functions",

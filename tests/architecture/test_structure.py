@@ -144,7 +144,9 @@ def test_tests_mirror_the_source():
 OF_SEVERAL = {
     "cli/test_help.py",
     "cli/test_interrupt.py",
+    "cli/test_messy_tables.py",
     "cli/test_mistakes.py",
+    "data/formats/test_more_formats.py",
     "methods/test_hard_cases.py",
     "methods/test_linear_drop_in.py",
     "methods/test_sparse_neighbors.py",

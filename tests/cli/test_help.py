@@ -14,7 +14,10 @@ from lowland.methods.registry import entries
 
 DOCS = Path(__file__).parents[2] / "docs"
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "narwhals", "torch", "dask", "rich"}
-VERBS = ("fit", "transform", "inverse", "predict", "evaluate", "compare", "dimension", "inspect", "methods", "sample")
+VERBS = (
+    "look", "fit", "transform", "inverse", "predict", "evaluate", "compare", "dimension", "inspect", "methods",
+    "sample",
+)  # fmt: skip
 
 
 def commands(page):

@@ -123,8 +123,8 @@ def test_a_file_is_opened_once_for_rows_and_labels(tmp_path, monkeypatch):
     from lowland.data.formats.csv_table import CsvTable
 
     heads = []
-    read = CsvTable._first_line
-    monkeypatch.setattr(CsvTable, "_first_line", lambda table: (heads.append(table), read(table))[1])
+    read = CsvTable._head
+    monkeypatch.setattr(CsvTable, "_head", lambda table: (heads.append(table), read(table))[1])
     (tmp_path / "x.csv").write_text("a,y\n1,u\n2,v\n")
     open_labelled(tmp_path / "x.csv", "y")
     assert len(heads) == 1

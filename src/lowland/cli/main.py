@@ -22,6 +22,7 @@ from lowland.cli.verbs.evaluate import evaluate
 from lowland.cli.verbs.fit import fit
 from lowland.cli.verbs.inspect import inspect
 from lowland.cli.verbs.inverse import inverse
+from lowland.cli.verbs.look import look
 from lowland.cli.verbs.methods import methods
 from lowland.cli.verbs.predict import predict
 from lowland.cli.verbs.sample import sample
@@ -158,7 +159,7 @@ def _version_option() -> click.Option:
 
 cli = Lowland(
     "lowland",
-    commands=[fit, transform, inverse, predict, evaluate, compare, dimension, inspect, methods, sample],
+    commands=[look, fit, transform, inverse, predict, evaluate, compare, dimension, inspect, methods, sample],
     params=[_version_option(), options.debug_option()],
     help="Dimensionality reduction: fit, apply, evaluate and compare methods on data files.\n\n\b\n"
     "lowland sample iris --to iris.csv\n"

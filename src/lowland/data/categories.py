@@ -29,6 +29,7 @@ from lowland.data.open import (
     open_table,
 )
 from lowland.data.paths import NUMPY
+from lowland.data.read_options import ReadOptions
 from lowland.data.rows import ColumnRows, MappedRows, Rows
 from lowland.errors import DataTypeError
 
@@ -36,15 +37,16 @@ Levels = tuple[np.ndarray | None, ...]  # of each column; None: a column of numb
 
 
 def open_categories(
-    source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), levels: Levels | None = None
-) -> Rows:
+    source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), levels: Levels | None = None,
+    read: ReadOptions | None = None,
+) -> Rows:  # fmt: skip
     """Open a table of numbers, text, categories and booleans: a frame, an array, a file, or an iterable of chunks.
 
     ``levels`` are those of an earlier table, as in its ``Rows.levels``. Without them, one pass over the table finds
-    them: sorted; those of an ordered categorical column in their order.
+    them: sorted; those of an ordered categorical column in their order. ``read``: options of reading a file.
     """
     if isinstance(source, NamedTable) or _has_types(source):
-        table = source if isinstance(source, NamedTable) else open_table(source)
+        table = open_table(source, read)
         return not_empty(_open_table(table, columns, drop, levels))
     if columns is None and not drop:
         if not (isinstance(source, Rows) or is_array(source) or is_sparse(source)) and is_chunked(source):
@@ -54,7 +56,7 @@ def open_categories(
             source = np.array(source, dtype=object) if found.dtype.kind == "U" else found  # numbers beside text
         if isinstance(source, np.ndarray) and source.dtype.kind in "OUST" and source.ndim == 2:
             return not_empty(_open_objects(source, levels))
-    rows = open_rows(source, columns=columns, drop=drop)
+    rows = open_rows(source, columns=columns, drop=drop, read=read)
     return rows if levels is None or rows.levels is None or len(levels) != rows.d else _recoded(rows, levels)
 
 
@@ -104,9 +106,12 @@ def _open_table(table: NamedTable, columns: Sequence[str] | None, drop: Sequence
     keep = table.positions(columns, drop)
     found = table.arrow(keep)
     if not any(_coded_columns(found, table.source, levels)):
-        return table.rows(keep)
-    named = all(isinstance(label, str) for label in getattr(table, "labels", ()))
-    return _coded_rows(found, table.source, levels, named=named)
+        rows = table.rows(keep)
+    else:
+        named = all(isinstance(label, str) for label in getattr(table, "labels", ()))
+        rows = _coded_rows(found, table.source, levels, named=named)
+    rows.notes = tuple(table.notes)
+    return rows
 
 
 def _open_objects(X: np.ndarray, levels: Levels | None) -> Rows:

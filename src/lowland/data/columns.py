@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,18 +32,38 @@ class NamedTable(ABC):
 
     names: list[str]
     source: str  # its name in messages
+    id_name: str | None = None  # the column of row names, which is not a feature unless selected by name
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What was detected in reading the table, one sentence each."""
+        return []
 
     @abstractmethod
     def rows(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
 
-    @abstractmethod
     def arrow(self, keep: list[int]) -> ArrowColumns:
         """Return the columns at these positions as Arrow tables, text and categories included."""
+        from lowland.data.formats.arrow import reslab
+
+        names = [self.names[j] for j in keep]
+
+        def batches() -> Iterator[Any]:
+            return (batch.select(names) for batch in self.scan())
+
+        fields = list(next(batches()).schema)
+        return ArrowColumns(fields, lambda slab: reslab(batches(), slab), None, getattr(self, "passes", None))
 
     @abstractmethod
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
         """Return the values of the column at a position."""
+
+    def scan(self) -> Iterator[Any]:
+        """Yield Arrow record batches of all columns, text included."""
+        from lowland.data.formats.arrow import number_batches
+
+        return number_batches(self.select(None, ()))
 
     def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
         """Return one column unchanged: labels may be strings.
@@ -54,12 +75,16 @@ class NamedTable(ABC):
 
     def select(self, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
         """Return the named columns, or all, without the dropped ones, as Rows."""
-        return self.rows(self.positions(columns, drop))
+        rows = self.rows(self.positions(columns, drop))
+        rows.notes = tuple(self.notes)
+        return rows
 
     def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
         """Return the positions of the named columns, or of all, without the dropped ones."""
         refuse_duplicates(self.names, self.source)
         _refuse_surrogates(self.names, self.source)
+        if columns is None and self.id_name is not None:
+            drop = [*drop, self.id_name]
         return selected(self.names, columns, drop, self.source)
 
 

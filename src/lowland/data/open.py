@@ -7,6 +7,7 @@ import shutil
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +15,49 @@ import numpy as np
 
 from lowland.arrays.namespace import is_array, is_dask, is_sparse, is_torch, to_numpy
 from lowland.data.columns import NamedTable, TableFile, holds_dates, too_large
+from lowland.data.formats.arrow_table import FeatherTable, JsonLinesTable
 from lowland.data.formats.csv_table import CsvTable
 from lowland.data.formats.frame_table import FrameTable
+from lowland.data.formats.h5ad_table import H5adTable
+from lowland.data.formats.image_folder import ImageTable
 from lowland.data.formats.numpy_files import load_numpy
 from lowland.data.formats.parquet_table import ParquetTable
+from lowland.data.formats.spreadsheet import ExcelTable, OpenDocumentTable
 from lowland.data.passes import Passes
 from lowland.data.paths import NUMPY, READABLE, check_readable, readable_suffix, suffix_of
+from lowland.data.read_options import ReadOptions
 from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows
-from lowland.data.streams import copied, is_stream
+from lowland.data.streams import copied, is_stream, real_path, shown_name
 from lowland.errors import DataError, DataTypeError, ParameterError
 
-_TABLES: dict[str, type[CsvTable] | type[ParquetTable]] = {
+_TABLES: dict[str, Any] = {
     ".parquet": ParquetTable,
+    **dict.fromkeys((".feather", ".arrow"), FeatherTable),
+    **dict.fromkeys((".jsonl", ".jsonl.gz", ".ndjson"), JsonLinesTable),
+    ".xlsx": ExcelTable,
+    ".ods": OpenDocumentTable,
+    ".h5ad": H5adTable,
+    ".png": ImageTable,  # a folder of images
     **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), CsvTable),
 }
 
 
 def open_rows(
-    source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), header: bool | None = None
-) -> Rows:
+    source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), header: bool | None = None,
+    read: ReadOptions | None = None, **options: Any,
+) -> Rows:  # fmt: skip
     """Open a table: an array, data frame, sparse matrix, tensor, Dask array, file path, or iterable of chunks.
 
     ``columns`` keeps only these columns, ``drop`` drops some; both by name, in frames and in files with column names.
     ``header`` says whether the first line of a text file contains column names; without it, a line of numbers is a row.
+    Other options of reading, such as ``separator=";"``, ``missing=["?"]`` or ``array="X"``, are those of ReadOptions,
+    which may also be given as ``read``.
     """
+    read = _read_options(read, header, options)
     if isinstance(source, str | bytes | os.PathLike):
-        return _open_path(_path(source), columns, drop, header)
-    if header is not None:
-        raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
+        return _open_path(_path(source), columns, drop, read)
+    if not isinstance(source, NamedTable):
+        read.refuse_others((), f"a {type(source).__name__}")
     if isinstance(source, NamedTable) or is_frame(source):
         return not_empty(open_table(source).select(columns, drop))
     if columns is not None or drop:
@@ -66,6 +82,15 @@ def open_rows(
     return _open_array(as_numpy(source))
 
 
+def _read_options(read: ReadOptions | None, header: bool | None, options: dict[str, Any]) -> ReadOptions:
+    given = dict(options) if header is None else {"header": header, **options}
+    unknown = [name for name in given if name not in {f.name for f in fields(ReadOptions)}]
+    if unknown:
+        names = ", ".join(f.name for f in fields(ReadOptions))
+        raise ParameterError(f"open_rows has no option {unknown[0]!r}. Options of reading: {names}.")
+    return replace(read or ReadOptions(), **given)
+
+
 def open_labelled(
     X: Any,
     y: Any = None,
@@ -73,6 +98,7 @@ def open_labelled(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     label: str | None = None,
+    read: ReadOptions | None = None,
     opened: Callable[..., Rows] = open_rows,
 ) -> tuple[Rows, Any, str | None]:
     """Return rows, labels and the name of the label column, or None. A frame or file is opened only once.
@@ -83,13 +109,13 @@ def open_labelled(
     """
     name = y if isinstance(y, str) else label
     if name is None:
-        return opened(X, columns=columns, drop=drop), y, None
+        return opened(X, columns=columns, drop=drop, read=read), y, None
     if not has_named_columns(X):
         raise DataError(
             f"y={name!r} names a column, but X is a {type(X).__name__} without named columns. Pass a data frame or the "
             "path of one file, or pass the labels themselves, one per row."
         )
-    table = open_table(X)
+    table = open_table(X, read)
     rows = opened(table, columns=columns, drop=list(dict.fromkeys((*drop, name))))
     return rows, y if y is not None and not isinstance(y, str) else table.column(name), name
 
@@ -112,7 +138,7 @@ def opened_once(source: Any) -> Any:
     if isinstance(source, np.ndarray | NamedTable | Rows) or is_frame(source) or is_array(source) or is_sparse(source):
         return source
     if isinstance(source, str | bytes | os.PathLike):
-        path = _path(source)
+        path = real_path(_path(source))
         return open_rows(path) if _is_numpy_file(path) else open_table_file(path)
     return open_rows(source) if is_chunked(source) else source
 
@@ -122,35 +148,37 @@ def has_named_columns(X: Any) -> bool:
     return isinstance(X, str | os.PathLike | NamedTable) or is_frame(X)
 
 
-def open_table(source: Any) -> NamedTable:
+def open_table(source: Any, read: ReadOptions | None = None) -> NamedTable:
     """Return a frame, or a file with named columns, as a table; only its column names are read."""
     if isinstance(source, NamedTable):
         return source
-    return FrameTable(source) if is_frame(source) else open_table_file(_path(source))
+    return FrameTable(source) if is_frame(source) else open_table_file(_path(source), read)
 
 
-def open_table_file(path: Path, header: bool | None = None) -> TableFile:
-    """Return a file with named columns as a table; only its column names are read.
+def readable_file(source: Any) -> bool:
+    """Whether a path is a file with named columns, not a numpy file."""
+    return not _is_numpy_file(real_path(_path(source)))
 
-    ``header``: whether the first line of a text file contains column names.
-    """
+
+def open_table_file(path: Path, read: ReadOptions | None = None) -> TableFile:
+    """Return a file with named columns as a table; only its column names are read."""
+    path = real_path(path)
     suffix = readable_suffix(path)
     if suffix in NUMPY:
         raise ParameterError(
             f"{str(path)!r} has no column names, so columns cannot be selected by name. Save it as .parquet or .csv."
         )
-    if suffix not in _TABLES:
+    if suffix not in _TABLES or (suffix == ".png" and not path.is_dir()):
         raise ParameterError(
-            f"{str(path)!r}: unsupported file format. Use {', '.join(READABLE)}, or a folder of .parquet files."
+            f"{str(path)!r}: unsupported file format. Use {', '.join(READABLE)}, or a folder of .parquet files or "
+            "images."
         )
-    options: dict[str, Any] = {} if header is None else {"header": header}
-    if header is not None and suffix == ".parquet":
-        raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
     if not is_stream(path):
-        return _TABLES[suffix](path, **options)
+        table: TableFile = _TABLES[suffix](path, read, shown_name(path))
+        return table
     copy = copied(path)
     try:
-        table = _TABLES[suffix](copy, source=repr(str(path)), **options)
+        table = _TABLES[suffix](copy, read, source=repr(str(path)))
     except BaseException:
         shutil.rmtree(copy.parent, ignore_errors=True)
         raise
@@ -280,28 +308,28 @@ def not_empty(rows: Rows) -> Rows:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], header: bool | None) -> Rows:
+def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], read: ReadOptions) -> Rows:
+    path = real_path(path)
     if columns is not None or drop or not _is_numpy_file(path):
-        return not_empty(open_table_file(path, header).select(columns, drop))
-    if header is not None:
-        raise ParameterError("header applies only to the path of a .csv or .tsv file. Omit it.")
+        return not_empty(open_table_file(path, read).select(columns, drop))
     check_readable(path)
-    name = repr(str(path))
+    name = shown_name(path)
     if is_stream(path):
         copy = copied(path)
         try:
-            return _open_numpy(copy, name, None)
+            return _open_numpy(copy, name, None, read)
         finally:
             shutil.rmtree(copy.parent, ignore_errors=True)
-    return _open_numpy(path, name, Passes(name, [path]))
+    return _open_numpy(path, name, Passes(name, [path]), read)
 
 
 def _is_numpy_file(path: Path) -> bool:
     return path.suffix.lower() in NUMPY and not path.is_dir()
 
 
-def _open_numpy(path: Path, name: str, passes: Passes | None) -> Rows:
-    found = load_numpy(path)
+def _open_numpy(path: Path, name: str, passes: Passes | None, read: ReadOptions) -> Rows:
+    read.refuse_others(("array",) if suffix_of(path) == ".npz" else (), f"a {suffix_of(path)} file")
+    found = load_numpy(path, read.array)
     if is_sparse(found):
         return not_empty(SparseRows(_two_dimensional(_no_complex(found)), name))
     rows = _open_array(found, source=name)

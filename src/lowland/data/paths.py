@@ -9,7 +9,11 @@ from pathlib import Path
 from lowland.errors import FileProblem, MissingFile
 
 NUMPY = (".npy", ".npz")  # without column names
-READABLE = (*NUMPY, ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+READABLE = (
+    *NUMPY, ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather", ".arrow", ".jsonl", ".jsonl.gz", ".ndjson",
+    ".xlsx", ".ods", ".h5ad",
+)  # fmt: skip
+IMAGES = (".png", ".jpg", ".jpeg")
 
 
 def suffix_of(path: Path) -> str:
@@ -33,6 +37,13 @@ def natural_order(path: Path) -> tuple[tuple[tuple[int, str | int], ...], str]:
 
 
 def readable_suffix(path: Path) -> str:
-    """Return the extension of a readable file, or .parquet for a folder of Parquet files."""
+    """Return the extension of a readable file, or .parquet or .png for a folder of Parquet files or images."""
     check_readable(path)
-    return ".parquet" if path.is_dir() else suffix_of(path)
+    if not path.is_dir():
+        return suffix_of(path)
+    return ".png" if images_in(path) and not any(path.glob("*.parquet")) else ".parquet"
+
+
+def images_in(folder: Path) -> list[Path]:
+    """Return the images in a folder, in natural order."""
+    return sorted((p for p in folder.iterdir() if p.suffix.lower() in IMAGES), key=natural_order)

@@ -80,6 +80,7 @@ class Rows:
     levels: tuple[np.ndarray | None, ...] | None = (
         None  # of each column of text, whose values are codes: open_categories
     )
+    notes: tuple[str, ...] = ()  # what was detected in reading the table, one sentence each
 
     @property
     def shape(self) -> tuple[int | None, int]:

@@ -16,6 +16,7 @@ from lowland.arrays.namespace import to_numpy
 from lowland.data.leftovers import mark, remove_leftovers
 from lowland.errors import DataError, FileProblem, LowlandError, MissingFile, ParameterError, file_error
 
+STANDARD_OUTPUT = "-"
 WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet")
 
 
@@ -61,6 +62,8 @@ def _umask() -> int:
 def check_writable(path: str | os.PathLike[str]) -> str:
     """Return the extension of an output path, or raise an error before any work is done."""
     name = Path(path).name.lower()
+    if str(path) == STANDARD_OUTPUT:
+        return ".csv"
     suffix = next((s for s in sorted(WRITABLE, key=len, reverse=True) if name.endswith(s)), None)
     if suffix is None:
         raise ParameterError(
@@ -72,6 +75,10 @@ def check_writable(path: str | os.PathLike[str]) -> str:
 def write_chunks(chunks: Iterable[Any], path: str | os.PathLike[str], names: Sequence[str]) -> int:
     """Write chunks of rows to a file as they arrive; return the number of rows written."""
     suffix = check_writable(path)
+    if str(path) == STANDARD_OUTPUT:
+        count = _write_text(chunks, sys.stdout.buffer, names)
+        sys.stdout.flush()
+        return count
     writers = {".npy": _write_npy, ".parquet": _write_parquet, ".csv": _write_csv, ".csv.gz": _write_csv_gz}
     with atomic_write(path) as temporary:
         count = writers[suffix](chunks, temporary, names)
@@ -104,11 +111,16 @@ def _write_parquet(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> i
 
 def _write_csv(chunks: Iterable[Any], path: Path, names: Sequence[str], compression: str | None = None) -> int:
     import pyarrow as pa
+
+    with pa.output_stream(str(path), compression=compression) as stream:
+        return _write_text(chunks, stream, names)
+
+
+def _write_text(chunks: Iterable[Any], stream: Any, names: Sequence[str]) -> int:
     import pyarrow.csv as csv
 
     options = csv.WriteOptions(quoting_style="needed")
-    with pa.output_stream(str(path), compression=compression) as stream:
-        return _write_tables(chunks, names, lambda schema: csv.CSVWriter(stream, schema, write_options=options))
+    return _write_tables(chunks, names, lambda schema: csv.CSVWriter(stream, schema, write_options=options))
 
 
 def _write_csv_gz(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:

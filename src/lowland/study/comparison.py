@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from lowland.data.suspect_columns import suspect_columns
 from lowland.errors import ParameterError
 from lowland.study.advice import advise
 from lowland.study.environment import machine, versions
@@ -20,7 +21,6 @@ from lowland.study.parameter_grid import Sweep
 from lowland.study.plan import StudySize, check_names, plan_of
 from lowland.study.result import Purpose, StudyResult
 from lowland.study.runner import StudyRunner
-from lowland.study.suspect_columns import suspect_columns
 from lowland.study.table import Scale, open_table
 from lowland.study.trials.cache import NoCache, TrialCache
 from lowland.suggestions import did_you_mean

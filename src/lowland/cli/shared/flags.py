@@ -87,6 +87,8 @@ def has_no_effect(flag: Flag) -> bool:
 
 def flag_names(parameter: str) -> list[str]:
     """Return the flags for a parameter; the last one has its full name."""
+    if parameter == "missing":  # --missing names the marks of missing values in a file
+        return ["--missing-values"]
     own = f"--{parameter.replace('_', '-')}"
     return ["-k", _SHORT[parameter], own] if parameter in _SHORT else [own]
 

@@ -8,6 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
+
+from lowland.cli.shared.messages import one_line
+from lowland.cli.shared.roles import roles
 from lowland.errors import DataError, ParameterError
 
 SHOWN_COLUMNS = 12
@@ -22,7 +26,8 @@ def open_file(file: Path, columns: Any, drop: Any, label: str | None = None, est
 
     _check_label(file, label)
     opened = open_rows if est is None else partial(est._opened, fitted=True)
-    return opened(file, columns=columns, drop=[*(drop or []), *([label] if label is not None else [])])
+    dropped = [*(drop or []), *([label] if label is not None else []), *roles().names]
+    return noted(opened(file, columns=columns, drop=dropped, read=read_options()))
 
 
 def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est: Any = None) -> tuple[Any, Any]:
@@ -34,11 +39,34 @@ def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est
 
     _check_label(file, label)
     opened = open_rows if est is None else est._opened
-    return open_labelled(file, columns=columns, drop=drop or (), label=label, opened=opened)[:2]
+    dropped = [*(drop or ()), *roles().names]
+    rows, labels, _ = open_labelled(
+        file, columns=columns, drop=dropped, label=label, read=read_options(), opened=opened
+    )
+    return noted(rows), labels
+
+
+def read_options() -> Any:
+    """Return the options of reading of this command."""
+    from lowland.data.read_options import ReadOptions
+
+    ctx = click.get_current_context(silent=True)
+    return ReadOptions(**({} if ctx is None else ctx.meta.get("lowland.read", {})))
+
+
+def noted(rows: Any) -> Any:
+    """Return the rows; print what was detected in reading them, once, on stderr."""
+    ctx = click.get_current_context(silent=True)
+    said = set() if ctx is None else ctx.meta.setdefault("lowland.notes", set())
+    for note in rows.notes:
+        if note not in said:
+            said.add(note)
+            click.echo(f"lowland: note: {one_line(note)}", err=True)
+    return rows
 
 
 def _check_label(file: Path, label: str | None) -> None:
-    if label is not None and _has_no_names(file):
+    if label is not None and has_no_names(file):
         raise ParameterError(
             f"{str(file)!r} has no column names, so --label cannot be used. Store the data and the labels in a .csv or "
             ".parquet file."
@@ -55,11 +83,11 @@ def row_name_column(est: Any, file: Path, columns: Any, drop: Any, *, square: bo
     parameters = est.get_params(deep=False)
     kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
     square = square or traits_of(est).reads == "counts" or any(kind.startswith("precomputed") for kind in kinds)
-    if not square or columns is not None or _has_no_names(file):
+    if not square or columns is not None or has_no_names(file):
         return None
     from lowland.data.open import open_table_file
 
-    name = open_table_file(file).first_text_column()
+    name = open_table_file(file, read_options()).first_text_column()
     return None if name in (drop or ()) else name
 
 
@@ -68,11 +96,11 @@ def columns_for(est: Any, file: Path, columns: Any, drop: Any, label: str | None
 
     Otherwise only the training label is dropped, and the later check of the columns reports what is missing.
     """
-    if columns is not None or _has_no_names(file):
+    if columns is not None or has_no_names(file):
         return columns, drop
     from lowland.data.open import open_table_file
 
-    names, fitted_label = open_table_file(file).names, getattr(est, "label_name_", None)
+    names, fitted_label = open_table_file(file, read_options()).names, getattr(est, "label_name_", None)
     fitted = [str(name) for name in getattr(est, "feature_names_in_", ())]
     if fitted and set(fitted) <= {*names} - {*(drop or []), label}:
         return fitted, drop
@@ -110,5 +138,6 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:SHOWN_COLUMNS])) + more
 
 
-def _has_no_names(file: Path) -> bool:
+def has_no_names(file: Path) -> bool:
+    """Whether a file has no column names, by its extension."""
     return file.suffix.lower() in (".npy", ".npz")

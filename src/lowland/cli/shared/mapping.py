@@ -23,7 +23,7 @@ def mapping_command(
         params=[
             options.file_argument("model", "MODEL"),
             options.file_argument("file", "FILE"),
-            *options.data_options(label),
+            *options.data_options(label, carried=label is not None),
             *options.output_options(to, required=True, more=more),
             *options.work_options(),
             options.json_option(),

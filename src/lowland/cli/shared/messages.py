@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import shlex
 from collections.abc import Callable
 
 import click
@@ -50,6 +52,8 @@ def in_flags(text: str, command: click.Command) -> str:
     radius``, but not ``the radius``. Another method becomes its command: ``PCA(2)`` is ``lowland fit pca -k 2``.
     """
     options = {p.name: p for p in command.params if isinstance(p, click.Option) and p.name}
+    reading = {name.removeprefix("read_"): p for name, p in options.items() if name.startswith("read_")}
+    options = {**reading, **options}
     own = command.python if isinstance(command, Command) else None
 
     def flag(name: str) -> str:
@@ -59,12 +63,12 @@ def in_flags(text: str, command: click.Command) -> str:
         name, value = found[0].split("=", 1)
         if name not in options and name not in _parameters():
             return found[0]
+        if value.startswith("["):
+            return f"{flag_of(reading[name]) if name in reading else flag(name)} {_names(value)}"
         value = value.replace("'", "").replace('"', "")
         no = options[name].secondary_opts if name in options else [f"--no-{name.replace('_', '-')}"]
         if no and value in ("True", "False"):
             return flag(name) if value == "True" else no[-1]
-        if value.startswith("["):
-            value = value.strip("[]").replace(", ", ",")
         return f"{flag(name)} {'none' if value == 'None' else value}"
 
     def call(found: re.Match[str]) -> str:
@@ -106,14 +110,24 @@ def flag_of(option: click.Option) -> str:
     """Return the flag that messages show: -k, or the one with the name of the parameter."""
     if "-k" in option.opts:
         return "-k"
-    own = f"--{(option.name or '').replace('_', '-')}"
+    own = f"--{(option.name or '').removeprefix('read_').replace('_', '-')}"
     return own if own in option.opts else option.opts[-1]
 
 
 def one_line(text: str) -> str:
     """Return a message as one line."""
     text = re.sub(r":\n- (.*(?:\n- .*)*)\n", lambda found: f": {found[1].replace(chr(10) + '- ', ', ')}. ", text)
-    return printable(re.sub(r" (?=[.,;](?: |$))", "", " ".join(text.split())))
+    return printable(re.sub(r" (?=[.,;:](?: |$))", "", " ".join(text.split())))
+
+
+def _names(text: str) -> str:
+    """Return a list of Python as names for the shell: ['x y', 'z'] becomes 'x y,z' in quotation marks."""
+    try:
+        values = ast.literal_eval(text)
+    except (ValueError, SyntaxError):  # a list with an ellipsis or names
+        return text.strip("[]").replace("'", "").replace('"', "").replace(", ", ",")
+    names = [f'"{value}"' if "," in str(value) else str(value) for value in values]
+    return shlex.quote(",".join(names))
 
 
 def _words(text: str) -> str:

@@ -11,7 +11,7 @@ import click
 
 from lowland.errors import ParameterError
 
-DATA, WORK, OUTPUT, OTHER = "Data", "Computation", "Output", "Other"
+DATA, READING, WORK, OUTPUT, OTHER = "Data", "Reading", "Computation", "Output", "Other"
 
 
 class Option(click.Option):
@@ -84,8 +84,11 @@ def file_option(flag: str, text: str, *, metavar: str = "FILE", required: bool =
     return Option([flag], type=click.Path(path_type=Path), metavar=metavar, required=required, help=text)
 
 
-def data_options(label: str | None = None) -> list[click.Parameter]:
-    """Return the options that select columns; ``label`` is the help text of --label, if there is one."""
+def data_options(label: str | None = None, *, carried: bool = False, weight: bool = False) -> list[click.Parameter]:
+    """Return the options that select columns; ``label`` is the help text of --label, if there is one.
+
+    ``carried`` adds the columns that are copied to the output, ``weight`` that of sample weights.
+    """
     found = [
         names_option(
             "--columns", "a,b,c", 'Use only these columns, in this order. Quote a name that contains a comma: "x, y".'
@@ -94,7 +97,59 @@ def data_options(label: str | None = None) -> list[click.Parameter]:
     ]
     if label is not None:
         found.append(Option(["--label"], metavar="NAME", help=label))
-    return in_section(DATA, found)
+    if carried:
+        ids = "Column of row ids: not a feature, copied to the output. [default: an unnamed first column]"
+        found.append(Option(["--id"], metavar="NAME", help=ids, expose_value=False, callback=_collect_role))
+        kept = "Columns that are not features, copied to the output."
+        found.append(Option(["--keep"], type=Names(), metavar="a,b", help=kept, expose_value=False,
+                            callback=_collect_role))  # fmt: skip
+    if weight:
+        text = "Column of sample weights, not a feature."
+        found.append(Option(["--weight"], metavar="NAME", help=text, expose_value=False, callback=_collect_role))
+    return [*in_section(DATA, found), *read_options()]
+
+
+def _collect_role(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keep the role of a column for ``inputs.roles``."""
+    if value is not None:
+        ctx.meta.setdefault("lowland.roles", {})[param.name] = value
+
+
+def read_options() -> list[click.Parameter]:
+    """Return the options of reading a file; ``inputs.read_options`` collects them."""
+    texts = {
+        "separator": ("CHAR", "Separator of the cells of a text file, such as ';' or tab. [default: detected]"),
+        "decimal": ("CHAR", "Decimal mark, . or , [default: detected]"),
+        "thousands": ("CHAR", "Separator of thousands. [default: detected]"),
+        "encoding": ("NAME", "Encoding of a text file, such as cp1252. [default: detected]"),
+        "missing": ("a,b", 'Marks of missing values, such as "?,-". NA, NaN, null and empty cells are always missing.'),
+        "array": ("NAME", "Array of a .npz file; X, a layer or obsm of a .h5ad file. [default: X]"),
+        "sheet": ("NAME", "Sheet of a spreadsheet. [default: the first]"),
+    }
+    found = [
+        Option([f"--{name}", f"read_{name}"], metavar=metavar, help=text, expose_value=False, callback=_collect)
+        for name, (metavar, text) in texts.items()
+    ]
+    header = "Whether the first row contains column names. [default: unless it contains only numbers]"
+    found.insert(
+        4,
+        Option(
+            ["--header/--no-header", "read_header"], default=None, help=header, expose_value=False, callback=_collect
+        ),
+    )
+    return in_section(READING, found)
+
+
+def _collect(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keep an option of reading for ``inputs.read_options``."""
+    if value is None:
+        return
+    name = str(param.name).removeprefix("read_")  # a method may have a parameter of the same name
+    if name == "separator":
+        value = {"tab": "\t", "\\t": "\t", "space": " "}.get(value, value)
+    if name == "missing":
+        value = tuple(mark.strip() for mark in value.split(","))
+    ctx.meta.setdefault("lowland.read", {})[name] = value
 
 
 def covariance_option() -> list[click.Parameter]:
@@ -122,7 +177,13 @@ def output_options(
     to: str, *, required: bool = False, model: bool = False, more: Sequence[Option] = ()
 ) -> list[click.Parameter]:
     """Return the options for output files; ``to`` is the help text of --to, ``model`` adds --model."""
-    found = [file_option("--to", f"{to} Format by extension: .parquet, .csv, .csv.gz or .npy.", required=required)]
+    found = [
+        file_option(
+            "--to",
+            f"{to} Format by extension: .parquet, .csv, .csv.gz or .npy; - is standard output.",
+            required=required,
+        )
+    ]
     if model:
         text = "Save the fitted model to this file, for lowland transform, inverse, predict and inspect."
         found.append(file_option("--model", text))

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
+
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
+STANDARD_OUTPUT = Path("-")
 TEXT_SLAB = 2**14  # rows per chunk of mixed strings and numbers, which need one object per cell
 
 
@@ -23,7 +26,9 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
         from lowland.data.write import check_writable
 
         check_writable(to)
-    for path in (path for path in (to, model) if path is not None):
+    if to == STANDARD_OUTPUT:
+        click.get_current_context().meta["lowland.output_is_table"] = True  # so the summary goes to stderr
+    for path in (path for path in (to, model) if path is not None and path != STANDARD_OUTPUT):
         if path.is_dir():
             raise FileProblem(f"{str(path)!r} is a folder. Give the name of a file.")
         if not path.parent.is_dir():
@@ -40,22 +45,33 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
         raise ParameterError(f"--to and --model are the same file, {str(to)!r}. Choose different names.")
 
 
-def write_table(chunks: Any, path: Path, names: list[str], row_names: tuple[Path, str] | None = None) -> dict[str, Any]:
-    """Write chunks one by one; return what was written. ``row_names``: the file and column with the row names."""
+def write_table(
+    chunks: Any, path: Path, names: list[str], carried: tuple[Path, list[str]] | None = None
+) -> dict[str, Any]:
+    """Write chunks one by one; return what was written.
+
+    ``carried``: the file that was read and its columns that are copied: the first one before the others, as row names,
+    the rest after them.
+    """
     from lowland.data.write import write_chunks
 
-    if row_names is not None and not holds_numbers_only(path):
+    if carried is not None and carried[1] and not holds_numbers_only(path):
+        from lowland.cli.shared.inputs import read_options
         from lowland.data.open import open_table_file
 
-        file, column = row_names
-        chunks = named_rows(chunks, open_table_file(file).column(column, missing_text=False))
-        names = [column, *names]
+        file, columns = carried
+        table = open_table_file(file, read_options())
+        taken = [name for name in columns if name in names]
+        if taken:
+            raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of {file.name}.")
+        chunks = beside(chunks, [table.column(name, missing_text=False) for name in columns])
+        names = [columns[0], *names, *columns[1:]]
     rows = write_chunks(_not_empty(chunks), path, names)
     return {"file": str(path), "rows": rows, "columns": len(names)}
 
 
-def named_rows(chunks: Iterable[Any], names: Any) -> Iterator[Any]:
-    """Yield the chunks with the row names as their first column."""
+def beside(chunks: Iterable[Any], columns: list[Any]) -> Iterator[Any]:
+    """Yield the chunks with the first column before them and the others after them."""
     import numpy as np
 
     from lowland.arrays.namespace import to_numpy
@@ -63,9 +79,12 @@ def named_rows(chunks: Iterable[Any], names: Any) -> Iterator[Any]:
     start = 0
     for chunk in chunks:
         numbers = to_numpy(chunk)
-        stop = start + len(numbers)
-        yield np.column_stack([np.asarray(names[start:stop], dtype=object), numbers.astype(object)])
-        start = stop
+        for first in range(0, len(numbers), TEXT_SLAB):
+            some = numbers[first : first + TEXT_SLAB]
+            stop = start + len(some)
+            parts = [np.asarray(column[start:stop], dtype=object) for column in columns]
+            yield np.column_stack([parts[0], some.astype(object), *parts[1:]])
+            start = stop
 
 
 def _not_empty(chunks: Iterable[Any]) -> Iterator[Any]:

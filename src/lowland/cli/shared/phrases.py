@@ -17,6 +17,10 @@ def _count(found: re.Match[str]) -> str:
     return f"The data has {found[1]} {what}{'s' * (found[1] != '1')}, but at least {found[3]} {are} required"
 
 
+def _flags(found: re.Match[str]) -> str:
+    return found[1].replace(", --", " --")
+
+
 def _entry(found: re.Match[str]) -> str:
     return f"in row {int(found[1]) + 1}, column {int(found[2]) + 1}"
 
@@ -28,6 +32,7 @@ PHRASES = (
      "required", _count),
     (r" \(n_(?:features|samples)(?:=\d+)?(?:, 1 sample)?\)|n_samples=(?=\d+ rows)", ""),
     (r"(?<=: )n_features=(\d+)", r"the data has \1 columns"),
+    (r"(?<=: )n_samples=(\d+)", r"the data has \1 rows"),
     (r"\(could not convert string to float\)| \(for instance with lowland\.impute\(X, 'mean'\)\)", ""),
     (r"Expected 2D array, got (\d)D array instead\. Reshape your data: .*?\b(?:single row|into one row)\.",
      r"The file contains a \1D array, not a table. Store it with one line per row and one column per feature."),
@@ -81,6 +86,9 @@ PHRASES = (
     (r"Iterate over transform_chunks instead", "Write it with lowland transform"),
     (r"lowland\.save writes one", "lowland fit --model writes one. The model comes before the data file"),
     # columns and labels
+    (r"open_rows\(file, (--.*?)\)(?=[.,](?: |$))", _flags),
+    (r"Name the columns of numbers with columns=…", "Name the columns of numbers with --columns"),
+    (r"pass its name as y\b", "name it with --label"),
     (r"\(X\.drop\(columns=\.\.\.\)\), pass the column of class labels as y",
      "(--drop or --columns), name the column of class labels (--label)"),
     (r"whose name contains a comma, pass it as one name: \['(.*)'\]",

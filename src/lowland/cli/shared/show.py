@@ -17,7 +17,13 @@ _SIGNS = {"add": "+", "remove": "−", "find": "best subset"}
 
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False), err=_output_is_table())
+
+
+def _output_is_table() -> bool:
+    """Whether a table is written to standard output (--to -), so that the summary goes to standard error."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get("lowland.output_is_table"))
 
 
 def print_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -92,7 +98,7 @@ def _percent(fraction: float | None) -> str:
 def _print(parts: list[Any]) -> None:
     from rich.console import Console
 
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not _output_is_table():
         console = Console(highlight=False, markup=False, emoji=False)
         for part in parts:
             console.print(part)
@@ -102,7 +108,7 @@ def _print(parts: list[Any]) -> None:
     with console.capture() as capture:
         for part in parts:
             console.print(part, soft_wrap=not hasattr(part, "columns"))
-    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()), err=_output_is_table())
 
 
 def printable(text: str) -> str:

@@ -50,7 +50,7 @@ def command_of(entry: Entry) -> click.Command:
     params: list[click.Parameter] = [
         options.file_argument("file", "FILE"),
         *parameters,
-        *options.data_options(label),
+        *options.data_options(label, carried=True, weight=True),
         *(options.covariance_option() if entry.takes_covariance else []),
         *options.output_options("Write the coordinates to this file.", model=True),
         *options.work_options(),
@@ -62,7 +62,10 @@ def command_of(entry: Entry) -> click.Command:
         reads = "The file is read in chunks and may be larger than memory."
     elif entry.streams_with_landmarks:
         reads = "The data must fit in memory, unless --n-landmarks is set: then the file is read in chunks."
-    formats = ".parquet (or a folder of .parquet files), .csv, .tsv, .npy or .npz"
+    formats = (
+        ".parquet (or a folder of .parquet files), .csv, .tsv, .npy, .npz, .feather, .jsonl, .xlsx, .ods, .h5ad, a "
+        "folder of images, or - for standard input"
+    )
     text = f"{entry.summary}\n\nFILE is a table: {formats}. {reads}"
     return Command(
         entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary, python=entry.name
@@ -75,7 +78,7 @@ def run(
     **parameters: Any,
 ) -> None:  # fmt: skip
     """Fit, write, print."""
-    from lowland.cli.shared import inputs
+    from lowland.cli.shared import inputs, roles
     from lowland.cli.shared.outputs import check_outputs, coordinate_refusal, coordinates_of, write_table
     from lowland.cli.shared.summary import model_facts
 
@@ -97,17 +100,18 @@ def run(
     with options.working(memory, threads, progress):
         row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
         drop = [*(drop or []), row_names] if row_names else drop
+        carried = roles.carried_columns(file, row_names, to)
         rows, labels = inputs.open_with_labels(file, columns, drop, label, est)
         if covariance_of is None:
             _report_columns(entry, est, rows)
-            est.fit(rows, labels)
+            est.fit(rows, labels, **roles.sample_weights(est, file))
         else:
             est.fit_covariance(rows, covariance_of)
         if label is not None:
             est.label_name_ = label  # so that transform can take the same file
         if to is not None:
             names = list(est.get_feature_names_out())
-            files.append(write_table(coordinates_of(est, rows), to, names, (file, row_names) if row_names else None))
+            files.append(write_table(coordinates_of(est, rows), to, names, (file, carried)))
         if model is not None:
             from lowland.methods.model_files import save
 
@@ -133,9 +137,9 @@ def run(
 def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
     """Warn about identifiers, codes and a column that dominates, from the first chunk of the file."""
     from lowland.arrays.namespace import to_numpy
+    from lowland.data.suspect_columns import suspect_columns
     from lowland.errors import DataWarning, warn
     from lowland.methods.base.traits import traits_of
-    from lowland.study.suspect_columns import suspect_columns
 
     parameters = est.get_params(deep=False)
     kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))

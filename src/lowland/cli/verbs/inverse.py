@@ -24,9 +24,20 @@ def run(
     started = time.perf_counter()
     est = load(model)
     with working(memory, threads, progress):
-        rows = open_file(file, columns, drop)
+        rows = open_file(file, _coordinate_columns(est, file) if columns is None and not drop else columns, drop)
         written = write_table(_chunks(est, rows), to, _names(est))
     print_mapping("Inverse transform of", est, file, rows.d, model, written, started, as_json)
+
+
+def _coordinate_columns(est: Any, file: Path) -> list[str] | None:
+    """The columns of coordinates, among others such as ids, if the file has all of them."""
+    from lowland.cli.shared.inputs import read_options
+    from lowland.data.open import open_table_file, readable_file
+
+    names = [str(name) for name in est.get_feature_names_out()] if hasattr(est, "get_feature_names_out") else []
+    if not names or not readable_file(file):
+        return None
+    return names if {*names} <= {*open_table_file(file, read_options()).names} else None
 
 
 def _chunks(est: Any, rows: Any) -> Any:

@@ -20,7 +20,7 @@ def run(
     memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
     """Load, classify, write, print."""
-    from lowland.cli.shared import inputs
+    from lowland.cli.shared import inputs, roles
     from lowland.cli.shared.outputs import check_outputs, holds_numbers_only, write_table
     from lowland.methods.base.traits import traits_of
     from lowland.methods.model_files import load
@@ -34,7 +34,8 @@ def run(
         rows = inputs.open_file(file, *inputs.columns_for(est, file, columns, drop, label), label)
         with inputs.matching_columns(est, rows, file):
             chunks = _chunks(est, rows, probabilities, holds_numbers_only(to), found)
-            written = write_table(chunks, to, _names(est, probabilities))
+            carried = roles.carried_columns(file, None, to)
+            written = write_table(chunks, to, _names(est, probabilities), (file, carried))
     facts: dict[str, Any] = {f"{traits_of(est).predicts}s in use": len(found)}
     if hasattr(est, "classes_"):
         facts = {"rows per class": {str(name): found[str(name)] for name in est.classes_}}

@@ -16,7 +16,7 @@ def run(
     memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
     """Load, transform, write, print."""
-    from lowland.cli.shared import inputs
+    from lowland.cli.shared import inputs, roles
     from lowland.cli.shared.outputs import check_outputs, write_table
     from lowland.methods.model_files import load
 
@@ -30,7 +30,7 @@ def run(
         with inputs.matching_columns(est, rows, file):
             chunks = _chunks(est, rows)
             names = list(est.get_feature_names_out())
-        written = write_table(chunks, to, names, (file, row_names) if row_names else None)
+        written = write_table(chunks, to, names, (file, roles.carried_columns(file, row_names, to)))
     print_mapping("Transformed", est, file, rows.d, model, written, started, as_json)
 
 

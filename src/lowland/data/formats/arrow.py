@@ -32,6 +32,16 @@ def _arrow_columns(table: Any) -> list[np.ndarray]:
     return [column.to_numpy(zero_copy_only=False) for column in table.columns]
 
 
+def number_batches(rows: Rows) -> Iterator[Any]:
+    """Yield rows of numbers as Arrow record batches."""
+    import pyarrow as pa
+
+    names = list(rows.names or (f"column {j}" for j in range(rows.d)))
+    for chunk in rows.chunks():
+        X = np.asarray(chunk.toarray() if rows.is_sparse else chunk, dtype=np.float64)
+        yield pa.record_batch([pa.array(np.ascontiguousarray(X[:, j])) for j in range(rows.d)], names=names)
+
+
 def reslab(batches: Iterable[Any], slab: int) -> Iterator[Any]:
     """Split batches into tables of ``slab`` rows each; the last may be shorter."""
     import pyarrow as pa
@@ -61,7 +71,7 @@ def joined(batches: Sequence[np.ndarray]) -> np.ndarray:
 
 def text_fields(fields: Sequence[Any]) -> list[str]:
     """Return the names of the fields that are not numeric."""
-    return [f.name for f in fields if not _holds_numbers(f.type)]
+    return [f.name for f in fields if not holds_numbers(f.type)]
 
 
 def content_of(kind: Any) -> str:
@@ -74,10 +84,11 @@ def content_of(kind: Any) -> str:
         return content_of(kind.value_type)
     if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
         return "text"
-    return "numbers" if _holds_numbers(kind) else str(kind)
+    return "numbers" if holds_numbers(kind) else str(kind)
 
 
-def _holds_numbers(kind: Any) -> bool:
+def holds_numbers(kind: Any) -> bool:
+    """Whether a column of this type contains numbers, or nothing."""
     import pyarrow.types as kinds
 
     tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal, kinds.is_null)
@@ -94,8 +105,8 @@ def common_fields(schemas: Sequence[Any], names: Sequence[str]) -> list[Any]:
 def _common_type(types: Sequence[Any]) -> Any:
     import pyarrow as pa
 
-    if not all(map(_holds_numbers, types)):
-        return next(kind for kind in types if not _holds_numbers(kind))
+    if not all(map(holds_numbers, types)):
+        return next(kind for kind in types if not holds_numbers(kind))
     return pa.float32() if all(kind in (pa.float32(), pa.float16()) for kind in types) else pa.float64()
 
 

@@ -1,8 +1,10 @@
-"""CSV and TSV files, optionally compressed. A first line of numbers is a row, not a header."""
+"""CSV and TSV files, optionally compressed, in the dialects that people have.
+
+The dialect is detected in the first lines and said in a note. A first line of numbers is a row, not a header.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +13,13 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import ArrowColumns, TableFile
-from lowland.data.formats.arrow import arrow_rows, first_line, joined, reslab, text_fields
+from lowland.data.formats.arrow import arrow_rows, first_line, holds_numbers, joined, reslab, text_fields
+from lowland.data.formats.csv_dialect import MISSING, detect, has_row_names
+from lowland.data.formats.header import completed, listed
+from lowland.data.formats.written_numbers import WrittenNumbers, form_of
 from lowland.data.passes import Passes
+from lowland.data.problems import ProblemCounter
+from lowland.data.read_options import OF_TEXT, ReadOptions
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, file_error, warn
 
@@ -20,48 +27,45 @@ _BLOCK = 4 * 2**20  # bytes parsed at a time
 
 
 class CsvTable(TableFile):
-    """A comma- or tab-separated file, optionally compressed.
+    """A text file of cells between separators, optionally compressed."""
 
-    ``header``: whether the first line contains column names; by default, unless it contains only numbers.
-    """
-
-    def __init__(self, path: Path, header: bool | None = None, source: str | None = None) -> None:
-        self.path, self.source = path, source or repr(str(path))
+    def __init__(self, path: Path, read: ReadOptions | None = None, source: str | None = None) -> None:
+        self.path, self.source, self.read = path, source or repr(str(path)), read or ReadOptions()
+        self.read.refuse_others((*OF_TEXT, "missing"), "a text file")
         self.passes = Passes(self.source, [path])
-        self.delimiter = "\t" if ".tsv" in path.name.lower() else ","
-        line = self._first_line()
-        fields = [field.strip() for field in line.strip().split(self.delimiter)]
-        self._check_separator(line)
-        self.given_names = self._names_of_rows(fields, header)
+        head = self._head()
+        default = "\t" if ".tsv" in path.name.lower() else ","
+        self.dialect = detect(head, default, self.read)
+        first = self.dialect.records[0] if self.dialect.records else []
+        self.clauses = list(self.dialect.notes)
+        self.has_header = True
+        self.given_names: list[str] | None = None
         self.keeps_blank_lines = False
+        self._find_names([cell.strip() for cell in first], is_quoted='"' in _line(head))
         with self._reader() as reader:
             self.schema = reader.schema
-        self.names = list(self.schema.names)
-        self.keeps_blank_lines = len(self.names) == 1 and line.strip() != ""  # a missing value of the only column
-        if header is None and self.given_names is None and '"' not in line:
+            self.names = list(self.schema.names)
+            self.keeps_blank_lines = len(self.names) == 1 and first != []  # a missing value of the only column
+            self._find_forms(reader)
+        if self.read.header is None and self.given_names is None and '"' not in _line(head):
             self._warn_of_numbers()
+        if self.dialect.doubt:
+            warn(f"{self.source}: {self.dialect.doubt}")
+        if self.clauses:
+            self.notes.append(f"{self.source} was read with {', '.join(self.clauses)}.")
 
-    def _first_line(self) -> str:
-        """Return the first line; raise an error for another encoding."""
+    def _head(self) -> bytes:
+        """Return the first block."""
         with self._reading(), self._stream() as stream:
-            line = stream.read(_BLOCK).partition(b"\n")[0]
-        try:
-            return line.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise self._not_utf8("header") from error
+            return bytes(stream.read(_BLOCK))
 
-    def _check_separator(self, line: str) -> None:
-        """Raise an error for a first line with another separator."""
-        unquoted = re.sub(r'"[^"]*"', "", line)
-        self.likely = max(self.delimiter + ";\t,", key=unquoted.count)  # the first of the most frequent
-        if self.likely in ";\t" and self.delimiter not in unquoted and self.likely != self.delimiter:
-            raise self._wrong_separator()
-
-    def _names_of_rows(self, fields: list[str], header: bool | None) -> list[str] | None:
-        """Return names x0, x1, … if the first line is a row; None if it contains the names."""
-        if header is None and _are_numbers(fields):
-            header = len(fields) > 2 and fields == [str(j) for j in range(len(fields))]  # as pandas writes them
-            shown = self.delimiter.join(fields[:5]) + (self.delimiter + "…") * (len(fields) > 5)
+    def _find_names(self, cells: list[str], *, is_quoted: bool) -> None:
+        """Set names x0, x1, … if the first line is a row; complete names that are missing or not unique."""
+        header = self.read.header
+        if header is None and not is_quoted and self._are_numbers(cells):
+            header = len(cells) > 2 and cells == [str(j) for j in range(len(cells))]  # as pandas writes them
+            separator = self.dialect.separator
+            shown = separator.join(cells[:5]) + (separator + "…") * (len(cells) > 5)
             was = "taken for column names" if header else "read as the first row, and the columns are named x0, x1, …"
             warn(
                 f"The first line of {self.source}, {shown!r}, contains only numbers. It was {was}. If this is wrong, "
@@ -69,14 +73,50 @@ class CsvTable(TableFile):
                 "line."
             )
         if header is False:
-            return [f"x{j}" for j in range(len(fields))]
-        bare = [field.strip('"') for field in fields]
-        if len(bare) > 1 and "" in bare:
-            raise DataError(
-                f"Column {bare.index('') + 1} of {self.source} has no name. If it is the index of a pandas frame, "
-                "write the file with index=False; otherwise name it in the header."
-            )
-        return None
+            self.has_header, self.given_names = False, [f"x{j}" for j in range(len(cells))]
+            return
+        records = self.dialect.records
+        if has_row_names(records):
+            cells = ["", *cells]
+        found = completed(cells, [record[0] for record in records[1:]])
+        if found.names != cells:
+            self.given_names = found.names
+        self.id_name = found.id_name
+        self.clauses += found.clauses
+
+    def _find_forms(self, reader: Any) -> None:
+        """Find the columns of numbers with thousands separators, currencies or percent signs, in the first block."""
+        self.forms: dict[str, WrittenNumbers] = {}
+        texts = [name for name in text_fields(list(self.schema)) if self._is_string(name)]
+        if not texts or len(set(self.names)) < len(self.names):
+            return
+        with self._reading():
+            batch = next(iter(reader), None)
+        if batch is None:
+            return
+        places = {name: j for j, name in enumerate(self.names)}
+        for name in texts:
+            column = batch.column(places[name])
+            form = form_of(self._without_marks(column), self.dialect.decimal, self.read.thousands)
+            if form is not None:
+                self.forms[name] = form
+        for words in dict.fromkeys(form.in_words() for form in self.forms.values()):
+            named = [name for name, form in self.forms.items() if form.in_words() == words]
+            self.clauses.append(f"{words} in {listed(named)}")
+
+    def _without_marks(self, column: Any) -> Any:
+        """Return a column of text with the marks of missing values as missing."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        marks = pa.array([*MISSING, *self.read.missing], column.type)
+        missing = pc.is_in(pc.utf8_trim_whitespace(column), value_set=marks)
+        return pc.if_else(missing, pa.scalar(None, column.type), column)
+
+    def _is_string(self, name: str) -> bool:
+        import pyarrow as pa
+
+        return bool(pa.types.is_string(self.schema.field(name).type))
 
     def _warn_of_numbers(self) -> None:
         """Warn if the column names may be a row: some are numbers, and no column of numbers has a name of letters."""
@@ -88,6 +128,12 @@ class CsvTable(TableFile):
                 "it is a row, use open_rows(file, header=False), or add a line of column names."
             )
 
+    def _are_numbers(self, cells: list[str]) -> bool:
+        """Whether a line contains only numbers and marks of missing values, and at least one number."""
+        missing = {*MISSING, *self.read.missing} - {"", "nan", "NaN"}
+        cells = [cell.replace(",", ".") if self.dialect.decimal == "," else cell for cell in cells]
+        return all(_is_number(cell) or cell in missing for cell in cells) and any(map(_is_number, cells))
+
     def _stream(self) -> Any:
         import pyarrow as pa
 
@@ -96,14 +142,23 @@ class CsvTable(TableFile):
     def _reader(self, **convert: Any) -> Any:
         import pyarrow.csv as csv
 
+        renamed = self.given_names is not None and self.has_header
+        if self.read.missing:
+            convert["null_values"] = [*MISSING, *self.read.missing]
         with self._reading():
             return csv.open_csv(
                 self._stream(),
                 # one thread: only then does an error give the line number
-                read_options=csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=self.given_names),
-                parse_options=csv.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=not self.keeps_blank_lines),
-                convert_options=csv.ConvertOptions(**convert),
-            )
+                read_options=csv.ReadOptions(
+                    use_threads=False, block_size=_BLOCK, column_names=self.given_names, encoding=self.dialect.encoding,
+                    skip_rows_after_names=int(renamed),
+                ),
+                parse_options=csv.ParseOptions(
+                    delimiter=self.dialect.separator, ignore_empty_lines=not self.keeps_blank_lines,
+                    newlines_in_values=self.dialect.has_quotes,
+                ),
+                convert_options=csv.ConvertOptions(decimal_point=self.dialect.decimal, **convert),
+            )  # fmt: skip
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -114,6 +169,8 @@ class CsvTable(TableFile):
             yield
         except pa.ArrowInvalid as error:
             raise self._parse_error(error) from error
+        except UnicodeDecodeError as error:
+            raise self._not_decoded("text") from error
         except OSError as error:
             damaged = f"{self.source} cannot be read: {first_line(error)}. The file may be damaged. Write it again."
             raise file_error(self.path, error, FileProblem(damaged)) from error
@@ -121,57 +178,126 @@ class CsvTable(TableFile):
     def _parse_error(self, error: Exception) -> DataError:
         words = first_line(error).removeprefix("CSV parse error: ")
         if "UTF8" in words:
-            return self._not_utf8("text")
+            return self._not_decoded("text")
         if "Empty CSV" in words:
             return DataError(f"{self.source} is empty: Found array with 0 sample(s). Check the file.")
         if "columns, got" in words:
-            if self.likely != self.delimiter:
-                return self._wrong_separator()
             return DataError(
                 f"{self.source} has rows of different lengths: {words}. Fix that line (the first line is row 1)."
             )
         return DataError(f"{self.source} cannot be read as numbers: {words}. Fix that value, or drop its column.")
 
-    def _wrong_separator(self) -> DataError:
-        """The error for a file with another separator."""
-        remedy = {
-            "\t": "Rename it to .tsv.",
-            ",": "Rename it to .csv.",
-            ";": "Convert it to commas and decimal points, in pandas: "
-            "read_csv(file, sep=';', decimal=',').to_csv(file, index=False).",
-        }[self.likely]
-        return DataError(f"{self.source} seems to be separated by {self.likely!r}, not by {self.delimiter!r}. {remedy}")
-
-    def _not_utf8(self, what: str) -> DataError:
-        return DataError(f"The {what} of {self.source} is not valid UTF-8. Save the file in UTF-8 encoding.")
+    def _not_decoded(self, what: str) -> DataError:
+        name = "UTF-8" if self.dialect.encoding == "utf8" else self.dialect.encoding
+        return DataError(
+            f"The {what} of {self.source} is not valid {name}. Name its encoding, such as encoding='cp1252' (Western "
+            "Europe, Windows), or save the file in UTF-8."
+        )
 
     def rows(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows of float64."""
         names, fields, kinds = self._typed(keep)
-        return arrow_rows(lambda slab: self._batches(names, column_types=kinds), fields, None, self.source, self.passes)
+        if text_fields(fields):
+            raise self._problems(names).error(self.source)
+        return arrow_rows(lambda slab: self._numbers(names, kinds), fields, None, self.source, self.passes)
 
     def _typed(self, keep: list[int]) -> tuple[list[str], list[Any], dict[str, Any]]:
-        """Names and fields of the columns at these positions, and the types of those that hold no text."""
+        """Names, fields and types of the columns at these positions: numbers are float64."""
         import pyarrow as pa
 
         names, fields = [self.names[j] for j in keep], [self.schema.field(j) for j in keep]
-        texts = text_fields(fields)
-        if self.likely != self.delimiter and any(self.likely in name for name in texts):
-            raise self._wrong_separator()
+        texts = [name for name in text_fields(fields) if name not in self.forms]
         # An empty column has no type; a later block may have decimals where the first had integers.
-        kinds = {
-            f.name: f.type if pa.types.is_boolean(f.type) else pa.float64() for f in fields if not text_fields([f])
-        }
-        return names, [f.with_type(kinds.get(f.name, f.type)) for f in fields], kinds
+        kinds = {f.name: f.type if pa.types.is_boolean(f.type) or f.name in texts else pa.float64() for f in fields}
+        return names, [f.with_type(kinds[f.name]) for f in fields], kinds
 
     def arrow(self, keep: list[int]) -> ArrowColumns:
-        """Return the columns at these positions as Arrow tables; a marker such as NA is a missing value."""
+        """Return the columns at these positions as Arrow tables; a mark such as NA is a missing value."""
         names, fields, kinds = self._typed(keep)
+        return ArrowColumns(fields, lambda slab: reslab(self._numbers(names, kinds), slab), None, self.passes)
 
-        def tables(slab: int) -> Iterator[Any]:
-            return reslab(self._batches(names, column_types=kinds, strings_can_be_null=True), slab)
+    def _numbers(self, names: list[str], kinds: dict[str, Any]) -> Iterator[Any]:
+        """Yield record batches of numbers; the first cell that is none leads to an error that names all of them."""
+        import pyarrow as pa
 
-        return ArrowColumns(fields, tables, None, self.passes)
+        text = {name: pa.string() for name in self.forms if name in kinds}
+        numeric = [name for name in names if holds_numbers(kinds[name])]
+        batches = self._batches(names, column_types={**kinds, **text}, strings_can_be_null=True)
+        try:
+            for batch in batches:
+                yield self._converted(batch) if text else batch
+        except _NotNumbers as error:
+            raise self._problems(numeric).error(self.source) from error
+        except DataError as error:
+            if "cannot be read as numbers" not in str(error):
+                raise
+            found = self._problems(numeric)
+            raise (found.error(self.source) if found.problems() else error) from error
+
+    def _converted(self, batch: Any) -> Any:
+        """Return a batch with the written numbers as numbers."""
+        import pyarrow as pa
+
+        columns = list(batch.columns)
+        for j, name in enumerate(batch.schema.names):
+            if name in self.forms:
+                text = self._without_marks(columns[j])
+                columns[j] = self.forms[name].convert(text)
+                if columns[j].null_count > text.null_count:
+                    raise _NotNumbers
+        return pa.record_batch(columns, names=batch.schema.names)
+
+    def scan(self) -> Iterator[Any]:
+        """Yield record batches of all columns; a column with a cell that is not a number is text."""
+        import pyarrow as pa
+
+        kinds = {f.name: f.type for f in self.schema}
+        for f in self.schema:
+            if not text_fields([f]) and not pa.types.is_boolean(f.type):
+                kinds[f.name] = pa.float64()
+        read = 0
+        try:
+            for batch in self._numbers(self.names, kinds):
+                yield batch
+                read += batch.num_rows
+            return
+        except DataError as error:
+            wrong = {problem.column for problem in self._problems(list(kinds)).problems()} - {
+                name for name, kind in kinds.items() if kind == pa.string() and name not in self.forms
+            }
+            if not wrong:
+                raise error
+        kinds.update(dict.fromkeys(wrong, pa.string()))
+        self.forms = {name: form for name, form in self.forms.items() if name not in wrong}
+        for batch in self._numbers(self.names, kinds):  # the rest, after the rows that were numbers
+            yield batch.slice(read)
+            read = max(0, read - batch.num_rows)
+
+    def _problems(self, names: list[str]) -> ProblemCounter:
+        """Return the columns that are not numbers, with their first bad cells, after a pass over the text."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        counter, line = ProblemCounter(names), 1 + self.has_header
+        if self.has_header and self.dialect.records:
+            line += sum(cell.count("\n") for cell in self.dialect.records[0])
+        number = rf"^(?i:{WrittenNumbers(self.dialect.decimal).pattern[1:-1]}|[+-]?(?:nan|inf|infinity))$"
+        kinds = {name: pa.string() for name in self.names}
+        places = {name: j for j, name in enumerate(self.names)}
+        for batch in self._batches(self.names, column_types=kinds, strings_can_be_null=True):
+            breaks = np.zeros(batch.num_rows, dtype=np.int64)  # line breaks within the cells of each row
+            for column in batch.columns if self.dialect.has_quotes else ():
+                breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
+            ends = line + np.arange(batch.num_rows) + np.cumsum(breaks)
+            for name in names:
+                column = self._without_marks(batch.column(places[name]))
+                text, form = pc.utf8_trim_whitespace(column), self.forms.get(name)
+                pattern = form.pattern if form else number
+                if pa.types.is_boolean(self.schema.field(name).type):
+                    pattern = "^(?i:true|false|0|1)$"
+                counter.add(name, column, pc.match_substring_regex(text, pattern), ends - breaks)
+            line += batch.num_rows + int(breaks.sum())
+        return counter
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
         batches = self._batches([self.names[j]], strings_can_be_null=missing_text)
@@ -187,15 +313,17 @@ class CsvTable(TableFile):
 
         for name in names:
             if pa.types.is_binary(self.schema.field(name).type):
-                raise self._not_utf8(f"column {name!r}")
+                raise self._not_decoded(f"column {name!r}")
         with self._reader(include_columns=names, **convert) as reader, self._reading():
             yield from reader
 
 
-def _are_numbers(fields: list[str]) -> bool:
-    """Whether a line contains only numbers and marks of missing values, and at least one number."""
-    missing = ("NA", "N/A", "#N/A", "n/a", "NULL", "null")
-    return all(_is_number(field) or field in missing for field in fields) and any(map(_is_number, fields))
+class _NotNumbers(Exception):
+    """A cell of a column of written numbers has another form."""
+
+
+def _line(head: bytes) -> str:
+    return head.partition(b"\n")[0].decode("latin-1")
 
 
 def _is_number(text: str) -> bool:

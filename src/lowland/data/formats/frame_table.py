@@ -72,6 +72,11 @@ class FrameTable(NamedTable):
             )
         return super().positions(columns, drop)
 
+    def scan(self) -> Iterator[Any]:
+        """Yield record batches of all columns."""
+        table = self.table.to_arrow().select(list(range(len(self.names)))).rename_columns(self.names)
+        return iter(table.to_batches(max_chunksize=2**16))
+
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # a frame marks missing strings itself
         return self.table[:, j].to_numpy()
 

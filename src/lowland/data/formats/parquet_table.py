@@ -12,6 +12,7 @@ from lowland.data.columns import ArrowColumns, TableFile, refuse_duplicates
 from lowland.data.formats.arrow import arrow_rows, common_fields, content_of, first_line, joined, reslab, text_fields
 from lowland.data.passes import Passes
 from lowland.data.paths import check_readable, natural_order
+from lowland.data.read_options import ReadOptions
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, file_error
 
@@ -21,7 +22,8 @@ _READ_BUFFER = 2**20  # bytes of a column read at a time
 class ParquetTable(TableFile):
     """A Parquet file, or a folder of them with the same columns, in natural order: part.2 before part.10."""
 
-    def __init__(self, path: Path, source: str | None = None) -> None:
+    def __init__(self, path: Path, read: ReadOptions | None = None, source: str | None = None) -> None:
+        (read or ReadOptions()).refuse_others((), "a Parquet file")
         self.source = source or repr(str(path))
         self.parts = sorted(path.glob("*.parquet"), key=natural_order) if path.is_dir() else [path]
         deeper = next(path.glob("*/**/*.parquet"), None) if path.is_dir() else None
@@ -117,6 +119,11 @@ class ParquetTable(TableFile):
         self._check_types([self.names[j]])
         batches = self._batches([self.names[j]], 2**16)
         return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
+
+    def scan(self) -> Iterator[Any]:
+        """Yield record batches of all columns."""
+        self._check_types(self.names)
+        return self._batches(self.names, 2**16)
 
     def first_text_column(self) -> str | None:
         """Return the name of the first column if it contains text."""

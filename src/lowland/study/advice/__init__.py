@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
+from lowland.data.suspect_columns import SuspectColumn
 from lowland.study.advice import rules, table_remarks, wording
 from lowland.study.advice.prediction_wording import to_classify
 from lowland.study.plan import StudySize
 from lowland.study.result import Advice, Purpose, Trial
 from lowland.study.scoring.table_facts import TableFacts
-from lowland.study.suspect_columns import SuspectColumn
 
 __all__ = ["advise"]
 

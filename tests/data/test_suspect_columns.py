@@ -3,7 +3,7 @@
 import numpy as np
 
 import lowland
-from lowland.study.suspect_columns import suspect_columns
+from lowland.data.suspect_columns import suspect_columns
 
 
 def kinds(X, names, **more):

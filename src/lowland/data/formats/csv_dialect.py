@@ -1,0 +1,166 @@
+"""The dialect of a CSV file, detected in its first lines: encoding, separator, decimal mark, header."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lowland.data.read_options import ReadOptions
+
+MISSING = (  # as Arrow knows them
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",
+    "NaN", "n/a", "nan", "null",
+)  # fmt: skip
+SEPARATORS = ",;\t|"
+MOST_CELLS, MOST_LINES = 200_000, 1000  # of the sample
+SHOWN = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "vertical bar", " ": "space"}
+
+_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")  # "1,234" may be a decimal comma or a thousands separator
+_AFFIXES = re.compile(r"[%€$£¥\s\u00a0\u202f]")
+
+
+@dataclass
+class Dialect:
+    """How the text of a file is cut into cells and numbers."""
+
+    encoding: str = "utf8"
+    separator: str = ","
+    decimal: str = "."
+    records: list[list[str]] = field(default_factory=list)  # the first lines, cut into cells
+    has_quotes: bool = False
+    notes: list[str] = field(default_factory=list)  # what was detected, a clause each
+    doubt: str | None = None  # a guess that may be wrong, a sentence
+
+
+def detect(head: bytes, default: str, read: ReadOptions) -> Dialect:
+    """Return the dialect of a file that begins with ``head``; ``default`` is the separator of its extension."""
+    found = Dialect(read.encoding or encoding_of(head))
+    if read.encoding is None and codecs.lookup(found.encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
+        found.notes.append(f"encoding {found.encoding}")
+    text = codecs.getincrementaldecoder(found.encoding)(errors="replace").decode(head).lstrip("\ufeff")
+    found.has_quotes = '"' in text
+    found.separator = read.separator or _separator(text, default)
+    if read.separator is None and found.separator != default:
+        found.notes.append(f"separator {SHOWN[found.separator]}")
+    found.records = _records(text, found.separator)
+    _find_decimal(found, read)
+    return found
+
+
+def encoding_of(head: bytes) -> str:
+    """Return the encoding: by a byte order mark, by the zeros of UTF-16, UTF-8 if valid, otherwise cp1252."""
+    for mark, name in ((codecs.BOM_UTF8, "utf8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if head.startswith(mark):
+            return name
+    if len(head) >= 4 and head[1:2] == b"\0" and head[3:4] == b"\0":
+        return "utf-16-le"
+    if len(head) >= 4 and head[:1] == b"\0" and head[2:3] == b"\0":
+        return "utf-16-be"
+    try:
+        codecs.getincrementaldecoder("utf8")().decode(head)  # the last character may be cut
+        return "utf8"
+    except UnicodeDecodeError:
+        undefined = (0x81, 0x8D, 0x8F, 0x90, 0x9D)
+        return "latin-1" if any(code in head for code in undefined) else "cp1252"
+
+
+def _separator(text: str, default: str) -> str:
+    """Return the separator that cuts every line into the same number of cells: of several, the one with most cells.
+
+    If none does, one that cuts a header without row names, as R writes it, or one that cuts most lines evenly.
+    """
+    even, named, uneven = [], [], []
+    for separator in dict.fromkeys(default + SEPARATORS):
+        records = _records(text, separator)
+        width = len(records[0]) if records else 0
+        if width > 1 and all(len(record) == width for record in records[1:]):
+            even.append((width, separator))
+        elif has_row_names(records):
+            named.append((width, separator))
+        elif width > 1 and 2 * sum(len(record) == width for record in records[1:]) > len(records) - 1:
+            uneven.append((width, separator))
+    found = even or named or uneven
+    return max(found, key=lambda pair: pair[0])[1] if found else default  # of equals, the first
+
+
+def has_row_names(records: list[list[str]]) -> bool:
+    """Whether the rows have one cell more than the header, a row name, as R writes them: unique text, or 1, 2, 3, …
+
+    Other numbers may be one half of a number with a decimal comma.
+    """
+    if len(records) < 3 or len(records[0]) < 2:
+        return False
+    width, rows = len(records[0]) + 1, records[1:]
+    if any(len(row) != width for row in rows) or not rows[0][-1]:
+        return False
+    names = [row[0] for row in rows]
+    counted = len(names) > 2 and names == [str(i + 1) for i in range(len(names))]
+    return counted or (len({*names}) == len(names) and not any(_is_number(name) for name in names))
+
+
+def _is_number(text: str) -> bool:
+    return bool(_POINT.fullmatch(text.strip()) or text.strip().lstrip("+-").isdigit())
+
+
+def _records(text: str, separator: str) -> list[list[str]]:
+    """Return the first lines cut into cells, without the last, which may be cut off; blank lines are skipped."""
+    return list(_cut(text, separator))
+
+
+def _cut(text: str, separator: str) -> Iterator[list[str]]:
+    cells = 0
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    held: list[str] | None = None
+    complete = text.endswith(("\n", "\r")) or len(text) < 2**20
+    try:
+        for record in reader:
+            if held is not None:
+                yield held
+                cells += len(held)
+            if cells > MOST_CELLS or reader.line_num > MOST_LINES:
+                return
+            held = record or None
+    except csv.Error:  # a cell longer than a block: not this separator
+        return
+    if held is not None and complete:
+        yield held
+
+
+def _find_decimal(found: Dialect, read: ReadOptions) -> None:
+    """Set the decimal mark: a comma if numbers have one and none has a decimal point."""
+    if read.decimal is not None:
+        found.decimal = read.decimal
+        return
+    if read.thousands == "," or (found.separator == "," and not found.has_quotes):
+        return
+    commas = points = groups = 0
+    for record in found.records[1:]:
+        for cell in record:
+            if "," not in cell and "." not in cell:
+                continue
+            number = _AFFIXES.sub("", cell)
+            bare = number.replace(".", "") if "," in number and number.rfind(".") < number.rfind(",") else number
+            if _GROUPS.fullmatch(bare) and bare == number:
+                groups += 1
+            elif _COMMA.fullmatch(bare):
+                commas += 1
+            elif _POINT.fullmatch(number.replace(",", "")):
+                points += 1
+    if read.thousands == "." and commas + groups:
+        found.decimal = ","
+    elif commas and not points:
+        found.decimal = ","
+        found.notes.append("decimal comma")
+    elif groups and not points and found.separator == ";":
+        found.decimal = ","
+        found.notes.append("decimal comma")
+        found.doubt = (
+            "Every number with a comma has three digits after it, such as 1,234. It was read as a decimal comma. If "
+            "the comma separates thousands, use thousands=','."
+        )

@@ -1,0 +1,64 @@
+"""Columns with roles: ids, columns to keep and weights reach the output or the fit, and are never features."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pytest
+
+import lowland as ll
+
+
+@pytest.fixture
+def people(X, folder):
+    lines = ["name,city,w,a,b,c,d"]
+    lines += [f"p{i},{'Bonn' if i % 2 else ''},{1 + i % 3}," + ",".join(map(str, row)) for i, row in enumerate(X)]
+    Path("people.csv").write_text("\n".join(lines) + "\n")
+    return Path("people.csv")
+
+
+ROLES = ("--id", "name", "--keep", "city,w")
+
+
+def test_ids_and_kept_columns_reach_the_output(lowland, people, X):
+    done = lowland("fit", "pca", people, "-k", 2, *ROLES, "--to", "z.csv", "--model", "m.lowland")
+    assert done.exit_code == 0, done.stderr
+    z = pyarrow.csv.read_csv("z.csv")
+    assert z.column_names == ["name", "pca0", "pca1", "city", "w"]
+    assert z["name"].to_pylist() == [f"p{i}" for i in range(60)]
+    assert z["w"].to_pylist() == [1 + i % 3 for i in range(60)]
+    np.testing.assert_allclose(np.column_stack([z["pca0"], z["pca1"]]), ll.PCA(2).fit_transform(X))
+    assert lowland("transform", "m.lowland", people, *ROLES, "--to", "z2.csv").exit_code == 0
+    assert Path("z2.csv").read_text() == Path("z.csv").read_text()
+    assert lowland("inverse", "m.lowland", "z.csv", "--to", "back.csv").exit_code == 0
+    assert pyarrow.csv.read_csv("back.csv").column_names == list("abcd")
+
+
+def test_predictions_have_ids(lowland, labeled, classifier):
+    text = labeled.read_text().splitlines()
+    Path("new.csv").write_text("\n".join(["," + text[0], *(f"r{i},{line}" for i, line in enumerate(text[1:]))]) + "\n")
+    done = lowland("predict", classifier, "new.csv", "--keep", "way", "--to", "classes.csv")
+    assert done.exit_code == 0, done.stderr
+    found = pyarrow.csv.read_csv("classes.csv")
+    assert found.column_names == ["column 1", "class", "way"]
+    assert found["column 1"][2].as_py() == "r2"
+
+
+def test_weights(lowland, people, X):
+    words = ("fit", "pca", people, "-k", 2, "--drop", "name,city", "--weight", "w")
+    assert lowland(*words, "--model", "m.lowland").exit_code == 0
+    expected = ll.PCA(2).fit(X, sample_weight=1 + np.arange(60) % 3)
+    np.testing.assert_allclose(ll.load("m.lowland").components_, expected.components_)
+    done = lowland("fit", "isomap", people, "--drop", "name,city", "--weight", "w")
+    assert done.exit_code == 1
+    assert "does not take sample weights" in done.stderr
+
+
+def test_mistakes(lowland, people):
+    for words, term in (
+        (("--id", "nome", "--to", "z.csv"), "Did you mean 'name'"),
+        (("--id", "name", "--drop", "city", "--to", "z.npy"), ".npy files hold only numbers"),
+    ):
+        done = lowland("fit", "pca", people, *words)
+        assert done.exit_code == 1
+        assert term in done.stderr
