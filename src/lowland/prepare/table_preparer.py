@@ -14,11 +14,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from lowland.data.arrow_columns import arrow_table, converted, open_arrow, whole_table
+from lowland.data.column_kinds import KINDS, Kind, column_kind, is_ordered
 from lowland.data.open import has_named_columns
 from lowland.data.rows import ColumnRows, Rows
 from lowland.errors import DataError, ParameterError
-from lowland.prepare.arrow_columns import converted, open_arrow, whole_table
-from lowland.prepare.column_kinds import KINDS, Kind, column_kind, is_ordered
 from lowland.prepare.date_parts import DateParts
 from lowland.prepare.text_components import TextComponents
 from lowland.suggestions import did_you_mean
@@ -155,18 +155,15 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         Z = self._encoded(whole_table(columns, names))
         if self.output == "array":
             return Z
-        import pyarrow as pa
-
-        return pa.table(list(Z.T), names=list(self.get_feature_names_out()))
+        return arrow_table(Z.T, self.get_feature_names_out())
 
     def open_rows(self, X: Any) -> Rows:
         """Return the columns of X as numbers, as Rows: a file is read and prepared in chunks."""
         check_is_fitted(self)
         columns, names = self._opened(X)
-        import pyarrow as pa
 
         def columns_of(part: Any) -> list[np.ndarray]:
-            return list(self._encoded(pa.table(part.columns, names=names)).T)
+            return list(self._encoded(arrow_table(part.columns, names)).T)
 
         found = self.get_feature_names_out()
         return ColumnRows(
@@ -248,11 +245,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
     def _converted(self, table: Any) -> Any:
         """The columns that are kept, as floats, dates and strings."""
-        import pyarrow as pa
-
         kept = [name for name in table.column_names if not self._is_dropped(name)]
         columns = [converted(table.column(name), self.kinds_[name], repr(name)) for name in kept]
-        return pa.table(columns, names=kept)
+        return arrow_table(columns, kept)
 
     def _opened(self, X: Any) -> tuple[Any, list[str]]:
         """The training columns of a new table, by name where it has names."""

@@ -20,7 +20,7 @@ def open_file(file: Path, columns: Any, drop: Any, label: str | None = None, est
     """
     from lowland.data.open import open_rows
 
-    _check_label(file, label)
+    check_label(file, label)
     opened = open_rows if est is None else partial(est._opened, fitted=True)
     return opened(file, columns=columns, drop=[*(drop or []), *([label] if label is not None else [])])
 
@@ -32,13 +32,21 @@ def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est
     """
     from lowland.data.open import open_labelled, open_rows
 
-    _check_label(file, label)
+    check_label(file, label)
     opened = open_rows if est is None else est._opened
     return open_labelled(file, columns=columns, drop=drop or (), label=label, opened=opened)[:2]
 
 
-def _check_label(file: Path, label: str | None) -> None:
-    if label is not None and _has_no_names(file):
+def labels_of(file: Path, label: str) -> Any:
+    """Return the column of labels of a file."""
+    from lowland.data.open import read_column
+
+    return read_column(file, label)
+
+
+def check_label(file: Path, label: str | None) -> None:
+    """Refuse the name of a label column in a file that has no names."""
+    if label is not None and has_no_names(file):
         raise ParameterError(
             f"{str(file)!r} has no column names, so --label cannot be used. Store the data and the labels in a .csv or "
             ".parquet file."
@@ -55,7 +63,7 @@ def row_name_column(est: Any, file: Path, columns: Any, drop: Any, *, square: bo
     parameters = est.get_params(deep=False)
     kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
     square = square or traits_of(est).reads == "counts" or any(kind.startswith("precomputed") for kind in kinds)
-    if not square or columns is not None or _has_no_names(file):
+    if not square or columns is not None or has_no_names(file):
         return None
     from lowland.data.open import open_table_file
 
@@ -68,7 +76,7 @@ def columns_for(est: Any, file: Path, columns: Any, drop: Any, label: str | None
 
     Otherwise only the training label is dropped, and the later check of the columns reports what is missing.
     """
-    if columns is not None or _has_no_names(file):
+    if columns is not None or has_no_names(file):
         return columns, drop
     from lowland.data.open import open_table_file
 
@@ -110,5 +118,6 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:SHOWN_COLUMNS])) + more
 
 
-def _has_no_names(file: Path) -> bool:
+def has_no_names(file: Path) -> bool:
+    """Whether a file has no column names."""
     return file.suffix.lower() in (".npy", ".npz")

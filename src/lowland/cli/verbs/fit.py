@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
 from lowland.cli.shared.flags import DEFAULT_SEED, command_line_text, parameter_options
+from lowland.cli.shared.preparing import joined, open_prepared, prepare_options
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
@@ -50,6 +51,7 @@ def command_of(entry: Entry) -> click.Command:
         options.file_argument("file", "FILE"),
         *parameters,
         *options.data_options(label),
+        *prepare_options(),
         *(options.covariance_option() if entry.takes_covariance else []),
         *options.output_options("Write the coordinates to this file.", model=True),
         *options.work_options(),
@@ -70,8 +72,8 @@ def command_of(entry: Entry) -> click.Command:
 
 def run(
     entry: Entry, *, file: Path, columns: Any, drop: Any, label: str | None, to: Path | None, model: Path | None,
-    force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, covariance_of: int | None = None,
-    **parameters: Any,
+    force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, prepare: str, impute: str | None,
+    drop_missing: bool, covariance_of: int | None = None, **parameters: Any,
 ) -> None:  # fmt: skip
     """Fit, write, print."""
     from lowland.cli.shared import inputs
@@ -96,9 +98,13 @@ def run(
     with options.working(memory, threads, progress):
         row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
         drop = [*(drop or []), row_names] if row_names else drop
-        rows, labels = inputs.open_with_labels(file, columns, drop, label, est)
+        found = open_prepared(
+            file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing, est=est
+        )
+        rows, labels = found.rows, found.labels
         if covariance_of is None:
-            _report_columns(entry, est, rows)
+            if not found.report:
+                _report_columns(entry, est, rows)
             est.fit(rows, labels)
         else:
             est.fit_covariance(rows, covariance_of)
@@ -110,7 +116,7 @@ def run(
         if model is not None:
             from lowland.methods.model_files import save
 
-            save(est, model)
+            save(joined(found.steps, entry.verb, est), model)
             files.append({"file": str(model)})
     n = None if covariance_of is not None else rows.n
     if n is None:  # the file was not counted before the fit
@@ -118,6 +124,7 @@ def run(
         n = getattr(est, "n_samples_", placed)
     facts = {
         **model_facts(est),
+        **found.facts,
         "data": {"file": str(file), "rows": None if n is None else int(n), "columns": rows.d, "label": label},
         "files": files,
         "seconds": round(time.perf_counter() - started, 6),
@@ -184,6 +191,7 @@ def print_summary(facts: dict[str, Any], as_json: bool) -> None:
     lines = [("Data", f"{show.table_size(data['rows'], data['columns'])}, {data['file']}")]
     if data["label"] is not None:
         lines.append(("Label", data["label"]))
+    lines += show.prepared_lines(facts)
     lines += [*show.model_lines(facts), ("Time", show.seconds(facts["seconds"]))]
     for written in facts["files"]:
         size = f", {show.table_size(written['rows'], written['columns'])}" if "rows" in written else ", the model"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,13 @@ def _array_column(values: np.ndarray, name: str) -> Any:
         except pa.ArrowException:
             return column.cast(pa.string())
     return column
+
+
+def arrow_table(columns: Iterable[Any], names: Iterable[str]) -> Any:
+    """Return columns with these names as an Arrow table."""
+    import pyarrow as pa
+
+    return pa.table(list(columns), names=list(names))
 
 
 def whole_table(columns: ArrowColumns, names: list[str]) -> Any:
