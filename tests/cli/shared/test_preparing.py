@@ -172,3 +172,51 @@ def test_a_comparison_of_a_mixed_table(lowland, people):
     )  # fmt: skip
     assert "color: category" in text
     assert "report.html" in text
+
+
+def test_the_dimension_of_a_mixed_table(lowland, people):
+    text = done(lowland("dimension", "people.csv", "--prepare", "auto", "--method", "mle"))
+    assert "color: category" in text
+    assert json.loads(done(lowland("dimension", "people.csv", "--prepare", "auto", "--json")))["prepared"]["site"]
+
+
+def test_an_embedding_of_a_mixed_table_is_evaluated_in_the_prepared_columns(lowland, people):
+    words = ("--label", "group", "--prepare", "auto", "--to", "z.csv", "--model", "m")
+    done(lowland("fit", "pca", "people.csv", "-k", 2, *words))
+    facts = json.loads(done(lowland("evaluate", "people.csv", "z.csv", "--label", "group", "--model", "m", "--json")))
+    assert facts["columns"] == ll.load("m")[-1].n_features_in_
+    measured = {each["name"]: each["value"] for each in facts["measures"]}
+    assert 0.5 < measured["trustworthiness"] <= 1
+
+
+def test_a_pipeline_of_python_maps_a_file(lowland, table, X):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    frame = pd.read_csv(table)
+    pipeline = make_pipeline(StandardScaler(), ll.PCA(2)).fit(frame)
+    ll.save(pipeline, "m")
+    frame[list("dcba")].assign(note="x").to_csv("shuffled.csv", index=False)
+    done(lowland("transform", "m", "shuffled.csv", "--to", "z.csv"))
+    np.testing.assert_allclose(coordinates("z.csv"), pipeline.transform(frame), atol=1e-12)
+    assert "StandardScaler, PCA" in done(lowland("inspect", "m"))
+
+
+def test_a_pipeline_of_python_with_encoders_maps_a_file(lowland, people):
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    columns = ColumnTransformer([("n", SimpleImputer(), ["age", "height"]), ("c", OneHotEncoder(), ["color"])])
+    pipeline = make_pipeline(columns, ll.PCA(2)).fit(people)
+    ll.save(pipeline, "m")
+    done(lowland("transform", "m", "people.csv", "--to", "z.csv"))
+    np.testing.assert_allclose(coordinates("z.csv"), pipeline.transform(people), atol=1e-10)
+
+
+def test_a_pipeline_without_a_method_is_refused(lowland, people):
+    ll.save(ll.TablePreparer().fit(people), "m")
+    result = lowland("transform", "m", "people.csv", "--to", "z.csv")
+    assert result.exit_code == 1
+    assert "does not end with a method" in result.stderr

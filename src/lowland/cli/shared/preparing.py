@@ -188,22 +188,39 @@ def open_for_model(
     """Open the rows of a file for a fitted model, prepared by the steps of its pipeline."""
     if not steps:
         return inputs.open_file(file, *inputs.columns_for(est, file, columns, drop, label), label, est)
-    from lowland.data.rows import ArrayRows
-
     first = steps[0][1]
-    reader = SimpleNamespace(
-        feature_names_in_=getattr(first, "feature_names_in_", ()), label_name_=getattr(est, "label_name_", None)
-    )
+    names = getattr(first, "feature_names_in_", ())
+    reader = SimpleNamespace(feature_names_in_=names, label_name_=getattr(est, "label_name_", None))
     columns, drop = inputs.columns_for(reader, file, columns, drop, label)
-    if hasattr(first, "open_rows") and not inputs.has_no_names(file):
-        rows, steps = first.open_rows(_selected(file, columns, drop, label)), steps[1:]
+    if inputs.has_no_names(file):
+        source = inputs.open_file(file, columns, drop)
+        source.allow_nan = True
     else:
-        rows = inputs.open_file(file, columns, drop, label)
-        if hasattr(first, "open_rows"):
-            rows, steps = first.open_rows(rows), steps[1:]
+        source = _selected(file, columns, drop, label)
+    rows = (
+        first.open_rows(source) if hasattr(first, "open_rows") else _mapped(first, _in_memory(source, len(names) > 0))
+    )
+    rows.allow_nan = True
+    for _, step in steps[1:]:
+        rows = _mapped(step, rows.to_array())
     if not hasattr(est, "feature_names_in_"):
         rows.names = None
-    rows.allow_nan = True
-    for _, step in steps:
-        rows = ArrayRows(step.transform(rows.to_array()), None, rows.source)
     return rows
+
+
+def _in_memory(source: Any, named: bool) -> Any:
+    """All rows of a table for a step of scikit-learn: an Arrow table if it was fitted to named columns, or an array."""
+    import numpy as np
+
+    from lowland.data.arrow_columns import open_arrow, whole_table
+
+    columns, names, _ = open_arrow(source)
+    table = whole_table(columns, names)
+    return table if named else np.asarray(table)
+
+
+def _mapped(step: Any, X: Any) -> Any:
+    """What a step makes of its rows, as Rows."""
+    from lowland.data.open import open_rows
+
+    return open_rows(step.transform(X))

@@ -139,6 +139,13 @@ def prepared_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return lines + ([("Missing", facts["missing"])] if facts["missing"] else [])
 
 
+def print_prepared(facts: dict[str, Any]) -> None:
+    """Print what was done with each column and with missing values, if anything, and an empty line."""
+    lines = prepared_lines(facts)
+    if lines:
+        click.echo("\n".join([*(printable(f"{name:<9} {words}") for name, words in lines), ""]))
+
+
 def _changed_parameters(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters whose values are not the defaults."""
     from lowland.methods.registry import entries

@@ -184,11 +184,7 @@ def _print(facts: dict[str, Any]) -> None:
     line = f"{done} trial{'s' * (done != 1)} on {facts['file']}, {size}{f' ({others})' if others else ''}"
     click.echo(show.printable(line))
     click.echo()
-    prepared = show.prepared_lines(facts)
-    for name, words in prepared:
-        click.echo(show.printable(f"{name:<9} {words}"))
-    if prepared:
-        click.echo()
+    show.print_prepared(facts)
     fullest = sorted(
         (trial["scores"] for trial in facts["trials"]), key=len, reverse=True
     )  # the decisive measure comes first
