@@ -182,6 +182,23 @@ def test_equal_names_are_numbered():
     assert TablePreparer().fit(frame).get_feature_names_out().tolist() == ["a_b", "a_b (2)", "a_c"]
 
 
+def test_durations_and_times_are_days():
+    frame = pl.DataFrame({"took": [datetime.timedelta(hours=h) for h in (12, 36)], "at": [datetime.time(6), None]})
+    Z = TablePreparer(standardize=False, kinds={"at": "number"}).fit_transform(frame)
+    assert Z.tolist() == [[0.5, 0.25], [1.5, 0.25]]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([[1], [2]], "list"), ([b"a", b"b"], "binary"), ([1.0, np.inf], "infinity"), ([{"a": 1}, {"a": 2}], "struct")],
+)
+def test_a_column_that_cannot_be_prepared_is_named(values, words):
+    frame = pl.DataFrame({"odd": values, "x": [1.0, 2.0]})
+    with pytest.raises(ValueError if words == "infinity" else TypeError, match=f"'odd'.*{words}"):
+        TablePreparer().fit(frame)
+    assert TablePreparer(kinds={"odd": "drop"}).fit_transform(frame).shape == (2, 1)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -16,6 +16,7 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError
 
 SLAB = 2**16  # rows of a chunk
+DAY = 86_400e6  # microseconds
 
 
 def open_arrow(
@@ -103,16 +104,21 @@ def converted(column: Any, kind: str, what: str) -> Any:
         if kind == "boolean" and not pa.types.is_null(column.type):
             column = column.cast(pa.bool_()).cast(pa.uint8())
         if kind == "date" and pa.types.is_timestamp(column.type):
-            column = column.cast(pa.timestamp(column.type.unit, column.type.tz)).cast(wanted, safe=False)
+            column = column.cast(wanted, safe=False)
+        elif kind == "number" and (pa.types.is_duration(column.type) or pa.types.is_time(column.type)):
+            microseconds = pa.duration("us") if pa.types.is_duration(column.type) else pa.time64("us")
+            column = pc.divide(column.cast(microseconds, safe=False).cast(pa.int64()).cast(wanted), DAY)
         elif kind in ("number", "boolean"):
             column = column.cast(wanted, safe=False)
         else:
             column = column.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(f"Column {what} was fitted as a {kind}, but {_reason(error)}. Check the column.") from error
-    if kind in ("number", "boolean"):
-        column = pc.fill_null(column, np.nan)
-    return column
+    if kind not in ("number", "boolean"):
+        return column
+    if pc.any(pc.is_inf(column)).as_py():
+        raise DataError(f"Column {what} contains infinity. Replace it by a number or by a missing value.")
+    return pc.fill_null(column, np.nan)
 
 
 def _reason(error: Exception) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
+from lowland.errors import DataTypeError
+
 Kind = Literal["number", "boolean", "category", "ordered", "date", "text", "id", "constant", "missing", "drop"]
 KINDS: tuple[str, ...] = get_args(Kind)
 WORDS_OF_TEXT = 3  # mean number of words per value from which on a column of many levels is text
 
 
-def column_kind(column: Any, max_levels: int) -> Kind:
-    """Return the kind of an Arrow column.
+def column_kind(column: Any, max_levels: int, name: str) -> Kind:
+    """Return the kind of an Arrow column; raise an error for lists and bytes, which have none.
 
     A column of strings is a category, unless it has more than ``max_levels`` levels and (a) its values have three words
     or more on average, or more than half of them are distinct: then it is text; or (b) every value is distinct and one
@@ -20,6 +22,11 @@ def column_kind(column: Any, max_levels: int) -> Kind:
     import pyarrow.compute as pc
 
     kinds, kind = pa.types, column.type
+    if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
+        raise DataTypeError(
+            f"Column {name!r} contains {kind}, which cannot be prepared. Drop it (kinds={{{name!r}: 'drop'}}), or "
+            "convert it to numbers or strings."
+        )
     observed = column.drop_null()
     if kinds.is_floating(kind):
         observed = observed.filter(pc.invert(pc.is_nan(observed)))

@@ -47,7 +47,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     ----------
     kinds : dict, default=None
         Kinds of columns by name, where the one that was found is not meant: "number", "boolean", "category", "date",
-        "text" or "drop". Columns of an array are named x0, x1, …
+        "text" or "drop". Columns of an array are named x0, x1, … Durations and times of day are numbers of days.
     impute : {"median", "mean", "most_frequent"} or None, default="median"
         Replacement of missing numbers, ranks and parts of dates; missing booleans become the most frequent value.
         None leaves all of them missing (NaN). A missing category is a level of its own, a missing text is an empty
@@ -140,7 +140,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         for name in names:
             column = table.column(name)
             given = "ordered" if name in levels else (self.kinds or {}).get(name)
-            self.kinds_[name] = given or column_kind(column, self.max_levels)
+            self.kinds_[name] = given or column_kind(column, self.max_levels, name)
             if self.kinds_[name] == "ordered" and name not in levels:
                 levels[name] = _levels(column, name)
         prepared = self._converted(table)
