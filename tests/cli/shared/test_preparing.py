@@ -220,3 +220,13 @@ def test_a_pipeline_without_a_method_is_refused(lowland, people):
     result = lowland("transform", "m", "people.csv", "--to", "z.csv")
     assert result.exit_code == 1
     assert "does not end with a method" in result.stderr
+
+
+@pytest.mark.parametrize("flags", [("--drop-missing",), ("--impute", "mean")])
+def test_a_matrix_is_left_as_it_is(lowland, airports, flags):
+    result = lowland("fit", "classical-mds", "distances.csv", "--metric", "precomputed", *flags)
+    assert result.exit_code == 1
+    assert flags[0] in result.stderr
+    result = lowland("fit", "factor-analysis", "kernel.parquet", "--covariance-of", 50, *flags)
+    assert result.exit_code == 2
+    assert flags[0] in result.stderr

@@ -84,6 +84,10 @@ def run(
         flag = "--to" if to else "--label"
         text = f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}."
         raise click.UsageError(text, click.get_current_context())
+    handled = impute is not None or drop_missing
+    if covariance_of is not None and (handled or prepare != "none"):
+        text = "--covariance-of: FILE is a matrix of numbers. Omit --prepare, --impute and --drop-missing."
+        raise click.UsageError(text, click.get_current_context())
     check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
     if label is None and est.__sklearn_tags__().target_tags.required:
@@ -97,6 +101,11 @@ def run(
     files: list[dict[str, Any]] = []
     with options.working(memory, threads, progress):
         row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
+        if row_names and handled:
+            raise ParameterError(
+                f"FILE is a matrix whose rows are named in column {row_names!r}, so its rows and values stay as they "
+                "are. Omit --impute and --drop-missing."
+            )
         drop = [*(drop or []), row_names] if row_names else drop
         found = open_prepared(
             file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing, est=est
