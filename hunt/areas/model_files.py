@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import lowland
 from hunt.audit import watching
@@ -21,6 +23,7 @@ from lowland.methods.registry import entries, load_method
 
 X = np.abs(np.random.default_rng(0).standard_normal((24, 4))) * [4, 3, 2, 1]  # positive: also for methods of counts
 Y = np.arange(24) % 3
+PIPELINE = "Pipeline"
 FORGED: tuple[Any, ...] = (
     *(None, True, -1, 0, 10**30, 1e308, "", "x", "__class__", "os.system", [], {}),
     {"array": "nothing"},
@@ -31,13 +34,15 @@ FORGED: tuple[Any, ...] = (
     {"texts": ["a"], "kind": "O"},
     {"described": "eval('1')"},
     {"dtype": "O"},
+    {"estimator": {"class": "FunctionTransformer", "parameters": {"func": "os.system"}, "state": {}}},
+    {"type": "eval"},
     {"sparse": {}, "shape": {}},
 )
 
 
 def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     """Damage one model file and load it."""
-    names = sorted(entries())
+    names = [*sorted(entries()), PIPELINE]
     name, other = names[seed % len(names)], str(rng.choice(names))
     content, expected = _model(name)
     forged = rng.random() < 0.25
@@ -65,14 +70,19 @@ def _model(name: str) -> tuple[bytes, np.ndarray]:
     """A small fitted model as bytes, and what it transforms X to."""
     import tempfile
 
-    cls = load_method(name)
-    est = cls(**traits_of(cls).quick)
-    if "random_state" in est.get_params():
-        est.set_params(random_state=0)
+    est = (
+        make_pipeline(StandardScaler(), lowland.TablePreparer(), lowland.PCA(2)) if name == PIPELINE else _method(name)
+    )
     est.fit(X, Y)
     with tempfile.TemporaryDirectory() as folder:
         lowland.save(est, Path(folder) / "m")
         return (Path(folder) / "m").read_bytes(), np.asarray(est.transform(X))
+
+
+def _method(name: str) -> Any:
+    cls = load_method(name)
+    est = cls(**traits_of(cls).quick)
+    return est.set_params(random_state=0) if "random_state" in est.get_params() else est
 
 
 def _forge(content: bytes, rng: np.random.Generator) -> tuple[str, bytes]:

@@ -88,6 +88,25 @@ class NamedTable(ABC):
         return selected(self.names, columns, drop, self.source)
 
 
+class SelectedTable(NamedTable):
+    """Some columns of a table, as a table."""
+
+    def __init__(self, table: NamedTable, keep: Sequence[int]) -> None:
+        self.table, self.keep = table, list(keep)
+        self.names, self.source = [table.names[j] for j in keep], table.source
+
+    def rows(self, keep: list[int]) -> Rows:
+        """Return the columns at these positions as Rows."""
+        return self.table.rows([self.keep[j] for j in keep])
+
+    def arrow(self, keep: list[int]) -> ArrowColumns:
+        """Return the columns at these positions as Arrow tables."""
+        return self.table.arrow([self.keep[j] for j in keep])
+
+    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
+        return self.table._values(self.keep[j], missing_text=missing_text)
+
+
 class TableFile(NamedTable):
     """A file with column names, read by Arrow."""
 
@@ -151,7 +170,8 @@ def refuse_text(texts: Sequence[str], source: str) -> None:
         raise DataTypeError(
             f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} contain{'' if many else 's'} text, dates or "
             "categories, not numbers (could not convert string to float). Drop such columns "
-            "(X.drop(columns=...)), pass the column of class labels as y, or encode them as numbers."
+            "(X.drop(columns=...)), pass the column of class labels as y, or encode them as numbers "
+            "(lowland.TablePreparer)."
         )
 
 

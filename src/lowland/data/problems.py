@@ -79,7 +79,10 @@ def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequenc
         remedy.append(f"To leave out {which}, use open_rows(file, drop={every!r}).")
     else:
         remedy.append("Name the columns of numbers with columns=….")
-    remedy.append("If one contains class labels, pass its name as y; other text can be encoded as numbers.")
+    remedy.append(
+        "If one contains class labels, pass its name as y; other text can be encoded as numbers "
+        "(lowland.TablePreparer)."
+    )
     if incomplete:
         named = ", ".join(f"{p.column!r} ({p.missing:,})" for p in incomplete[:SHOWN_COLUMNS])
         more = f" and {len(incomplete) - SHOWN_COLUMNS} more columns" if len(incomplete) > SHOWN_COLUMNS else ""

@@ -1,4 +1,4 @@
-"""Model files: one safetensors file with arrays and a JSON header. No pickle; classes come only from the registry."""
+"""Model files: one safetensors file with arrays and a JSON header. No pickle; only known classes."""
 
 from __future__ import annotations
 
@@ -9,44 +9,35 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from lowland import __version__
 from lowland.data.write import atomic_write
-from lowland.errors import FileProblem, MissingFile, ModelFileError, file_error
-from lowland.methods.base.as_fitted import changed_parameters
-from lowland.methods.base.attributes import attributes_of
-from lowland.methods.base.estimator import PRIVATE_STATE, Reducer
-from lowland.methods.base.model_values import decoded, encoded
-from lowland.methods.registry import entries, load_method
+from lowland.errors import DataWarning, FileProblem, MissingFile, ModelFileError, file_error, warn
+from lowland.methods.base.model_steps import STEPS, check_steps, decoded_estimator, encoded_estimator, is_known
+from lowland.methods.registry import entries
 
 FORMAT = 1
-_PRIVATE = (*PRIVATE_STATE, "_sklearn_output_config")
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted method to ``path``. The file contains only numbers and names, and loads in any Python version."""
-    if not isinstance(model, Reducer) or type(model).__name__ not in entries():
+    """Save a fitted method, or a fitted pipeline of methods and preparing steps, to ``path``.
+
+    The steps of a pipeline may be ``TablePreparer``, and scikit-learn's scalers, imputers, encoders and
+    ``ColumnTransformer``. The file contains only numbers and names, and loads in any Python version.
+    """
+    if not is_known(model):
         raise ModelFileError(
-            f"{type(model).__name__} is not a method of Lowland. lowland.save writes only those. For other objects, "
-            "such as pipelines, use joblib.dump."
+            f"{type(model).__name__} is not a method of Lowland. lowland.save writes those, and pipelines of them with "
+            "TablePreparer and scikit-learn's scalers, imputers and encoders. For other objects, use joblib.dump."
         )
     check_is_fitted(model)
+    check_steps(model)
     arrays: dict[str, np.ndarray] = {}
-    left_out = {a.name for a in attributes_of(type(model)) if not a.saved}
-    state = {
-        name: value for name, value in vars(model).items() if _is_state_name(name, type(model)) and name not in left_out
-    }
-    state["_fitted_with"] = changed_parameters(model)
-    header = {
-        "format": FORMAT,
-        "lowland": __version__,
-        "class": type(model).__name__,
-        "parameters": {
-            name: encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(deep=False).items()
-        },
-        "state": {name: encoded(value, f"state.{name}", arrays) for name, value in state.items()},
-    }
+    header = {"format": FORMAT, "lowland": __version__, **encoded_estimator(model, "", arrays)}
+    if type(model).__name__ in STEPS:
+        header["scikit-learn"] = sklearn.__version__
     header["checksum"] = _checksum(header, arrays)
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
@@ -60,7 +51,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load the method saved at ``path``. A damaged or malicious file raises an error; no code in it is run."""
+    """Load the model saved at ``path``. A damaged or malicious file raises an error; no code in it is run."""
     header, arrays = _read(Path(path))
     try:
         if header["format"] > FORMAT:
@@ -68,35 +59,38 @@ def load(path: str | os.PathLike[str]) -> Any:
                 f"{str(path)!r} was written by a newer version of Lowland ({header['lowland']}). Update with: "
                 "pip install -U lowland"
             )
-        if header["class"] not in entries():
+        if header["class"] not in entries() and header["class"] not in STEPS:
             raise ModelFileError(
                 f"{str(path)!r} contains the method {header['class']!r}, which Lowland {__version__} does not have. "
                 "Load it with the version that wrote it, or update Lowland."
             )
         if header["checksum"] != _checksum(header, arrays):
             raise ModelFileError(f"{str(path)!r} is damaged: the checksum does not match. Copy or save it again.")
-        cls = load_method(header["class"])
-        model = cls()
-        given = {name: decoded(value, arrays) for name, value in header["parameters"].items()}
-        state = {name: decoded(value, arrays) for name, value in header["state"].items()}
-        fitted_with = {**given, **state.pop("_fitted_with", {})}
-        unknown = set(fitted_with) - set(model.get_params(deep=False))
-        if unknown or not all(_is_state_name(name, cls) for name in state):
-            raise ModelFileError(
-                f"{str(path)!r} contains names that {header['class']} does not have. It was not written by "
-                "Lowland. Save the model with lowland.save."
-            )
-        if not isinstance(state.get("n_features_in_"), int):
+        try:
+            model = decoded_estimator(header, arrays)
+        except ModelFileError as error:
+            raise ModelFileError(f"{str(path)!r} is not a valid model file: {error}") from error
+        if header["class"] in entries() and not isinstance(vars(model).get("n_features_in_"), int):
             raise ModelFileError(f"{str(path)!r} contains no fitted model: n_features_in_ is missing. Save it again.")
+        _compare_versions(header, path)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
             f"{str(path)!r} is damaged: its header is invalid ({error}). Copy or save it again."
         ) from error
-    vars(model).update(given)
-    vars(model).update(state, _fitted_with=fitted_with)
     return model
+
+
+def _compare_versions(header: dict[str, Any], path: Any) -> None:
+    """Warn if another version of scikit-learn wrote its steps."""
+    written = header.get("scikit-learn")
+    if written is not None and str(written).split(".")[:2] != sklearn.__version__.split(".")[:2]:
+        warn(
+            f"{str(path)!r} contains steps of scikit-learn {written}, and this is scikit-learn {sklearn.__version__}. "
+            "Compare the results, or fit and save the pipeline again.",
+            DataWarning,
+        )
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -104,13 +98,6 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     header, arrays = _read(Path(path))
     header["arrays"] = {name: {"shape": list(a.shape), "dtype": str(a.dtype)} for name, a in arrays.items()}
     return header
-
-
-def _is_state_name(name: str, cls: type[Any]) -> bool:
-    """Whether a fit may set this name: none that would hide a method or change scikit-learn's metadata."""
-    if name.startswith("_"):
-        return name in _PRIVATE
-    return name.isidentifier() and name.endswith("_") and not hasattr(cls, name)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -24,7 +24,7 @@ def open_file(file: Path, columns: Any, drop: Any, label: str | None = None, est
     """
     from lowland.data.open import open_rows
 
-    _check_label(file, label)
+    check_label(file, label)
     opened = open_rows if est is None else partial(est._opened, fitted=True)
     dropped = [*(drop or []), *([label] if label is not None else []), *roles().names]
     return noted(opened(file, columns=columns, drop=dropped, read=read_options()))
@@ -37,7 +37,7 @@ def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est
     """
     from lowland.data.open import open_labelled, open_rows
 
-    _check_label(file, label)
+    check_label(file, label)
     opened = open_rows if est is None else est._opened
     dropped = [*(drop or ()), *roles().names]
     rows, labels, _ = open_labelled(
@@ -65,7 +65,15 @@ def noted(rows: Any) -> Any:
     return rows
 
 
-def _check_label(file: Path, label: str | None) -> None:
+def labels_of(file: Path, label: str) -> Any:
+    """Return the column of labels of a file."""
+    from lowland.data.open import open_table
+
+    return open_table(file, read_options()).column(label)
+
+
+def check_label(file: Path, label: str | None) -> None:
+    """Refuse the name of a label column in a file that has no names."""
     if label is not None and has_no_names(file):
         raise ParameterError(
             f"{str(file)!r} has no column names, so --label cannot be used. Store the data and the labels in a .csv or "

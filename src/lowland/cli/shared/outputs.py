@@ -46,12 +46,12 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
 
 
 def write_table(
-    chunks: Any, path: Path, names: list[str], carried: tuple[Path, list[str]] | None = None
+    chunks: Any, path: Path, names: list[str], carried: tuple[Path, list[str]] | None = None, kept: Any = None
 ) -> dict[str, Any]:
     """Write chunks one by one; return what was written.
 
     ``carried``: the file that was read and its columns that are copied: the first one before the others, as row names,
-    the rest after them.
+    the rest after them. ``kept``: a mask of the rows in use; the others were dropped.
     """
     from lowland.data.write import write_chunks
 
@@ -64,7 +64,8 @@ def write_table(
         taken = [name for name in columns if name in names]
         if taken:
             raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of {file.name}.")
-        chunks = beside(chunks, [table.column(name, missing_text=False) for name in columns])
+        values = [table.column(name, missing_text=False) for name in columns]
+        chunks = beside(chunks, values if kept is None else [column[kept] for column in values])
         names = [columns[0], *names, *columns[1:]]
     rows = write_chunks(_not_empty(chunks), path, names)
     return {"file": str(path), "rows": rows, "columns": len(names)}

@@ -51,8 +51,8 @@ def carried_columns(file: Path, row_names: str | None, to: Path | None) -> list[
     return list(dict.fromkeys(name for name in (found, *given.keep) if name is not None))
 
 
-def sample_weights(est: Any, file: Path) -> dict[str, Any]:
-    """Return the sample weights of --weight as an argument of fit."""
+def sample_weights(est: Any, file: Path, kept: Any = None) -> dict[str, Any]:
+    """Return the sample weights of --weight as an argument of fit; ``kept``: a mask of the rows in use."""
     import inspect
 
     name = roles().weight
@@ -63,4 +63,5 @@ def sample_weights(est: Any, file: Path) -> dict[str, Any]:
     from lowland.cli.shared.inputs import read_options
     from lowland.data.open import open_table_file
 
-    return {"sample_weight": open_table_file(file, read_options()).column(name)}
+    weights = open_table_file(file, read_options()).column(name)
+    return {"sample_weight": weights if kept is None else weights[kept]}

@@ -12,6 +12,7 @@ import click
 
 SHOWN_VALUES = 12
 SHOWN_FRACTIONS = 10
+SHOWN_COLUMNS = 40
 _SIGNS = {"add": "+", "remove": "−", "find": "best subset"}
 
 
@@ -134,6 +135,21 @@ def model_lines(facts: dict[str, Any], *, every_parameter: bool = False) -> list
         lines.append(("Accuracy", facts["accuracy"]["text"] + ("" if facts["accuracy"]["met"] else ": not met")))
     lines.append(("Components", _components(facts)))
     return [*lines, *fact_lines(facts["facts"])]
+
+
+def prepared_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what was done with each column and with missing values as lines; of many columns, the first ones."""
+    texts = [f"{name}: {words}" for name, words in (facts["prepared"] or {}).items()]
+    more = [f"and {len(texts) - SHOWN_COLUMNS} more columns"] if len(texts) > SHOWN_COLUMNS else []
+    lines = list(zip(["Prepared", *[""] * len(texts)], [*texts[:SHOWN_COLUMNS], *more], strict=False))
+    return lines + ([("Missing", facts["missing"])] if facts["missing"] else [])
+
+
+def print_prepared(facts: dict[str, Any]) -> None:
+    """Print what was done with each column and with missing values, if anything, and an empty line."""
+    lines = prepared_lines(facts)
+    if lines:
+        click.echo("\n".join([*(printable(f"{name:<9} {words}") for name, words in lines), ""]))
 
 
 def _changed_parameters(facts: dict[str, Any]) -> dict[str, Any]:

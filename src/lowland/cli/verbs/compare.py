@@ -14,6 +14,7 @@ import click
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import OUTPUT, Option, in_section
+from lowland.cli.shared.preparing import open_prepared, prepare_options
 from lowland.cli.shared.values import Choice
 from lowland.errors import FileProblem, ParameterError
 
@@ -38,10 +39,10 @@ def run(
     file: Path, columns: Any, drop: Any, label: str | None, methods: Any, k: int, purpose: Any, sweep: Any, scale: Any,
     limit: float, total_limit: float | None, embedding: Any, cache: bool, random_state: int, to: Path | None,
     opened: bool, save: Path | None, force: bool, memory: Any, threads: Any, progress: Any, as_json: bool,
+    prepare: str, impute: str | None, drop_missing: bool,
 ) -> None:  # fmt: skip
     """Open, compare, write and print; after Ctrl-C the same with the completed trials."""
     from lowland.cli.shared import show
-    from lowland.cli.shared.inputs import open_with_labels
     from lowland.study.comparison import compare as study
     from lowland.study.plan import check_names
     from lowland.study.report import write_report
@@ -50,9 +51,9 @@ def run(
     swept = _sweep(sweep)
     check_names(methods or "all", swept)
     with options.working(memory, threads, progress):
-        rows, labels = open_with_labels(file, columns, drop, label)
+        found = open_prepared(file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing)
         result = study(
-            rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit,
+            found.rows, found.labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit,
             total_time_limit=total_limit, embeddings=_embeddings(embedding), cache=cache, seed=random_state,
             command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
         )  # fmt: skip
@@ -64,7 +65,7 @@ def run(
     if to is not None:
         write_report(result, to)
         written.append(str(to))
-    facts = {**_facts(file, result), "files": written}
+    facts = {**_facts(file, result), **found.facts, "files": written}
     if as_json:
         show.print_json(facts)
     else:
@@ -183,6 +184,7 @@ def _print(facts: dict[str, Any]) -> None:
     line = f"{done} trial{'s' * (done != 1)} on {facts['file']}, {size}{f' ({others})' if others else ''}"
     click.echo(show.printable(line))
     click.echo()
+    show.print_prepared(facts)
     fullest = sorted(
         (trial["scores"] for trial in facts["trials"]), key=len, reverse=True
     )  # the decisive measure comes first
@@ -252,6 +254,7 @@ compare = Command(
     params=[
         options.file_argument("file", "FILE"),
         *options.data_options("Column with class labels, or numbers to predict."),
+        *prepare_options(),
         *in_section("Study", [
         options.names_option("--methods", "a,b,c", "Methods to compare. [default: all that apply]"),
         _option("-k --components k", 2, click.IntRange(min=1), "Number of dimensions of the embeddings. [default: 2]",

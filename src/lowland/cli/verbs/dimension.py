@@ -11,6 +11,7 @@ import click
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import Option, in_section
+from lowland.cli.shared.preparing import open_prepared, prepare_options
 from lowland.cli.shared.values import Choice
 from lowland.errors import ParameterError
 
@@ -23,11 +24,10 @@ COLUMN = "dimension"
 def run(
     file: Path, columns: Any, drop: Any, label: str | None, method: Any, n_neighbors: int | None, confidence: float,
     sample: int, random_state: int, to: Path | None, force: bool, memory: Any, threads: Any, progress: Any,
-    as_json: bool,
+    as_json: bool, prepare: str, impute: str | None, drop_missing: bool,
 ) -> None:  # fmt: skip
     """Open, estimate, write the local estimates, print."""
     from lowland.cli.shared import show
-    from lowland.cli.shared.inputs import open_file
     from lowland.cli.shared.outputs import check_outputs, write_table
     from lowland.quality import intrinsic_dimension
 
@@ -39,13 +39,14 @@ def run(
         )
     started = time.perf_counter()
     with options.working(memory, threads, progress):
-        rows = open_file(file, columns, drop, label)
+        prepared = open_prepared(file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing)
+        rows = prepared.rows
         found = intrinsic_dimension(
             rows, method, n_neighbors=n_neighbors, confidence=confidence, sample=sample, per_point=to is not None,
             random_state=random_state,
         )  # fmt: skip
     written = None if to is None or found.per_point is None else write_table([found.per_point[:, None]], to, [COLUMN])
-    facts = _facts(file, rows, found, written, time.perf_counter() - started)
+    facts = _facts(file, rows, found, written, time.perf_counter() - started) | prepared.facts
     if as_json:
         show.print_json(facts)
     else:
@@ -67,6 +68,7 @@ def _print(facts: dict[str, Any]) -> None:
     size = show.table_size(facts["rows"], facts["columns"])
     click.echo(show.printable(f"Intrinsic dimension of {facts['file']}, {size}"))
     click.echo()
+    show.print_prepared(facts)
     estimates = facts["estimates"]
     interval = f"{100 * estimates[0]['confidence']:.4g}% confidence interval"
     lines = [
@@ -89,6 +91,7 @@ dimension = Command(
     params=[
         options.file_argument("file", "FILE"),
         *options.data_options("Column to exclude, such as class labels."),
+        *prepare_options(),
         *in_section("Estimate", [
             Option(["--method"], type=Choice(METHODS), default="auto",
                    help="Estimator; all: a table of all estimators. [default: auto]"),

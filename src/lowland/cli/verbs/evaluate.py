@@ -11,6 +11,7 @@ import click
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import DATA, Option, in_section
+from lowland.cli.shared.preparing import load_model, open_for_model
 
 OF_PAIRS = ("normalized stress", "Sammon stress", "Spearman correlation", "Pearson correlation", "residual variance")
 
@@ -22,14 +23,17 @@ def run(
 ) -> None:  # fmt: skip
     """Open both, measure, print."""
     from lowland.cli.shared import inputs, show
-    from lowland.methods.model_files import load
     from lowland.quality import OriginalSpace
     from lowland.quality import evaluate as evaluated
 
     started = time.perf_counter()
     with options.working(memory, threads, progress):
-        est = None if model is None else load(model)
-        rows, y = inputs.open_with_labels(data, *inputs.columns_for(est, data, columns, drop, label), label)
+        steps, est = ([], None) if model is None else load_model(model)
+        if steps:
+            rows = open_for_model(steps, est, data, columns, drop, label)
+            y = None if label is None else inputs.labels_of(data, label)
+        else:
+            rows, y = inputs.open_with_labels(data, *inputs.columns_for(est, data, columns, drop, label), label)
         scaled = scale or bool(getattr(est, "scale", False))
         factors = getattr(est, "scale_", None) if scaled else None  # of the training rows, else those of DATA
         divided: Any = None if not scaled else True if factors is None else factors

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
 from lowland.cli.shared.flags import DEFAULT_SEED, command_line_text, parameter_options
+from lowland.cli.shared.preparing import joined, open_prepared, prepare_options
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
@@ -51,6 +52,7 @@ def command_of(entry: Entry) -> click.Command:
         options.file_argument("file", "FILE"),
         *parameters,
         *options.data_options(label, carried=True, weight=True),
+        *prepare_options(),
         *(options.covariance_option() if entry.takes_covariance else []),
         *options.output_options("Write the coordinates to this file.", model=True),
         *options.work_options(),
@@ -74,8 +76,8 @@ def command_of(entry: Entry) -> click.Command:
 
 def run(
     entry: Entry, *, file: Path, columns: Any, drop: Any, label: str | None, to: Path | None, model: Path | None,
-    force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, covariance_of: int | None = None,
-    **parameters: Any,
+    force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, prepare: str, impute: str | None,
+    drop_missing: bool, covariance_of: int | None = None, **parameters: Any,
 ) -> None:  # fmt: skip
     """Fit, write, print."""
     from lowland.cli.shared import inputs, roles
@@ -85,6 +87,10 @@ def run(
     if covariance_of is not None and (to is not None or label is not None):
         flag = "--to" if to else "--label"
         text = f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}."
+        raise click.UsageError(text, click.get_current_context())
+    handled = impute is not None or drop_missing
+    if covariance_of is not None and (handled or prepare != "none"):
+        text = "--covariance-of: FILE is a matrix of numbers. Omit --prepare, --impute and --drop-missing."
         raise click.UsageError(text, click.get_current_context())
     check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
@@ -99,23 +105,32 @@ def run(
     files: list[dict[str, Any]] = []
     with options.working(memory, threads, progress):
         row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
+        if row_names and handled:
+            raise ParameterError(
+                f"FILE is a matrix whose rows are named in column {row_names!r}, so its rows and values stay as they "
+                "are. Omit --impute and --drop-missing."
+            )
         drop = [*(drop or []), row_names] if row_names else drop
         carried = roles.carried_columns(file, row_names, to)
-        rows, labels = inputs.open_with_labels(file, columns, drop, label, est)
+        found = open_prepared(
+            file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing, est=est
+        )
+        rows, labels = found.rows, found.labels
         if covariance_of is None:
-            _report_columns(entry, est, rows)
-            est.fit(rows, labels, **roles.sample_weights(est, file))
+            if not found.report:
+                _report_columns(entry, est, rows)
+            est.fit(rows, labels, **roles.sample_weights(est, file, found.kept))
         else:
             est.fit_covariance(rows, covariance_of)
         if label is not None:
             est.label_name_ = label  # so that transform can take the same file
         if to is not None:
             names = list(est.get_feature_names_out())
-            files.append(write_table(coordinates_of(est, rows), to, names, (file, carried)))
+            files.append(write_table(coordinates_of(est, rows), to, names, (file, carried), found.kept))
         if model is not None:
             from lowland.methods.model_files import save
 
-            save(est, model)
+            save(joined(found.steps, entry.verb, est), model)
             files.append({"file": str(model)})
     n = None if covariance_of is not None else rows.n
     if n is None:  # the file was not counted before the fit
@@ -124,6 +139,7 @@ def run(
     interrupted = bool(getattr(est, "interrupted_", False))
     facts = {
         **model_facts(est),
+        **found.facts,
         "data": {"file": str(file), "rows": None if n is None else int(n), "columns": rows.d, "label": label},
         "files": files,
         "seconds": round(time.perf_counter() - started, 6),
@@ -193,6 +209,7 @@ def print_summary(facts: dict[str, Any], as_json: bool) -> None:
     lines = [("Data", f"{show.table_size(data['rows'], data['columns'])}, {data['file']}")]
     if data["label"] is not None:
         lines.append(("Label", data["label"]))
+    lines += show.prepared_lines(facts)
     lines += [*show.model_lines(facts), ("Time", show.seconds(facts["seconds"]))]
     for written in facts["files"]:
         size = f", {show.table_size(written['rows'], written['columns'])}" if "rows" in written else ", the model"

@@ -9,6 +9,7 @@ import click
 
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
+from lowland.cli.shared.preparing import load_model, report_of
 from lowland.plain import to_plain
 
 SHOWN_NAMES = 12
@@ -19,17 +20,22 @@ def run(model: Path, as_json: bool) -> None:
     from lowland import __version__
     from lowland.cli.shared import show
     from lowland.cli.shared.summary import model_facts
-    from lowland.methods.model_files import describe, load
+    from lowland.methods.model_files import describe
 
-    est, header = load(model), describe(model)
+    (steps, est), header = load_model(model), describe(model)
     facts = model_facts(est)  # first: after partial_fit, it runs the solver
-    arrays = {name.removeprefix("state."): shape for name, shape in header["arrays"].items() if _is_public(name)}
-    names = getattr(est, "feature_names_in_", None)
+    own = f"parameters.steps.{len(steps)}.1." if header["class"] == "Pipeline" else ""
+    places = {name.removeprefix(own): shape for name, shape in header["arrays"].items() if name.startswith(own)}
+    arrays = {name.removeprefix("state."): shape for name, shape in places.items() if _is_public(name)}
+    names = getattr(steps[0][1] if steps else est, "feature_names_in_", None)
     facts |= {
         "file": str(model),
         "bytes": model.stat().st_size,
         "rows_fitted": to_plain(getattr(est, "n_samples_", None)),
         "columns_fitted": to_plain(names),
+        "steps": [type(step).__name__ for _, step in steps],
+        "prepared": report_of(steps),
+        "missing": None,
         "label": to_plain(getattr(est, "label_name_", None)),
         "arrays": to_plain(arrays),
         "attributes": _attributes(est),
@@ -105,6 +111,9 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("Columns", ", ".join(names[:SHOWN_NAMES]) + more))
     if facts["label"] is not None:
         lines.append(("Label", facts["label"]))
+    lines += show.prepared_lines(facts)
+    if facts["steps"]:
+        lines.append(("Steps", ", ".join([*facts["steps"], facts["class"]])))
     lines += show.model_lines(facts, every_parameter=True)
     versions = facts["versions"]
     written = f"written by Lowland {versions['lowland']} in format {versions['format']}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from lowland.cli.shared.mapping import mapping_command, print_mapping
 from lowland.cli.shared.options import working
+from lowland.cli.shared.preparing import load_model
 from lowland.errors import DataError
 
 
@@ -18,11 +19,10 @@ def run(
     """Load, apply the inverse transform, write, print."""
     from lowland.cli.shared.inputs import open_file
     from lowland.cli.shared.outputs import check_outputs, write_table
-    from lowland.methods.model_files import load
 
     check_outputs(to=to, force=force, read=(model, file))
     started = time.perf_counter()
-    est = load(model)
+    _, est = load_model(model)
     with working(memory, threads, progress):
         rows = open_file(file, _coordinate_columns(est, file) if columns is None and not drop else columns, drop)
         written = write_table(_chunks(est, rows), to, _names(est))

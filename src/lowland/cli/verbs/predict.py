@@ -10,6 +10,7 @@ from typing import Any
 
 from lowland.cli.shared.mapping import mapping_command, print_mapping
 from lowland.cli.shared.options import Option, working
+from lowland.cli.shared.preparing import load_model, open_for_model
 from lowland.errors import DataError, ParameterError
 
 COLUMN, BEFORE_CLASS = "class", "probability_"
@@ -23,15 +24,14 @@ def run(
     from lowland.cli.shared import inputs, roles
     from lowland.cli.shared.outputs import check_outputs, holds_numbers_only, write_table
     from lowland.methods.base.traits import traits_of
-    from lowland.methods.model_files import load
 
     check_outputs(to=to, force=force, read=(model, file))
     started = time.perf_counter()
-    est = load(model)
+    steps, est = load_model(model)
     _check(est, probabilities, to)
     found: Counter[str] = Counter()
     with working(memory, threads, progress):
-        rows = inputs.open_file(file, *inputs.columns_for(est, file, columns, drop, label), label)
+        rows = open_for_model(steps, est, file, columns, drop, label)
         with inputs.matching_columns(est, rows, file):
             chunks = _chunks(est, rows, probabilities, holds_numbers_only(to), found)
             carried = roles.carried_columns(file, None, to)

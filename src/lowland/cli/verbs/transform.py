@@ -8,6 +8,7 @@ from typing import Any
 
 from lowland.cli.shared.mapping import mapping_command, print_mapping
 from lowland.cli.shared.options import working
+from lowland.cli.shared.preparing import load_model, open_for_model
 from lowland.errors import DataError
 
 
@@ -18,15 +19,14 @@ def run(
     """Load, transform, write, print."""
     from lowland.cli.shared import inputs, roles
     from lowland.cli.shared.outputs import check_outputs, write_table
-    from lowland.methods.model_files import load
 
     check_outputs(to=to, force=force, read=(model, file))
     started = time.perf_counter()
-    est = load(model)
+    steps, est = load_model(model)
     with working(memory, threads, progress):
         row_names = inputs.row_name_column(est, file, columns, drop)
         drop = [*(drop or []), row_names] if row_names else drop
-        rows = inputs.open_file(file, *inputs.columns_for(est, file, columns, drop, label), label, est)
+        rows = open_for_model(steps, est, file, columns, drop, label)
         with inputs.matching_columns(est, rows, file):
             chunks = _chunks(est, rows)
             names = list(est.get_feature_names_out())

@@ -1,0 +1,125 @@
+"""Any table as Arrow columns, and their values in the form that the encoders read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import is_array, is_sparse, to_numpy
+from lowland.data.columns import ArrowColumns
+from lowland.data.open import as_numpy, has_named_columns, open_rows, open_table
+from lowland.data.paths import NUMPY
+from lowland.data.rows import Rows
+from lowland.errors import DataError, DataTypeError
+
+SLAB = 2**16  # rows of a chunk
+DAY = 86_400e6  # microseconds
+
+
+def open_arrow(
+    source: Any, columns: Sequence[str] | None = None, drop: Sequence[str] = ()
+) -> tuple[ArrowColumns, list[str], bool]:
+    """Open a table of any kinds of columns: the columns, their names, and whether the table has these names.
+
+    ``columns`` and ``drop`` select by name; in an array, columns are named x0, x1, …
+    """
+    is_path = isinstance(source, str | os.PathLike)
+    if has_named_columns(source) and not (is_path and os.fspath(source).lower().endswith(NUMPY)):
+        table = open_table(source)
+        keep = table.positions(columns, drop)
+        return table.arrow(keep), [table.names[j] for j in keep], True
+    if is_sparse(source):
+        raise DataTypeError("TablePreparer does not accept sparse data, which consists of numbers only. Omit it.")
+    if is_path or isinstance(source, Rows):
+        source = open_rows(source).to_array()
+    X = to_numpy(source) if is_array(source) else _objects(source)
+    if X.ndim != 2 or 0 in X.shape:
+        raise DataError(f"Expected 2D array, got shape {X.shape}. Pass a table: rows × columns, neither of them empty.")
+    names = [f"x{j}" for j in range(X.shape[1])]
+    import pyarrow as pa
+
+    whole = pa.table([_array_column(X[:, j], name) for j, name in enumerate(names)], names=names)
+
+    def tables(slab: int) -> Iterator[Any]:
+        return (whole.slice(start, slab) for start in range(0, len(whole), slab))
+
+    return ArrowColumns(list(whole.schema), tables, len(whole)), names, False
+
+
+def _objects(source: Any) -> np.ndarray:
+    """Nested lists as an array of objects: numpy would convert numbers beside text to strings."""
+    found = as_numpy(source)
+    return np.array(source, dtype=object) if found.dtype.kind == "U" and not isinstance(source, np.ndarray) else found
+
+
+def _array_column(values: np.ndarray, name: str) -> Any:
+    """One column of an array; strings in an array of strings are numbers if all of them can be read as numbers."""
+    import pyarrow as pa
+
+    try:
+        column = pa.array(values.tolist() if values.dtype.kind in "OUS" else values, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise DataTypeError(
+            f"Column {name} of X mixes values of several types ({error}). Convert it first, for instance to strings."
+        ) from error
+    if values.dtype.kind in "US":
+        try:
+            return column.cast(pa.string()).cast(pa.float64())
+        except pa.ArrowException:
+            return column.cast(pa.string())
+    return column
+
+
+def arrow_table(columns: Iterable[Any], names: Iterable[str]) -> Any:
+    """Return columns with these names as an Arrow table."""
+    import pyarrow as pa
+
+    return pa.table(list(columns), names=list(names))
+
+
+def whole_table(columns: ArrowColumns, names: list[str]) -> Any:
+    """Return all rows as one Arrow table."""
+    import pyarrow as pa
+
+    parts = list(columns.tables(SLAB))
+    if not parts:
+        raise DataError("The table has no rows. Check the file or the selection of rows.")
+    parts = [pa.table(part.columns, names=names) for part in parts]
+    table = pa.concat_tables(parts, promote_options="permissive").unify_dictionaries()
+    return table.combine_chunks()
+
+
+def converted(column: Any, kind: str, what: str) -> Any:
+    """Return an Arrow column in the form that the encoder of its kind reads: floats, dates or strings."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = {"number": pa.float64(), "boolean": pa.float64(), "date": pa.timestamp("us")}.get(kind, pa.string())
+    try:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if kind == "boolean" and not pa.types.is_null(column.type):
+            column = column.cast(pa.bool_()).cast(pa.uint8())
+        if kind == "date" and pa.types.is_timestamp(column.type):
+            column = column.cast(wanted, safe=False)
+        elif kind == "number" and (pa.types.is_duration(column.type) or pa.types.is_time(column.type)):
+            microseconds = pa.duration("us") if pa.types.is_duration(column.type) else pa.time64("us")
+            column = pc.divide(column.cast(microseconds, safe=False).cast(pa.int64()).cast(wanted), DAY)
+        elif kind in ("number", "boolean"):
+            column = column.cast(wanted, safe=False)
+        else:
+            column = column.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"Column {what} was fitted as a {kind}, but {_reason(error)}. Check the column.") from error
+    if kind not in ("number", "boolean"):
+        return column
+    if pc.any(pc.is_inf(column)).as_py():
+        raise DataError(f"Column {what} contains infinity. Replace it by a number or by a missing value.")
+    return pc.fill_null(column, np.nan)
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".")

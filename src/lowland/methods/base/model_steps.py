@@ -1,0 +1,196 @@
+"""Estimators in model files: methods of Lowland, and pipelines of them with scikit-learn's preparing steps.
+
+An estimator is stored as its class name, its parameters and its fitted attributes by name. Only the classes listed here
+and the methods in the registry are rebuilt. Nothing in a file names a module or a function to call.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from lowland.errors import ModelFileError
+from lowland.methods.base.as_fitted import changed_parameters
+from lowland.methods.base.attributes import attributes_of
+from lowland.methods.base.estimator import PRIVATE_STATE, Reducer
+from lowland.methods.base.model_values import decoded, described, encoded
+from lowland.methods.registry import entries, load_method
+
+# The module of each class, and the private attributes that its fit sets.
+STEPS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Pipeline": ("sklearn.pipeline", ()),
+    "ColumnTransformer": (
+        "sklearn.compose", ("_columns", "_transformer_to_input_indices", "_remainder"),
+    ),
+    "FeatureUnion": ("sklearn.pipeline", ()),
+    "StandardScaler": ("sklearn.preprocessing", ()),
+    "MinMaxScaler": ("sklearn.preprocessing", ()),
+    "MaxAbsScaler": ("sklearn.preprocessing", ()),
+    "RobustScaler": ("sklearn.preprocessing", ()),
+    "Normalizer": ("sklearn.preprocessing", ()),
+    "FunctionTransformer": ("sklearn.preprocessing", ()),  # without a function: a column that is passed through
+    "Binarizer": ("sklearn.preprocessing", ()),
+    "QuantileTransformer": ("sklearn.preprocessing", ()),
+    "PowerTransformer": ("sklearn.preprocessing", ("_scaler",)),
+    "OneHotEncoder": (
+        "sklearn.preprocessing",
+        ("_infrequent_enabled", "_infrequent_indices", "_default_to_infrequent_mappings", "_drop_idx_after_grouping",
+         "_n_features_outs"),
+    ),
+    "OrdinalEncoder": (
+        "sklearn.preprocessing",
+        ("_infrequent_enabled", "_infrequent_indices", "_default_to_infrequent_mappings", "_missing_indices"),
+    ),
+    "SimpleImputer": ("sklearn.impute", ("_fit_dtype", "_fill_dtype")),
+    "KNNImputer": ("sklearn.impute", ("_fit_X", "_mask_fit_X", "_valid_mask")),
+    "MissingIndicator": ("sklearn.impute", ("_n_features", "_precomputed")),
+    "VarianceThreshold": ("sklearn.feature_selection", ()),
+    "TablePreparer": ("lowland.prepare.table_preparer", ()),
+    "DateParts": ("lowland.prepare.date_parts", ()),
+    "TextComponents": ("lowland.prepare.text_components", ()),
+}  # fmt: skip
+_OUTPUT = "_sklearn_output_config"
+DEEPEST = 20  # levels of estimators inside each other
+
+
+def class_of(name: Any) -> type[Any]:
+    """Return the class of an estimator in a model file."""
+    if name in STEPS:
+        found: type[Any] = getattr(importlib.import_module(STEPS[name][0]), name)
+        return found
+    return load_method(name)
+
+
+def is_known(model: Any) -> bool:
+    """Whether the class of an object is one that model files hold: the class itself, no subclass."""
+    name = type(model).__name__
+    return (name in STEPS or name in entries()) and type(model) is class_of(name)
+
+
+def check_steps(model: Any, where: str = "") -> None:
+    """Raise an error that names the step of a pipeline that a model file cannot hold."""
+    if isinstance(model, str) or model is None:  # "passthrough" or "drop"
+        return
+    if not is_known(model):
+        raise ModelFileError(
+            f"The step {where!r} of the pipeline is a {type(model).__name__}, which a model file cannot hold. It holds "
+            "the methods of Lowland, TablePreparer, and scikit-learn's scalers, imputers, encoders and "
+            "ColumnTransformer. Remove the step, or save the pipeline with joblib.dump."
+        )
+    if getattr(model, "memory", None) is not None and type(model).__name__ == "Pipeline":
+        raise ModelFileError("The pipeline has memory, a cache of files. Set it to None: set_params(memory=None).")
+    inner = steps_of(model)
+    for name, step in inner:
+        check_steps(step, f"{where}.{name}" if where else name)
+    if where and not inner:
+        try:
+            encoded_estimator(model, "", {})
+        except ModelFileError as error:
+            raise ModelFileError(f"The step {where!r} of the pipeline cannot be saved. {error}") from error
+
+
+def steps_of(model: Any) -> list[tuple[str, Any]]:
+    """Return the names and estimators of the steps of a pipeline, or of the parts of a ColumnTransformer."""
+    kind = type(model).__name__
+    if kind == "Pipeline":
+        return list(model.steps)
+    if kind == "ColumnTransformer":
+        fitted = getattr(model, "transformers_", model.transformers)
+        return [(name, step) for name, step, _ in [*model.transformers, *fitted]]
+    return list(model.transformer_list) if kind == "FeatureUnion" else []
+
+
+def encoded_estimator(model: Any, key: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return an estimator as JSON: class, parameters, and the state that its fit has set."""
+    cls = type(model)
+    parameters = model.get_params(deep=False)
+    state = {name: value for name, value in vars(model).items() if name not in parameters and is_state_name(name, cls)}
+    other = described
+    if isinstance(model, Reducer):
+        for attribute in attributes_of(cls):
+            if not attribute.saved:
+                state.pop(attribute.name, None)
+        if "_solved" in state:
+            state["_fitted_with"] = changed_parameters(model)
+    else:
+        other = _nested
+
+    def forms(values: dict[str, Any], part: str) -> dict[str, Any]:
+        return {name: _form(cls, name, value, f"{key}{part}.{name}", arrays, other) for name, value in values.items()}
+
+    return {"class": cls.__name__, "parameters": forms(parameters, "parameters"), "state": forms(state, "state")}
+
+
+def _form(cls: type[Any], name: str, value: Any, key: str, arrays: dict[str, np.ndarray], other: Any) -> Any:
+    try:
+        return encoded(value, key, arrays, other)
+    except _NoForm as error:
+        raise ModelFileError(
+            f"{cls.__name__}: {name} contains a {error}, which a model file cannot hold. Use plain values: numbers, "
+            "strings, lists or names of columns."
+        ) from None
+
+
+class _NoForm(Exception):
+    """A value inside a step has no form in a model file."""
+
+
+def _nested(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
+    """The form of an estimator inside another one."""
+    if isinstance(value, BaseEstimator) and is_known(value):
+        return {"estimator": encoded_estimator(value, f"{key}.", arrays)}
+    raise _NoForm(type(value).__name__)
+
+
+def decoded_estimator(form: dict[str, Any], arrays: dict[str, np.ndarray], depth: int = 0) -> Any:
+    """Return the estimator of a JSON form. Raises errors of any kind for a form that Lowland does not write."""
+    name = form["class"]
+    if depth > DEEPEST or not isinstance(name, str):
+        raise ModelFileError("The header contains a value of unknown form.")
+    cls = class_of(name)
+
+    def value(each: Any) -> Any:
+        if issubclass(cls, Reducer):
+            return decoded(each, arrays)
+        return decoded(each, arrays, lambda inner: decoded_estimator(inner, arrays, depth + 1))
+
+    model = cls(**{"steps": []} if name == "Pipeline" else {"transformers": []} if name == "ColumnTransformer" else
+                {"transformer_list": []} if name == "FeatureUnion" else {})  # fmt: skip
+    given = {str(each): value(part) for each, part in form["parameters"].items()}
+    state = {str(each): value(part) for each, part in form["state"].items()}
+    fitted_with = {**given, **state.pop("_fitted_with", {})} if issubclass(cls, Reducer) else {}
+    unknown = {*given, *fitted_with} - {*model.get_params(deep=False)}
+    if unknown or not all(is_state_name(each, cls) for each in state):
+        raise ModelFileError(
+            f"It contains names that {name} does not have. It was not written by Lowland, or by another version of "
+            "scikit-learn. Save the model again with lowland.save."
+        )
+    if name == "Pipeline" and given.get("memory") is not None:
+        raise ModelFileError("It contains a pipeline with a cache, which Lowland never writes.")
+    vars(model).update(given)
+    vars(model).update(state)
+    if issubclass(cls, Reducer) and state:
+        vars(model)["_fitted_with"] = fitted_with
+    _check_structure(model)
+    return model
+
+
+def _check_structure(model: Any) -> None:
+    """Raise an error for steps that are not names and estimators."""
+    steps = [*steps_of(model)]
+    steps += [(name, vars(model)[name]) for name in ("transformer_", "_scaler") if name in vars(model)]
+    steps += [("model", each) for each in vars(model).get("models_", ())]
+    for name, step in steps:
+        if not isinstance(name, str) or not (step is None or isinstance(step, str | BaseEstimator)):
+            raise ModelFileError("It contains a pipeline whose steps are not estimators.")
+
+
+def is_state_name(name: str, cls: type[Any]) -> bool:
+    """Whether a fit may set this name: none that would hide a method or change scikit-learn's metadata."""
+    if name.startswith("_"):
+        private = PRIVATE_STATE if issubclass(cls, Reducer) else STEPS[cls.__name__][1]
+        return name in private or name == _OUTPUT
+    return name.isidentifier() and name.endswith("_") and not hasattr(cls, name)

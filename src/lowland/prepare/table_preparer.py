@@ -1,0 +1,336 @@
+"""TablePreparer: a mixed table as numbers, by scikit-learn's encoders, with a record of what was done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.data.arrow_columns import arrow_table, converted, open_arrow, whole_table
+from lowland.data.column_kinds import KINDS, Kind, column_kind, is_ordered
+from lowland.data.open import has_named_columns
+from lowland.data.rows import ColumnRows, Rows
+from lowland.errors import DataError, ParameterError
+from lowland.prepare.date_parts import DateParts
+from lowland.prepare.text_components import TextComponents
+from lowland.suggestions import did_you_mean
+
+_DROPPED = {
+    "missing": "every value is missing, dropped",
+    "constant": "only one value, dropped",
+    "id": "an identifier (every value is different), dropped",
+    "drop": "dropped as requested",
+}
+_CHOICES = {
+    "impute": ("median", "mean", "most_frequent", None),
+    "dates": ("parts", "drop"),
+    "texts": ("components", "drop"),
+    "output": ("array", "arrow"),
+}
+
+
+class TablePreparer(TransformerMixin, BaseEstimator):
+    """Turn a table of numbers, booleans, categories, dates and short texts into a table of numbers.
+
+    The kind of each column is found in the training data. Columns are encoded by scikit-learn's encoders in a
+    ``ColumnTransformer``; ``report_`` says what was done with each.
+
+    Parameters
+    ----------
+    kinds : dict, default=None
+        Kinds of columns by name, where the one that was found is not meant: "number", "boolean", "category", "date",
+        "text" or "drop". Columns of an array are named x0, x1, … Durations and times of day are numbers of days.
+    impute : {"median", "mean", "most_frequent"} or None, default="median"
+        Replacement of missing numbers, ranks and parts of dates; missing booleans become the most frequent value.
+        None leaves all of them missing (NaN). A missing category is a level of its own, a missing text is an empty
+        text.
+    standardize : bool, default=True
+        Whether to scale numbers, ranks and parts of dates to mean 0 and standard deviation 1.
+    max_levels : int, default=30
+        Number of columns of 0 and 1 per category at most: the most frequent levels, and one for all others. A new level
+        counts as one of these others; where there are none, its columns are all 0.
+    ordered : dict, default=None
+        Levels of ordered categories by column, lowest first: ``{"size": ["S", "M", "L"]}``. Ordered categories of
+        a data frame need not be listed. They become ranks 0, 1, …; a new level is a missing value.
+    dates : {"parts", "drop"}, default="parts"
+        "parts": year, month, day of week (Monday is 0), hour and elapsed days since the first training date, without
+        those that are constant.
+    texts : {"components", "drop"}, default="components"
+        "components": hashed n-grams of characters, reduced by ``TruncatedSVD``.
+    text_components : int, default=10
+        Number of components per column of text.
+    output : {"array", "arrow"}, default="array"
+        What ``transform`` returns: a numpy array, or a pyarrow table, whose column names the methods of Lowland keep.
+    random_state : int or None, default=0
+        Seed of the random number generator of the decomposition of texts.
+
+    Attributes
+    ----------
+    kinds_ : dict
+        Kind of each column.
+    report_ : dict
+        What was done with each column, in words.
+    transformer_ : ColumnTransformer
+        Fitted encoders of the columns.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Names of the columns, if the training data has column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, "red"], [2.0, "blue"], [3.0, "red"]], dtype=object)
+    >>> preparer = TablePreparer().fit(X)
+    >>> preparer.get_feature_names_out().tolist()
+    ['x0', 'x1_blue', 'x1_red']
+    >>> preparer.report_["x1"]
+    'category, 2 levels as columns of 0 and 1; a new level is 0 in all of them'
+    """
+
+    def __init__(
+        self,
+        *,
+        kinds: dict[str, Kind] | None = None,
+        impute: Literal["median", "mean", "most_frequent"] | None = "median",
+        standardize: bool = True,
+        max_levels: int = 30,
+        ordered: dict[str, Sequence[Any]] | None = None,
+        dates: Literal["parts", "drop"] = "parts",
+        texts: Literal["components", "drop"] = "components",
+        text_components: int = 10,
+        output: Literal["array", "arrow"] = "array",
+        random_state: int | None = 0,
+    ) -> None:
+        self.kinds = kinds
+        self.impute = impute
+        self.standardize = standardize
+        self.max_levels = max_levels
+        self.ordered = ordered
+        self.dates = dates
+        self.texts = texts
+        self.text_components = text_components
+        self.output = output
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the kinds of the columns of X and fit their encoders.
+
+        X is a data frame, the path of a file, or an array of objects; ``y`` is not used.
+        """
+        self._check_parameters()
+        columns, names, named = open_arrow(X)
+        self._check_names(names)
+        table = whole_table(columns, names)
+        self.n_features_in_ = len(names)
+        if named:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        levels = {name: [str(v) for v in values] for name, values in (self.ordered or {}).items()}
+        self.kinds_ = {}
+        for name in names:
+            column = table.column(name)
+            given = "ordered" if name in levels else (self.kinds or {}).get(name)
+            self.kinds_[name] = given or column_kind(column, self.max_levels, name)
+            if self.kinds_[name] == "ordered" and name not in levels:
+                levels[name] = _levels(column, name)
+        prepared = self._converted(table)
+        self.transformer_ = self._encoders(levels, prepared).fit(prepared)
+        self.report_ = {name: self._sentence(name, table, levels) for name in names}
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the columns of X as numbers: an array of shape (n, number of new columns), or an Arrow table."""
+        check_is_fitted(self)
+        columns, names = self._opened(X)
+        Z = self._encoded(whole_table(columns, names))
+        if self.output == "array":
+            return Z
+        return arrow_table(Z.T, self.get_feature_names_out())
+
+    def open_rows(self, X: Any) -> Rows:
+        """Return the columns of X as numbers, as Rows: a file is read and prepared in chunks."""
+        check_is_fitted(self)
+        columns, names = self._opened(X)
+
+        def columns_of(part: Any) -> list[np.ndarray]:
+            return list(self._encoded(arrow_table(part.columns, names)).T)
+
+        found = self.get_feature_names_out()
+        return ColumnRows(
+            columns.tables, columns_of, columns.n, len(found), np.dtype(np.float64), tuple(found), "the prepared table",
+            passes=columns.passes,
+        )  # fmt: skip
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the new columns; equal names are numbered."""
+        check_is_fitted(self)
+        names = [name.partition("__")[2] for name in self.transformer_.get_feature_names_out()]
+        seen: Counter[str] = Counter()
+        unique: list[str] = []
+        for name in names:
+            seen[name] += 1
+            unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        return np.asarray(unique, dtype=object)
+
+    # --- steps ---
+
+    def _check_parameters(self) -> None:
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if not any(value is each or value == each for each in allowed):
+                raise ParameterError(f"TablePreparer({name}={value!r}): unknown. Choose {_listed(allowed)}.")
+        for name, least in (("max_levels", 2), ("text_components", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise ParameterError(f"TablePreparer({name}={value!r}): it must be an integer of at least {least}.")
+        for name, kind in (self.kinds or {}).items():
+            if kind not in KINDS:
+                raise ParameterError(
+                    f"TablePreparer(kinds={{{name!r}: {kind!r}}}): unknown. {did_you_mean(kind, KINDS)}"
+                    f"Choose {_listed(KINDS)}."
+                )
+
+    def _check_names(self, names: list[str]) -> None:
+        for option in ("kinds", "ordered"):
+            for name in getattr(self, option) or ():
+                if name not in names:
+                    raise ParameterError(
+                        f"TablePreparer({option}=...): the table has no column {name!r}. {did_you_mean(name, names)}"
+                    )
+
+    def _encoders(self, levels: dict[str, list[str]], table: Any) -> ColumnTransformer:
+        def of(kind: str) -> list[str]:
+            return [name for name in table.column_names if self.kinds_[name] == kind]
+
+        ranks = OrdinalEncoder(
+            categories=[np.asarray(levels[name], dtype=object) for name in of("ordered")],
+            handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan,
+        )  # fmt: skip
+        levels_as_columns = OneHotEncoder(
+            max_categories=int(self.max_levels), handle_unknown="infrequent_if_exist", sparse_output=False
+        )
+        scaled = [("scale", StandardScaler())] if self.standardize else []
+        frequent = self.impute and "most_frequent"
+        steps = {
+            "number": [*_imputer(self.impute), *scaled],
+            "boolean": _imputer(frequent),
+            "ordered": [("rank", ranks), *_imputer(self.impute), *scaled],
+            "date": [("parts", DateParts()), *_imputer(self.impute), *scaled],
+            "category": [("levels", levels_as_columns)],
+            "text": [("components", TextComponents(int(self.text_components), self.random_state))],
+        }
+        unchanged = [("unchanged", StandardScaler(with_mean=False, with_std=False))]
+        used = [(kind, Pipeline(each or unchanged), of(kind)) for kind, each in steps.items() if of(kind)]
+        if not used:
+            raise DataError(
+                "No column is left to prepare: all are constant, missing, identifiers or dropped. Set the kinds of "
+                "columns with TablePreparer(kinds=...)."
+            )
+        return ColumnTransformer(used, sparse_threshold=0.0)
+
+    def _is_dropped(self, name: str) -> bool:
+        kind = self.kinds_[name]
+        off = (kind == "date" and self.dates == "drop") or (kind == "text" and self.texts == "drop")
+        return off or kind in _DROPPED
+
+    def _converted(self, table: Any) -> Any:
+        """The columns that are kept, as floats, dates and strings."""
+        kept = [name for name in table.column_names if not self._is_dropped(name)]
+        columns = [converted(table.column(name), self.kinds_[name], repr(name)) for name in kept]
+        return arrow_table(columns, kept)
+
+    def _opened(self, X: Any) -> tuple[Any, list[str]]:
+        """The training columns of a new table, by name where it has names."""
+        wanted = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        columns, names, _ = open_arrow(X, wanted if has_named_columns(X) else None)
+        if len(names) != self.n_features_in_:
+            raise DataError(
+                f"X has {len(names)} features, but TablePreparer is expecting {self.n_features_in_} features as input. "
+                "Pass the columns of the training data."
+            )
+        return columns, list(self.kinds_)
+
+    def _encoded(self, table: Any) -> np.ndarray:
+        return np.asarray(self.transformer_.transform(self._converted(table)), dtype=np.float64)
+
+    # --- words ---
+
+    def _sentence(self, name: str, table: Any, levels: dict[str, list[str]]) -> str:
+        """What was done with a column."""
+        kind = self.kinds_[name]
+        if kind in _DROPPED:
+            return _DROPPED[kind]
+        if self._is_dropped(name):
+            return f"{kind}, dropped as requested"
+        column = converted(table.column(name), kind, repr(name))
+        values = np.asarray(column)
+        missing = int(np.isnan(values).sum()) if kind in ("number", "boolean") else column.null_count
+        scaled = ", standardized" if self.standardize else ""
+        how = self.impute if kind != "boolean" else self.impute and "most_frequent"
+        filled = _imputed(missing, how)
+        if kind == "category":
+            return self._category_words(name, missing)
+        if kind == "text":
+            k = self._n_text_components(name)
+            return f"text, {k} component{'s' * (k != 1)} of its n-grams" + ("; missing texts are empty" * bool(missing))
+        if kind == "date":
+            return f"date, as {', '.join(self._date_parts(name)) or 'nothing: all dates are equal'}{filled}{scaled}"
+        if kind == "ordered":
+            order = " < ".join(levels[name][:6]) + " < …" * (len(levels[name]) > 6)
+            return f"ordered category, as ranks ({order}){filled}{scaled}"
+        return f"boolean, as 0 and 1{filled}" if kind == "boolean" else f"number{filled}{scaled}"
+
+    def _category_words(self, name: str, missing: int) -> str:
+        encoder = self.transformer_.named_transformers_["category"].named_steps["levels"]
+        j = list(encoder.feature_names_in_).index(name)
+        n, rare = len(encoder.categories_[j]) - bool(missing), encoder.infrequent_categories_[j]
+        kept = f"{n} levels as columns of 0 and 1"
+        new = "a new level is 0 in all of them"
+        if rare is not None:
+            kept = (
+                f"{n} levels, of which the {self.max_levels - 1} most frequent as columns of 0 and 1, the rest as one"
+            )
+            new = "a new level counts as one of the rest"
+        return f"category, {kept}" + f", {missing:,} missing as one more level" * bool(missing) + f"; {new}"
+
+    def _n_text_components(self, name: str) -> int:
+        encoder = self.transformer_.named_transformers_["text"].named_steps["components"]
+        return int(encoder.models_[list(encoder.feature_names_in_).index(name)].n_components)
+
+    def _date_parts(self, name: str) -> list[str]:
+        encoder = self.transformer_.named_transformers_["date"].named_steps["parts"]
+        return [part for column, part in encoder.kept_parts() if column == name]
+
+
+def _imputer(strategy: str | None) -> list[tuple[str, Any]]:
+    return [] if strategy is None else [("impute", SimpleImputer(strategy=strategy, keep_empty_features=True))]
+
+
+def _imputed(missing: int, how: str | None) -> str:
+    if not missing:
+        return ""
+    words = "left missing" if how is None else f"replaced by the {how.replace('_', ' ')}"
+    return f", {missing:,} missing {words}{' value' * (how == 'most_frequent')}"
+
+
+def _levels(column: Any, name: str) -> list[str]:
+    """The levels of an ordered category, lowest first."""
+    if not is_ordered(column):
+        raise ParameterError(
+            f"TablePreparer: column {name!r} is not an ordered category. List its levels: ordered={{{name!r}: [...]}}."
+        )
+    return [str(v) for v in column.combine_chunks().dictionary.to_pylist()]
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(repr(value) for value in values)

@@ -1,0 +1,228 @@
+"""TablePreparer: what becomes of each kind of column, new rows, and its place in a pipeline."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from lowland import PCA, TablePreparer
+from lowland.errors import DataError, ParameterError
+
+
+def messy(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    income = rng.normal(100, 20, n)
+    income[3] = np.nan
+    return pd.DataFrame(
+        {
+            "income": income,
+            "smokes": rng.integers(0, 2, n).astype(bool),
+            "color": rng.choice(["red", "green", "blue"], n),
+            "size": pd.Categorical(rng.choice(["S", "M", "L"], n), categories=["S", "M", "L"], ordered=True),
+            "joined": pd.Timestamp("2020-01-30") + pd.to_timedelta(np.arange(n), unit="D"),
+            "title": [f"a {rng.choice(['quick', 'slow'])} brown {rng.choice(['fox', 'dog'])} {i}" for i in range(n)],
+            "id": [f"p{i:04}" for i in range(n)],
+            "country": "NL",
+            "empty": np.full(n, np.nan),
+        }
+    )
+
+
+def column(preparer, Z, name):
+    return Z[:, preparer.get_feature_names_out().tolist().index(name)]
+
+
+def test_each_kind_is_encoded_by_its_definition():
+    frame = messy()
+    preparer = TablePreparer(standardize=False)
+    Z = preparer.fit_transform(frame)
+    assert preparer.kinds_ == {
+        "income": "number", "smokes": "boolean", "color": "category", "size": "ordered", "joined": "date",
+        "title": "text", "id": "id", "country": "constant", "empty": "missing",
+    }  # fmt: skip
+    assert Z.shape == (40, len(preparer.get_feature_names_out()))
+    assert np.isfinite(Z).all()
+    filled = frame["income"].fillna(frame["income"].median())
+    np.testing.assert_array_equal(column(preparer, Z, "income"), filled)
+    np.testing.assert_array_equal(column(preparer, Z, "smokes"), frame["smokes"].astype(float))
+    for level in ("red", "green", "blue"):
+        np.testing.assert_array_equal(column(preparer, Z, f"color_{level}"), (frame["color"] == level).astype(float))
+    np.testing.assert_array_equal(column(preparer, Z, "size"), frame["size"].cat.codes)
+    joined = frame["joined"].dt
+    np.testing.assert_array_equal(column(preparer, Z, "joined month"), joined.month)
+    np.testing.assert_array_equal(column(preparer, Z, "joined day of week"), joined.day_of_week)
+    np.testing.assert_allclose(column(preparer, Z, "joined elapsed days"), np.arange(40))
+    assert "joined year" not in preparer.get_feature_names_out()  # constant
+    assert sum(name.startswith("title ") for name in preparer.get_feature_names_out()) == 10
+
+
+def test_standardized_columns_have_mean_zero_and_deviation_one():
+    preparer = TablePreparer()
+    Z = preparer.fit_transform(messy())
+    for name in ("income", "size", "joined elapsed days"):
+        assert abs(column(preparer, Z, name).mean()) < 1e-12
+        assert abs(column(preparer, Z, name).std() - 1) < 1e-12
+    assert set(column(preparer, Z, "color_red")) == {0.0, 1.0}
+
+
+def test_the_report_has_one_line_per_column():
+    report = TablePreparer().fit(messy()).report_
+    assert list(report) == list(messy().columns)
+    assert all("\n" not in sentence for sentence in report.values())
+    assert "1 missing replaced by the median" in report["income"]
+    assert "S < M < L" in report["size"]
+    assert "identifier" in report["id"]
+    assert "dropped" in report["country"]
+    assert "month" in report["joined"]
+
+
+def test_missing_values_stay_where_asked():
+    frame = messy()
+    frame.loc[5, "size"] = None
+    preparer = TablePreparer(impute=None)
+    Z = preparer.fit_transform(frame)
+    assert np.flatnonzero(np.isnan(column(preparer, Z, "income"))).tolist() == [3]
+    assert np.flatnonzero(np.isnan(column(preparer, Z, "size"))).tolist() == [5]
+    assert "left missing" in preparer.report_["income"]
+    plain = TablePreparer(impute=None, standardize=False)
+    np.testing.assert_array_equal(column(plain, plain.fit_transform(frame), "income"), frame["income"])
+
+
+def test_a_new_level_is_zero_everywhere_or_one_of_the_rest():
+    preparer = TablePreparer().fit(messy())
+    frame = messy()
+    frame.loc[0, "color"] = "pink"
+    Z = preparer.transform(frame)
+    assert sum(column(preparer, Z, f"color_{level}")[0] for level in ("red", "green", "blue")) == 0
+    assert "0 in all" in preparer.report_["color"]
+
+    many = pd.DataFrame({"city": ["a"] * 9 + ["b"] * 8 + list("cdefgh") * 2})
+    capped = TablePreparer(max_levels=3).fit(many)
+    assert capped.get_feature_names_out().tolist() == ["city_a", "city_b", "city_infrequent_sklearn"]
+    assert capped.transform(pd.DataFrame({"city": ["new", "c", "a"]})).tolist() == [[0, 0, 1], [0, 0, 1], [1, 0, 0]]
+    assert "one of the rest" in capped.report_["city"]
+
+
+def test_a_missing_category_is_a_level():
+    preparer = TablePreparer().fit(pd.DataFrame({"color": ["red", None, "blue", "red"]}))
+    assert preparer.transform(pd.DataFrame({"color": [None, "red"]})).tolist() == [[0, 0, 1], [0, 1, 0]]
+    assert "1 missing" in preparer.report_["color"]
+
+
+def test_levels_of_an_order_can_be_given():
+    frame = pd.DataFrame({"size": ["L", "S", "M", "S"]})
+    ranks = TablePreparer(ordered={"size": ["S", "M", "L"]}, standardize=False).fit_transform(frame)
+    assert ranks[:, 0].tolist() == [2, 0, 1, 0]
+
+
+def test_kinds_can_be_set():
+    frame = pd.DataFrame({"zip": [1011, 1012, 1011, 1013], "x": [1.0, 2.0, 3.0, 4.0]})
+    preparer = TablePreparer(kinds={"zip": "category", "x": "drop"}).fit(frame)
+    assert preparer.get_feature_names_out().tolist() == ["zip_1011", "zip_1012", "zip_1013"]
+
+
+def test_frames_files_and_arrays_agree(tmp_path):
+    frame = messy().drop(columns=["size", "empty"])
+    expected = TablePreparer().fit_transform(frame)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    frame.to_parquet(tmp_path / "table.parquet", index=False)
+    for source in (
+        pl.from_pandas(frame), tmp_path / "table.csv", str(tmp_path / "table.parquet"), frame.to_numpy(dtype=object)
+    ):  # fmt: skip
+        np.testing.assert_allclose(TablePreparer().fit_transform(source), expected, atol=1e-12)
+
+
+def test_rows_are_prepared_in_chunks():
+    frame = messy()
+    preparer = TablePreparer().fit(frame)
+    rows = preparer.open_rows(frame)
+    assert rows.names == tuple(preparer.get_feature_names_out())
+    chunks = [np.column_stack(rows.columns_of(part)) for part in rows.read(7)]
+    assert len(chunks) == 6
+    np.testing.assert_allclose(np.concatenate(chunks), preparer.transform(frame), atol=1e-12)
+    np.testing.assert_array_equal(rows.to_array(), preparer.transform(frame))
+
+
+def test_columns_are_found_by_name():
+    frame = messy()
+    preparer = TablePreparer().fit(frame)
+    shuffled = frame[frame.columns[::-1]].assign(other="x")
+    np.testing.assert_array_equal(preparer.transform(shuffled), preparer.transform(frame))
+    with pytest.raises(ParameterError, match="color"):
+        preparer.transform(frame.drop(columns="color"))
+
+
+def test_a_column_of_another_kind_is_refused_by_name():
+    preparer = TablePreparer().fit(messy())
+    with pytest.raises(DataError, match=r"income.*number"):
+        preparer.transform(messy().assign(income="high"))
+
+
+def test_a_pipeline_before_a_method_fits_and_maps_new_rows():
+    pipeline = make_pipeline(TablePreparer(output="arrow"), PCA(2)).fit(messy())
+    assert pipeline.transform(messy(10, seed=1)).shape == (10, 2)
+    assert "color_red" in pipeline[-1].feature_names_in_
+    plain = make_pipeline(TablePreparer(), PCA(2)).fit(messy())
+    np.testing.assert_allclose(plain.transform(messy()), pipeline.transform(messy()), atol=1e-12)
+
+
+def test_it_is_a_scikit_learn_transformer():
+    preparer = clone(TablePreparer(max_levels=5)).set_params(impute="mean")
+    assert preparer.get_params()["max_levels"] == 5
+    found = preparer.set_output(transform="pandas").fit_transform(messy())
+    assert found.columns.tolist() == preparer.get_feature_names_out().tolist()
+
+
+def test_equal_names_are_numbered():
+    frame = pd.DataFrame({"a_b": [1.0, 2.0, 3.0], "a": ["b", "c", "b"]})
+    assert TablePreparer().fit(frame).get_feature_names_out().tolist() == ["a_b", "a_b (2)", "a_c"]
+
+
+def test_durations_and_times_are_days():
+    frame = pl.DataFrame({"took": [datetime.timedelta(hours=h) for h in (12, 36)], "at": [datetime.time(6), None]})
+    Z = TablePreparer(standardize=False, kinds={"at": "number"}).fit_transform(frame)
+    assert Z.tolist() == [[0.5, 0.25], [1.5, 0.25]]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([[1], [2]], "list"), ([b"a", b"b"], "binary"), ([1.0, np.inf], "infinity"), ([{"a": 1}, {"a": 2}], "struct")],
+)
+def test_a_column_that_cannot_be_prepared_is_named(values, words):
+    frame = pl.DataFrame({"odd": values, "x": [1.0, 2.0]})
+    with pytest.raises(ValueError if words == "infinity" else TypeError, match=f"'odd'.*{words}"):
+        TablePreparer().fit(frame)
+    assert TablePreparer(kinds={"odd": "drop"}).fit_transform(frame).shape == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"impute": "mode"}, "impute.*median"),
+        ({"max_levels": 1}, "max_levels.*at least 2"),
+        ({"kinds": {"income": "nummer"}}, "kinds.*Did you mean 'number'"),
+        ({"kinds": {"incomes": "number"}}, "incomes.*Did you mean 'income'"),
+        ({"ordered": {"hue": ["a"]}}, "ordered.*hue"),
+    ],
+)
+def test_a_wrong_option_is_named(options, words):
+    with pytest.raises(ParameterError, match=words):
+        TablePreparer(**options).fit(messy())
+
+
+def test_a_table_without_anything_to_prepare_is_refused():
+    with pytest.raises(DataError, match="No column is left"):
+        TablePreparer().fit(pd.DataFrame({"a": ["x", "x"], "b": [None, None]}))
+
+
+def test_dates_with_times_and_gaps():
+    dates = [datetime.datetime(2021, 3, 1, 6), None, datetime.datetime(2022, 3, 1, 18)]
+    preparer = TablePreparer(standardize=False, impute=None)
+    Z = preparer.fit_transform(pd.DataFrame({"t": dates}))
+    assert preparer.get_feature_names_out().tolist() == ["t year", "t day of week", "t hour", "t elapsed days"]
+    assert Z[[0, 2]].tolist() == [[2021, 0, 6, 0], [2022, 1, 18, 365.5]]
+    assert np.isnan(Z[1]).all()
