@@ -126,8 +126,11 @@ def test_damaged_files(name, tmp_path):
     with pytest.raises(FileProblem, match="npy"):
         make(name).fit(tmp_path / "x.npy")
     (tmp_path / "x.xlsx").write_text("")
-    with pytest.raises(ParameterError, match=r"\.parquet"):
+    with pytest.raises(FileProblem, match=r"valid \.xlsx file"):
         make(name).fit(tmp_path / "x.xlsx")
+    (tmp_path / "x.docx").write_text("")
+    with pytest.raises(ParameterError, match=r"\.parquet"):
+        make(name).fit(tmp_path / "x.docx")
 
 
 @pytest.mark.parametrize("name", METHODS)

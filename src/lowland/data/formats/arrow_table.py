@@ -17,7 +17,7 @@ from lowland.data.passes import Passes
 from lowland.data.problems import Problem, ProblemCounter, problems_error
 from lowland.data.read_options import ReadOptions
 from lowland.data.rows import Rows
-from lowland.errors import FileProblem, file_error
+from lowland.errors import FileProblem, LowlandError, file_error
 
 _BATCH = 2**16  # rows read at a time for one column
 
@@ -37,6 +37,8 @@ class ArrowTable(TableFile):
 
         try:
             self.schema = self._open()
+        except LowlandError:
+            raise
         except (pa.ArrowInvalid, pa.ArrowTypeError, OSError, KeyError) as error:
             raise self._damaged(error) from error
         self.names = list(self.schema.names)
