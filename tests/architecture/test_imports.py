@@ -3,9 +3,8 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import lowland
 
@@ -33,20 +32,22 @@ DOORS = {
 }
 
 
+@cache
 def imports(path):
     """Every module a file imports, anywhere in it."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.module
+            found.append(node.module)
+    return found
 
 
-@pytest.mark.parametrize("package", DOORS)
-def test_heavy_dependencies_are_imported_in_one_place(package):
+def test_heavy_dependencies_are_imported_in_one_place():
     for path in FILES:
-        if any(name.partition(".")[0] == package for name in imports(path)):
-            place = path.relative_to(SOURCE).as_posix()
+        place = path.relative_to(SOURCE).as_posix()
+        for package in {name.partition(".")[0] for name in imports(path)} & {*DOORS}:
             assert place.startswith(DOORS[package]) if DOORS[package] else False, f"{place} imports {package}"
 
 
