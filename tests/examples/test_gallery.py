@@ -16,7 +16,14 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 SHARED = {"__main__", "gallery", "maps", "sheets"}
 SCRIPTS = sorted({path.stem for path in EXAMPLES.glob("*.py")} - SHARED)
-LONG = {"mnist_four_maps", "mnist_three_ways", "s_curve", "sphere_patch", "textbook_question"}  # make gallery runs them
+LONG = {
+    "attraction_and_repulsion",
+    "mnist_four_maps",
+    "mnist_three_ways",
+    "s_curve",
+    "sphere_patch",
+    "textbook_question",
+}  # make gallery runs them
 MOST_LINES = 90
 
 
