@@ -29,6 +29,7 @@ from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.landmarks import choose_landmarks
+from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
@@ -44,6 +45,7 @@ _SHORTEST = 1e-150  # a longest edge below this: its square underflows
 
 class Isomap(
     GraphMap,
+    MetricMap,
     verb="isomap",
     tolerance=1e-7,
     missing_remedy=SKIP_MISSING,

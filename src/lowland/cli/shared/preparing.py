@@ -78,10 +78,9 @@ def open_prepared(
 def _table_with_text(file: Path, columns: Any, drop: Any, label: str | None, est: Any) -> Any:
     """The columns of a file, if some are not numeric and the method does not read text itself."""
     from lowland.data.formats.arrow import text_fields
-    from lowland.methods.base.traits import traits_of
 
     inputs.check_label(file, label)
-    if inputs.has_no_names(file) or (est is not None and traits_of(est).reads_text):
+    if inputs.has_no_names(file) or (est is not None and est._reads_text):
         return None
     table = _selected(file, columns, drop, label)
     return table if text_fields(table.arrow(list(range(len(table.names)))).fields) else None

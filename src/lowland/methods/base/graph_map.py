@@ -255,7 +255,7 @@ class GraphMap(PointMap, takes_sparse=True):
             raise ParameterError(f"{type(self).__name__}(n_neighbors=None): set n_neighbors or radius.")
         return self.n_neighbors
 
-    def _measure(self) -> tuple[Any, dict[str, Any]]:
+    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
         """The metric and its parameters; Euclidean distances for methods without a metric parameter."""
         metric = getattr(self, "metric", "euclidean")
         params = dict(getattr(self, "metric_params", None) or {})
