@@ -326,9 +326,11 @@ class Isomap(
         distances from 2,000 sampled rows are used.
         """
         rows, _ = self._open(X, None)
+        self._admit_missing(rows)
         run = run_for(rows)
         X = run.to_array(rows, "Isomap.neighbors_sweep")
-        metric, params = self._measure()
+        metric, params = self._chosen_metric()
+        params = self._columns_of_metric(rows) if metric == "gower" else params
         return sweep_neighbors(
             X, n_neighbors, LocalRun(), n_components=self.n_components, metric=metric, params=params,
             search=self._search(),

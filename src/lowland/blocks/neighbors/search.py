@@ -90,7 +90,7 @@ def nearest_neighbors(
         searcher = Approximate(X, searcher.space)
     found = searcher.nearest(k, run)
     if allows_nan(metric):
-        _refuse_incomparable(X, *found)
+        refuse_incomparable(X, *found)
     indices, distances = all_found(*found, n)
     _refuse_if_equal(X, distances, metric, params or {})
     recall = 1.0
@@ -151,11 +151,11 @@ def all_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.nd
     return indices, distances
 
 
-def _refuse_incomparable(X: Array, indices: np.ndarray, distances: np.ndarray) -> None:
+def refuse_incomparable(X: Array, indices: np.ndarray, distances: np.ndarray, rows: np.ndarray | None = None) -> None:
     """Raise an error if a row shares a column with fewer others than it needs as neighbors."""
     short = np.flatnonzero((indices[:, -1] < 0) | ~np.isfinite(distances[:, -1]))
     if len(short):
-        i, host = int(short[0]), to_numpy(X)
+        i, host = int(short[0] if rows is None else rows[short[0]]), to_numpy(X)
         pair = first_unshared(host[i : i + 1], host)
         if pair is not None:
             raise no_shared_column(i, pair[1])

@@ -316,6 +316,8 @@ class GraphMap(PointMap, takes_sparse=True):
         if self.points_ is None:
             raise AttributeError(f"{type(self).__name__} was fitted to distances or to a graph, not to rows.")
         metric, params = self._measure()
+        if metric == "gower":
+            raise AttributeError("scikit-learn has no metric 'gower', so there is no fitted NearestNeighbors.")
         p = params.pop("p", 2)
         algorithm = getattr(self, "neighbors_algorithm", "auto")
         k, radius = self.n_neighbors, getattr(self, "radius", None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowland.data.categories import levels_of, open_categories, with_ranks
 from lowland.data.rows import Rows
-from lowland.errors import DataTypeError, ParameterError
+from lowland.errors import DataTypeError, LowlandError, ParameterError
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.point_map import PointMap
 from lowland.suggestions import did_you_mean
@@ -38,7 +38,13 @@ class MetricMap(PointMap):
 
     def _opened(self, X: Any, *, fitted: bool = False, **selection: Any) -> Rows:
         if not self._reads_text:
-            return super()._opened(X, fitted=fitted, **selection)
+            try:
+                return super()._opened(X, fitted=fitted, **selection)
+            except DataTypeError as error:
+                if fitted or not _has_categories(X, selection):
+                    raise
+                option = "distance" if hasattr(self, "distance") else "metric"
+                raise type(error)(f"{error} Or set {option}='gower', which compares categories and skips missing values.") from error
         if not fitted:
             rows = open_categories(X, **selection)
             orders = self._orders(rows)
@@ -128,3 +134,11 @@ class MetricMap(PointMap):
         for column, weight in weights.items():
             found[self._column_place(column, rows)] = weight
         return found
+
+
+def _has_categories(X: Any, selection: dict[str, Any]) -> bool:
+    """Whether X is a table with columns of text or categories."""
+    try:
+        return open_categories(X, **selection).levels is not None
+    except (LowlandError, TypeError, ValueError):
+        return False
