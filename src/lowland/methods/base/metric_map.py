@@ -44,7 +44,8 @@ class MetricMap(PointMap):
                 if fitted or not _has_categories(X, selection):
                     raise
                 option = "distance" if hasattr(self, "distance") else "metric"
-                raise type(error)(f"{error} Or set {option}='gower', which compares categories and skips missing values.") from error
+                remedy = f"Or set {option}='gower', which compares categories and skips missing values."
+                raise type(error)(f"{error} {remedy}") from error
         if not fitted:
             rows = open_categories(X, **selection)
             orders = self._orders(rows)
