@@ -47,6 +47,8 @@ def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Se
         return SparseSearch(X, metric, params)
     if search == "approximate":
         return approximate_search(X, space)
+    if allows_nan(metric):
+        return BruteForce(X, metric, params)  # on the host, also for rows on a device
     if not isinstance(X, np.ndarray) and on_accelerator(X):
         return TorchSearch(X, metric, params)
     if space is None:
