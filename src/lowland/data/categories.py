@@ -8,7 +8,7 @@ among them, NaN for a missing one. ``Rows.levels`` has the levels; a column of n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -74,7 +74,33 @@ def _recoded(rows: Rows, levels: Levels) -> Rows:
     )
     found = MappedRows(rows, _Recode(tables))
     found.levels = tuple(None if own is None else new for own, new in zip(known, levels, strict=True))
+    found.ordered, found.notes = rows.ordered, rows.notes
     return found
+
+
+def with_ranks(rows: Rows, orders: Mapping[int, Sequence[Any]], ranked: Iterable[int] = ()) -> Rows:
+    """Rows in which the codes of some columns of text are ranks: NaN, missing, for a value that is not a level.
+
+    ``orders`` are the levels of columns, lowest first; ``ranked`` are columns whose codes are ranks already.
+    """
+    levels = tuple(_as_levels(list(orders[j])) if j in orders else own for j, own in enumerate(levels_of(rows)))
+    found = _recoded(rows, levels)
+    mapped = MappedRows(found, _UnknownAsMissing(tuple(sorted({*orders, *ranked}))))
+    mapped.levels, mapped.ordered, mapped.notes = found.levels, found.ordered, found.notes
+    return mapped
+
+
+@dataclass(frozen=True)
+class _UnknownAsMissing:
+    """The map that replaces the code -1 in some columns by NaN."""
+
+    columns: tuple[int, ...]
+
+    def __call__(self, X: Any) -> np.ndarray:
+        Y = np.array(X, dtype=np.float64)
+        for j in self.columns:
+            Y[Y[:, j] == -1, j] = np.nan
+        return Y
 
 
 @dataclass(frozen=True)
@@ -185,6 +211,7 @@ def _coded_rows(found: ArrowColumns, source: str, levels: Levels | None, *, name
         found.passes is None, found.passes,
     )  # fmt: skip
     rows.levels = known
+    rows.ordered = tuple(bool(getattr(f.type, "ordered", False)) for f in found.fields)
     return rows
 
 

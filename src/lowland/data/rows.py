@@ -77,9 +77,11 @@ class Rows:
     passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
     allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error
+    compared_with: np.ndarray | None = None  # (p, d) points that a metric compares incomplete rows with, for the error
     levels: tuple[np.ndarray | None, ...] | None = (
         None  # of each column of text, whose values are codes: open_categories
     )
+    ordered: tuple[bool, ...] | None = None  # whether the levels of each column are in a meaningful order
     notes: tuple[str, ...] = ()  # what was detected in reading the table, one sentence each
 
     @property
@@ -132,17 +134,17 @@ class Rows:
     def non_finite_error(self) -> DataError:
         """Return the error that names the columns with NaN or infinity, after one more pass to count them."""
         nan, inf, n = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0
+        first: int | None = None  # bad row
         for chunk in self.chunks():
             nan += _count_by_column(chunk, np.isnan)
             inf += _count_by_column(chunk, np.isinf)
+            if first is None and (inf.any() or (nan.any() and not self.allow_nan)):
+                first = n + _first_bad_row(chunk, np.isinf if self.allow_nan else lambda X: ~np.isfinite(X))
             n += chunk.shape[0]
         if self.allow_nan:
             missing, nan = nan, np.zeros_like(nan)
             if missing.any() and not inf.any():
-                return DataError(
-                    f"Some pairs of rows of {self.source} have no column in which both have a value, so their distance "
-                    "is undefined. Drop the rows with the most missing values, or impute them."
-                )
+                return self._undefined_distance()
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
@@ -154,9 +156,30 @@ class Rows:
         )
         where = ", ".join(self.column_name(j) for j in bad[:5]) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
         return DataError(
-            f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows. "
+            f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows, "
+            f"first in row {(first or 0) + 1}. "
             f"{self.missing_remedy + ' Or drop' if self.missing_remedy and nan.any() else 'Drop'} those rows or "
             "columns, or impute the missing values (for instance with lowland.impute(X, 'mean'))."
+        )
+
+    def _undefined_distance(self) -> DataError:
+        """The error for a row that has no column in common with one of the points it is compared with."""
+        points, row = self.compared_with, 0
+        remedy = "impute the missing values (for instance with lowland.impute(X, 'mean'))"
+        known = None if points is None else ~np.isnan(np.asarray(to_numpy(points), dtype=np.float64))
+        for chunk in self.chunks() if known is not None and known.shape[1] == self.d else ():
+            here = ~np.isnan(to_numpy(chunk))
+            for i in np.flatnonzero(~here.all(axis=1)):
+                alone = np.flatnonzero(~known[:, here[i]].any(axis=1))  # type: ignore[index]
+                if len(alone):
+                    return DataError(
+                        f"Row {row + int(i) + 1} of {self.source} and training row {alone[0] + 1} have no column in "
+                        f"which both have a value, so their distance is undefined. Drop the row, or {remedy}."
+                    )
+            row += chunk.shape[0]
+        return DataError(
+            f"Some pairs of rows of {self.source} have no column in which both have a value, so their distance is "
+            f"undefined. Drop the rows with the most missing values, or {remedy}."
         )
 
 
@@ -164,6 +187,12 @@ def _count_by_column(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> np
     if is_sparse(X):
         return np.bincount(X.indices[is_bad(X.data)], minlength=X.shape[1])
     return is_bad(to_numpy(X)).sum(axis=0)
+
+
+def _first_bad_row(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> int:
+    if is_sparse(X):
+        return int(np.searchsorted(X.indptr, np.flatnonzero(is_bad(X.data))[0], side="right")) - 1
+    return int(np.flatnonzero(is_bad(to_numpy(X)).any(axis=1))[0])
 
 
 def _counted(what: str, count: int) -> str:
@@ -216,6 +245,7 @@ class ArrayRows(Rows):
         """Return the same rows in smaller slabs."""
         smaller = replace(self, most_rows=most_rows)
         smaller.allow_nan, smaller.missing_remedy = self.allow_nan, self.missing_remedy
+        smaller.compared_with = self.compared_with
         return smaller
 
     def _check_file(self) -> None:
@@ -244,6 +274,7 @@ class SlicedRows(Rows):
         self.n, self.d, self.dtype, self.names = self.rows.n, self.rows.d, self.rows.dtype, self.rows.names
         self.source, self.in_memory = self.rows.source, self.rows.in_memory
         self.allow_nan, self.missing_remedy = self.rows.allow_nan, self.rows.missing_remedy
+        self.compared_with = self.rows.compared_with
 
     @property
     def slab(self) -> int:
@@ -406,7 +437,7 @@ class ChunkRows(Rows):
         if head is None:
             raise DataError("There are no chunks: Found array with 0 sample(s). Pass at least one chunk.")
         self.d, self.dtype, self.names, self.is_sparse = head.d, head.dtype, head.names, head.is_sparse
-        self.levels = head.levels
+        self.levels, self.ordered = head.levels, head.ordered
         if isinstance(self.source_chunks, list | tuple) and self.dtype == np.float32:  # the widest precision
             self.dtype = next((rows.dtype for rows in self._opened() if rows.dtype != self.dtype), self.dtype)
         self.first_bytes = head.slab_bytes * self.dtype.itemsize // head.dtype.itemsize

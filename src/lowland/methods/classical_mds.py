@@ -39,7 +39,8 @@ from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_on
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.linear_map import Affine
-from lowland.methods.base.point_map import SKIP_MISSING, PointMap
+from lowland.methods.base.metric_map import MetricMap
+from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
@@ -47,7 +48,7 @@ _FEW_COLUMNS = 500  # up to this many, all eigenvalues of the scatter matrix are
 
 
 class ClassicalMDS(
-    PointMap,
+    MetricMap,
     verb="classical-mds",
     missing_remedy=SKIP_MISSING,
     streams=True,
@@ -220,7 +221,7 @@ class ClassicalMDS(
             X = X if given else own_array(rows, X)
         self.points_ = None if given else X
         if not given:
-            D = distance_matrix(X, run_for(ArrayRows(X)), self.metric, self.metric_params)
+            D = distance_matrix(X, run_for(ArrayRows(X)), *self._measure())
         elif keep is not None:
             D = xp_of(X).take(X, like(self.landmarks_, X, xp_of(X).int64), axis=1)
         else:
@@ -296,7 +297,7 @@ class ClassicalMDS(
             return X
         run = run_for(ArrayRows(X))
         run.require(X.shape[0] ** 2 * ArrayRows(X).dtype.itemsize, "The distance matrix", "Use fewer rows")
-        return distance_matrix(X, run, self.metric, self.metric_params)
+        return distance_matrix(X, run, *self._measure())
 
     # --- new points ---
 

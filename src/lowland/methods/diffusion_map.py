@@ -20,6 +20,7 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import StudyHints
 from lowland.run.progress import pulsed_slices
@@ -28,6 +29,7 @@ from lowland.run.run import Run, run_for
 
 class DiffusionMap(
     GraphMap,
+    MetricMap,
     verb="diffusion-map",
     tolerance=1e-9,
     missing_remedy=SKIP_MISSING,
@@ -165,8 +167,8 @@ class DiffusionMap(
         n, given = X.shape[0], self.metric == "precomputed"
         size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
         run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
-        self._choose_bandwidth(sampled_distances(X, *self._measure()))
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())
+        self._choose_bandwidth(sampled_distances(X, *self._measure()))
         K = _heat(D, self.epsilon_)
         label = affinity_components(K, loops=True)
         kept = self._keep_by_affinity(label, "Raise epsilon", X)

@@ -31,6 +31,7 @@ class FactorAnalysisOfMixedData(
     verb="famd",
     streams=True,
     reads="mixed",
+    missing_remedy="Set missing='category' to make missing categories a level of their own.",
     tolerance=1e-9,
     study=StudyHints(why_left_out="It equals PCA of standardized columns unless some columns are categories."),
 ):

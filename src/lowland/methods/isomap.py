@@ -29,6 +29,7 @@ from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.landmarks import choose_landmarks
+from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
@@ -44,6 +45,7 @@ _SHORTEST = 1e-150  # a longest edge below this: its square underflows
 
 class Isomap(
     GraphMap,
+    MetricMap,
     verb="isomap",
     tolerance=1e-7,
     missing_remedy=SKIP_MISSING,
@@ -324,9 +326,11 @@ class Isomap(
         distances from 2,000 sampled rows are used.
         """
         rows, _ = self._open(X, None)
+        self._admit_missing(rows)
         run = run_for(rows)
         X = run.to_array(rows, "Isomap.neighbors_sweep")
-        metric, params = self._measure()
+        metric, params = self._chosen_metric()
+        params = self._columns_of_metric(rows) if metric == "gower" else params
         return sweep_neighbors(
             X, n_neighbors, LocalRun(), n_components=self.n_components, metric=metric, params=params,
             search=self._search(),

@@ -21,13 +21,14 @@ from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.point_map import SKIP_MISSING, PointMap
+from lowland.methods.base.metric_map import MetricMap
+from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
 
 class MDS(
-    PointMap,
+    MetricMap,
     verb="mds",
     missing_remedy=SKIP_MISSING,
     tolerance=1e-6,
@@ -208,7 +209,7 @@ class MDS(
     def _is_metric(self) -> bool:
         return bool(self.metric) if isinstance(self.metric, bool) else self.metric_mds
 
-    def _measure(self) -> tuple[Any, dict[str, Any]]:
+    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
         former = self.dissimilarity != "deprecated"
         named = "euclidean" if isinstance(self.metric, bool) else self.metric
         return self.dissimilarity if former else named, self.metric_params or {}

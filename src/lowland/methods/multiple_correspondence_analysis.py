@@ -31,6 +31,7 @@ class MultipleCorrespondenceAnalysis(
     verb="mca",
     streams=True,
     reads="categories",
+    missing_remedy="Set missing='category' to make them a level of their own, or missing='passive' to leave them out.",
     quick={"n_components": 1},
     study=StudyHints(why_left_out="It is for tables of categories: run it by its name on such a table."),
 ):

@@ -15,13 +15,14 @@ from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.point_map import SKIP_MISSING, PointMap
+from lowland.methods.base.metric_map import MetricMap
+from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
 
 class SammonMapping(
-    PointMap,
+    MetricMap,
     verb="sammon",
     missing_remedy=SKIP_MISSING,
     tolerance=1e-5,
@@ -97,7 +98,7 @@ class SammonMapping(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, init: Any = None) -> None:
         """Compute the distances, then minimize the stress."""
-        data = dissimilarities(rows, run, self.metric, self.metric_params, owner="SammonMapping", missing=False)
+        data = dissimilarities(rows, run, *self._measure(), owner="SammonMapping", missing=False)
         if data.X is not None:
             warn_if_distances(data.X, "SammonMapping")
         found = sammon_coordinates(

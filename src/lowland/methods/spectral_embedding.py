@@ -29,7 +29,9 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.parameters import check_saved
+from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -39,7 +41,13 @@ _FEWEST = 10  # neighbors by default, however many rows there are
 _NOT_SQUARE = "Pass rows with affinity='nearest_neighbors' or 'rbf' to have affinities computed."
 
 
-class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_neighbors=10, counts_itself=True)):
+class SpectralEmbedding(
+    GraphMap,
+    MetricMap,
+    verb="spectral-embedding",
+    missing_remedy=SKIP_MISSING,
+    study=StudyHints(n_neighbors=10, counts_itself=True),
+):
     """Spectral embedding (Laplacian eigenmaps): the smallest eigenvectors of the graph Laplacian as coordinates.
 
     Minimize sum_ij W_ij |y_i - y_j|² over Y (n, k) with Y'DY = I and Y'D1 = 0, where W_ij are the affinities and
@@ -121,6 +129,10 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         "'heat' is exp(-d²/t), where t is the median of d².",
     )
     drop_first: bool = param(True, "Leave out the first eigenvector, which is constant.")
+    metric: str | Callable[..., Any] = param(
+        "euclidean", "Distance metric of the neighbors, or a function of two rows; for affinity='nearest_neighbors'."
+    )
+    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
 
     eigenvalues_: Array = attribute("Eigenvalues of the Laplacian, in increasing order.", "(n_components,)")
     affinity_matrix_: Any = attribute("Affinities of the embedded rows, sparse for a neighbor graph.", "(n, n)")
@@ -232,6 +244,12 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
 
     def _check_size(self, X: Array, graph: Any) -> None:
         n, most = X.shape[0], X.shape[0] - int(self.drop_first)
+        if self.metric == "precomputed" or (self.metric != "euclidean" and self.affinity != "nearest_neighbors"):
+            other = "precomputed_nearest_neighbors" if self.metric == "precomputed" else "nearest_neighbors"
+            raise ParameterError(
+                f"SpectralEmbedding(affinity={self.affinity!r}, metric={self.metric!r}): this affinity does not use "
+                f"the metric. Set affinity={other!r}{', and leave metric at its default' * (other[0] == 'p')}."
+            )
         if graph is not None and self.affinity != "nearest_neighbors":
             raise ParameterError(
                 f"SpectralEmbedding(affinity={self.affinity!r}): fit was given a neighbor graph too. Pass only one of "
@@ -266,8 +284,10 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
     def _k(self, X: Array) -> int:
         return int(self.n_neighbors_) - 1
 
-    def _measure(self) -> tuple[Any, dict[str, Any]]:
-        return ("precomputed" if self.affinity == "precomputed_nearest_neighbors" else "euclidean"), {}
+    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
+        if self.affinity == "precomputed_nearest_neighbors":
+            return "precomputed", {}
+        return (self.metric, self.metric_params or {}) if self._by_neighbors() else ("euclidean", {})
 
     def _policy(self, X: Array) -> Policy:
         """A given graph has no other distances to connect its components, so they stay disconnected."""

@@ -20,7 +20,6 @@ from lowland.blocks.embeddings.row_blocks import Together
 from lowland.blocks.embeddings.starts import (
     classical_start,
     given_start,
-    principal_start,
     random_start,
     spectral_start,
     with_deviation,
@@ -135,8 +134,9 @@ class TSNE(
     metric_params: dict[str, Any] | None = param(None, "Parameters of the metric, such as {'p': 3}.")
     init: Literal["pca", "random", "spectral"] | np.ndarray = param(
         "pca",
-        "Start: 'pca' (principal components; for given distances, classical scaling), 'random', 'spectral' (Laplacian "
-        "eigenmaps), or an array, (n, n_components), which is used as it is.",
+        "Start: 'pca' (principal components; classical scaling for given distances, and of 1,000 rows if values are "
+        "missing or with metric='gower'), 'random', 'spectral' (Laplacian eigenmaps), or an array, (n, n_components), "
+        "which is used as it is.",
     )
     verbose: int = param(
         0, "Accepted for compatibility with scikit-learn; set lowland.config(progress=...) instead.", at_least=0
@@ -221,8 +221,8 @@ class TSNE(
         most = X.shape[0] - 1
         return most if self.method == "exact" else min(most, max(1, int(3 * max(self._perplexities()) + 1)))
 
-    def _measure(self) -> tuple[Any, dict[str, Any]]:
-        return ("precomputed", {}) if self.affinity == "precomputed" else super()._measure()
+    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
+        return ("precomputed", {}) if self.affinity == "precomputed" else super()._chosen_metric()
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
         """Of the distances stored in a sparse X, the shortest of each row."""
@@ -306,7 +306,7 @@ class TSNE(
         given = self._measure()[0] == "precomputed"
         if kind == "spectral" or self.affinity == "precomputed" or (given and is_sparse(X)):
             return spectral_start(P, k, run, rng)
-        return classical_start(X, k, run, rng) if given else principal_start(X, k, run, rng)
+        return classical_start(X, k, run, rng) if given else self._principal_start(X, k, run, rng)
 
     def _anchor(self, X: Array, start: np.ndarray, run: Run) -> Anchor | None:
         if self.anchor is None:
@@ -333,7 +333,7 @@ class TSNE(
                 "allowed. Use anchor='pca', or pass an array, (n, n_components)."
             )
         metric, params = self._measure()
-        D = X if metric == "precomputed" else distance_matrix(X, run, metric, params)
+        D = X if metric == "precomputed" else distance_matrix(X, run, metric, params, missing=True)
         return to_numpy(stress_majorization(D, self.n_components, run=run).Z).astype(np.float64)
 
     def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:

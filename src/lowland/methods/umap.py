@@ -23,7 +23,6 @@ from lowland.blocks.embeddings.row_blocks import together
 from lowland.blocks.embeddings.starts import (
     classical_start,
     given_start,
-    principal_start,
     spectral_start,
     spectral_start_on_device,
     with_jitter,
@@ -128,8 +127,9 @@ class UMAP(
     learning_rate: float = param(1.0, "First step size of the descent; it decreases linearly to zero.", above=0)
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = param(
         "spectral",
-        "Start: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), 'pca', "
-        "'random', or an array of coordinates, scaled to a largest coordinate of 10.",
+        "Start: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), 'pca' "
+        "(classical scaling of 1,000 rows if values are missing or with metric='gower'), 'random', or an array of "
+        "coordinates, scaled to a largest coordinate of 10.",
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
     )
     min_dist: float = param(0.1, "Distance in the map up to which similarity is one.", at_least=0)
@@ -371,7 +371,7 @@ class UMAP(
         if self.init == "pca" or (n > _MANY and rows):
             if not rows and is_sparse(X):
                 raise ParameterError("UMAP(init='pca') needs rows or all distances, not a graph. Set init='spectral'.")
-            Z = principal_start(host, k, run, rng) if rows else classical_start(host, k, run, rng)
+            Z = self._principal_start(X, k, run, rng) if rows else classical_start(host, k, run, rng)
         else:
             label = affinity_components(W)
             if label.max() == 0 and self._on_device(X):
@@ -380,7 +380,8 @@ class UMAP(
             elif label.max() == 0:
                 Z = spectral_start(W, k, run, rng)
             else:
-                Z = separate_start(W, label, _centers(host, label, k) if rows else None, k, run, rng)
+                places = self._principal_start(X, k, run, rng) if self._by_landmarks(host) else host
+                Z = separate_start(W, label, _centers(places, label, k) if rows else None, k, run, rng)
         return with_range(with_jitter(with_largest(Z, _EXTENT), _NOISE, rng), _EXTENT)
 
     # --- neighbors ---
@@ -388,7 +389,7 @@ class UMAP(
     def _k(self, X: Array) -> int:
         return int(self.n_neighbors) - 1
 
-    def _measure(self) -> tuple[Any, dict[str, Any]]:
+    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
         return self.metric, dict(self.metric_kwds or {})
 
     def _search(self) -> Search:
@@ -452,6 +453,11 @@ class UMAP(
         if self.points_ is None:
             raise ParameterError(
                 "UMAP was fitted to distances or to a graph, so no rows can be reconstructed. Fit it to rows."
+            )
+        if self._by_landmarks(self._host(self.points_)):
+            raise ParameterError(
+                "UMAP was fitted to rows with missing values or categories, so no rows can be reconstructed. Fit it to "
+                "complete rows of numbers."
             )
         return LocalRegression.of(self._places(), self.points_, self.n_neighbors)
 

@@ -11,10 +11,11 @@ import numpy as np
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.arrays.random import generator
 from lowland.arrays.slices import slices
-from lowland.blocks.distances.metrics import Metric, check_metric
+from lowland.blocks.distances.metrics import Metric, allows_nan, check_metric
 from lowland.blocks.distances.to_points import check_distances
 from lowland.blocks.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.blocks.statistics.labels import classes_of, missing_labels
+from lowland.data.categories import levels_of, open_categories
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
@@ -95,7 +96,8 @@ def open_pair(X: Any, Z: Any, metric: Metric = "euclidean") -> EmbeddedPair:
 def open_original(X: Any, metric: Metric, scale: Any = None) -> PointSet:
     """Open the rows, divided by ``scale`` (True: standardized), or with metric "precomputed" their distances."""
     check_metric(metric, {})
-    rows = open_rows(X)
+    rows = open_categories(X) if metric == "gower" else open_rows(X)
+    rows.allow_nan = allows_nan(metric)
     if rows.is_sparse:
         raise DataTypeError("Sparse rows are not supported here. Reduce them first, for example with TruncatedSVD(50).")
     table = to_numpy(run_for(rows).to_array(rows, "Comparing rows"))
@@ -103,6 +105,10 @@ def open_original(X: Any, metric: Metric, scale: Any = None) -> PointSet:
         table = check_distances(table)
     elif bool((table == table[:1]).all()):
         raise DataError("All rows of X are equal, so there are no nearest neighbors. Check the selected columns.")
+    elif metric == "gower":  # columns of text are categories, or ranks if they are ordered
+        ordered = rows.ordered or (False,) * rows.d
+        texts = [j for j, known in enumerate(levels_of(rows)) if known is not None and not ordered[j]]
+        return PointSet(table, metric, {"categorical": texts})
     elif scale is not None:
         table = table / _scale_factors(table, scale)
     return PointSet.of(table, metric)
@@ -236,9 +242,15 @@ def _distance_from_center(side: PointSet) -> np.ndarray:
     """The squared distance of each row from the mean, (n,), or its mean distance from the other rows."""
     if side.metric == "precomputed":
         return side.X.mean(axis=1, dtype=np.float64)
-    mean, out = side.X.mean(axis=0, dtype=np.float64), np.empty(side.n)
+    mean, out = _column_means(side.X), np.empty(side.n)
     with np.errstate(over="ignore"):
         for block in slices(side.n, 1024):
-            C = side.X[block] - mean
+            C = np.nan_to_num(side.X[block] - mean)  # a missing value is at the mean
             out[block] = np.einsum("ij,ij->i", C, C)
     return out
+
+
+def _column_means(X: np.ndarray) -> np.ndarray:
+    """The means of the columns, without missing values."""
+    known = ~np.isnan(X)
+    return np.asarray(np.where(known, X, 0).sum(axis=0, dtype=np.float64) / np.maximum(known.sum(axis=0), 1))

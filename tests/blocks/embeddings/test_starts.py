@@ -76,3 +76,22 @@ def test_the_spectral_start_of_a_device_is_that_of_the_host():
     expected = starts.spectral_start(graph.matrix(), 2, LocalRun(), RNG)
     for c in range(2):
         assert abs(np.corrcoef(found[:, c], expected[:, c])[0, 1]) > 0.99
+
+
+def test_landmark_start_is_the_principal_components_of_complete_rows():
+    Z = starts.landmark_start(X, 2, LocalRun(), RNG, "nan_euclidean", {})
+    P = starts.principal_start(X, 2, LocalRun(), RNG)
+    np.testing.assert_allclose(np.abs(Z), np.abs(P), atol=1e-7)
+    many = np.random.default_rng(1).standard_normal((2500, 3)) * [5, 2, 0.1]  # more rows than landmarks
+    placed = starts.landmark_start(many, 2, LocalRun(), RNG, "nan_euclidean", {})
+    exact = starts.principal_start(many, 2, LocalRun(), RNG)
+    for j in range(2):
+        assert abs(np.corrcoef(placed[:, j], exact[:, j])[0, 1]) > 0.999
+
+
+def test_landmark_start_of_incomplete_rows_is_near_that_of_the_complete_ones():
+    holes = X.copy()
+    holes[RNG.random(X.shape) < 0.05] = np.nan
+    Z = starts.landmark_start(holes, 2, LocalRun(), RNG, "nan_euclidean", {})
+    assert np.isfinite(Z).all()
+    assert abs(np.corrcoef(Z[:, 0], starts.principal_start(X, 2, LocalRun(), RNG)[:, 0])[0, 1]) > 0.9

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow.csv as csv
@@ -194,3 +195,33 @@ def test_names_of_the_rows_of_a_table_of_counts(lowland):
     result = lowland("transform", "m.lowland", "counts.csv", "--to", "again.csv")
     assert result.exit_code == 0, result.stderr
     assert csv.read_csv("again.csv").equals(csv.read_csv("map.csv"))
+
+
+@pytest.fixture
+def mixed(folder):
+    """A table with columns of text, and missing values."""
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{x:.4f},{color}" for x, color in zip(rng.standard_normal(60), rng.choice(["red", "blue"], 60), strict=True)
+    ]
+    lines[3], lines[5] = ",red", "0.5,"
+    (folder / "mixed.csv").write_text("\n".join(["x,color", *lines]) + "\n")
+    return "mixed.csv"
+
+
+def test_gower_reads_text_without_preparing(lowland, mixed):
+    found = lowland("fit", "umap", mixed, "--metric", "gower", "--n-epochs", 5, "--to", "z.csv", "--model", "m.lowland")
+    assert found.exit_code == 0, found.stderr
+    assert "--drop" not in found.stderr
+    assert lowland("transform", "m.lowland", mixed, "--to", "new.csv").exit_code == 0
+    assert len(Path("new.csv").read_text().splitlines()) == 61
+    complete = lowland("fit", "mds", mixed, "--metric", "gower", "--drop-missing", "--model", "d.lowland")
+    assert complete.exit_code == 0, complete.stderr
+    assert [None if c is None else list(c) for c in ll.load("d.lowland").categories_] == [None, ["blue", "red"]]
+    hinted = lowland("fit", "umap", mixed)
+    assert hinted.exit_code != 0
+    assert "--metric gower" in hinted.stderr
+    refused = lowland("fit", "umap", mixed, "--metric", "gower", "--impute", "mean")
+    assert refused.exit_code != 0
+    assert "--impute" in refused.stderr
+    assert "categories" in refused.stderr

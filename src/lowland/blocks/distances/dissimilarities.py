@@ -55,7 +55,7 @@ def dissimilarities(
 ) -> Dissimilarities:
     """Return all dissimilarities; ``matrices`` of that size are needed by the method, for the memory budget.
 
-    With ``missing``, NaN in a given matrix is a missing dissimilarity.
+    With ``missing``, NaN in a given matrix, and that of two rows which share no column, is a missing dissimilarity.
     """
     check_metric(metric, params)
     given = metric == "precomputed"
@@ -74,7 +74,7 @@ def dissimilarities(
         D, kept_rows = check_distances(X, missing=missing), None
     else:
         kept_rows = own_array(rows, X)
-        D = distance_matrix(kept_rows, local, metric, params, single=single)
+        D = distance_matrix(kept_rows, local, metric, params, single=single, missing=missing)
         D = check_distances(D) if callable(metric) else D
     unit = unit_of(D)
     if unit != 1:

@@ -1,27 +1,113 @@
 """Distances of rows with missing values (NaN): only the columns that both rows have count.
 
 ``nan_euclidean`` is scikit-learn's metric of this name. Gower's dissimilarity (1971) also takes categories, as codes,
-and ordered categories.
+and ordered categories. Both compare pairs in one loop (``kernels.shared_columns``).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.errors import ParameterError
+from lowland.errors import DataError, ParameterError
 
 _NEAR = 1e-6  # squared distance over squared lengths below which products have lost too much precision
-_BLOCK = 1 << 22  # numbers in a block of differences
+_STRETCH = 512  # points compared at a time, so that their columns stay in the cache
+
+
+@dataclass(frozen=True)
+class SharedColumns:
+    """How the columns of incomplete rows are compared, and the points they are compared with."""
+
+    points: np.ndarray  # (n, d) float64, with ranks in place of ordered values
+    kinds: np.ndarray  # (d,) of kernels.shared_columns
+    scales: np.ndarray  # (d,) one over the range
+    w: np.ndarray  # (d,)
+    levels: tuple[np.ndarray, ...]  # of the columns that are ranked; empty for the others
+    complete: np.ndarray  # (d,) bool: the columns in which no point is missing
+
+    @classmethod
+    def of(cls, points: np.ndarray, metric: str, params: dict[str, Any]) -> SharedColumns:
+        """The comparison with these points; ``params`` are those of the user."""
+        if metric == "nan_euclidean":
+            return _euclidean(points)
+        return _gower(points, **learn_gower(points, **params))
+
+    def coded(self, X: np.ndarray) -> np.ndarray:
+        """The rows as float64, ordered values as ranks."""
+        return _ranked(X, self.levels)
+
+    def distances(self, Q: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """The distances of coded rows to some of the points, (m, stop - start); NaN if they share no column."""
+        from lowland.kernels.shared_columns import shared_distances
+
+        T = np.ascontiguousarray(self.points[start:stop].T)
+        out = np.empty((len(Q), T.shape[1]))
+        shared_distances(Q, T, self.kinds, self.scales, self.w, self.complete, out)
+        return out
+
+    def to_all(self, Q: np.ndarray) -> np.ndarray:
+        """The distances of coded rows to all points, (m, n)."""
+        out = np.empty((len(Q), len(self.points)))
+        for start in range(0, len(self.points), _STRETCH):
+            stop = min(start + _STRETCH, len(self.points))
+            out[:, start:stop] = self.distances(Q, start, stop)
+        return out
+
+    def of_pairs(self, Q: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """The distances of coded row i to the points ``places[i]``, (m, k)."""
+        from lowland.kernels.shared_columns import shared_table
+
+        out = np.empty(places.shape)
+        shared_table(Q, self.points, places, self.kinds, self.scales, self.w, self.complete, out)
+        return out
+
+
+def no_shared_column(i: int, j: int, *, other: str = "row") -> DataError:
+    """Return the error for two rows, counted from 0, that have no column in common; ``other``: what the second is."""
+    return DataError(
+        f"Row {i + 1} and {other} {j + 1} have no column in which both have a value, so their distance is undefined. "
+        f"Drop row {i + 1}, or impute the missing values, for instance with lowland.impute(X, 'mean'). Stress "
+        "minimization accepts undefined distances."
+    )
+
+
+def first_unshared(A: np.ndarray, B: np.ndarray) -> tuple[int, int] | None:
+    """Return the numbers of the first rows of A and B that have no column in common; None: all pairs have one."""
+    in_a, in_b = (~np.isnan(np.asarray(each, dtype=np.float64)) for each in (A, B))
+    for start in range(0, len(in_a), _STRETCH):
+        none = in_a[start : start + _STRETCH].astype(np.float32) @ in_b.T.astype(np.float32) == 0
+        if none.any():
+            i, j = np.argwhere(none)[0]
+            return start + int(i), int(j)
+    return None
+
+
+# --- Euclidean --------------------------------------------------------------------------------------------------------
 
 
 def nan_euclidean(A: Array, B: Array) -> Array:
-    """Return √(d/s sum (a - b)²) over the s shared columns of the d, for all pairs of rows; NaN where s = 0.
+    """Return √(d/s sum (a - b)²) over the s shared columns of the d, for all pairs of rows; NaN where s = 0."""
+    if not isinstance(A, np.ndarray):
+        return _by_products(A, B)
+    found = _euclidean(B)
+    return found.to_all(found.coded(A))
 
-    Missing values are zeros, and the lengths of the rows count shared columns only: three matrix products.
-    """
+
+def _euclidean(points: np.ndarray) -> SharedColumns:
+    from lowland.kernels.shared_columns import SQUARE
+
+    d = points.shape[1]
+    P, ones = np.ascontiguousarray(points, dtype=np.float64), np.ones(d)
+    complete = np.asarray(~np.isnan(P).any(axis=0))
+    return SharedColumns(P, np.full(d, SQUARE), ones, ones, (np.empty(0),) * d, complete)
+
+
+def _by_products(A: Array, B: Array) -> Array:
+    """The same in any array library: missing values are zeros, and lengths count shared columns; three products."""
     xp = xp_of(A, B)
     in_a, in_b = (~xp.isnan(each) for each in (A, B))
     counts = xp.sum(xp.astype(in_b, B.dtype), axis=0)
@@ -32,21 +118,14 @@ def nan_euclidean(A: Array, B: Array) -> Array:
     shared = M @ N.T
     lengths = (A0 * A0) @ N.T + M @ (B0 * B0).T
     S = lengths - 2 * (A0 @ B0.T)
-    near = np.nonzero(to_numpy(_NEAR * lengths >= S))
-    if len(near[0]):
-        S = like(_by_differences([to_numpy(each) for each in (A0, B0, M, N)], to_numpy(S).copy(), near), S)
-    found = xp.sqrt(S * A.shape[1] / xp.where(shared > 0, shared, xp.ones_like(shared)))
+    found = xp.sqrt(xp.where(S > 0, S, xp.zeros_like(S)) * A.shape[1] / xp.where(shared > 0, shared, 1.0))
+    near = to_numpy(_NEAR * lengths >= S)
+    rows = np.flatnonzero(near.any(axis=1))
+    if len(rows):  # the products have lost too many digits
+        exact = to_numpy(found).copy()
+        exact[rows] = np.where(near[rows], nan_euclidean(to_numpy(A)[rows], to_numpy(B)), exact[rows])
+        found = like(exact, found)
     return xp.where(shared > 0, found, xp.full_like(found, float("nan")))
-
-
-def _by_differences(parts: list[np.ndarray], S: np.ndarray, near: tuple[np.ndarray, ...]) -> np.ndarray:
-    """S with the squared distances of some pairs computed from differences."""
-    A, B, M, N = parts
-    step = max(1, _BLOCK // A.shape[1])
-    for start in range(0, len(near[0]), step):
-        i, j = (part[start : start + step] for part in near)
-        S[i, j] = np.sum(((A[i] - B[j]) * M[i] * N[j]) ** 2, axis=1)
-    return S
 
 
 # --- Gower's dissimilarity --------------------------------------------------------------------------------------------
@@ -62,12 +141,7 @@ def learn_gower(points: Array, categorical: Any = (), ordered: Any = (), weights
         if (kinds[chosen] != 0).any():
             raise ParameterError("The metric 'gower': a column is both in 'categorical' and in 'ordered'. Choose one.")
         kinds[chosen] = kind
-    w = np.ones(d) if weights is None else np.asarray(weights, dtype=np.float64)
-    if w.shape != (d,) or not (w >= 0).all() or not w.sum() > 0:
-        raise ParameterError(
-            f"The weights of the metric 'gower' must be nonnegative numbers, one for each of the {d} columns, and not "
-            "all zero."
-        )
+    w = np.ones(d) if weights is None else _weights(weights, d)
     levels = tuple(np.unique(P[~np.isnan(P[:, j]), j]) if kinds[j] == 2 else np.empty(0) for j in range(d))
     with np.errstate(invalid="ignore"):
         low, high = np.nanmin(P, axis=0, initial=np.inf), np.nanmax(P, axis=0, initial=-np.inf)
@@ -75,14 +149,28 @@ def learn_gower(points: Array, categorical: Any = (), ordered: Any = (), weights
     return {"kinds": kinds, "spans": np.where(spans > 0, spans, 1.0), "levels": levels, "w": w}
 
 
+def _weights(weights: Any, d: int) -> np.ndarray:
+    try:
+        w = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        w = np.empty(0)
+    if w.shape != (d,) or not (w >= 0).all() or not 0 < w.sum() < np.inf:
+        raise ParameterError(
+            f"The weights of the metric 'gower' must be nonnegative numbers, one for each of the {d} columns, and not "
+            "all zero."
+        )
+    return w
+
+
 def _positions(columns: Any, d: int, name: str) -> np.ndarray:
     given = np.asarray(columns)
     if given.dtype == bool and given.shape == (d,):
         return np.flatnonzero(given)
-    given = given.astype(np.int64) if given.size else np.empty(0, dtype=np.int64)
-    if given.ndim != 1 or (given.size and (given.min() < 0 or given.max() >= d)):
+    given = np.empty(0, dtype=np.int64) if not given.size else given
+    if given.ndim != 1 or given.dtype.kind not in "iu" or (given.size and (given.min() < 0 or given.max() >= d)):
         raise ParameterError(
-            f"The metric 'gower': {name!r} must list columns by their positions, 0 to {d - 1}, or be a mask."
+            f"The metric 'gower': {name!r} must list columns by their positions, 0 to {d - 1}, or by their names if "
+            "the table has names, or be a mask."
         )
     return given
 
@@ -95,20 +183,29 @@ def gower(
     A numeric difference beyond the range of the training rows counts as 1. NaN where two rows share no column.
     """
     P, Q = (np.asarray(to_numpy(each), dtype=np.float64) for each in (A, B))
-    total, weight = np.zeros((len(P), len(Q))), np.zeros((len(P), len(Q)))
-    for j in np.flatnonzero(w > 0):
-        a, b = P[:, j], Q[:, j]
-        both = ~np.isnan(a)[:, None] & ~np.isnan(b)[None, :]
-        if kinds[j] == 1:
-            apart = (a[:, None] != b[None, :]).astype(np.float64)
-        else:
-            if kinds[j] == 2:
-                a, b = (_ranks(each, levels[j]) for each in (a, b))
-            apart = np.minimum(np.abs(a[:, None] - b[None, :]) / spans[j], 1.0)
-        total += np.where(both, w[j] * apart, 0.0)
-        weight += w[j] * both
-    D = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
-    return like(D, A)
+    found = _gower(Q, kinds, spans, levels, w)
+    return like(found.to_all(found.coded(P)), A)
+
+
+def _gower(
+    points: np.ndarray, kinds: np.ndarray, spans: np.ndarray, levels: tuple[np.ndarray, ...], w: np.ndarray
+) -> SharedColumns:
+    from lowland.kernels.shared_columns import CATEGORY, NUMBER
+
+    P = _ranked(points, levels)
+    P[:, w == 0] = np.nan  # a column without weight counts as if both values were missing
+    return SharedColumns(
+        P, np.where(kinds == 1, CATEGORY, NUMBER), 1 / spans, w, levels, np.asarray(~np.isnan(P).any(axis=0))
+    )  # fmt: skip
+
+
+def _ranked(X: np.ndarray, levels: tuple[np.ndarray, ...]) -> np.ndarray:
+    """A copy of the rows as float64; ordered values as ranks."""
+    Y = np.array(X, dtype=np.float64, order="C")
+    for j, own in enumerate(levels):
+        if len(own):
+            Y[:, j] = _ranks(Y[:, j], own)
+    return Y
 
 
 def _ranks(values: np.ndarray, levels: np.ndarray) -> np.ndarray:

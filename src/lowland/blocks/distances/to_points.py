@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse
 
 from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
+from lowland.blocks.distances.incomplete_rows import no_shared_column
 from lowland.blocks.distances.metrics import METRICS, Metric, allows_nan, function_name, usable_values
 from lowland.blocks.distances.metrics import (
     squared_euclidean as squared_euclidean,  # for callers that need no other metric
@@ -27,6 +29,7 @@ _PORTION = 1 << 18  # distances computed at a time on the CPU, where all are kep
 _HAIR = 1e4  # tolerance of negative or asymmetric distances, in units of rounding error of the largest one
 _MISSING = "is missing (NaN). This method needs all distances; stress minimization accepts missing ones"
 _NEGATIVE = "is negative. Pass distances, not similarities or a kernel"
+_NONE = -1.0  # stands for an undefined distance while a matrix is computed
 _TILE = 256  # rows and columns of a block that is compared with its transpose
 
 
@@ -41,6 +44,7 @@ class DistancesTo:
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
     unit: float = 1.0  # number that rows are divided by
+    undefined: float = math.nan  # the distance of two rows that share no column
 
     @classmethod
     def of(cls, points: Array, metric: Metric, params: dict[str, Any] | None) -> Self:
@@ -61,6 +65,8 @@ class DistancesTo:
             return self._of_sparse(X)
         xp = xp_of(X)
         D = self._measured(as_double(X), like(self.points, X, xp.float64))
+        if self.undefined == self.undefined and allows_nan(self.metric):
+            D = xp.where(xp.isnan(D), xp.full_like(D, self.undefined), D)
         if not all_finite(X):
             D = xp.where(xp.all(usable_values(X, self.metric), axis=1)[:, None], D, xp.full_like(D, float("nan")))
         return xp.astype(D, X.dtype, copy=False)
@@ -115,9 +121,13 @@ def _shown(row: np.ndarray) -> str:
 
 
 def distance_matrix(
-    X: Array, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None, *, single: bool = False
-) -> Array:
-    """Return the distances of all pairs of rows, (n, n), in the precision of X; ``single``: kept in float32."""
+    X: Array, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None, *, single: bool = False,
+    missing: bool = False,
+) -> Array:  # fmt: skip
+    """Return the distances of all pairs of rows, (n, n), in the precision of X; ``single``: kept in float32.
+
+    With ``missing``, the distance of two rows that share no column is NaN; without, it is an error.
+    """
     n, stored = X.shape[0], X.data if is_sparse(X) else X
     xp = xp_of(stored)
     D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(stored))
@@ -126,10 +136,27 @@ def distance_matrix(
     slabs.allow_nan = allows_nan(metric)
     if not on_accelerator(X):  # intermediate results need several such slabs
         slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
-    for part in run.map_rows(DistancesTo.of(X, metric, params), slabs, name="computing distances"):
+    measure = DistancesTo.of(X, metric, params)
+    if slabs.allow_nan:
+        measure = replace(measure, undefined=_NONE)
+    for part in run.map_rows(measure, slabs, name="computing distances"):
+        if slabs.allow_nan and bool(xp.any(part == _NONE)):
+            part = _undefined(part, start, missing=missing)
         D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
         start += part.shape[0]
     return D if callable(metric) else _with_zero_diagonal(D)
+
+
+def _undefined(part: Array, start: int, *, missing: bool) -> Array:
+    """Distances of the rows from ``start`` on with NaN where they are undefined; an error unless ``missing``."""
+    xp = xp_of(part)
+    none = part == _NONE
+    if not missing:
+        pairs = np.argwhere(to_numpy(none))
+        apart = pairs[pairs[:, 0] + start != pairs[:, 1]]  # not a row without any value and itself
+        if len(apart):
+            raise no_shared_column(start + int(apart[0, 0]), int(apart[0, 1]))
+    return xp.where(none, xp.full_like(part, float("nan")), part)
 
 
 def _with_zero_diagonal(D: Array) -> Array:

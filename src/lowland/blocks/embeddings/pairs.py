@@ -13,7 +13,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy
 from lowland.arrays.slices import slices
-from lowland.blocks.distances.metrics import Metric
+from lowland.blocks.distances.incomplete_rows import SharedColumns
+from lowland.blocks.distances.metrics import Metric, allows_nan
 from lowland.blocks.distances.to_points import DistancesTo
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.metric_space import MetricSpace
@@ -155,6 +156,9 @@ def _measure(X: Array, metric: Metric, params: dict[str, Any]) -> tuple[Callable
     if metric == "precomputed" and not is_sparse(X):
         D = to_numpy(X)
         return lambda rows, to: np.take_along_axis(D[rows], to, axis=1), _ROWS
+    if allows_nan(metric):
+        shared = SharedColumns.of(to_numpy(X), str(metric), params)
+        return lambda rows, to: shared.of_pairs(shared.points[rows], to), _ROWS
     distances = DistancesTo.of(X, metric, params)
 
     def by_rows(rows: slice, to: np.ndarray) -> np.ndarray:

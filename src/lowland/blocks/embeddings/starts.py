@@ -5,15 +5,19 @@ The descent keeps the large-scale arrangement of its start: principal components
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.arrays.precision import as_double
+from lowland.arrays.slices import slices
+from lowland.blocks.distances.metrics import Metric
+from lowland.blocks.distances.to_points import DistancesTo
 from lowland.blocks.embeddings.tensor_edges import NormalizedAffinities, TensorEdges
 from lowland.blocks.manifolds.laplacian import laplacian_eigenmaps
-from lowland.blocks.scaling.classical import classical_scaling
+from lowland.blocks.scaling.classical import Placement, classical_scaling
 from lowland.blocks.spectra.component_rules import Fixed
 from lowland.blocks.spectra.leading import leading_eigenpairs
 from lowland.blocks.spectra.operators import centered_product
@@ -22,6 +26,7 @@ from lowland.data.rows import ArrayRows, SparseRows
 from lowland.errors import DataError
 from lowland.run.run import Run, all_finite
 
+_LANDMARKS = 1_000  # rows that are scaled where all pairs would be too many
 _TOL = 0.05  # residual of the eigenvectors: they are only an initialization, and right to four digits then
 _TOL_ON_DEVICE = 1e-3  # relative to the eigenvalue, which is almost 1: correlation with the exact ones above 0.999
 _STEPS = 30  # Krylov iterations
@@ -41,6 +46,33 @@ def classical_start(D: Array, k: int, run: Run, rng: np.random.Generator) -> np.
     """Return classical scaling of given distances of all pairs, (n, k) float64."""
     most = min(k, D.shape[0] - 1)
     return with_noise_columns(to_numpy(as_double(classical_scaling(D, most, run, fewer=True).Z)), k, rng)
+
+
+def landmark_start(
+    X: np.ndarray, k: int, run: Run, rng: np.random.Generator, metric: Metric, params: dict[str, Any]
+) -> np.ndarray:
+    """Return classical scaling of up to 1,000 rows by a metric, and all rows by their distances to these, (n, k).
+
+    For rows with missing values or categories, which have no principal components. An undefined distance, of rows that
+    share no column, is replaced by the mean one.
+    """
+    n = len(X)
+    places = np.unique(np.linspace(0, n - 1, min(n, _LANDMARKS)).astype(np.int64))
+    measure = replace(DistancesTo.of(X, metric, params), points=X[places])
+    D = np.asarray(measure(X[places]), dtype=np.float64)
+    mean = float(np.nanmean(D))
+    D = np.where(np.isnan(D), mean, D)
+    np.fill_diagonal(D, 0)
+    scaling = classical_scaling(D, min(k, len(places) - 1), run, fewer=True)
+    if len(places) == n:
+        return with_noise_columns(to_numpy(scaling.Z), k, rng)
+    place = Placement(scaling.weights, scaling.means)
+
+    def placed(rows: slice) -> np.ndarray:
+        E = np.asarray(measure(X[rows]), dtype=np.float64)
+        return to_numpy(place(np.where(np.isnan(E), mean, E)))
+
+    return with_noise_columns(np.concatenate(run.each("placing rows", slices(n, _LANDMARKS), placed)), k, rng)
 
 
 def spectral_start(W: Any, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:

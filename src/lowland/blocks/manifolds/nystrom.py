@@ -137,6 +137,7 @@ class NystromNearest:
         placed = _divided(sums, w.sum(axis=1)[:, None], self.offset, self.slope, _FLAT_NEAREST)
         duplicate = distances[:, 0] <= _DUPLICATE * distances[:, -1]
         placed[duplicate] = Z[indices[duplicate, 0]]
+        placed[np.isnan(distances[:, 0])] = np.nan  # comparable with too few points: the run reports it
         return like(placed, X, X.dtype)
 
     def _weights(self, indices: np.ndarray, D: np.ndarray) -> np.ndarray:

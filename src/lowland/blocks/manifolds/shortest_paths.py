@@ -252,7 +252,7 @@ class GeodesicsToNewRows:
             start = np.arange(len(to) + 1) * to.shape[1]
             return start, to.ravel().astype(np.int64), length.ravel().astype(np.float64)
         S = to_numpy(X if self.measure is None else self.measure(X)).astype(np.float64)  # (rows, n)
-        near = (self.radius >= S) | (S.min(axis=1, keepdims=True) == S)
+        near = (self.radius >= S) | (np.fmin.reduce(S, axis=1, keepdims=True) == S)
         start = np.concatenate([[0], np.cumsum(near.sum(axis=1))])
         return start, np.nonzero(near)[1], S[near]
 

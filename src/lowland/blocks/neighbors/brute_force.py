@@ -11,6 +11,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.arrays.slices import slices
+from lowland.blocks.distances.incomplete_rows import SharedColumns
 from lowland.blocks.distances.metrics import Metric, allows_nan
 from lowland.blocks.distances.to_points import DistancesTo
 from lowland.blocks.neighbors.metric_space import MetricSpace
@@ -40,8 +41,20 @@ class BruteForce(Searcher):
         return MetricSpace.of(self.metric, self.params)
 
     @cached_property
+    def _shared(self) -> SharedColumns | None:
+        """The comparison of incomplete rows, if the metric skips missing values."""
+        return SharedColumns.of(to_numpy(self.X), str(self.metric), self.params) if allows_nan(self.metric) else None
+
+    @cached_property
     def _points(self) -> np.ndarray:
-        X = self.X if isinstance(self.X, np.ndarray) else to_numpy(self.X)
+        if self._shared is not None:
+            return self._shared.points
+        return self._coded(self.X if isinstance(self.X, np.ndarray) else to_numpy(self.X))
+
+    def _coded(self, X: np.ndarray) -> np.ndarray:
+        """Rows in the form in which they are compared."""
+        if self._shared is not None:
+            return self._shared.coded(X)
         return X if self._space is None else self._space.points(X)
 
     @cached_property
@@ -58,11 +71,13 @@ class BruteForce(Searcher):
         n = self._points.shape[0]
         if self.metric == "precomputed":
             yield 0, Q
+        elif self._shared is not None:
+            for start in range(0, n, _STRETCH):
+                D = self._shared.distances(Q, start, min(start + _STRETCH, n))
+                D[np.isnan(D)] = np.inf  # rows that share no column are no neighbors
+                yield start, D
         elif self._space is None:
-            D = to_numpy(self._distances(Q.astype(np.float64)))
-            if allows_nan(self.metric):  # rows that share no column are no neighbors
-                D = np.where(np.isnan(D), np.inf, D)
-            yield 0, np.ascontiguousarray(D)
+            yield 0, np.ascontiguousarray(to_numpy(self._distances(Q.astype(np.float64))))
         else:
             for start in range(0, n, _STRETCH):
                 P = self._points[start : start + _STRETCH]
@@ -72,7 +87,7 @@ class BruteForce(Searcher):
                 yield start, out
 
     def _step(self) -> int:
-        return _STRETCH if self._space else max(1, _PAIRS // max(1, self._points.shape[0]))
+        return _STRETCH if self._space or self._shared else max(1, _PAIRS // max(1, self._points.shape[0]))
 
     def _threads(self, run: Run) -> Run:
         """The run; with one thread if the metric is a user's function."""
@@ -91,7 +106,7 @@ class BruteForce(Searcher):
 
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points of new rows; with given distances, X holds the distances."""
-        Q = to_numpy(X) if self._space is None else self._space.points(to_numpy(X))
+        Q = self._coded(to_numpy(X))
         n = Q.shape[1] if self.metric == "precomputed" else self._points.shape[0]
         labels = np.arange(n)
         none = np.full(len(Q), -1)

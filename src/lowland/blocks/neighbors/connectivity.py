@@ -11,7 +11,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, is_sparse
-from lowland.blocks.distances.metrics import Metric
+from lowland.blocks.distances.incomplete_rows import no_shared_column
+from lowland.blocks.distances.metrics import Metric, allows_nan
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.search import choose_searcher
 from lowland.blocks.neighbors.searcher import Searcher
@@ -63,6 +64,10 @@ class ShortestBridges:
         order = np.lexsort((np.maximum(rows, to), np.minimum(rows, to), length, labels[rows]))
         first = order[np.unique(labels[rows][order], return_index=True)[1]]
         if to[first].min() < 0:
+            if allows_nan(self.metric):  # no row of a component shares a column with a row of another one
+                row = int(rows[first][np.argmin(to[first])])
+                other = np.flatnonzero(labels != labels[row])[0]
+                raise no_shared_column(row, int(other))
             raise DataError("Connected components of the graph are infinitely far apart. Rescale the columns.")
         return rows[first], to[first], length[first]
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.blocks.distances.metrics import Metric, usable_values
+from lowland.blocks.distances.metrics import Metric, allows_nan, usable_values
 from lowland.blocks.distances.sparse_rows import finite_rows
 from lowland.blocks.distances.to_points import check_new_distances
 from lowland.blocks.neighbors.graph import fault_of
@@ -45,6 +45,8 @@ class NearestAmong:
         space = MetricSpace.of(self.metric, self.params)
         if space is not None:
             space.check(X)
+        if allows_nan(self.metric):
+            return self._among_comparable(searcher, X)
         if all_finite(X):
             return all_found(*searcher.nearest_to(X, self.k), n)
         # (m,); other rows have no neighbors
@@ -55,6 +57,14 @@ class NearestAmong:
                 X[finite] if is_sparse(X) else xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
             )
             indices[finite], distances[finite] = all_found(*searcher.nearest_to(rows, self.k), n)
+        return indices, distances
+
+    def _among_comparable(self, searcher: Searcher, X: Array) -> tuple[np.ndarray, np.ndarray]:
+        """The same for incomplete rows: NaN for a row that shares a column with fewer than k points."""
+        usable = to_numpy(xp_of(X).all(usable_values(X, self.metric), axis=1))  # (m,)
+        indices, distances = searcher.nearest_to(X, self.k)
+        bad = ~usable | (indices < 0).any(axis=1) | ~np.isfinite(distances).all(axis=1)
+        indices[bad], distances[bad] = 0, np.nan
         return indices, distances
 
     @cached_property

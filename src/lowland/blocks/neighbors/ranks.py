@@ -12,11 +12,12 @@ import numpy as np
 
 from lowland.arrays.random import generator
 from lowland.arrays.slices import slices
-from lowland.blocks.distances.metrics import METRICS, Metric
+from lowland.blocks.distances.incomplete_rows import no_shared_column
+from lowland.blocks.distances.metrics import METRICS, Metric, allows_nan
 from lowland.blocks.neighbors.brute_force import BruteForce
 from lowland.blocks.neighbors.matrix_products import Products, candidates
 from lowland.blocks.neighbors.metric_space import MetricSpace
-from lowland.blocks.neighbors.search import choose_searcher
+from lowland.blocks.neighbors.search import choose_searcher, refuse_incomparable
 from lowland.blocks.statistics.rescaling import largest_of, power_of_two
 from lowland.run.run import Run
 
@@ -91,7 +92,10 @@ class PointSet:
         return near
 
     def _searched(self, k: int, run: Run, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        return choose_searcher(self.X, self.metric, self.params, "auto", k).nearest(k, run, rows=rows)
+        found = choose_searcher(self.X, self.metric, self.params, "auto", k).nearest(k, run, rows=rows)
+        if allows_nan(self.metric):
+            refuse_incomparable(self.X, *found, rows)
+        return found
 
     def distances(self, rows: np.ndarray) -> np.ndarray:
         """Return the distances of some points to all, (m, n) float64."""
@@ -188,6 +192,9 @@ class PointSet:
         out = np.empty((len(rows), self.n))
         for start, D in self._compare._measured(Q):
             out[:, start : start + D.shape[1]] = D
+        if allows_nan(self.metric) and np.isinf(out).any():
+            i, j = np.argwhere(np.isinf(out))[0]
+            raise no_shared_column(int(rows[i]), int(j))
         return out
 
 

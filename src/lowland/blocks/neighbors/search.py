@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
-from lowland.blocks.distances.metrics import Metric, check_metric
+from lowland.blocks.distances.incomplete_rows import first_unshared, no_shared_column
+from lowland.blocks.distances.metrics import Metric, allows_nan, check_metric
 from lowland.blocks.distances.sparse_rows import all_equal
 from lowland.blocks.distances.to_points import check_distances
 from lowland.blocks.neighbors.brute_force import BruteForce
@@ -46,6 +47,8 @@ def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Se
         return SparseSearch(X, metric, params)
     if search == "approximate":
         return approximate_search(X, space)
+    if allows_nan(metric):
+        return BruteForce(X, metric, params)  # on the host, also for rows on a device
     if not isinstance(X, np.ndarray) and on_accelerator(X):
         return TorchSearch(X, metric, params)
     if space is None:
@@ -87,7 +90,10 @@ def nearest_neighbors(
     searcher = choose_searcher(X, metric, params or {}, search, k)
     if search == "auto" and isinstance(searcher, Products) and is_faster_approximately(*X.shape):
         searcher = Approximate(X, searcher.space)
-    indices, distances = all_found(*searcher.nearest(k, run), n)
+    found = searcher.nearest(k, run)
+    if allows_nan(metric):
+        refuse_incomparable(X, *found)
+    indices, distances = all_found(*found, n)
     _refuse_if_equal(X, distances, metric, params or {})
     recall = 1.0
     if isinstance(searcher, Approximate):
@@ -145,6 +151,16 @@ def all_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.nd
     if indices.size and (indices.min() < 0 or indices.max() >= n or not np.isfinite(distances).all()):
         raise DataError("Some rows are infinitely far from all others. Rescale the columns, or remove such rows.")
     return indices, distances
+
+
+def refuse_incomparable(X: Array, indices: np.ndarray, distances: np.ndarray, rows: np.ndarray | None = None) -> None:
+    """Raise an error if a row shares a column with fewer others than it needs as neighbors."""
+    short = np.flatnonzero((indices[:, -1] < 0) | ~np.isfinite(distances[:, -1]))
+    if len(short):
+        i, host = int(short[0] if rows is None else rows[short[0]]), to_numpy(X)
+        pair = first_unshared(host[i : i + 1], host)
+        if pair is not None:
+            raise no_shared_column(i, pair[1])
 
 
 def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:

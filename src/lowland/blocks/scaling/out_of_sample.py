@@ -10,6 +10,7 @@ import numpy as np
 from lowland.arrays.linalg import eigh
 from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
+from lowland.blocks.distances.metrics import allows_nan
 from lowland.blocks.distances.to_points import DistancesTo, check_new_distances
 from lowland.blocks.scaling.isotonic import IsotonicCurve
 from lowland.blocks.statistics.rescaling import unit_of
@@ -50,7 +51,7 @@ class LeastStressPlacement:
         T, unit = as_double(self._distances(X)), unit_of(self.Z)
         Z = like(self.Z, T)
         W = xp.ones_like(T)
-        if self.distances is None:
+        if self.distances is None or (not self.sammon and allows_nan(self.distances.metric)):
             T, W = _filled(T)
         if self.curve is not None:
             T = self.curve(T)

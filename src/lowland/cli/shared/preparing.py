@@ -13,7 +13,7 @@ from lowland.cli.shared import inputs
 from lowland.cli.shared.options import DATA, Option, in_section
 from lowland.cli.shared.roles import roles
 from lowland.cli.shared.values import Choice
-from lowland.errors import DataError
+from lowland.errors import DataError, ParameterError
 
 PREPARE = ("none", "auto")
 IMPUTE = ("mean", "median", "knn", "em")  # repeated from missing_values, whose import would load numpy
@@ -63,6 +63,11 @@ def open_prepared(
     table = _table_with_text(file, columns, drop, label, est) if prepare == "auto" else None
     if table is None:
         found = Prepared(*inputs.open_with_labels(file, columns, drop, label, est))
+        if impute and found.rows.levels is not None:
+            raise ParameterError(
+                "--impute replaces numbers, but FILE has columns of text, which this method reads as categories. Omit "
+                "--impute: the method handles missing values itself. Or use --drop-missing."
+            )
         if impute in ("mean", "median"):
             _fill(found, file, columns, drop, label, impute)
             return found
@@ -78,10 +83,9 @@ def open_prepared(
 def _table_with_text(file: Path, columns: Any, drop: Any, label: str | None, est: Any) -> Any:
     """The columns of a file, if some are not numeric and the method does not read text itself."""
     from lowland.data.formats.arrow import text_fields
-    from lowland.methods.base.traits import traits_of
 
     inputs.check_label(file, label)
-    if inputs.has_no_names(file) or (est is not None and traits_of(est).reads_text):
+    if inputs.has_no_names(file) or (est is not None and est._reads_text):
         return None
     table = _selected(file, columns, drop, label)
     return table if text_fields(table.arrow(list(range(len(table.names)))).fields) else None
@@ -150,7 +154,9 @@ def _drop(found: Prepared) -> None:
     kept = drop_missing(found.rows)
     found.kept = kept.kept
     found.missing = kept.message
-    found.rows = ArrayRows(kept.table, found.rows.names, found.rows.source)
+    rows = ArrayRows(kept.table, found.rows.names, found.rows.source)
+    rows.levels, rows.ordered = found.rows.levels, found.rows.ordered
+    found.rows = rows
     if found.labels is not None:
         found.labels = found.labels[kept.kept]
 

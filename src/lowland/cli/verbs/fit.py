@@ -163,6 +163,7 @@ def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
         rows.is_sparse
         or rows.names is None
         or traits_of(est).reads != "numbers"
+        or est._reads_text  # a metric that scales the columns itself
         or any(kind.startswith("precomputed") for kind in kinds)
     ):
         return

@@ -88,6 +88,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_rows(rows, reset=True)
         self._clear_fit()
         self._record_label_name(y)
+        self._record_columns(rows)
         self._admit_missing(rows)
         try:
             with blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
@@ -129,6 +130,14 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Record which column held the labels, so that transform can take the same frame or file."""
         if isinstance(y, str):
             self.label_name_ = y
+
+    def _record_columns(self, rows: Rows) -> None:
+        """Record the levels of columns of text, where the method reads text."""
+
+    @property
+    def _reads_text(self) -> bool:
+        """Whether columns may contain text, with these parameters."""
+        return self._traits.reads_text
 
     def _weights(self, weights: Any, rows: Rows) -> np.ndarray | None:
         """Weights as floats, one per row; a single number is the weight of every row, as in scikit-learn."""
@@ -293,7 +302,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._handles_missing
         tags.input_tags.positive_only = self._traits.reads == "counts"
         tags.input_tags.categorical = self._traits.reads == "categories"
-        tags.input_tags.string = self._traits.reads_text
+        tags.input_tags.string = self._reads_text
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = self._traits.reads == "numbers"  # results on counts and levels are numpy arrays
         tags.target_tags.required = self._traits.needs_y

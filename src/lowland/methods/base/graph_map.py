@@ -255,7 +255,7 @@ class GraphMap(PointMap, takes_sparse=True):
             raise ParameterError(f"{type(self).__name__}(n_neighbors=None): set n_neighbors or radius.")
         return self.n_neighbors
 
-    def _measure(self) -> tuple[Any, dict[str, Any]]:
+    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
         """The metric and its parameters; Euclidean distances for methods without a metric parameter."""
         metric = getattr(self, "metric", "euclidean")
         params = dict(getattr(self, "metric_params", None) or {})
@@ -316,6 +316,8 @@ class GraphMap(PointMap, takes_sparse=True):
         if self.points_ is None:
             raise AttributeError(f"{type(self).__name__} was fitted to distances or to a graph, not to rows.")
         metric, params = self._measure()
+        if metric == "gower":
+            raise AttributeError("scikit-learn has no metric 'gower', so there is no fitted NearestNeighbors.")
         p = params.pop("p", 2)
         algorithm = getattr(self, "neighbors_algorithm", "auto")
         k, radius = self.n_neighbors, getattr(self, "radius", None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy
+from lowland.blocks.distances.metrics import allows_nan
 from lowland.blocks.embeddings.descent import (
     Embedded,
     EmbeddingObjective,
@@ -17,6 +18,7 @@ from lowland.blocks.embeddings.descent import (
     StoppingRule,
     descend,
 )
+from lowland.blocks.embeddings.starts import landmark_start, principal_start
 from lowland.blocks.embeddings.tensor_edges import on_device
 from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
@@ -26,7 +28,9 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import ParameterError
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.graph_map import GraphMap
-from lowland.run.run import Run, run_for
+from lowland.methods.base.metric_map import MetricMap
+from lowland.methods.base.point_map import SKIP_MISSING
+from lowland.run.run import Run, all_finite, run_for
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class EmbeddingProblem:
     stop: StoppingRule | None = None
 
 
-class NeighborEmbedding(GraphMap):
+class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
     """A method that places rows so that neighbors stay near and other rows apart, by gradient descent.
 
     A subclass writes ``_problem``, which receives the rows, their neighbor graph and the labels, ``_keep`` for its own
@@ -77,10 +81,6 @@ class NeighborEmbedding(GraphMap):
     ) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, graph, callback)._returned_embedding(X)
-
-    @property
-    def _handles_missing(self) -> bool:
-        return False  # the start needs complete rows, whatever the metric
 
     # --- hooks ---
 
@@ -142,6 +142,18 @@ class NeighborEmbedding(GraphMap):
     def _on_device(self, X: Array) -> bool:
         """Whether the descent runs on an accelerator, as tensors."""
         return not is_sparse(X) and on_accelerator(X)
+
+    def _principal_start(self, X: Array, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
+        """The principal components of the rows; classical scaling of some rows if values are missing or categories."""
+        host, (metric, params) = self._host(X), self._measure()
+        if self._by_landmarks(host):
+            return landmark_start(host, k, run, rng, metric, params)
+        return principal_start(X, k, run, rng)
+
+    def _by_landmarks(self, X: Any) -> bool:
+        """Whether rows have no principal components: some values are missing, or categories."""
+        metric = self._measure()[0]
+        return metric == "gower" or (allows_nan(metric) and not is_sparse(X) and not all_finite(X))
 
     def _host(self, X: Array) -> Any:
         """Rows for the kernels: an array of numpy, or sparse."""

@@ -31,6 +31,7 @@ from lowland.errors import DataWarning, ParameterError, warn, with_remedy
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
 from lowland.methods.base.parameters import check_saved
+from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.run.run import Run
 
 COLUMNS = 100  # columns that rows are reduced to
@@ -47,7 +48,7 @@ def graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None
     return min(counts.neighbors + EXTRA, n - 1)
 
 
-class PairEmbedding(NeighborEmbedding):
+class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metric=", "distance=")):
     """A map by forces along three kinds of pairs. A subclass may adjust the forces, by ``_adjustment``."""
 
     n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
@@ -96,7 +97,8 @@ class PairEmbedding(NeighborEmbedding):
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
     init: Literal["pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
         "pca",
-        "Start: 'pca', 'random', or an (n, n_components) array, whose columns are standardized.",
+        "Start: 'pca' (classical scaling of 1,000 rows if values are missing or with distance='gower'), 'random', or "
+        "an (n, n_components) array, whose columns are standardized.",
         wanted="'pca', 'random' or an (n, n_components) array",
     )
 
@@ -154,7 +156,7 @@ class PairEmbedding(NeighborEmbedding):
             )
         return int(given[0]), int(given[1]), int(given[2])
 
-    def _measure(self) -> tuple[Any, dict[str, Any]]:
+    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
         return self.distance, dict(self.metric_params or {})
 
     def _k(self, X: Array) -> int:
@@ -222,6 +224,9 @@ class PairEmbedding(NeighborEmbedding):
             return _TINY * (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         if self.init == "random" or self._is_given(P):
             return _TINY * random_start(n, k, rng)
+        if self._by_landmarks(P):
+            Z = self._principal_start(P, k, run, rng)
+            return Z * (_START / (float(np.abs(Z).max()) or 1.0))
         values = P.data if is_sparse(P) else P
         low, high = float(values.min(initial=0.0 if is_sparse(P) else np.inf)), float(values.max(initial=-np.inf))
         unit = float(power_of_two(np.float64(max(abs(low), abs(high)))))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils import Tags
 
-from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.blocks.distances.metrics import allows_nan
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
 from lowland.data.rows import Rows
@@ -16,7 +16,10 @@ from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import Reducer
 from lowland.methods.base.parameters import check_saved
 
-SKIP_MISSING = "Set metric='nan_euclidean' to compare rows by the columns that both have."  # for an error of NaN
+SKIP_MISSING = (  # for an error of NaN
+    "Set metric='nan_euclidean' to compare rows by the columns that both have, or metric='gower', which also takes "
+    "categories."
+)
 
 
 class PointMap(Reducer):
@@ -51,17 +54,25 @@ class PointMap(Reducer):
         return DistancesTo.of(points, *self._measure())
 
     def _measure(self) -> tuple[Any, dict[str, Any]]:
-        """The metric and its parameters."""
-        return self.metric, self.metric_params or {}
+        """The metric and its parameters; for Gower's dissimilarity, those that the columns of the table give it."""
+        metric, params = self._chosen_metric()
+        columns = vars(self).get("metric_columns_")
+        return metric, params if metric != "gower" or columns is None else dict(columns)
+
+    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
+        """The metric and its parameters, as they were chosen."""
+        return getattr(self, "metric", None), dict(getattr(self, "metric_params", None) or {})
 
     @property
     def _handles_missing(self) -> bool:
         """Whether the metric skips missing values."""
-        return allows_nan(getattr(self, "metric", None))
+        return allows_nan(self._chosen_metric()[0])
 
     def _admit_missing(self, rows: Rows) -> None:
         super()._admit_missing(rows)
         rows.allow_nan = rows.allow_nan and not rows.is_sparse
+        points = next((vars(self)[name] for name in ("points_", "X_fit_") if name in vars(self)), None)
+        rows.compared_with = None if points is None or not rows.allow_nan else to_numpy(points)
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         n = getattr(self, "n_features_in_", None)
