@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from lowland.cli.shared.roles import Carried
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
 STANDARD_OUTPUT = Path("-")
@@ -45,34 +46,22 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
         raise ParameterError(f"--to and --model are the same file, {str(to)!r}. Choose different names.")
 
 
-def write_table(
-    chunks: Any, path: Path, names: list[str], carried: tuple[Path, list[str]] | None = None, kept: Any = None
-) -> dict[str, Any]:
-    """Write chunks one by one; return what was written.
-
-    ``carried``: the file that was read and its columns that are copied: the first one before the others, as row names,
-    the rest after them. ``kept``: a mask of the rows in use; the others were dropped.
-    """
+def write_table(chunks: Any, path: Path, names: list[str], carried: Carried | None = None) -> dict[str, Any]:
+    """Write chunks one by one; return what was written. ``carried``: columns that are copied beside them."""
     from lowland.data.write import write_chunks
 
-    if carried is not None and carried[1] and not holds_numbers_only(path):
-        from lowland.cli.shared.inputs import read_options
-        from lowland.data.open import open_table_file
-
-        file, columns = carried
-        table = open_table_file(file, read_options())
-        taken = [name for name in columns if name in names]
+    if carried:
+        taken = [name for name in (*carried.ids, *carried.kept) if name in names]
         if taken:
-            raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of {file.name}.")
-        values = [table.column(name, missing_text=False) for name in columns]
-        chunks = beside(chunks, values if kept is None else [column[kept] for column in values])
-        names = [columns[0], *names, *columns[1:]]
+            raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of the input.")
+        chunks = beside(chunks, list(carried.ids.values()), list(carried.kept.values()))
+        names = [*carried.ids, *names, *carried.kept]
     rows = write_chunks(_not_empty(chunks), path, names)
     return {"file": str(path), "rows": rows, "columns": len(names)}
 
 
-def beside(chunks: Iterable[Any], columns: list[Any]) -> Iterator[Any]:
-    """Yield the chunks with the first column before them and the others after them."""
+def beside(chunks: Iterable[Any], before: list[Any], after: list[Any]) -> Iterator[Any]:
+    """Yield the chunks with columns before and after them."""
     import numpy as np
 
     from lowland.arrays.namespace import to_numpy
@@ -83,8 +72,10 @@ def beside(chunks: Iterable[Any], columns: list[Any]) -> Iterator[Any]:
         for first in range(0, len(numbers), TEXT_SLAB):
             some = numbers[first : first + TEXT_SLAB]
             stop = start + len(some)
-            parts = [np.asarray(column[start:stop], dtype=object) for column in columns]
-            yield np.column_stack([parts[0], some.astype(object), *parts[1:]])
+            first_columns, last_columns = (
+                [np.asarray(column[start:stop], dtype=object) for column in columns] for columns in (before, after)
+            )
+            yield np.column_stack([*first_columns, some.astype(object), *last_columns])
             start = stop
 
 
