@@ -162,7 +162,8 @@ class _UnnamedTable(NamedTable):
         """Return the positions of the named columns, or of all."""
         if not self.has_names and (columns is not None or drop):
             raise ParameterError(
-                f"{self.source} has no column names, so columns cannot be selected by name. Save it as .parquet or .csv."
+                f"{self.source} has no column names, so columns cannot be selected by name. Save it as .parquet or "
+                ".csv."
             )
         return super().positions(columns, drop)
 

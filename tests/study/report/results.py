@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lowland.study.result import Advice, Curve, Score, StudyResult, ShownTable, Trial
+from lowland.study.result import Advice, Curve, Score, ShownTable, StudyResult, Trial
 
 SCRIPT = "<script>alert(1)</script>"
 METHODS = (
@@ -204,3 +204,12 @@ def crowded():
         for one in result.trials
     )
     return replace(result, trials=trials, table=replace(result.table, labels=labels))
+
+
+def with_ids(m=60):
+    """A study whose rows have ids and columns that were kept."""
+    whole = study(m)
+    table = whole.table
+    kept = {"place": np.array(["north", None, "south"] * m, dtype=object)[:m], "height": np.arange(m) / 7}
+    ids = np.array([f"flower {i}" for i in range(m)], dtype=object)
+    return replace(whole, table=replace(table, id_name="flower", ids=ids, kept=kept))

@@ -16,9 +16,16 @@ STANDARD_OUTPUT = Path("-")
 TEXT_SLAB = 2**14  # rows per chunk of mixed strings and numbers, which need one object per cell
 
 
+def output_format() -> str | None:
+    """Return the extension that --format names, the format of standard output."""
+    ctx = click.get_current_context(silent=True)
+    name = None if ctx is None else ctx.meta.get("lowland.format")
+    return None if name is None else f".{name}"
+
+
 def holds_numbers_only(path: Path) -> bool:
     """Whether a file with this extension has neither strings nor column names."""
-    return path.name.lower().endswith(".npy")
+    return path.name.lower().endswith(".npy") or (path == STANDARD_OUTPUT and output_format() == ".npy")
 
 
 def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, read: tuple[Path, ...] = ()) -> None:
@@ -27,6 +34,8 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
         from lowland.data.write import check_writable
 
         check_writable(to)
+    if output_format() is not None and to != STANDARD_OUTPUT:
+        raise ParameterError("--format is the format of standard output, --to -. That of a file is its extension.")
     if to == STANDARD_OUTPUT:
         click.get_current_context().meta["lowland.output_is_table"] = True  # so the summary goes to stderr
     for path in (path for path in (to, model) if path is not None and path != STANDARD_OUTPUT):
@@ -54,29 +63,36 @@ def write_table(chunks: Any, path: Path, names: list[str], carried: Carried | No
         taken = [name for name in (*carried.ids, *carried.kept) if name in names]
         if taken:
             raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of the input.")
-        chunks = beside(chunks, list(carried.ids.values()), list(carried.kept.values()))
+        chunks = beside(chunks, names, carried)
         names = [*carried.ids, *names, *carried.kept]
-    rows = write_chunks(_not_empty(chunks), path, names)
+    rows = write_chunks(_not_empty(chunks), path, names, output_format())
     return {"file": str(path), "rows": rows, "columns": len(names)}
 
 
-def beside(chunks: Iterable[Any], before: list[Any], after: list[Any]) -> Iterator[Any]:
-    """Yield the chunks with columns before and after them."""
-    import numpy as np
+def beside(chunks: Iterable[Any], names: list[str], carried: Carried) -> Iterator[Any]:
+    """Yield the chunks as Arrow tables with the carried columns, whose types are those of the whole columns."""
+    import pyarrow as pa
 
-    from lowland.arrays.namespace import to_numpy
+    from lowland.data.write import arrow_chunk
 
+    ids, kept = ([_arrow_array(values) for values in part.values()] for part in (carried.ids, carried.kept))
     start = 0
     for chunk in chunks:
-        numbers = to_numpy(chunk)
-        for first in range(0, len(numbers), TEXT_SLAB):
-            some = numbers[first : first + TEXT_SLAB]
-            stop = start + len(some)
-            first_columns, last_columns = (
-                [np.asarray(column[start:stop], dtype=object) for column in columns] for columns in (before, after)
-            )
-            yield np.column_stack([*first_columns, some.astype(object), *last_columns])
-            start = stop
+        table = arrow_chunk(chunk, names)
+        n = len(table)
+        first, last = ([column.slice(start, n) for column in part] for part in (ids, kept))
+        yield pa.table([*first, *table.columns, *last], names=[*carried.ids, *names, *carried.kept])
+        start += n
+
+
+def _arrow_array(values: Any) -> Any:
+    """A column as an Arrow array; values of several types as strings."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.array([None if value is None else str(value) for value in values])
 
 
 def _not_empty(chunks: Iterable[Any]) -> Iterator[Any]:
