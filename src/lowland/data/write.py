@@ -122,7 +122,33 @@ def write_columns(columns: Mapping[str, np.ndarray], path: str | os.PathLike[str
         pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), temporary)
 
 
-def arrow_chunk(chunk: Any, names: Sequence[str]) -> Any:
+def with_columns(
+    chunks: Iterable[Any], names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[Any]:
+    """Yield chunks as Arrow tables with further columns, whose types are those of the whole columns."""
+    import pyarrow as pa
+
+    first, last = ([_arrow_array(values) for values in part.values()] for part in (before, after))
+    start = 0
+    for chunk in chunks:
+        table = _arrow_chunk(chunk, names)
+        n = len(table)
+        parts = [column.slice(start, n) for column in first], [column.slice(start, n) for column in last]
+        yield pa.table([*parts[0], *table.columns, *parts[1]], names=[*before, *names, *after])
+        start += n
+
+
+def _arrow_array(values: Any) -> Any:
+    """A column as an Arrow array; values of several types as strings."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.array([None if value is None else str(value) for value in values])
+
+
+def _arrow_chunk(chunk: Any, names: Sequence[str]) -> Any:
     """Return a chunk as an Arrow table, which it may be already."""
     import pyarrow as pa
 
@@ -157,7 +183,7 @@ def _write_json_lines(chunks: Iterable[Any], path: Path, names: Sequence[str]) -
     count = 0
     with open(path, "w", encoding="utf-8") as file:
         for chunk in chunks:
-            for record in arrow_chunk(chunk, names).to_pylist():
+            for record in _arrow_chunk(chunk, names).to_pylist():
                 file.write(json.dumps(to_plain(record, unknown=str), ensure_ascii=False) + "\n")
                 count += 1
     return count
@@ -172,7 +198,7 @@ def _write_tables(chunks: Iterable[Any], names: Sequence[str], open_writer: Call
     count, writer = 0, None
     try:
         for chunk in chunks:
-            table = arrow_chunk(chunk, names)
+            table = _arrow_chunk(chunk, names)
             writer = writer or open_writer(table.schema)
             writer.write_table(table)
             count += table.num_rows

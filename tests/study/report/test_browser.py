@@ -135,7 +135,8 @@ def test_rows_are_shown_found_and_copied_by_their_ids(page):
       input.dispatchEvent(new Event('input'));
     })()""")
     assert "height: 1" in page.run("document.getElementById('found').textContent")
-    page.move(*seen(page, 0)["at"])
+    page.mouse("mouseMoved", *seen(page, 0)["at"])
+    page.settle()
     first, *others = page.run("document.getElementById('tip').innerText").split("\n")
     assert first.startswith("flower ")
     assert any(line.startswith("place") for line in others)

@@ -57,42 +57,16 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
 
 def write_table(chunks: Any, path: Path, names: list[str], carried: Carried | None = None) -> dict[str, Any]:
     """Write chunks one by one; return what was written. ``carried``: columns that are copied beside them."""
-    from lowland.data.write import write_chunks
+    from lowland.data.write import with_columns, write_chunks
 
     if carried:
         taken = [name for name in (*carried.ids, *carried.kept) if name in names]
         if taken:
             raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of the input.")
-        chunks = beside(chunks, names, carried)
+        chunks = with_columns(chunks, names, carried.ids, carried.kept)
         names = [*carried.ids, *names, *carried.kept]
     rows = write_chunks(_not_empty(chunks), path, names, output_format())
     return {"file": str(path), "rows": rows, "columns": len(names)}
-
-
-def beside(chunks: Iterable[Any], names: list[str], carried: Carried) -> Iterator[Any]:
-    """Yield the chunks as Arrow tables with the carried columns, whose types are those of the whole columns."""
-    import pyarrow as pa
-
-    from lowland.data.write import arrow_chunk
-
-    ids, kept = ([_arrow_array(values) for values in part.values()] for part in (carried.ids, carried.kept))
-    start = 0
-    for chunk in chunks:
-        table = arrow_chunk(chunk, names)
-        n = len(table)
-        first, last = ([column.slice(start, n) for column in part] for part in (ids, kept))
-        yield pa.table([*first, *table.columns, *last], names=[*carried.ids, *names, *carried.kept])
-        start += n
-
-
-def _arrow_array(values: Any) -> Any:
-    """A column as an Arrow array; values of several types as strings."""
-    import pyarrow as pa
-
-    try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, OverflowError):
-        return pa.array([None if value is None else str(value) for value in values])
 
 
 def _not_empty(chunks: Iterable[Any]) -> Iterator[Any]:
