@@ -125,6 +125,24 @@ def test_hovering_shows_a_row_and_rings_it_in_every_panel(page):
     assert seen(page, 1, "marks")["painted"] == 0
 
 
+def test_rows_are_shown_found_and_copied_by_their_ids(page):
+    page = page(results.with_ids())
+    show_panels(page)
+    page.run("""(() => {
+      const field = [...document.querySelectorAll('.field')].find((f) => f.firstChild.textContent === 'Find row');
+      const input = field.querySelector('input');
+      input.value = 'flower 7';
+      input.dispatchEvent(new Event('input'));
+    })()""")
+    assert "height: 1" in page.run("document.getElementById('found').textContent")
+    page.mouse("mouseMoved", *seen(page, 0)["at"])
+    page.settle()
+    first, *others = page.run("document.getElementById('tip').innerText").split("\n")
+    assert first.startswith("flower ")
+    assert any(line.startswith("place") for line in others)
+    assert page.run("[...document.querySelectorAll('.selection button')][0].textContent") == "Copy ids"
+
+
 def test_a_box_selects_rows_in_every_panel(page):
     result = results.study()
     page = page(result)

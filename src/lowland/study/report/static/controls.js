@@ -104,13 +104,10 @@ function orderField() {
 
 function findField() {
   const input = el("input", {
-    type: "number",
-    min: 0,
-    max: Math.max(table.rows - 1, 0),
-    step: 1,
-    placeholder: "number",
+    ...(table.ids ? { type: "text" } : { type: "number", min: 0, max: Math.max(table.rows - 1, 0), step: 1 }),
+    placeholder: table.ids ? table.ids.name : "number",
     oninput: () => {
-      const row = input.value === "" ? -1 : placeOfRow(Number(input.value));
+      const row = input.value === "" ? -1 : placeOfId(input.value);
       pointAt(row);
       find("found").textContent =
         row >= 0

@@ -31,6 +31,14 @@ function placeOfRow(wanted) {
   return array(table.shown).indexOf(wanted);
 }
 
+// The id of a row as text; without ids, its number.
+const idOf = (row) => table.ids?.texts[row] ?? String(rowNumber(row));
+const nameOfIds = table.ids ? table.ids.name : "row";
+
+function placeOfId(wanted) {
+  return table.ids ? table.ids.texts.indexOf(wanted) : placeOfRow(Number(wanted));
+}
+
 // The value of a column in a row, or null.
 function valueOf(column, row) {
   const code = array(column)[row];
@@ -45,12 +53,10 @@ function toStep(value, { low, high }) {
   return Math.round(value / unit) * unit;
 }
 
-function labelOf(row) {
-  const label = table.label;
-  if (!label) return null;
-  if (!label.classes) return number(valueOf(label, row), 5);
-  return label.classes[array(label)[row]] ?? "no label";
-}
+// The value of a column of classes or numbers as text.
+const textOf = (column, row, missing) =>
+  column.classes ? (column.classes[array(column)[row]] ?? missing) : number(valueOf(column, row), 5);
+const labelOf = (row) => (table.label ? textOf(table.label, row, "no label") : null);
 
 function trustOf(trial, measure, row) {
   const code = array(trial.per_row[measure.name])[row];

@@ -2,10 +2,11 @@
 
 const MOST_COLUMNS = 8;
 
-// Number, label, per-row measures in a trial, and values of a row.
+// Id or number, label, columns that were kept, per-row measures in a trial, and values of a row.
 function linesOfRow(row, trial) {
-  const lines = [["", `Row ${rowNumber(row)}`]];
+  const lines = [["", table.ids ? idOf(row) : `Row ${rowNumber(row)}`]];
   if (table.label) lines.push([table.label.name, labelOf(row)]);
+  for (const column of table.carried) lines.push([column.name, textOf(column, row, "–")]);
   for (const measure of study.measures) {
     if (trial && trial.per_row[measure.name]) lines.push([measure.name, `≈ ${number(trustOf(trial, measure, row))}`]);
   }

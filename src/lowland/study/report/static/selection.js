@@ -1,4 +1,4 @@
-// The selected rows: count, classes, list, and row numbers to copy.
+// The selected rows: count, classes, list, and ids or row numbers to copy.
 
 const MOST_LISTED = 200;
 
@@ -6,8 +6,8 @@ function selectionBox() {
   const said = el("span", { id: "selected", class: "selected" });
   const numbers = el(
     "button",
-    { type: "button", onclick: () => copy(selectedRows().map(rowNumber).join(", "), numbers) },
-    "Copy row numbers",
+    { type: "button", onclick: () => copy(selectedRows().map(idOf).join(", "), numbers) },
+    table.ids ? "Copy ids" : "Copy row numbers",
   );
   const clear = el("button", { type: "button", onclick: clearSelection }, "Clear");
   const list = el("div", { class: "scroll listed", tabindex: "0", role: "region", "aria-label": "Selected rows" });
@@ -48,10 +48,16 @@ function classesOfSelection() {
 function listRows(into) {
   const rows = selectedRows(MOST_LISTED),
     columns = table.kept.slice(0, MOST_COLUMNS);
-  const head = ["row", ...(table.label ? [table.label.name] : []), ...columns.map((c) => c.name)];
+  const head = [
+    nameOfIds,
+    ...(table.label ? [table.label.name] : []),
+    ...table.carried.map((c) => c.name),
+    ...columns.map((c) => c.name),
+  ];
   const cells = (row) => [
-    rowNumber(row),
+    idOf(row),
     ...(table.label ? [labelOf(row)] : []),
+    ...table.carried.map((c) => textOf(c, row, "–")),
     ...columns.map((c) => number(valueOf(c, row), 4)),
   ];
   into.replaceChildren(
