@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -15,12 +16,15 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.data.arrow_columns import arrow_table, converted, open_arrow, whole_table
-from lowland.data.column_kinds import KINDS, Kind, column_kind, is_ordered
+from lowland.data.kinds import ColumnKind
 from lowland.data.open import has_named_columns
 from lowland.data.rows import ColumnRows, Rows
 from lowland.errors import DataError, ParameterError
-from lowland.prepare.date_parts import DateParts
+from lowland.prepare.date_parts import PARTS, DateParts
+from lowland.prepare.found_kinds import GIVEN, date_order, is_ordered, kinds_in, require_memory, source_of
 from lowland.prepare.text_components import TextComponents
+from lowland.run.memory import require
+from lowland.run.settings import settings
 from lowland.suggestions import did_you_mean
 
 _DROPPED = {
@@ -48,6 +52,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     kinds : dict, default=None
         Kinds of columns by name, where the one that was found is not meant: "number", "boolean", "category", "date",
         "text" or "drop". Columns of an array are named x0, x1, … Durations and times of day are numbers of days.
+        ``lowland.look`` shows the kinds.
     impute : {"median", "mean", "most_frequent"} or None, default="median"
         Replacement of missing numbers, ranks and parts of dates; missing booleans become the most frequent value.
         None leaves all of them missing (NaN). A missing category is a level of its own, a missing text is an empty
@@ -78,6 +83,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         Kind of each column.
     report_ : dict
         What was done with each column, in words.
+    missing_ : dict
+        Number of missing values of each column that is not dropped.
+    date_orders_ : dict
+        "year first", "day first" or "month first" for each column of dates that are written as text: the values decide.
+        Where they do not, month first is assumed for dates with slashes, else day first; ``report_`` says so.
     transformer_ : ColumnTransformer
         Fitted encoders of the columns.
     n_features_in_ : int
@@ -99,7 +109,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        kinds: dict[str, Kind] | None = None,
+        kinds: dict[str, str] | None = None,
         impute: Literal["median", "mean", "most_frequent"] | None = "median",
         standardize: bool = True,
         max_levels: int = 30,
@@ -129,6 +139,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         columns, names, named = open_arrow(X)
         self._check_names(names)
+        require_memory(X, columns, names)
         table = whole_table(columns, names)
         self.n_features_in_ = len(names)
         if named:
@@ -136,16 +147,22 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         levels = {name: [str(v) for v in values] for name, values in (self.ordered or {}).items()}
-        self.kinds_ = {}
+        given = {**(self.kinds or {}), **dict.fromkeys(levels, "ordered")}
+        found = kinds_in(table, [name for name in names if name not in given], source_of(X))
+        self.kinds_, self.date_orders_ = {}, {}
         for name in names:
-            column = table.column(name)
-            given = "ordered" if name in levels else (self.kinds or {}).get(name)
-            self.kinds_[name] = given or column_kind(column, self.max_levels, name)
-            if self.kinds_[name] == "ordered" and name not in levels:
-                levels[name] = _levels(column, name)
+            kind = given.get(name) or found[name].kind
+            self.kinds_[name] = "number" if kind == "integer" else kind
+            if kind == "ordered" and name not in levels:
+                levels[name] = _levels(table.column(name), name)
+            order = date_order(table.column(name), found.get(name)) if kind == "date" else None
+            if order is not None:
+                self.date_orders_[name] = order
         prepared = self._converted(table)
+        self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
-        self.report_ = {name: self._sentence(name, table, levels) for name in names}
+        self.missing_ = {name: _count_missing(prepared.column(name)) for name in prepared.column_names}
+        self.report_ = {name: self._sentence(name, levels, found.get(name)) for name in names}
         return self
 
     def transform(self, X: Any) -> Any:
@@ -153,7 +170,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         columns, names = self._opened(X)
         Z = self._encoded(whole_table(columns, names))
-        if self.output == "array":
+        if self.output == "array" or is_framed(self):
             return Z
         return arrow_table(Z.T, self.get_feature_names_out())
 
@@ -182,6 +199,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
         return np.asarray(unique, dtype=object)
 
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: text, categories and missing values are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
     # --- steps ---
 
     def _check_parameters(self) -> None:
@@ -194,10 +218,10 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise ParameterError(f"TablePreparer({name}={value!r}): it must be an integer of at least {least}.")
         for name, kind in (self.kinds or {}).items():
-            if kind not in KINDS:
+            if kind not in GIVEN:
                 raise ParameterError(
-                    f"TablePreparer(kinds={{{name!r}: {kind!r}}}): unknown. {did_you_mean(kind, KINDS)}"
-                    f"Choose {_listed(KINDS)}."
+                    f"TablePreparer(kinds={{{name!r}: {kind!r}}}): unknown. {did_you_mean(kind, GIVEN)}"
+                    f"Choose {_listed(GIVEN)}."
                 )
 
     def _check_names(self, names: list[str]) -> None:
@@ -238,6 +262,12 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             )
         return ColumnTransformer(used, sparse_threshold=0.0)
 
+    def _require_memory(self, table: Any) -> None:
+        """Raise an error if the encoded table, which the fit computes, does not fit the budget."""
+        width = {"category": self.max_levels, "text": self.text_components, "date": len(PARTS)}
+        d = sum(width.get(self.kinds_[name], 1) for name in table.column_names)
+        require(2 * 8.0 * len(table) * d, settings().budget, "TablePreparer: the encoded table", "Lower max_levels")
+
     def _is_dropped(self, name: str) -> bool:
         kind = self.kinds_[name]
         off = (kind == "date" and self.dates == "drop") or (kind == "text" and self.texts == "drop")
@@ -246,7 +276,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def _converted(self, table: Any) -> Any:
         """The columns that are kept, as floats, dates and strings."""
         kept = [name for name in table.column_names if not self._is_dropped(name)]
-        columns = [converted(table.column(name), self.kinds_[name], repr(name)) for name in kept]
+        orders = self.date_orders_
+        columns = [converted(table.column(name), self.kinds_[name], repr(name), orders.get(name)) for name in kept]
         return arrow_table(columns, kept)
 
     def _opened(self, X: Any) -> tuple[Any, list[str]]:
@@ -265,16 +296,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
     # --- words ---
 
-    def _sentence(self, name: str, table: Any, levels: dict[str, list[str]]) -> str:
+    def _sentence(self, name: str, levels: dict[str, list[str]], found: ColumnKind | None) -> str:
         """What was done with a column."""
-        kind = self.kinds_[name]
+        kind, detail = self.kinds_[name], found.detail if found else ""
         if kind in _DROPPED:
-            return _DROPPED[kind]
+            return f"an identifier ({detail}), dropped" if kind == "id" and detail else _DROPPED[kind]
         if self._is_dropped(name):
             return f"{kind}, dropped as requested"
-        column = converted(table.column(name), kind, repr(name))
-        values = np.asarray(column)
-        missing = int(np.isnan(values).sum()) if kind in ("number", "boolean") else column.null_count
+        missing = self.missing_[name]
         scaled = ", standardized" if self.standardize else ""
         how = self.impute if kind != "boolean" else self.impute and "most_frequent"
         filled = _imputed(missing, how)
@@ -284,11 +313,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             k = self._n_text_components(name)
             return f"text, {k} component{'s' * (k != 1)} of its n-grams" + ("; missing texts are empty" * bool(missing))
         if kind == "date":
-            return f"date, as {', '.join(self._date_parts(name)) or 'nothing: all dates are equal'}{filled}{scaled}"
+            order = f" ({detail})" if detail else ""
+            return f"date{order}, as {', '.join(self._date_parts(name)) or 'nothing: all equal'}{filled}{scaled}"
         if kind == "ordered":
             order = " < ".join(levels[name][:6]) + " < …" * (len(levels[name]) > 6)
             return f"ordered category, as ranks ({order}){filled}{scaled}"
-        return f"boolean, as 0 and 1{filled}" if kind == "boolean" else f"number{filled}{scaled}"
+        code = f"; looks {detail}" if detail else ""
+        return f"boolean, as 0 and 1{filled}" if kind == "boolean" else f"number{filled}{scaled}{code}"
 
     def _category_words(self, name: str, missing: int) -> str:
         encoder = self.transformer_.named_transformers_["category"].named_steps["levels"]
@@ -330,6 +361,21 @@ def _levels(column: Any, name: str) -> list[str]:
             f"TablePreparer: column {name!r} is not an ordered category. List its levels: ordered={{{name!r}: [...]}}."
         )
     return [str(v) for v in column.combine_chunks().dictionary.to_pylist()]
+
+
+def _count_missing(column: Any) -> int:
+    """Missing values of an Arrow column of floats, dates or strings."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    nan = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
+    return int(column.null_count + (nan or 0))
+
+
+def is_framed(transformer: Any) -> bool:
+    """Whether scikit-learn turns what a transformer returns into a data frame."""
+    own = getattr(transformer, "_sklearn_output_config", {}).get("transform")
+    return (own or get_config()["transform_output"]) != "default"
 
 
 def _listed(values: Sequence[Any]) -> str:

@@ -14,7 +14,7 @@ import click
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import OUTPUT, Option, in_section
-from lowland.cli.shared.preparing import open_prepared, prepare_options
+from lowland.cli.shared.preparing import open_prepared, prepare_options, with_command
 from lowland.cli.shared.values import Choice
 from lowland.errors import FileProblem, ParameterError
 
@@ -50,7 +50,7 @@ def run(
     _check_outputs(file, to, save, force, opened)
     swept = _sweep(sweep)
     check_names(methods or "all", swept)
-    with options.working(memory, threads, progress):
+    with options.working(memory, threads, progress), with_command():
         found = open_prepared(file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing)
         result = study(
             found.rows, found.labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit,

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
 from lowland.cli.shared.flags import DEFAULT_SEED, command_line_text, parameter_options
-from lowland.cli.shared.preparing import joined, open_prepared, prepare_options
+from lowland.cli.shared.preparing import joined, open_prepared, prepare_options, reads_matrix, with_command
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
@@ -89,8 +89,8 @@ def run(
         text = f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}."
         raise click.UsageError(text, click.get_current_context())
     handled = impute is not None or drop_missing
-    if covariance_of is not None and (handled or prepare != "none"):
-        text = "--covariance-of: FILE is a matrix of numbers. Omit --prepare, --impute and --drop-missing."
+    if covariance_of is not None and handled:
+        text = "--covariance-of: FILE is a matrix of numbers. Omit --impute and --drop-missing."
         raise click.UsageError(text, click.get_current_context())
     check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
@@ -103,7 +103,7 @@ def run(
         raise ParameterError(f"{refused} Or omit --to, and classify with lowland predict.")
     started = time.perf_counter()
     files: list[dict[str, Any]] = []
-    with options.working(memory, threads, progress):
+    with options.working(memory, threads, progress), with_command():
         row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
         if row_names and handled:
             raise ParameterError(
@@ -113,8 +113,9 @@ def run(
         drop = [*(drop or []), row_names] if row_names else drop
         carried = roles.carried_columns(file, row_names, to)
         found = open_prepared(
-            file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing, est=est
-        )
+            file, columns, drop, label, prepare=prepare if covariance_of is None else "none", impute=impute,
+            drop_missing=drop_missing, est=est,
+        )  # fmt: skip
         rows, labels = found.rows, found.labels
         if covariance_of is None:
             if not found.report:
@@ -158,13 +159,7 @@ def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
     from lowland.methods.base.traits import traits_of
 
     parameters = est.get_params(deep=False)
-    kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
-    if (
-        rows.is_sparse
-        or rows.names is None
-        or traits_of(est).reads != "numbers"
-        or any(kind.startswith("precomputed") for kind in kinds)
-    ):
+    if rows.is_sparse or rows.names is None or traits_of(est).reads != "numbers" or reads_matrix(est):
         return
     X = next((to_numpy(chunk) for chunk in rows.chunks()), None)
     if X is None:

@@ -1,0 +1,80 @@
+"""What a fit must know of a table before it encodes the columns: their kinds, and whether they fit in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from lowland.data.columns import ArrowColumns
+from lowland.data.dates import WrittenDates
+from lowland.data.formats.arrow import content_of
+from lowland.data.kinds import KINDS, ColumnKind, kinds_of
+from lowland.data.problems import marks_error
+from lowland.errors import DataTypeError
+from lowland.run.memory import require
+from lowland.run.settings import settings
+
+GIVEN = (*KINDS, "drop")  # kinds that a user can give
+_BATCH = 2**16
+_EXPANSION = {".gz": 6, ".parquet": 3, ".xlsx": 6, ".ods": 10}  # bytes in memory per byte of a compressed file
+
+
+def kinds_in(table: Any, names: Sequence[str], source: str) -> dict[str, ColumnKind]:
+    """Return the kinds of columns of an Arrow table; raise one error that names all columns that have none."""
+    import pyarrow as pa
+
+    for name in names:
+        kind = table.column(name).type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise DataTypeError(
+                f"Column {name!r} contains {kind}, which cannot be prepared. Drop it (kinds={{{name!r}: 'drop'}}), or "
+                "convert it to numbers or strings."
+            )
+    if not names:
+        return {}
+    found = kinds_of(table.select(list(names)).to_batches(max_chunksize=_BATCH), source, duplicates=False).columns
+    marks = {c.name: dict(zip(c.marks, c.mark_rows, strict=True)) for c in found if c.marks}
+    if marks:
+        gaps = {c.name: c.missing for c in found if 0 < c.missing < c.n and c.kind in ("number", "integer", "boolean")}
+        raise marks_error(marks, gaps, source)
+    return {column.name: column for column in found}
+
+
+def date_order(column: Any, found: ColumnKind | None) -> str | None:
+    """Return the order of day, month and year of dates that are written as text; None for other dates."""
+    if content_of(column.type) != "text":
+        return None
+    if found is not None and found.date_order is not None:
+        return found.date_order
+    import pyarrow as pa
+
+    dates = WrittenDates()
+    for chunk in column.cast(pa.string()).drop_null().chunks:
+        dates.add(chunk)
+    return dates.order or "year first"
+
+
+def is_ordered(column: Any) -> bool:
+    """Whether an Arrow column is an ordered category."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(column.type) and column.type.ordered)
+
+
+def require_memory(X: Any, columns: ArrowColumns, names: Sequence[str]) -> None:
+    """Raise an error, before a file is read, if its columns do not fit the memory budget."""
+    if columns.passes is None:  # in memory already
+        return
+    files = columns.passes.files
+    size = sum(_EXPANSION.get(file.suffix.lower(), 1) * file.stat().st_size for file in files if file.exists())
+    every = getattr(getattr(X, "table", None), "names", names)  # some columns of a table
+    require(
+        2.0 * size * len(names) / max(1, len(every)), settings().budget,
+        f"TablePreparer reads all rows to fit the encoders: {source_of(X)}", "Fit it to fewer rows",
+    )  # fmt: skip
+
+
+def source_of(X: Any) -> str:
+    """Return the name of a table in messages."""
+    return repr(os.fspath(X)) if isinstance(X, str | os.PathLike) else getattr(X, "source", "the table")
