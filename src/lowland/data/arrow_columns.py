@@ -163,7 +163,9 @@ def _as_text(column: Any) -> Any:
     import pyarrow.compute as pc
 
     whole = pc.fill_null(pc.and_(pc.equal(column, pc.floor(column)), pc.less(pc.abs(column), 2.0**53)), False)
-    text = pc.if_else(whole, pc.if_else(whole, column, 0.0).cast(pa.int64()).cast(pa.string()), column.cast(pa.string()))
+    text = pc.if_else(
+        whole, pc.if_else(whole, column, 0.0).cast(pa.int64()).cast(pa.string()), column.cast(pa.string())
+    )
     return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.string()), text)
 
 

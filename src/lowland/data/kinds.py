@@ -172,7 +172,12 @@ class TableKinds:
 
 
 def kinds_of(
-    batches: Iterable[Any], source: str, id_name: str | None = None, notes: Iterable[str] = (), *, duplicates: bool = True
+    batches: Iterable[Any],
+    source: str,
+    id_name: str | None = None,
+    notes: Iterable[str] = (),
+    *,
+    duplicates: bool = True,
 ) -> TableKinds:
     """Return the kinds of the columns of Arrow record batches, read once; ``duplicates``: whether to count rows."""
     counts: dict[str, _Counts] = {}

@@ -173,7 +173,8 @@ class Rows:
         )
         each = (nan + inf)[bad]
         where = ", ".join(
-            self.column_name(j) + f" ({count})" * (bad.size > 1 and not inf.any()) for j, count in zip(bad[:5], each, strict=False)
+            self.column_name(j) + f" ({count})" * (bad.size > 1 and not inf.any())
+            for j, count in zip(bad[:5], each, strict=False)
         ) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
         fact = f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows."
         if inf.any():

@@ -30,10 +30,12 @@ def open_file(file: Path, columns: Any, drop: Any, label: str | None = None, est
     return noted(opened(file, columns=columns, drop=dropped, read=read_options()))
 
 
-def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est: Any = None) -> tuple[Any, Any]:
+def open_with_labels(
+    file: Path, columns: Any, drop: Any, label: str | None, est: Any = None, *, table: Any = None
+) -> tuple[Any, Any]:
     """Open the rows of a file, without the dropped columns and the label column, and read the labels.
 
-    ``est``: the method that reads them, of numbers by default.
+    ``est``: the method that reads them, of numbers by default; ``table``: the file, if it is open already.
     """
     from lowland.data.open import open_labelled, open_rows
 
@@ -41,7 +43,7 @@ def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est
     opened = open_rows if est is None else est._opened
     dropped = [*(drop or ()), *roles().names]
     rows, labels, _ = open_labelled(
-        file, columns=columns, drop=dropped, label=label, read=read_options(), opened=opened
+        file if table is None else table, columns=columns, drop=dropped, label=label, read=read_options(), opened=opened
     )
     return noted(rows), labels
 

@@ -63,9 +63,11 @@ def open_prepared(
     """Open the rows and labels of a file for a method; encode its text and handle its missing values as asked."""
     if impute and drop_missing:
         raise click.UsageError("--impute and --drop-missing exclude each other. Omit one.", click.get_current_context())
-    table = _table_with_text(file, columns, drop, label, est) if prepare == "auto" else None
+    inputs.check_label(file, label)
+    opened = _table_to_prepare(file, est) if prepare == "auto" else None
+    table = None if opened is None else _with_text(opened, columns, _excluded(drop, label))
     if table is None:
-        found = Prepared(*inputs.open_with_labels(file, columns, drop, label, est))
+        found = Prepared(*inputs.open_with_labels(file, columns, drop, label, est, table=opened))
         if impute in ("mean", "median"):
             _fill(found, file, columns, drop, label, impute)
             return found
@@ -80,22 +82,25 @@ def open_prepared(
     return found
 
 
-def _table_with_text(file: Path, columns: Any, drop: Any, label: str | None, est: Any) -> Any:
-    """The columns of a file, if some are not numeric and the method does not read text or a matrix itself."""
-    from lowland.data.columns import SelectedTable
-    from lowland.data.formats.arrow import text_fields
+def _table_to_prepare(file: Path, est: Any) -> Any:
+    """The table of a file, unless it has no names or the method reads text or a matrix itself."""
     from lowland.data.open import open_table_file
     from lowland.methods.base.traits import traits_of
 
-    inputs.check_label(file, label)
     if inputs.has_no_names(file) or (est is not None and (traits_of(est).reads_text or reads_matrix(est))):
         return None
-    table = open_table_file(file, inputs.read_options())
+    return open_table_file(file, inputs.read_options())
+
+
+def _with_text(table: Any, columns: Any, excluded: list[str]) -> Any:
+    """The columns of a table, if some are not numeric."""
+    from lowland.data.columns import SelectedTable
+    from lowland.data.formats.arrow import text_fields
+
     schemas = [table.schema] if hasattr(table, "schema") else getattr(table, "schemas", [])
     if not any(text_fields(list(schema)) for schema in schemas):  # AnnData and images have no schema: numbers
         return None
-    table = inputs.noted(table)
-    found = SelectedTable(table, table.positions(columns, _excluded(drop, label)))
+    found = SelectedTable(inputs.noted(table), table.positions(columns, excluded))
     return found if text_fields(found.arrow(list(range(len(found.names)))).fields) else None
 
 
