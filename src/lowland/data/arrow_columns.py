@@ -39,8 +39,7 @@ def open_arrow(
     if is_path or isinstance(source, Rows):
         source = open_rows(source).to_array()
     X = to_numpy(source) if is_array(source) else _objects(source)
-    if X.ndim != 2 or 0 in X.shape:
-        raise DataError(f"Expected 2D array, got shape {X.shape}. Pass a table: rows × columns, neither of them empty.")
+    _check_array(X)
     names = [f"x{j}" for j in range(X.shape[1])]
     import pyarrow as pa
 
@@ -50,6 +49,23 @@ def open_arrow(
         return (whole.slice(start, slab) for start in range(0, len(whole), slab))
 
     return ArrowColumns(list(whole.schema), tables, len(whole)), names, False
+
+
+def _check_array(X: np.ndarray) -> None:
+    """Raise an error, with the words that scikit-learn's checks look for, unless X is a table."""
+    if X.dtype.kind == "c":
+        raise DataError("Complex data not supported. Pass the real and imaginary parts as separate columns.")
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: array.reshape(-1, 1) for a single "
+            "column, array.reshape(1, -1) for a single row."
+        )
+    for what, count in (("sample", len(X)), ("feature", X.shape[1])):
+        if count == 0:
+            raise DataError(
+                f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required. Check the selection "
+                "of rows and columns."
+            )
 
 
 def _objects(source: Any) -> np.ndarray:

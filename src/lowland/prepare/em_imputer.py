@@ -53,5 +53,5 @@ class EMImputer(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are accepted."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags

@@ -159,6 +159,12 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             if order is not None:
                 self.date_orders_[name] = order
         prepared = self._converted(table)
+        if not prepared.column_names:
+            one = "The table has 1 sample. " if len(table) == 1 else ""
+            raise DataError(
+                f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Set the kinds "
+                "of columns with TablePreparer(kinds=...)."
+            )
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
         self.missing_ = {name: _count_missing(prepared.column(name)) for name in prepared.column_names}
@@ -255,11 +261,6 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         }
         unchanged = [("unchanged", StandardScaler(with_mean=False, with_std=False))]
         used = [(kind, Pipeline(each or unchanged), of(kind)) for kind, each in steps.items() if of(kind)]
-        if not used:
-            raise DataError(
-                "No column is left to prepare: all are constant, missing, identifiers or dropped. Set the kinds of "
-                "columns with TablePreparer(kinds=...)."
-            )
         return ColumnTransformer(used, sparse_threshold=0.0)
 
     def _require_memory(self, table: Any) -> None:
