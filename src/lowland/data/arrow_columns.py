@@ -11,8 +11,8 @@ import numpy as np
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.data.columns import ArrowColumns
 from lowland.data.dates import dates_of
-from lowland.data.kinds import FALSE, TRUE
 from lowland.data.formats.arrow import content_of
+from lowland.data.kinds import FALSE, TRUE
 from lowland.data.open import as_numpy, has_named_columns, open_rows, open_table
 from lowland.data.paths import NUMPY
 from lowland.data.rows import Rows

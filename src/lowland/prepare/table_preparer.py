@@ -16,23 +16,17 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.data.arrow_columns import arrow_table, converted, open_arrow, whole_table
-from lowland.data.kinds import ColumnKind
 from lowland.data.open import has_named_columns
 from lowland.data.rows import ColumnRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.prepare.date_parts import PARTS, DateParts
 from lowland.prepare.found_kinds import GIVEN, date_order, is_ordered, kinds_in, require_memory, source_of
+from lowland.prepare.sentences import DROPPED, sentence
 from lowland.prepare.text_components import TextComponents
 from lowland.run.memory import require
 from lowland.run.settings import settings
 from lowland.suggestions import did_you_mean
 
-_DROPPED = {
-    "missing": "every value is missing, dropped",
-    "constant": "only one value, dropped",
-    "id": "an identifier (every value is different), dropped",
-    "drop": "dropped as requested",
-}
 _CHOICES = {
     "impute": ("median", "mean", "most_frequent", None),
     "dates": ("parts", "drop"),
@@ -168,7 +162,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
         self.missing_ = {name: _count_missing(prepared.column(name)) for name in prepared.column_names}
-        self.report_ = {name: self._sentence(name, levels, found.get(name)) for name in names}
+        self.report_ = {name: sentence(self, name, levels, found.get(name)) for name in names}
         return self
 
     def transform(self, X: Any) -> Any:
@@ -176,7 +170,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         columns, names = self._opened(X)
         Z = self._encoded(whole_table(columns, names))
-        if self.output == "array" or is_framed(self):
+        if self.output == "array" or _is_framed(self):
             return Z
         return arrow_table(Z.T, self.get_feature_names_out())
 
@@ -272,7 +266,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def _is_dropped(self, name: str) -> bool:
         kind = self.kinds_[name]
         off = (kind == "date" and self.dates == "drop") or (kind == "text" and self.texts == "drop")
-        return off or kind in _DROPPED
+        return off or kind in DROPPED
 
     def _converted(self, table: Any) -> Any:
         """The columns that are kept, as floats, dates and strings."""
@@ -295,64 +289,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def _encoded(self, table: Any) -> np.ndarray:
         return np.asarray(self.transformer_.transform(self._converted(table)), dtype=np.float64)
 
-    # --- words ---
-
-    def _sentence(self, name: str, levels: dict[str, list[str]], found: ColumnKind | None) -> str:
-        """What was done with a column."""
-        kind, detail = self.kinds_[name], found.detail if found else ""
-        if kind in _DROPPED:
-            return f"an identifier ({detail}), dropped" if kind == "id" and detail else _DROPPED[kind]
-        if self._is_dropped(name):
-            return f"{kind}, dropped as requested"
-        missing = self.missing_[name]
-        scaled = ", standardized" if self.standardize else ""
-        how = self.impute if kind != "boolean" else self.impute and "most_frequent"
-        filled = _imputed(missing, how)
-        if kind == "category":
-            return self._category_words(name, missing)
-        if kind == "text":
-            k = self._n_text_components(name)
-            return f"text, {k} component{'s' * (k != 1)} of its n-grams" + ("; missing texts are empty" * bool(missing))
-        if kind == "date":
-            order = f" ({detail})" if detail else ""
-            return f"date{order}, as {', '.join(self._date_parts(name)) or 'nothing: all equal'}{filled}{scaled}"
-        if kind == "ordered":
-            order = " < ".join(levels[name][:6]) + " < …" * (len(levels[name]) > 6)
-            return f"ordered category, as ranks ({order}){filled}{scaled}"
-        code = f"; looks {detail}" if detail else ""
-        return f"boolean, as 0 and 1{filled}" if kind == "boolean" else f"number{filled}{scaled}{code}"
-
-    def _category_words(self, name: str, missing: int) -> str:
-        encoder = self.transformer_.named_transformers_["category"].named_steps["levels"]
-        j = list(encoder.feature_names_in_).index(name)
-        n, rare = len(encoder.categories_[j]) - bool(missing), encoder.infrequent_categories_[j]
-        kept = f"{n} levels as columns of 0 and 1"
-        new = "a new level is 0 in all of them"
-        if rare is not None:
-            kept = (
-                f"{n} levels, of which the {self.max_levels - 1} most frequent as columns of 0 and 1, the rest as one"
-            )
-            new = "a new level counts as one of the rest"
-        return f"category, {kept}" + f", {missing:,} missing as one more level" * bool(missing) + f"; {new}"
-
-    def _n_text_components(self, name: str) -> int:
-        encoder = self.transformer_.named_transformers_["text"].named_steps["components"]
-        return int(encoder.models_[list(encoder.feature_names_in_).index(name)].n_components)
-
-    def _date_parts(self, name: str) -> list[str]:
-        encoder = self.transformer_.named_transformers_["date"].named_steps["parts"]
-        return [part for column, part in encoder.kept_parts() if column == name]
-
 
 def _imputer(strategy: str | None) -> list[tuple[str, Any]]:
     return [] if strategy is None else [("impute", SimpleImputer(strategy=strategy, keep_empty_features=True))]
-
-
-def _imputed(missing: int, how: str | None) -> str:
-    if not missing:
-        return ""
-    words = "left missing" if how is None else f"replaced by the {how.replace('_', ' ')}"
-    return f", {missing:,} missing {words}{' value' * (how == 'most_frequent')}"
 
 
 def _levels(column: Any, name: str) -> list[str]:
@@ -373,7 +312,7 @@ def _count_missing(column: Any) -> int:
     return int(column.null_count + (nan or 0))
 
 
-def is_framed(transformer: Any) -> bool:
+def _is_framed(transformer: Any) -> bool:
     """Whether scikit-learn turns what a transformer returns into a data frame."""
     own = getattr(transformer, "_sklearn_output_config", {}).get("transform")
     return (own or get_config()["transform_output"]) != "default"

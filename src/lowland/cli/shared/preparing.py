@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +14,7 @@ from lowland.cli.shared import inputs
 from lowland.cli.shared.options import DATA, Option, in_section
 from lowland.cli.shared.roles import roles
 from lowland.cli.shared.values import Choice
-from lowland.errors import DataError, DataTypeError
+from lowland.errors import DataError
 
 PREPARE = ("auto", "none")
 IMPUTE = ("mean", "median", "knn", "em")  # repeated from missing_values, whose import would load numpy
@@ -185,6 +183,9 @@ def _impute(found: Prepared, how: Any) -> None:
     if how == "em":
         from lowland.prepare.em_imputer import EMImputer
 
+        if found.steps:  # encode once, not in every pass
+            rows = ArrayRows(rows.to_array(), rows.names, rows.source)
+            rows.allow_nan = True
         step: Any = EMImputer().fit(rows)
         found.rows = step.open_rows(rows)
     else:
@@ -206,55 +207,6 @@ def _drop(found: Prepared) -> None:
     found.rows = ArrayRows(kept.table, found.rows.names, found.rows.source)
     if found.labels is not None:
         found.labels = found.labels[kept.kept]
-
-
-# --- the command that works ------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def with_command() -> Iterator[None]:
-    """Add the complete command that works to errors about missing values and about text among numbers."""
-    from lowland.cli.shared.messages import on_command_line
-    from lowland.data.problems import TableProblems
-    from lowland.data.rows import IncompleteRows
-
-    ctx = click.get_current_context()
-    try:
-        yield
-    except IncompleteRows as error:
-        if not error.fact:
-            raise
-        empty = ["--drop", name_list(error.empty)] if error.empty else []
-        gaps = ["--impute", "median"] if error.has_gaps or not empty else []
-        how = "Drop the rows with --drop-missing, or replace the values (mean, median, knn or em):" if gaps else "Use"
-        text = on_command_line(f"{error.fact} {error.remedy}".strip(), ctx.command)
-        raise _with_note(DataError(f"{text} {how}"), command_with(*empty, *gaps)) from error
-    except TableProblems as error:
-        if not error.marks or error.texts:
-            raise
-        given = ctx.meta.get("lowland.read", {}).get("missing", ())
-        marks = ["--missing", ",".join((*given, *error.marks))]
-        handled = any(flag in ctx.meta["lowland.words"] for flag in ("--impute", "--drop-missing"))
-        text = on_command_line(f"{error} For instance:", ctx.command)
-        raise _with_note(
-            DataTypeError(text), command_with(*marks, *([] if handled else ["--impute", "median"]))
-        ) from error
-
-
-def _with_note(error: DataError, command: str) -> DataError:
-    """Return the error with a command that is printed as it is, not translated."""
-    error.add_note(command)
-    return error
-
-
-def command_with(*words: str) -> str:
-    """Return the command that the user typed, with further words."""
-    return shlex.join(["lowland", *click.get_current_context().meta["lowland.words"], *words])
-
-
-def name_list(names: Sequence[str]) -> str:
-    """Return names of columns as one word of the command line."""
-    return ",".join(f'"{name}"' if "," in name else name for name in names)
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ import click
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import OUTPUT, Option, in_section
-from lowland.cli.shared.preparing import open_prepared, prepare_options, with_command
+from lowland.cli.shared.preparing import open_prepared, prepare_options
+from lowland.cli.shared.remedies import with_command
 from lowland.cli.shared.values import Choice
 from lowland.errors import FileProblem, ParameterError
 

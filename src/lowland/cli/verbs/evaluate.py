@@ -11,7 +11,8 @@ import click
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import DATA, Option, in_section
-from lowland.cli.shared.preparing import load_model, open_for_model, open_prepared, prepare_options, with_command
+from lowland.cli.shared.preparing import load_model, open_for_model, open_prepared, prepare_options
+from lowland.cli.shared.remedies import with_command
 
 OF_PAIRS = ("normalized stress", "Sammon stress", "Spearman correlation", "Pearson correlation", "residual variance")
 

@@ -14,7 +14,8 @@ from click.core import ParameterSource
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
 from lowland.cli.shared.flags import DEFAULT_SEED, command_line_text, parameter_options
-from lowland.cli.shared.preparing import joined, open_prepared, prepare_options, reads_matrix, with_command
+from lowland.cli.shared.preparing import joined, open_prepared, prepare_options, reads_matrix
+from lowland.cli.shared.remedies import with_command
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 

@@ -11,7 +11,7 @@ import click
 
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
-from lowland.cli.shared.preparing import name_list
+from lowland.cli.shared.remedies import name_list
 
 
 def run(file: Path, as_json: bool) -> None:
