@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.data.columns import ArrowColumns
-from lowland.data.dates import dates_of
+from lowland.data.dates import WrittenDates, dates_of
 from lowland.data.formats.arrow import content_of
 from lowland.data.kinds import FALSE, TRUE
 from lowland.data.open import as_numpy, has_named_columns, open_rows, open_table
@@ -147,6 +147,47 @@ def converted(column: Any, kind: str, what: str, date_order: str | None = None) 
     return pc.fill_null(column, np.nan)
 
 
+def refuse_nested(table: Any, names: Sequence[str]) -> None:
+    """Raise an error for a column of lists, records or bytes."""
+    import pyarrow as pa
+
+    for name in names:
+        kind = table.column(name).type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise DataTypeError(
+                f"Column {name!r} contains {kind}, which cannot be prepared. Drop it (kinds={{{name!r}: 'drop'}}), or "
+                "convert it to numbers or strings."
+            )
+
+
+def is_ordered(column: Any) -> bool:
+    """Whether an Arrow column is an ordered category."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(column.type) and column.type.ordered)
+
+
+def date_order(column: Any) -> str | None:
+    """Return the order of day, month and year of dates that are written as text; None for other dates."""
+    import pyarrow as pa
+
+    if content_of(column.type) != "text":
+        return None
+    dates = WrittenDates()
+    for chunk in column.cast(pa.string()).drop_null().chunks:
+        dates.add(chunk)
+    return dates.order or "year first"
+
+
+def count_missing(column: Any) -> int:
+    """Return the number of missing values of an Arrow column of floats, dates or strings."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    nan = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
+    return int(column.null_count + (nan or 0))
+
+
 def _truth(column: Any) -> Any:
     """Booleans, numbers and words such as yes and no as booleans."""
     import pyarrow as pa
@@ -174,7 +215,7 @@ def _dates(column: Any, order: str) -> Any:
 
 
 def _as_text(column: Any) -> Any:
-    """Numbers as levels: a whole number without its point, whether it is stored as an integer or as a float."""
+    """Numbers as levels: an integer without its point, whether it is stored as an integer or as a float."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

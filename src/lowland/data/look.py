@@ -93,7 +93,7 @@ def look(source: Any, **options: Any) -> Look:
 
 def _advised(found: TableKinds) -> Look:
     """Add suggestions to what was found."""
-    of = _Names(found)
+    of = _Sorts(found)
     said = [f"{_listed(of.ids)}: ids of the rows, not features."] if of.ids else []
     said += [f"{_listed(of.classes)}: may contain classes. Name one as the label."] if of.classes else []
     if of.marked:
@@ -128,7 +128,7 @@ def _advised(found: TableKinds) -> Look:
     )  # fmt: skip
 
 
-class _Names:
+class _Sorts:
     """The names of the columns of each sort."""
 
     def __init__(self, found: TableKinds) -> None:

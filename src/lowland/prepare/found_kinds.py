@@ -6,12 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from lowland.data.arrow_columns import refuse_nested
 from lowland.data.columns import ArrowColumns
-from lowland.data.dates import WrittenDates
-from lowland.data.formats.arrow import content_of
 from lowland.data.kinds import KINDS, ColumnKind, kinds_of
 from lowland.data.problems import marks_error
-from lowland.errors import DataTypeError
 from lowland.run.memory import require
 from lowland.run.settings import settings
 
@@ -22,15 +20,7 @@ _EXPANSION = {".gz": 6, ".parquet": 3, ".xlsx": 6, ".ods": 10}  # bytes in memor
 
 def kinds_in(table: Any, names: Sequence[str], source: str) -> dict[str, ColumnKind]:
     """Return the kinds of columns of an Arrow table; raise one error that names all columns that have none."""
-    import pyarrow as pa
-
-    for name in names:
-        kind = table.column(name).type
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            raise DataTypeError(
-                f"Column {name!r} contains {kind}, which cannot be prepared. Drop it (kinds={{{name!r}: 'drop'}}), or "
-                "convert it to numbers or strings."
-            )
+    refuse_nested(table, names)
     if not names:
         return {}
     found = kinds_of(table.select(list(names)).to_batches(max_chunksize=_BATCH), source, duplicates=False).columns
@@ -39,27 +29,6 @@ def kinds_in(table: Any, names: Sequence[str], source: str) -> dict[str, ColumnK
         gaps = {c.name: c.missing for c in found if 0 < c.missing < c.n and c.kind in ("number", "integer", "boolean")}
         raise marks_error(marks, gaps, source)
     return {column.name: column for column in found}
-
-
-def date_order(column: Any, found: ColumnKind | None) -> str | None:
-    """Return the order of day, month and year of dates that are written as text; None for other dates."""
-    if content_of(column.type) != "text":
-        return None
-    if found is not None and found.date_order is not None:
-        return found.date_order
-    import pyarrow as pa
-
-    dates = WrittenDates()
-    for chunk in column.cast(pa.string()).drop_null().chunks:
-        dates.add(chunk)
-    return dates.order or "year first"
-
-
-def is_ordered(column: Any) -> bool:
-    """Whether an Arrow column is an ordered category."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_dictionary(column.type) and column.type.ordered)
 
 
 def require_memory(X: Any, columns: ArrowColumns, names: Sequence[str]) -> None:

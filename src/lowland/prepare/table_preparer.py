@@ -15,12 +15,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.data.arrow_columns import arrow_table, converted, open_arrow, whole_table
+from lowland.data.arrow_columns import (
+    arrow_table,
+    converted,
+    count_missing,
+    date_order,
+    is_ordered,
+    open_arrow,
+    whole_table,
+)  # fmt: skip
 from lowland.data.open import has_named_columns
 from lowland.data.rows import ColumnRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.prepare.date_parts import PARTS, DateParts
-from lowland.prepare.found_kinds import GIVEN, date_order, is_ordered, kinds_in, require_memory, source_of
+from lowland.prepare.found_kinds import GIVEN, kinds_in, require_memory, source_of
 from lowland.prepare.sentences import DROPPED, sentence
 from lowland.prepare.text_components import TextComponents
 from lowland.run.memory import require
@@ -149,7 +157,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             self.kinds_[name] = "number" if kind == "integer" else kind
             if kind == "ordered" and name not in levels:
                 levels[name] = _levels(table.column(name), name)
-            order = date_order(table.column(name), found.get(name)) if kind == "date" else None
+            own = found[name].date_order if name in found else None
+            order = own or (date_order(table.column(name)) if kind == "date" else None)
             if order is not None:
                 self.date_orders_[name] = order
         prepared = self._converted(table)
@@ -161,7 +170,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             )
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
-        self.missing_ = {name: _count_missing(prepared.column(name)) for name in prepared.column_names}
+        self.missing_ = {name: count_missing(prepared.column(name)) for name in prepared.column_names}
         self.report_ = {name: sentence(self, name, levels, found.get(name)) for name in names}
         return self
 
@@ -301,15 +310,6 @@ def _levels(column: Any, name: str) -> list[str]:
             f"TablePreparer: column {name!r} is not an ordered category. List its levels: ordered={{{name!r}: [...]}}."
         )
     return [str(v) for v in column.combine_chunks().dictionary.to_pylist()]
-
-
-def _count_missing(column: Any) -> int:
-    """Missing values of an Arrow column of floats, dates or strings."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    nan = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
-    return int(column.null_count + (nan or 0))
 
 
 def _is_framed(transformer: Any) -> bool:
