@@ -149,7 +149,8 @@ class _Sorts:
         ]  # fmt: skip
         assumed = [c for c in columns if c.detail.endswith(" assumed")]
         self.assumed, self.order = [c.name for c in assumed], assumed[0].detail.split(" assumed")[0] if assumed else ""
-        self.gaps = [c for c in columns if 0 < c.missing < c.n and c.kind not in (*EMPTY, "id") and not c.is_nested]
+        complete = (*EMPTY, "id", "category", "text")  # a missing category is a level, a missing text is empty
+        self.gaps = [c for c in columns if 0 < c.missing < c.n and c.kind not in complete]
 
     def kind(self, kind: str) -> list[str]:
         return [c.name for c in self.columns if c.kind == kind]

@@ -45,7 +45,7 @@ def _category(preparer: Any, name: str, missing: int) -> str:
     encoder = _encoder(preparer, "category", "levels")
     j = list(encoder.feature_names_in_).index(name)
     n, rare = len(encoder.categories_[j]) - bool(missing), encoder.infrequent_categories_[j]
-    kept, new = f"{n} levels as columns of 0 and 1", "a new level is 0 in all of them"
+    kept, new = f"{n} level{'s' * (n != 1)} as columns of 0 and 1", "a new level is 0 in all of them"
     if rare is not None:
         most = preparer.max_levels - 1
         kept = f"{n} levels, of which the {most} most frequent as columns of 0 and 1, the rest as one"

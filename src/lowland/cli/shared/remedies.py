@@ -26,7 +26,10 @@ def with_command() -> Iterator[None]:
             raise
         empty = ["--drop", name_list(error.empty)] if error.empty else []
         gaps = ["--impute", "median"] if error.has_gaps or not empty else []
-        how = "Drop the rows with --drop-missing, or replace the values (mean, median, knn or em):" if gaps else "Use"
+        drop = "Or drop" if error.remedy else "Drop"
+        how = (
+            f"{drop} the rows with --drop-missing, or replace the values (mean, median, knn or em):" if gaps else "Use:"
+        )
         text = on_command_line(f"{error.fact} {error.remedy}".strip(), ctx.command)
         raise _with_note(DataError(f"{text} {how}"), command_with(*empty, *gaps)) from error
     except TableProblems as error:
