@@ -78,16 +78,24 @@ def imputation(X: Any, how: How = "mean", **options: Any) -> Imputation:
     if options and how in ("mean", "median"):
         raise ParameterError(f"impute(how={how!r}) takes no further options, but {next(iter(options))!r} was passed.")
     rows = _opened(X)
-    run = run_for(rows)
-    found = available_columns(rows, run)
+    found, message = replaced(rows, how)
     counts = found.rows - found.cells
     if found.complete:
-        return Imputation(X if is_frame(X) else rows.to_array(), how, counts, "No value is missing.")
-    message = (
+        return Imputation(X if is_frame(X) else rows.to_array(), how, counts, message)
+    return Imputation(_like_input(X, rows, _filled(rows, run_for(rows), how, found, options)), how, counts, message)
+
+
+def replaced(X: Any, how: How) -> tuple[AvailableColumns, str]:
+    """Return what each column has of values, in one pass in chunks, and the sentence that says what is replaced."""
+    rows = _opened(X)
+    found = available_columns(rows, run_for(rows))
+    if found.complete:
+        return found, "No value is missing."
+    counts = found.rows - found.cells
+    return found, (
         f"Replaced {counts.sum():,} missing values ({found.missing_fraction:.1%}) in {np.sum(counts > 0)} of {rows.d} "
         f"columns by {_HOW[how]}."
     )
-    return Imputation(_like_input(X, rows, _filled(rows, run, how, found, options)), how, counts, message)
 
 
 def drop_missing(X: Any) -> CompleteRows:

@@ -1,12 +1,11 @@
-"""Tables as people have them: from the file to coordinates in one command, or one message that names all problems."""
+"""Tables as people have them: from the file to the report in one command, or one message that names all problems."""
 
 import json
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
-
-from lowland.data.open import open_rows
 
 TABLES = runpy.run_path(str(Path(__file__).parents[1] / "data/messy/tables.py"))["TABLES"]
 
@@ -14,22 +13,28 @@ TABLES = runpy.run_path(str(Path(__file__).parents[1] / "data/messy/tables.py"))
 @pytest.mark.parametrize("messy", TABLES, ids=lambda messy: messy.name)
 def test_a_messy_table(lowland, messy):
     messy.write(Path(messy.name))
-    words = ["fit", "pca", messy.name, "-k", 2, "--to", "z.csv", "--json", *messy.words]
+    words = ["compare", messy.name, "--methods", "pca", "--no-cache", "--to", "report.html", "--json", *messy.words]
     result = lowland(*words)
     if messy.refused:
-        assert result.exit_code == 1
-        message = result.stdout if result.stdout else result.stderr
-        message = json.loads(message)["error"]["message"] if message.startswith("{") else message
+        assert result.exit_code == 1, result.stdout
+        message = json.loads(result.stdout)["error"]["message"]
         assert "\n" not in message.strip()
         for term in messy.refused:
             assert term in message
-        result = lowland(*words, *messy.remedy)
+        command = shlex.split(message[message.index("lowland compare") :])[1:] if not messy.remedy else None
+        result = lowland(*(command or [*words, *messy.remedy]))
     assert result.exit_code == 0, result.stdout + result.stderr
-    assert json.loads(result.stdout)["data"]["columns"] == messy.columns
+    facts = json.loads(result.stdout)
+    assert facts["columns"] == messy.columns
+    assert [trial["status"] for trial in facts["trials"]] == ["done"], facts["trials"]
     notes = [line for line in result.stderr.splitlines() if line.startswith("lowland: note:")]
     for term in messy.noted:
         assert term in notes[0]
-    assert open_rows("z.csv", columns=["pca0", "pca1"]).to_array().shape[1] == 2
+    said = [f"{name}: {sentence}" for name, sentence in (facts["prepared"] or {}).items()]
+    assert bool(said) == bool(messy.prepared)
+    for term in messy.prepared:
+        assert any(term in sentence for sentence in said), said
+    assert "<html" in Path("report.html").read_text()
 
 
 def test_standard_input(process):

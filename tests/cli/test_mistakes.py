@@ -16,7 +16,7 @@ MISTAKES = [
     ((*FIT, "table.csv", "--columns", "a,zebra", "--to", "new.csv"), 1, "'zebra'"),
     ((*FIT, "table.csv", "--drop", "zebra", "--to", "new.csv"), 1, "'zebra'"),
     ((*FIT, "table.csv", "--label", "zebra", "--to", "new.csv"), 1, "'zebra'"),
-    ((*FIT, "words.csv", "--to", "new.csv"), 1, ("'note' of 'words.csv'", "text")),
+    ((*FIT, "words.csv", "--prepare", "none", "--to", "new.csv"), 1, ("'note' of 'words.csv'", "text")),
     ((*FIT, "gaps.parquet", "--to", "new.csv"), 1, ("NaN", "'c'")),
     ((*FIT, "ragged.csv", "--to", "new.csv"), 1, "Row #21"),
     ((*FIT, "cut.parquet", "--to", "new.csv"), 1, "Parquet"),

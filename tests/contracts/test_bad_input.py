@@ -17,7 +17,7 @@ def with_value(value):
 
 
 BAD = {
-    "NaN": (with_value(np.nan), DataError, r"NaN \(3 values\) in columns 2, 4"),
+    "NaN": (with_value(np.nan), DataError, r"NaN \(3 values\) in columns 2 \(\d\), 4 \(\d\)"),
     "infinity": (with_value(np.inf), DataError, r"infinity \(3 values\) in columns 2, 4"),
     "NaN in float32": (with_value(np.nan).astype(np.float32), DataError, "NaN"),
     "no rows": (np.empty((0, 3)), DataError, "0 sample"),

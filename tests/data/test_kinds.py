@@ -1,9 +1,13 @@
 """The kind of each column, in one pass."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from lowland.data.kinds import kinds_of
 from lowland.data.look import look
 
 
@@ -35,8 +39,64 @@ def test_the_kind_of_each_column():
     assert kinds(frame) == {
         "number": "number", "integer": "integer", "flag": "boolean", "answer": "boolean", "zero or one": "boolean",
         "city": "category", "category": "category", "day": "date", "written day": "date", "text": "text", "key": "id",
-        "row": "id", "zip_code": "category", "seven": "constant", "nothing": "missing",
+        "row": "id", "zip_code": "integer", "seven": "constant", "nothing": "missing",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1.5, 2, None], "number"),
+        ([1, 2, None], "integer"),
+        ([0, 1, None, 1.0], "boolean"),
+        ([True, False, None], "boolean"),
+        (["yes", "No", "yes "], "boolean"),
+        (["Ja", "nein", None], "boolean"),
+        (["yes", "no", "maybe"], "category"),
+        ([None, None], "missing"),
+        ([float("nan"), None], "missing"),
+        ([3, 3, None], "constant"),
+        (["a", "a", "a"], "constant"),
+        (["a", "a", None], "category"),  # missing or not is a difference
+        (["a", "b", "c", "d"], "category"),  # few levels
+        (["one two three", "four five six"], "text"),
+        ([f"k{i}" for i in range(10)], "id"),  # every value different, short
+        ([f"row {i}" for i in range(10)], "id"),
+        ([f"k{i}" for i in range(12)] + ["k0"], "text"),
+        ([f"k{i}" for i in range(12)] * 3, "category"),  # many rows per level
+        ([f"the group number {i}" for i in range(60)] * 30, "text"),
+        ([f"{i}" for i in range(1, 10)] * 2 + ["XL"], "category"),
+        (["1", "2", "?"] * 5, "text"),  # ? marks missing values
+        (["31.12.2024", "1.2.2024", None], "date"),
+        (["12/31/2024 10:15", "1/2/2024 11:00 PM"], "date"),
+        (["31.12.2024", "12.31.2024"], "category"),
+        ([datetime.date(2024, 1, 1), None, datetime.date(2024, 1, 2)], "date"),
+        ([datetime.timedelta(1), datetime.timedelta(2)], "number"),
+        ([[1, 2], [3]], "text"),
+    ],
+)
+def test_the_kind_at_the_borders(values, kind):
+    batch = pa.record_batch([pa.array(values, from_pandas=True)], names=["x"])
+    whole = kinds_of([batch], "x").columns[0]
+    parts = kinds_of([batch.slice(i, 1) for i in range(len(values))], "x").columns[0]
+    assert whole.kind == parts.kind == kind
+    assert (whole.n, whole.missing, whole.distinct) == (parts.n, parts.missing, parts.distinct)
+
+
+def test_ordered_categories_are_known_by_their_type():
+    levels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["S", "L"]), ordered=True)
+    names = {"ordered": levels, "category": levels.cast(pa.string())}
+    found = kinds_of([pa.record_batch(list(names.values()), names=list(names))], "x").columns
+    assert [column.kind for column in found] == list(names)
+
+
+def test_ids_beyond_the_texts_that_are_counted(monkeypatch):
+    monkeypatch.setattr("lowland.data.kinds.MOST_TEXTS", 20)
+    monkeypatch.setattr("lowland.data.kinds.MOST_DISTINCT", 20)
+    names = [f"k{i}" for i in range(50)]
+    batches = [pa.record_batch([pa.array(names[i : i + 10])], names=["x"]) for i in range(0, 50, 10)]
+    assert kinds_of(batches, "x").columns[0].kind == "id"
+    assert kinds_of([batches[0], batches[0], *batches], "x").columns[0].kind == "text"
 
 
 def test_statistics_do_not_depend_on_the_batches(tmp_path, monkeypatch):

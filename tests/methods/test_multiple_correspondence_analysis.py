@@ -136,7 +136,7 @@ def test_missing_values():
     X = frame()
     X.loc[[3, 7], "color"] = None
     X.loc[5, "shop"] = np.nan
-    with pytest.raises(DataError, match=r"NaN \(3 values\) in columns 'color', 'shop'"):
+    with pytest.raises(DataError, match=r"NaN \(3 values\) in columns 'color' \(\d\), 'shop'"):
         MultipleCorrespondenceAnalysis().fit(X)
     own = MultipleCorrespondenceAnalysis(2, missing="category").fit(X)
     filled = X.assign(color=X["color"].fillna("~"), shop=X["shop"].fillna(9))

@@ -1,16 +1,22 @@
 """TablePreparer: what becomes of each kind of column, new rows, and its place in a pipeline."""
 
 import datetime
+import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import lowland
 from lowland import PCA, TablePreparer
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, DataTypeError, ModelFileError, ParameterError
+from lowland.prepare.em_imputer import EMImputer
 
 
 def messy(n=40, seed=0):
@@ -226,3 +232,99 @@ def test_dates_with_times_and_gaps():
     assert preparer.get_feature_names_out().tolist() == ["t year", "t day of week", "t hour", "t elapsed days"]
     assert Z[[0, 2]].tolist() == [[2021, 0, 6, 0], [2022, 1, 18, 365.5]]
     assert np.isnan(Z[1]).all()
+
+
+def test_dates_in_other_orders_and_words_for_yes_and_no():
+    frame = pd.DataFrame(
+        {
+            "day": ["31.12.2023", "1.2.2024 12:00", None],
+            "us": ["12/31/2023", "02/01/2024", "02/01/2024"],
+            "either": ["1/2/2024", "3/4/2024", "5/6/2024"],
+            "ok": ["Ja", "nein", "ja"],
+        }
+    )
+    preparer = TablePreparer(standardize=False, impute=None)
+    Z = preparer.fit_transform(frame)
+    assert preparer.date_orders_ == {"day": "day first", "us": "month first", "either": "month first"}
+    assert column(preparer, Z, "day elapsed days")[:2].tolist() == [0, 32.5]
+    assert column(preparer, Z, "us elapsed days").tolist() == [0, 32, 32]
+    assert column(preparer, Z, "either month").tolist() == [1, 3, 5]
+    assert column(preparer, Z, "ok").tolist() == [1, 0, 1]
+    assert "month first assumed" in preparer.report_["either"]
+    assert "assumed" not in preparer.report_["us"]
+    with pytest.raises(DataError, match=r"'us'.*'31/12/2024'.*not a date"):
+        preparer.transform(frame.assign(us="31/12/2024"))
+    with pytest.raises(DataError, match=r"'ok'.*'vielleicht'"):
+        preparer.transform(frame.assign(ok="vielleicht"))
+    new = frame.assign(us=pd.Timestamp("2024-02-01"), ok=False)  # other types of the same kinds
+    assert column(preparer, preparer.transform(new), "us elapsed days").tolist() == [32] * 3
+
+
+def test_codes_are_the_same_levels_in_integers_and_floats():
+    frame = pd.DataFrame({"zip": [1011, 1012, 1011, 1013], "x": [1.0, 2.0, 3.0, 4.0]})
+    preparer = TablePreparer(kinds={"zip": "category"}).fit(frame)
+    np.testing.assert_array_equal(preparer.transform(frame), preparer.transform(frame.assign(zip=frame["zip"] * 1.0)))
+
+
+def test_marks_of_missing_values_are_refused_together():
+    numbers = [str(i) for i in range(20)]
+    frame = pd.DataFrame({"a": [*numbers, "?"], "b": [*numbers[:10], "n/k", *numbers[10:]], "c": [np.nan, *range(20)]})
+    with pytest.raises(DataTypeError) as refused:
+        TablePreparer().fit(frame)
+    for words in ("'a'", "'?' (row 21)", "'b'", "'n/k' (row 11)", "'c' (1)", "missing=", "kinds="):
+        assert words in str(refused.value)
+    assert TablePreparer(kinds={"a": "category", "b": "drop"}).fit(frame).kinds_["a"] == "category"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_file_beyond_the_budget_is_refused_before_it_is_read(tmp_path, monkeypatch, suffix):
+    path = tmp_path / f"table{suffix}"
+    frame = messy(3000)
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    monkeypatch.setattr("lowland.prepare.table_preparer.whole_table", None)  # must not be called
+    with lowland.config(memory="100kB"), pytest.raises(MemoryError, match=r"budget is 100 kB"):
+        TablePreparer().fit(path)
+
+
+def test_an_encoded_table_beyond_the_budget_is_refused():
+    frame = pd.DataFrame({f"c{j}": list("abcde") * 200 for j in range(20)})
+    with lowland.config(memory="1MB"), pytest.raises(MemoryError, match="max_levels"):
+        TablePreparer().fit(frame)
+    with lowland.config(memory="1MB"):
+        TablePreparer(max_levels=2).fit(frame)
+
+
+@pytest.mark.parametrize("output", ["array", "arrow"])
+@pytest.mark.parametrize("frames", ["pandas", "polars"])
+def test_frames_as_output(frames, output):
+    preparer = TablePreparer(output=output).set_output(transform=frames)
+    found = preparer.fit_transform(messy())
+    assert type(found).__module__.startswith(frames)
+    assert list(found.columns) == preparer.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(found.to_numpy(), TablePreparer().fit_transform(messy()))
+
+
+def test_it_works_inside_a_column_transformer_and_survives_pickle():
+    columns = ColumnTransformer([("mixed", TablePreparer(), ["color", "size", "income"])], remainder="drop")
+    pipeline = make_pipeline(columns, PCA(2)).fit(messy())
+    again = pickle.loads(pickle.dumps(pipeline))
+    np.testing.assert_array_equal(again.transform(messy(10, 1)), pipeline.transform(messy(10, 1)))
+    assert columns.fit(messy()).get_feature_names_out().tolist()[0] == "mixed__income"
+    np.testing.assert_array_equal(clone(pipeline).fit(messy()).transform(messy()), pipeline.transform(messy()))
+
+
+@pytest.mark.parametrize("imputer", [SimpleImputer(), EMImputer()], ids=lambda step: type(step).__name__)
+def test_a_pipeline_with_skrub_in_front(imputer, tmp_path):
+    skrub = pytest.importorskip("skrub")
+    table = messy().drop(columns=["empty", "id", "title"])
+    pipeline = make_pipeline(skrub.TableVectorizer(), imputer, PCA(2)).fit(table)
+    assert np.isfinite(pipeline.transform(table[:10])).all()
+    with pytest.raises(ModelFileError, match="tablevectorizer"):
+        lowland.save(pipeline, tmp_path / "m")
+
+
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # its tables are small and often degenerate
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([TablePreparer(), TablePreparer(impute=None, standardize=False)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)

@@ -92,7 +92,8 @@ def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, transl
         hint = f" (See {error.ctx.command_path} --help.)" if error.ctx is not None else ""
         return report_error(error, f"{translate(error.format_message())}{hint}", MISUSED, as_json, debug)
     except (LowlandError, click.ClickException) as error:
-        return report_error(error, translate(str(error)), FAILED, as_json, debug)
+        text = " ".join([translate(str(error)), *getattr(error, "__notes__", ())])  # a note is a command
+        return report_error(error, text, FAILED, as_json, debug)
     except MemoryError as error:
         text = f"Out of memory ({error}). Use fewer rows or columns, or a method that reads files in chunks."
         return report_error(error, translate(text), FAILED, as_json, debug)

@@ -10,6 +10,9 @@ import numpy as np
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.data.columns import ArrowColumns, NamedTable
+from lowland.data.dates import WrittenDates, dates_of
+from lowland.data.formats.arrow import content_of
+from lowland.data.kinds import FALSE, TRUE
 from lowland.data.open import as_numpy, has_named_columns, open_rows, open_table
 from lowland.data.paths import NUMPY
 from lowland.data.rows import Rows
@@ -38,8 +41,7 @@ def open_arrow(
     if is_path or isinstance(source, Rows):
         source = open_rows(source).to_array()
     X = to_numpy(source) if is_array(source) else _objects(source)
-    if X.ndim != 2 or 0 in X.shape:
-        raise DataError(f"Expected 2D array, got shape {X.shape}. Pass a table: rows × columns, neither of them empty.")
+    _check_array(X)
     names = [f"x{j}" for j in range(X.shape[1])]
     import pyarrow as pa
 
@@ -49,6 +51,23 @@ def open_arrow(
         return (whole.slice(start, slab) for start in range(0, len(whole), slab))
 
     return ArrowColumns(list(whole.schema), tables, len(whole)), names, False
+
+
+def _check_array(X: np.ndarray) -> None:
+    """Raise an error, with the words that scikit-learn's checks look for, unless X is a table."""
+    if X.dtype.kind == "c":
+        raise DataError("Complex data not supported. Pass the real and imaginary parts as separate columns.")
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: array.reshape(-1, 1) for a single "
+            "column, array.reshape(1, -1) for a single row."
+        )
+    for what, count in (("sample", len(X)), ("feature", X.shape[1])):
+        if count == 0:
+            raise DataError(
+                f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required. Check the selection "
+                "of rows and columns."
+            )
 
 
 def _objects(source: Any) -> np.ndarray:
@@ -94,8 +113,11 @@ def whole_table(columns: ArrowColumns, names: list[str]) -> Any:
     return table.combine_chunks()
 
 
-def converted(column: Any, kind: str, what: str) -> Any:
-    """Return an Arrow column in the form that the encoder of its kind reads: floats, dates or strings."""
+def converted(column: Any, kind: str, what: str, date_order: str | None = None) -> Any:
+    """Return an Arrow column in the form that the encoder of its kind reads: floats, dates or strings.
+
+    ``date_order`` is that of day, month and year in dates written as text.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -104,9 +126,13 @@ def converted(column: Any, kind: str, what: str) -> Any:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if kind == "boolean" and not pa.types.is_null(column.type):
-            column = column.cast(pa.bool_()).cast(pa.uint8())
+            column = _truth(column).cast(pa.uint8())
         if kind == "date" and pa.types.is_timestamp(column.type):
             column = column.cast(wanted, safe=False)
+        elif kind == "date" and content_of(column.type) == "text":
+            column = _dates(column, date_order or "year first")
+        elif pa.types.is_floating(column.type) and wanted == pa.string():
+            column = _as_text(column)
         elif kind == "number" and (pa.types.is_duration(column.type) or pa.types.is_time(column.type)):
             microseconds = pa.duration("us") if pa.types.is_duration(column.type) else pa.time64("us")
             column = pc.divide(column.cast(microseconds, safe=False).cast(pa.int64()).cast(wanted), DAY)
@@ -121,6 +147,85 @@ def converted(column: Any, kind: str, what: str) -> Any:
     if pc.any(pc.is_inf(column)).as_py():
         raise DataError(f"Column {what} contains infinity. Replace it by a number or by a missing value.")
     return pc.fill_null(column, np.nan)
+
+
+def refuse_nested(table: Any, names: Sequence[str]) -> None:
+    """Raise an error for a column of lists, records or bytes."""
+    import pyarrow as pa
+
+    for name in names:
+        kind = table.column(name).type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise DataTypeError(
+                f"Column {name!r} contains {kind}, which cannot be prepared. Drop it (kinds={{{name!r}: 'drop'}}), or "
+                "convert it to numbers or strings."
+            )
+
+
+def is_ordered(column: Any) -> bool:
+    """Whether an Arrow column is an ordered category."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(column.type) and column.type.ordered)
+
+
+def date_order(column: Any) -> str | None:
+    """Return the order of day, month and year of dates that are written as text; None for other dates."""
+    import pyarrow as pa
+
+    if content_of(column.type) != "text":
+        return None
+    dates = WrittenDates()
+    for chunk in column.cast(pa.string()).drop_null().chunks:
+        dates.add(chunk)
+    return dates.order or "year first"
+
+
+def count_missing(column: Any) -> int:
+    """Return the number of missing values of an Arrow column of floats, dates or strings."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    nan = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
+    return int(column.null_count + (nan or 0))
+
+
+def _truth(column: Any) -> Any:
+    """Booleans, numbers and words such as yes and no as booleans."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if content_of(column.type) != "text":
+        return column.cast(pa.bool_())
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string())))
+    yes, no = (pc.is_in(words, value_set=pa.array(sorted(each))) for each in (TRUE, FALSE))
+    other = pc.and_(pc.is_valid(words), pc.invert(pc.or_(yes, no)))
+    if pc.any(other).as_py():
+        raise pa.ArrowInvalid(f"it contains {column.filter(other)[0].as_py()!r}, which is neither yes nor no")
+    return pc.if_else(pc.is_valid(words), yes, pa.scalar(None, pa.bool_()))
+
+
+def _dates(column: Any, order: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    dates = pa.array(dates_of(column, order))
+    wrong = pc.and_(pc.is_null(dates), pc.is_valid(column))
+    if pc.any(wrong).as_py():
+        raise pa.ArrowInvalid(f"it contains {column.filter(wrong)[0].as_py()!r}, which is not a date ({order})")
+    return dates
+
+
+def _as_text(column: Any) -> Any:
+    """Numbers as levels: an integer without its point, whether it is stored as an integer or as a float."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = pc.fill_null(pc.and_(pc.equal(column, pc.floor(column)), pc.less(pc.abs(column), 2.0**53)), False)
+    text = pc.if_else(
+        whole, pc.if_else(whole, column, 0.0).cast(pa.int64()).cast(pa.string()), column.cast(pa.string())
+    )
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.string()), text)
 
 
 def _reason(error: Exception) -> str:

@@ -15,11 +15,12 @@ from lowland.data.read_options import ReadOptions
 from lowland.errors import DataError
 from lowland.plain import to_plain
 
-UNUSABLE = ("id", "text", "date", "category", "missing")  # not features as they are
+ENCODED = ("text", "date", "category", "ordered")  # features after they are encoded as numbers
+EMPTY = ("missing", "constant")  # without information
 MAX_RATIO = 10.0  # of standard deviations: above it, columns in large units dominate
 MOST_CLASSES = 50
 SHOWN = 60  # columns printed
-PLURAL = {"category": "categories", "missing": "all missing", "text": "text"}
+PLURAL = {"category": "categories", "missing": "all missing", "text": "text", "ordered": "ordered categories"}
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,13 @@ class Look:
 
     kinds: TableKinds
     suggestions: tuple[str, ...]
-    drop: tuple[str, ...]  # columns that are not features
+    drop: tuple[str, ...]  # columns without information, further ids, lists
     label: str | None  # a column that may contain classes
     scale: bool  # whether the columns need a common scale
+    id: str | None = None  # a column of ids, where the table does not say which
+    marks: tuple[str, ...] = ()  # texts that may mark missing values
+    encode: tuple[str, ...] = ()  # features that are encoded as numbers
+    incomplete: tuple[str, ...] = ()  # features of numbers with missing values
 
     @property
     def columns(self) -> tuple[ColumnKind, ...]:
@@ -43,8 +48,9 @@ class Look:
         return to_plain(
             {
                 "file": k.source.strip("'"), "rows": k.n, "columns": [asdict(column) for column in k.columns],
-                "duplicate_rows": k.duplicates, "id": k.id_name, "notes": k.notes, "suggestions": self.suggestions,
-                "drop": self.drop, "label": self.label, "scale": self.scale,
+                "duplicate_rows": k.duplicates, "id": k.id_name or self.id, "notes": k.notes,
+                "suggestions": self.suggestions, "drop": self.drop, "label": self.label, "scale": self.scale,
+                "marks": self.marks, "encode": self.encode, "incomplete": self.incomplete,
             }
         )  # fmt: skip
 
@@ -88,45 +94,68 @@ def look(source: Any, **options: Any) -> Look:
 
 def _advised(found: TableKinds, label: str | None) -> Look:
     """Add suggestions to what was found; ``label``: the column of labels, if it is known."""
-    by_kind: dict[str, list[str]] = {}
-    for column in found.columns:
-        by_kind.setdefault(column.kind, []).append(column.name)
-    features = [c for c in found.columns if c.sd]
-    gaps = [c for c in found.columns if 0 < c.missing < c.n and c.kind not in UNUSABLE]
-    spread = [c.sd for c in features if c.sd and c.kind in ("number", "integer")]
-    ratio = max(spread) / min(spread) if spread else 1.0
-    classes = [
-        c.name for c in found.columns
-        if c.kind in ("category", "boolean") and c.distinct and c.distinct <= MOST_CLASSES and c.sd is None
-        and label is None
-    ]  # fmt: skip
-    said = []
-    said += [f"{_listed(by_kind['id'])}: ids of the rows, not features."] if "id" in by_kind else []
-    said += [f"{_listed(classes)}: may contain classes. Name one as the label."] if classes else []
-    marked = [c for c in found.columns if c.marks]
-    marks = tuple(dict.fromkeys(mark for c in marked for mark in c.marks))
-    if marked:
+    of = _Sorts(found, label)
+    said = [f"{_listed(of.ids)}: ids of the rows, not features."] if of.ids else []
+    said += [f"{_listed(of.classes)}: may contain classes. Name one as the label."] if of.classes else []
+    if of.marked:
         said.append(
-            f"{_listed([c.name for c in marked])}: numbers, except {_listed(list(marks))}. If these mark missing "
-            f"values, use missing={list(marks)!r}."
+            f"{_listed(of.marked)}: numbers, except {_listed(of.marks)}. If these mark missing values, use "
+            f"missing={of.marks!r}."
         )
-    numbers = {c.name for c in marked}
-    others = [name for kind in ("text", "date") for name in by_kind.get(kind, ()) if name not in numbers]
-    said += [f"{_listed(others)}: text or dates, not numbers. Drop or encode."] if others else []
-    said += [f"{_listed(by_kind['missing'])}: no values at all."] if "missing" in by_kind else []
-    said += [f"{_listed(by_kind['constant'])}: constant, so without information."] if "constant" in by_kind else []
-    if gaps:
-        share = sum(c.missing for c in gaps) / (found.n * len(found.columns))
-        said.append(f"{_listed([c.name for c in gaps])}: missing values ({share:.2%} of the table). Impute or drop.")
+    said += [f"{_listed(of.encoded)}: not numbers, but can be encoded as numbers."] if of.encoded else []
+    said += [f"{_listed(of.assumed)}: dates of which {of.order} was assumed."] if of.assumed else []
+    said += [f"{_listed(of.nested)}: lists or records. Drop."] if of.nested else []
+    said += [f"{_listed(of.kind('missing'))}: no values at all."] if of.kind("missing") else []
+    said += [f"{_listed(of.kind('constant'))}: constant, so without information."] if of.kind("constant") else []
+    if of.gaps:
+        share = sum(c.missing for c in of.gaps) / (found.n * len(found.columns))
+        said.append(f"{_listed([c.name for c in of.gaps])}: missing values ({share:.2%} of the table). Impute or drop.")
     if found.duplicates:
         one = found.duplicates == 1
         said.append(f"{found.duplicates:,} row{'' if one else 's'} equal{'s' * one} an earlier row.")
+    spread = [c.sd for c in found.columns if c.sd and c.kind in ("number", "integer")]
+    ratio = max(spread) / min(spread) if spread else 1.0
     if ratio > MAX_RATIO:
         said.append(f"The largest standard deviation is {ratio:,.0f} times the smallest. Standardize the columns.")
-    label = classes[0] if classes else label
-    useless = {*by_kind.get("constant", ()), *(c.name for c in gaps)}
-    drop = [c.name for c in found.columns if (c.kind in UNUSABLE or c.name in useless) and c.name != label]
-    return Look(found, tuple(said), tuple(n for n in drop if n != found.id_name), label, ratio > MAX_RATIO)
+    label = of.classes[0] if of.classes else label
+    own = None if found.id_name is not None or not of.ids else of.ids[0]
+    useless = {*of.ids, *of.kind("missing"), *of.kind("constant"), *of.nested} - {label, own, found.id_name}
+    used = [c for c in found.columns if c.name not in {*useless, label, own, found.id_name}]
+    encoded = [c.name for c in used if c.name in of.encoded]
+    incomplete = [c.name for c in used if (c.missing and c.kind not in ("category", "text")) or c.marks]
+    return Look(
+        found, tuple(said), tuple(c.name for c in found.columns if c.name in useless), label,
+        ratio > MAX_RATIO and not encoded, own, tuple(of.marks), tuple(encoded), tuple(incomplete),
+    )  # fmt: skip
+
+
+class _Sorts:
+    """The names of the columns of each sort."""
+
+    def __init__(self, found: TableKinds, label: str | None) -> None:
+        columns = found.columns
+        self.columns = columns
+        self.ids = self.kind("id")
+        self.classes = [
+            c.name for c in columns
+            if c.kind in ("category", "boolean") and c.distinct and c.distinct <= MOST_CLASSES and c.sd is None
+            and label is None
+        ]  # fmt: skip
+        self.marked = [c.name for c in columns if c.marks]
+        self.marks = list(dict.fromkeys(mark for c in columns for mark in c.marks))
+        self.nested = [c.name for c in columns if c.is_nested]
+        self.encoded = [
+            c.name for c in columns
+            if (c.kind in ENCODED or (c.kind == "boolean" and c.sd is None) or (c.kind == "number" and c.sd is None))
+            and not c.marks and not c.is_nested
+        ]  # fmt: skip
+        assumed = [c for c in columns if c.detail.endswith(" assumed")]
+        self.assumed, self.order = [c.name for c in assumed], assumed[0].detail.split(" assumed")[0] if assumed else ""
+        complete = (*EMPTY, "id", "category", "text")  # a missing category is a level, a missing text is empty
+        self.gaps = [c for c in columns if 0 < c.missing < c.n and c.kind not in complete]
+
+    def kind(self, kind: str) -> list[str]:
+        return [c.name for c in self.columns if c.kind == kind]
 
 
 def _listed(names: list[str], most: int = 6) -> str:
@@ -135,7 +164,7 @@ def _listed(names: list[str], most: int = 6) -> str:
 
 def _counted(kind: str, count: int) -> str:
     if count == 1:
-        return "all missing" if kind == "missing" else kind
+        return {"missing": "all missing", "ordered": "ordered category"}.get(kind, kind)
     return PLURAL.get(kind, f"{kind}s")
 
 

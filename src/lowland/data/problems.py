@@ -14,6 +14,16 @@ MOST_MARKS, LONGEST_MARK = 3, 8  # a few short texts among numbers may mark miss
 SHOWN_TEXT = 40
 
 
+class TableProblems(DataTypeError):
+    """Columns of a table that are not numbers: what they contain, and what could be done."""
+
+    def __init__(self, text: str, marks: Sequence[str] = (), texts: Sequence[str] = (), missing: Sequence[str] = ()):
+        super().__init__(text)
+        self.marks = tuple(marks)  # texts that may mark missing values
+        self.texts = tuple(texts)  # names of columns of text
+        self.missing = tuple(missing)  # names of columns with missing values
+
+
 @dataclass
 class Problem:
     """A column with cells that are not numbers."""
@@ -55,7 +65,7 @@ class Problem:
         return f"{kind} ({cells}{more})"
 
 
-def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequence[Problem] = ()) -> DataTypeError:
+def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequence[Problem] = ()) -> TableProblems:
     """Return one error that names all problems, and what to do; ``incomplete``: columns with missing values."""
     why = "not numeric (could not convert string to float)"
     if len(problems) == 1:
@@ -83,11 +93,40 @@ def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequenc
         "If one contains class labels, pass its name as y; other text can be encoded as numbers "
         "(lowland.TablePreparer)."
     )
-    if incomplete:
-        named = ", ".join(f"{p.column!r} ({p.missing:,})" for p in incomplete[:SHOWN_COLUMNS])
-        more = f" and {len(incomplete) - SHOWN_COLUMNS} more columns" if len(incomplete) > SHOWN_COLUMNS else ""
-        remedy.append(f"Missing values: {named}{more}; most methods need a value in each cell.")
-    return DataTypeError(said + " ".join(remedy))
+    gaps = {problem.column: problem.missing for problem in incomplete}
+    if gaps:
+        remedy.append(f"Missing values: {counted(gaps)}; most methods need a value in each cell.")
+    return TableProblems(said + " ".join(remedy), marks, others, list(gaps))
+
+
+def marks_error(marks: dict[str, dict[str, int]], gaps: dict[str, int], source: str) -> TableProblems:
+    """Return one error for columns of numbers with a few texts, which may mark missing values.
+
+    ``marks`` are these texts and their first rows, by column; ``gaps`` the numbers of missing values of other columns.
+    """
+    each = [
+        f"{name!r}: numbers, except {' and '.join(f'{_short(text)!r} (row {row})' for text, row in texts.items())}"
+        for name, texts in marks.items()
+    ]
+    every = list(dict.fromkeys(text for texts in marks.values() for text in texts))
+    more = f"\n- and {len(each) - SHOWN_COLUMNS} more columns" if len(each) > SHOWN_COLUMNS else ""
+    first, one = next(iter(marks)), len(each) == 1
+    said = (
+        f"Column {each[0].replace(': ', ' of ' + source + ' contains ', 1)}. " if one else
+        f"{len(each)} columns of {source} are neither numbers nor text:\n- " + "\n- ".join(each[:SHOWN_COLUMNS])
+        + more + "\n"
+    )  # fmt: skip
+    said += f"If these mark missing values, use open_rows(file, missing={every!r}). "
+    said += f"If not, set the kind of the column (kinds={{{first!r}: 'category'}}), or use drop={list(marks)!r}."
+    if gaps:
+        said += f" Missing values: {counted(gaps)}."
+    return TableProblems(said, every, (), [*marks, *gaps])
+
+
+def counted(gaps: dict[str, int]) -> str:
+    """Return columns with their numbers of missing values, the first ones of many."""
+    named = ", ".join(f"{name!r} ({count:,})" for name, count in list(gaps.items())[:SHOWN_COLUMNS])
+    return named + (f" and {len(gaps) - SHOWN_COLUMNS} more columns" if len(gaps) > SHOWN_COLUMNS else "")
 
 
 class ProblemCounter:
@@ -121,7 +160,7 @@ class ProblemCounter:
         """Return the columns with bad cells."""
         return [problem for problem in self.found.values() if problem.count]
 
-    def error(self, source: str) -> DataTypeError:
+    def error(self, source: str) -> TableProblems:
         """Return the error that names all columns with bad cells, and the numbers of missing values of the others."""
         incomplete = [problem for problem in self.found.values() if problem.missing and not problem.is_text]
         return problems_error(self.problems(), source, [p for p in incomplete if not p.count or p.marks])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -62,6 +62,25 @@ def canonical(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+OR_IMPUTE = "those rows or columns, or impute the missing values (for instance with lowland.impute(X, 'mean'))."
+
+
+class IncompleteRows(DataError):
+    """The rows have missing values, and the method needs a value in each cell."""
+
+    fact: str = ""  # which columns
+    remedy: str = ""  # what the method offers
+    empty: tuple[str, ...] = ()  # columns without any value
+    has_gaps: bool = True  # whether other columns have missing values
+
+    @classmethod
+    def of(cls, fact: str, remedy: str = "", empty: tuple[str, ...] = (), *, has_gaps: bool = True) -> Self:
+        """Return the error with the usual remedies."""
+        error = cls(f"{fact} {f'{remedy} Or drop' if remedy else 'Drop'} {OR_IMPUTE}")
+        error.fact, error.remedy, error.empty, error.has_gaps = fact, remedy, empty, has_gaps
+        return error
 
 
 class Rows:
@@ -154,13 +173,20 @@ class Rows:
         found = " and ".join(
             _counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any()
         )
-        where = ", ".join(self.column_name(j) for j in bad[:5]) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
-        return DataError(
+        each = (nan + inf)[bad]
+        where = ", ".join(
+            self.column_name(j) + f" ({count})" * (bad.size > 1 and not inf.any())
+            for j, count in zip(bad[:5], each, strict=False)
+        ) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
+        fact = (
             f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows, "
-            f"first in row {(first or 0) + 1}. "
-            f"{self.missing_remedy + ' Or drop' if self.missing_remedy and nan.any() else 'Drop'} those rows or "
-            "columns, or impute the missing values (for instance with lowland.impute(X, 'mean'))."
+            f"first in row {(first or 0) + 1}."
         )
+        if inf.any():
+            offered = f"{self.missing_remedy} Or drop" if self.missing_remedy and nan.any() else "Drop"
+            return DataError(f"{fact} {offered} {OR_IMPUTE}")
+        empty = tuple(self.names[j] for j in np.flatnonzero(nan == n)) if self.names else ()
+        return IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=bool((nan[nan < n] > 0).any()))
 
     def _undefined_distance(self) -> DataError:
         """The error for a row that has no column in common with one of the points it is compared with."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -14,21 +15,26 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.data.arrow_columns import arrow_table, converted, open_arrow, whole_table
-from lowland.data.column_kinds import KINDS, Kind, column_kind, is_ordered
+from lowland.data.arrow_columns import (
+    arrow_table,
+    converted,
+    count_missing,
+    date_order,
+    is_ordered,
+    open_arrow,
+    whole_table,
+)  # fmt: skip
 from lowland.data.open import has_named_columns
 from lowland.data.rows import ColumnRows, Rows
 from lowland.errors import DataError, ParameterError
-from lowland.prepare.date_parts import DateParts
+from lowland.prepare.date_parts import PARTS, DateParts
+from lowland.prepare.found_kinds import GIVEN, kinds_in, require_memory, source_of
+from lowland.prepare.sentences import DROPPED, sentence
 from lowland.prepare.text_components import TextComponents
+from lowland.run.memory import require
+from lowland.run.settings import settings
 from lowland.suggestions import did_you_mean
 
-_DROPPED = {
-    "missing": "every value is missing, dropped",
-    "constant": "only one value, dropped",
-    "id": "an identifier (every value is different), dropped",
-    "drop": "dropped as requested",
-}
 _CHOICES = {
     "impute": ("median", "mean", "most_frequent", None),
     "dates": ("parts", "drop"),
@@ -48,6 +54,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     kinds : dict, default=None
         Kinds of columns by name, where the one that was found is not meant: "number", "boolean", "category", "date",
         "text" or "drop". Columns of an array are named x0, x1, … Durations and times of day are numbers of days.
+        ``lowland.look`` shows the kinds.
     impute : {"median", "mean", "most_frequent"} or None, default="median"
         Replacement of missing numbers, ranks and parts of dates; missing booleans become the most frequent value.
         None leaves all of them missing (NaN). A missing category is a level of its own, a missing text is an empty
@@ -78,6 +85,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         Kind of each column.
     report_ : dict
         What was done with each column, in words.
+    missing_ : dict
+        Number of missing values of each column that is not dropped.
+    date_orders_ : dict
+        "year first", "day first" or "month first" for each column of dates that are written as text: the values decide.
+        Where they do not, month first is assumed for dates with slashes, else day first; ``report_`` says so.
     transformer_ : ColumnTransformer
         Fitted encoders of the columns.
     n_features_in_ : int
@@ -99,7 +111,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        kinds: dict[str, Kind] | None = None,
+        kinds: dict[str, str] | None = None,
         impute: Literal["median", "mean", "most_frequent"] | None = "median",
         standardize: bool = True,
         max_levels: int = 30,
@@ -129,6 +141,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         columns, names, named = open_arrow(X)
         self._check_names(names)
+        require_memory(X, columns, names)
         table = whole_table(columns, names)
         self.n_features_in_ = len(names)
         if named:
@@ -136,16 +149,29 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         levels = {name: [str(v) for v in values] for name, values in (self.ordered or {}).items()}
-        self.kinds_ = {}
+        given = {**(self.kinds or {}), **dict.fromkeys(levels, "ordered")}
+        found = kinds_in(table, [name for name in names if name not in given], source_of(X))
+        self.kinds_, self.date_orders_ = {}, {}
         for name in names:
-            column = table.column(name)
-            given = "ordered" if name in levels else (self.kinds or {}).get(name)
-            self.kinds_[name] = given or column_kind(column, self.max_levels, name)
-            if self.kinds_[name] == "ordered" and name not in levels:
-                levels[name] = _levels(column, name)
+            kind = given.get(name) or found[name].kind
+            self.kinds_[name] = "number" if kind == "integer" else kind
+            if kind == "ordered" and name not in levels:
+                levels[name] = _levels(table.column(name), name)
+            own = found[name].date_order if name in found else None
+            order = own or (date_order(table.column(name)) if kind == "date" else None)
+            if order is not None:
+                self.date_orders_[name] = order
         prepared = self._converted(table)
+        if not prepared.column_names:
+            one = "The table has 1 sample. " if len(table) == 1 else ""
+            raise DataError(
+                f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Set the kinds "
+                "of columns with TablePreparer(kinds=...)."
+            )
+        self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
-        self.report_ = {name: self._sentence(name, table, levels) for name in names}
+        self.missing_ = {name: count_missing(prepared.column(name)) for name in prepared.column_names}
+        self.report_ = {name: sentence(self, name, levels, found.get(name)) for name in names}
         return self
 
     def transform(self, X: Any) -> Any:
@@ -153,7 +179,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         columns, names = self._opened(X)
         Z = self._encoded(whole_table(columns, names))
-        if self.output == "array":
+        if self.output == "array" or _is_framed(self):
             return Z
         return arrow_table(Z.T, self.get_feature_names_out())
 
@@ -182,6 +208,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
         return np.asarray(unique, dtype=object)
 
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: text, categories and missing values are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
     # --- steps ---
 
     def _check_parameters(self) -> None:
@@ -194,10 +227,10 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise ParameterError(f"TablePreparer({name}={value!r}): it must be an integer of at least {least}.")
         for name, kind in (self.kinds or {}).items():
-            if kind not in KINDS:
+            if kind not in GIVEN:
                 raise ParameterError(
-                    f"TablePreparer(kinds={{{name!r}: {kind!r}}}): unknown. {did_you_mean(kind, KINDS)}"
-                    f"Choose {_listed(KINDS)}."
+                    f"TablePreparer(kinds={{{name!r}: {kind!r}}}): unknown. {did_you_mean(kind, GIVEN)}"
+                    f"Choose {_listed(GIVEN)}."
                 )
 
     def _check_names(self, names: list[str]) -> None:
@@ -231,22 +264,24 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         }
         unchanged = [("unchanged", StandardScaler(with_mean=False, with_std=False))]
         used = [(kind, Pipeline(each or unchanged), of(kind)) for kind, each in steps.items() if of(kind)]
-        if not used:
-            raise DataError(
-                "No column is left to prepare: all are constant, missing, identifiers or dropped. Set the kinds of "
-                "columns with TablePreparer(kinds=...)."
-            )
         return ColumnTransformer(used, sparse_threshold=0.0)
+
+    def _require_memory(self, table: Any) -> None:
+        """Raise an error if the encoded table, which the fit computes, does not fit the budget."""
+        width = {"category": self.max_levels, "text": self.text_components, "date": len(PARTS)}
+        d = sum(width.get(self.kinds_[name], 1) for name in table.column_names)
+        require(2 * 8.0 * len(table) * d, settings().budget, "TablePreparer: the encoded table", "Lower max_levels")
 
     def _is_dropped(self, name: str) -> bool:
         kind = self.kinds_[name]
         off = (kind == "date" and self.dates == "drop") or (kind == "text" and self.texts == "drop")
-        return off or kind in _DROPPED
+        return off or kind in DROPPED
 
     def _converted(self, table: Any) -> Any:
         """The columns that are kept, as floats, dates and strings."""
         kept = [name for name in table.column_names if not self._is_dropped(name)]
-        columns = [converted(table.column(name), self.kinds_[name], repr(name)) for name in kept]
+        orders = self.date_orders_
+        columns = [converted(table.column(name), self.kinds_[name], repr(name), orders.get(name)) for name in kept]
         return arrow_table(columns, kept)
 
     def _opened(self, X: Any) -> tuple[Any, list[str]]:
@@ -263,64 +298,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def _encoded(self, table: Any) -> np.ndarray:
         return np.asarray(self.transformer_.transform(self._converted(table)), dtype=np.float64)
 
-    # --- words ---
-
-    def _sentence(self, name: str, table: Any, levels: dict[str, list[str]]) -> str:
-        """What was done with a column."""
-        kind = self.kinds_[name]
-        if kind in _DROPPED:
-            return _DROPPED[kind]
-        if self._is_dropped(name):
-            return f"{kind}, dropped as requested"
-        column = converted(table.column(name), kind, repr(name))
-        values = np.asarray(column)
-        missing = int(np.isnan(values).sum()) if kind in ("number", "boolean") else column.null_count
-        scaled = ", standardized" if self.standardize else ""
-        how = self.impute if kind != "boolean" else self.impute and "most_frequent"
-        filled = _imputed(missing, how)
-        if kind == "category":
-            return self._category_words(name, missing)
-        if kind == "text":
-            k = self._n_text_components(name)
-            return f"text, {k} component{'s' * (k != 1)} of its n-grams" + ("; missing texts are empty" * bool(missing))
-        if kind == "date":
-            return f"date, as {', '.join(self._date_parts(name)) or 'nothing: all dates are equal'}{filled}{scaled}"
-        if kind == "ordered":
-            order = " < ".join(levels[name][:6]) + " < …" * (len(levels[name]) > 6)
-            return f"ordered category, as ranks ({order}){filled}{scaled}"
-        return f"boolean, as 0 and 1{filled}" if kind == "boolean" else f"number{filled}{scaled}"
-
-    def _category_words(self, name: str, missing: int) -> str:
-        encoder = self.transformer_.named_transformers_["category"].named_steps["levels"]
-        j = list(encoder.feature_names_in_).index(name)
-        n, rare = len(encoder.categories_[j]) - bool(missing), encoder.infrequent_categories_[j]
-        kept = f"{n} levels as columns of 0 and 1"
-        new = "a new level is 0 in all of them"
-        if rare is not None:
-            kept = (
-                f"{n} levels, of which the {self.max_levels - 1} most frequent as columns of 0 and 1, the rest as one"
-            )
-            new = "a new level counts as one of the rest"
-        return f"category, {kept}" + f", {missing:,} missing as one more level" * bool(missing) + f"; {new}"
-
-    def _n_text_components(self, name: str) -> int:
-        encoder = self.transformer_.named_transformers_["text"].named_steps["components"]
-        return int(encoder.models_[list(encoder.feature_names_in_).index(name)].n_components)
-
-    def _date_parts(self, name: str) -> list[str]:
-        encoder = self.transformer_.named_transformers_["date"].named_steps["parts"]
-        return [part for column, part in encoder.kept_parts() if column == name]
-
 
 def _imputer(strategy: str | None) -> list[tuple[str, Any]]:
     return [] if strategy is None else [("impute", SimpleImputer(strategy=strategy, keep_empty_features=True))]
-
-
-def _imputed(missing: int, how: str | None) -> str:
-    if not missing:
-        return ""
-    words = "left missing" if how is None else f"replaced by the {how.replace('_', ' ')}"
-    return f", {missing:,} missing {words}{' value' * (how == 'most_frequent')}"
 
 
 def _levels(column: Any, name: str) -> list[str]:
@@ -330,6 +310,12 @@ def _levels(column: Any, name: str) -> list[str]:
             f"TablePreparer: column {name!r} is not an ordered category. List its levels: ordered={{{name!r}: [...]}}."
         )
     return [str(v) for v in column.combine_chunks().dictionary.to_pylist()]
+
+
+def _is_framed(transformer: Any) -> bool:
+    """Whether scikit-learn turns what a transformer returns into a data frame."""
+    own = getattr(transformer, "_sklearn_output_config", {}).get("transform")
+    return (own or get_config()["transform_output"]) != "default"
 
 
 def _listed(values: Sequence[Any]) -> str:

@@ -175,7 +175,7 @@ def test_compare_names_the_flags_of_each_method(said):
         (("fit", "diffusion-map", "far.csv", "--disconnected", "error"), ("Raise --epsilon",)),
         (("fit", "autoencoder", "one_column.csv"), ("or set --noise or --sparsity",)),
         (("fit", "isomap", "lopsided.npy", "--metric", "precomputed"), ("in row 1, column 2", "with its transpose")),
-        (("fit", "pca", "labels.csv"), ("--drop way", "--label")),
+        (("fit", "pca", "labels.csv", "--prepare", "none"), ("--drop way", "--label")),
         (("fit", "lda", "header.csv", "--label", "way"), ("no labels",)),
     ],
 )

@@ -1,6 +1,7 @@
 """--prepare, --impute and --drop-missing: what they do is printed, saved, and applied to new rows."""
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -50,17 +51,25 @@ def coordinates(path):
     return pd.read_csv(path).to_numpy()
 
 
-def test_text_is_refused_with_the_remedy(lowland, people):
-    result = lowland("fit", "pca", "people.csv")
-    assert result.exit_code != 0
+def refused(result):
+    """The message of a refused command, and the command at its end."""
+    assert result.exit_code == 1
+    message = result.stderr.removeprefix("lowland: ")
+    assert message.count("\n") == 1
+    return message, shlex.split(message[message.rindex(": lowland ") + 2 :])[1:]
+
+
+def test_without_preparing_text_is_refused_with_the_remedy(lowland, people):
+    result = lowland("fit", "pca", "people.csv", "--prepare", "none")
+    assert result.exit_code == 1
     assert "--prepare auto" in result.stderr
-    assert "color" in result.stderr
+    assert "'color'" in result.stderr
+    assert "'joined'" in result.stderr
 
 
 def test_a_mixed_table_from_file_to_map_and_new_rows(lowland, people):
-    text = done(
-        lowland("fit", "pca", "people.csv", "--label", "group", "--prepare", "auto", "--to", "z.csv", "--model", "m")
-    )
+    words = ("fit", "pca", "people.csv", "--label", "group", "--impute", "median", "--to", "z.csv", "--model", "m")
+    text = done(lowland(*words))
     assert "age: number, 1 missing replaced by the median, standardized" in text
     assert "color: category, 3 levels" in text
     assert "site: only one value, dropped" in text
@@ -71,6 +80,8 @@ def test_a_mixed_table_from_file_to_map_and_new_rows(lowland, people):
     pipeline = ll.load("m")
     expected = pipeline.transform(people.drop(columns="group").assign(joined=pd.to_datetime(people["joined"])))
     np.testing.assert_allclose(np.asarray(expected), coordinates("z.csv"), atol=1e-12)
+    written = pipeline.transform(people.drop(columns="group"))  # dates as text
+    np.testing.assert_allclose(np.asarray(written), coordinates("z.csv"), atol=1e-12)
     assert "color_red" in pipeline[-1].feature_names_in_
 
     write_people("new.csv", 7, seed=3).assign(color="violet").drop(columns="group").to_csv("new.csv", index=False)
@@ -78,8 +89,52 @@ def test_a_mixed_table_from_file_to_map_and_new_rows(lowland, people):
     assert np.isfinite(coordinates("new_z.csv")).all()
 
 
+@pytest.mark.parametrize("table_name", ["people.csv", "gaps.csv"])
+@pytest.mark.parametrize("words", [("fit", "isomap"), ("fit", "pca"), ("compare",), ("dimension",)])
+def test_missing_numbers_are_not_replaced_unless_asked(lowland, people, gaps, table_name, words):
+    more = ("--methods", "pca", "--no-cache", "--no-progress") if words == ("compare",) else ()
+    message, command = refused(lowland(*words, table_name, *more))
+    assert ("'age' (1)" if table_name == "people.csv" else "(7 values) in column 'c'") in message
+    assert "--drop-missing" in message
+    assert command == [*words, table_name, *more, "--impute", "median"]
+    assert lowland(*command).exit_code == 0
+    assert lowland(*command[:-2], "--drop-missing").exit_code == 0
+
+
+def test_all_gaps_are_named_and_empty_columns_dropped(lowland, gaps):
+    gaps.assign(e=np.nan, a=gaps["a"].where(gaps.index != 3)).to_csv("X.csv", index=False)
+    message, command = refused(lowland("fit", "pca", "X.csv"))
+    assert "'a' (1), 'c' (7), 'e' (60)" in message
+    assert command == ["fit", "pca", "X.csv", "--drop", "e", "--impute", "median"]
+    done(lowland(*command))
+
+
+def test_a_method_that_handles_missing_values_uses_them(lowland, people):
+    text = done(lowland("fit", "pca", "people.csv", "-k", 2, "--missing-values", "em", "--to", "z.csv", "--model", "m"))
+    assert "age: number, 1 missing left missing" in text
+    assert np.isfinite(coordinates("z.csv")).all()
+    done(lowland("transform", "m", "people.csv", "--to", "again.csv"))
+    np.testing.assert_allclose(coordinates("again.csv"), coordinates("z.csv"), atol=1e-10)
+
+
+def test_marks_among_numbers_are_refused_with_all_other_gaps(lowland, people):
+    people.assign(height=["?" if i == 7 else h for i, h in enumerate(people["height"])]).to_csv("q.csv", index=False)
+    message, command = refused(lowland("fit", "pca", "q.csv", "--label", "group"))
+    assert "'height'" in message
+    assert "'?' (row 8)" in message
+    assert "'age' (1)" in message
+    assert command[3:] == ["--label", "group", "--missing", "?", "--impute", "median"]
+    assert "height: number, 1 missing replaced" in done(lowland(*command))
+
+
+def test_numbers_that_look_like_ids_are_dropped_unless_named(lowland, people):
+    people.assign(year=range(1950, 2010), age=1.5).to_csv("years.csv", index=False)
+    assert "year: an identifier" in done(lowland("fit", "pca", "years.csv", "-k", 2))
+    assert "year: number" in done(lowland("fit", "pca", "years.csv", "-k", 2, "--columns", "year,height,color"))
+
+
 def test_the_model_tells_how_it_prepares(lowland, people):
-    done(lowland("fit", "pca", "people.csv", "--prepare", "auto", "--model", "m"))
+    done(lowland("fit", "pca", "people.csv", "--impute", "mean", "--model", "m"))
     text = done(lowland("inspect", "m"))
     assert "color: category" in text
     assert "TablePreparer, PCA" in text
@@ -89,7 +144,7 @@ def test_the_model_tells_how_it_prepares(lowland, people):
 
 
 def test_a_missing_column_is_named(lowland, people):
-    done(lowland("fit", "pca", "people.csv", "--prepare", "auto", "--model", "m"))
+    done(lowland("fit", "pca", "people.csv", "--impute", "mean", "--model", "m"))
     people.drop(columns="color").to_csv("fewer.csv", index=False)
     result = lowland("transform", "m", "fewer.csv", "--to", "z.csv")
     assert result.exit_code != 0
@@ -97,18 +152,18 @@ def test_a_missing_column_is_named(lowland, people):
 
 
 def test_a_table_of_numbers_is_not_prepared(lowland, table):
-    facts = json.loads(done(lowland("fit", "pca", table, "--prepare", "auto", "--json", "--model", "m")))
+    facts = json.loads(done(lowland("fit", "pca", table, "--json", "--model", "m")))
     assert facts["prepared"] is None
     assert type(ll.load("m")).__name__ == "PCA"
 
 
 def test_a_method_that_reads_text_reads_it_itself(lowland, people):
-    words = ("fit", "mca", "people.csv", "--columns", "color,group", "--prepare", "auto", "--json")
+    words = ("fit", "mca", "people.csv", "--columns", "color,group", "--json")
     assert json.loads(done(lowland(*words)))["prepared"] is None
 
 
 def test_predictions_from_a_mixed_table(lowland, people):
-    fitted = lowland("fit", "lda", "people.csv", "--label", "group", "--prepare", "auto", "--model", "m")
+    fitted = lowland("fit", "lda", "people.csv", "--label", "group", "--impute", "mean", "--model", "m")
     assert fitted.exit_code == 0, fitted.stderr  # it warns that the columns of one category are collinear
     done(lowland("predict", "m", "people.csv", "--to", "p.csv"))
     assert set(pd.read_csv("p.csv")["class"]) <= {"a", "b"}
@@ -121,12 +176,10 @@ def test_missing_values_are_replaced_and_counted(lowland, gaps, how):
     filled = np.asarray(ll.impute(gaps.to_numpy(), how))
     np.testing.assert_allclose(coordinates("z.csv"), ll.PCA(2).fit_transform(filled), atol=1e-10)
     result = lowland("transform", "m", "gaps.csv", "--to", "again.csv")
-    if how == "em":
-        assert "new rows must be complete" in text
-        assert result.exit_code != 0
-    else:
-        done(result)
-        np.testing.assert_allclose(coordinates("again.csv"), coordinates("z.csv"), atol=1e-12)
+    done(result)
+    np.testing.assert_allclose(coordinates("again.csv"), coordinates("z.csv"), atol=1e-12)
+    np.testing.assert_allclose(np.asarray(ll.load("m").transform(gaps if how != "knn" else gaps.to_numpy())),
+                               coordinates("z.csv"), atol=1e-12)  # fmt: skip
 
 
 def test_rows_with_missing_values_are_dropped_and_counted(lowland, gaps):
@@ -146,12 +199,15 @@ def test_labels_are_dropped_with_their_rows(lowland, gaps):
     assert len(coordinates("z.csv")) == 53
 
 
-@pytest.mark.parametrize("flags", [("--impute", "knn"), ("--impute", "mean"), ("--drop-missing",)])
+@pytest.mark.parametrize("flags", [("--impute", "knn"), ("--impute", "em"), ("--impute", "mean"), ("--drop-missing",)])
 def test_text_and_missing_values_together(lowland, people, flags):
-    text = done(lowland("fit", "pca", "people.csv", "--prepare", "auto", *flags, "--to", "z.csv", "--model", "m"))
+    text = done(lowland("fit", "pca", "people.csv", *flags, "--to", "z.csv", "--model", "m"))
     assert "color: category" in text
     assert ("left missing" in text) == ("mean" not in flags)
     assert len(coordinates("z.csv")) == (59 if "--drop-missing" in flags else 60)
+    if "--impute" in flags:
+        done(lowland("transform", "m", "people.csv", "--to", "again.csv"))
+        np.testing.assert_allclose(coordinates("again.csv"), coordinates("z.csv"), atol=1e-10)
 
 
 def test_an_array_file_is_imputed_too(lowland, gaps):
@@ -170,7 +226,7 @@ def test_both_remedies_at_once_are_refused(lowland, gaps):
 def test_a_comparison_of_a_mixed_table(lowland, people):
     text = done(
         lowland(
-            "compare", "people.csv", "--label", "group", "--prepare", "auto", "--methods", "pca,truncated-svd",
+            "compare", "people.csv", "--label", "group", "--impute", "mean", "--methods", "pca,truncated-svd",
             "--no-cache", "--to", "report.html", "--no-progress",
         )
     )  # fmt: skip
@@ -179,18 +235,21 @@ def test_a_comparison_of_a_mixed_table(lowland, people):
 
 
 def test_the_dimension_of_a_mixed_table(lowland, people):
-    text = done(lowland("dimension", "people.csv", "--prepare", "auto", "--method", "mle"))
+    text = done(lowland("dimension", "people.csv", "--impute", "mean", "--method", "mle"))
     assert "color: category" in text
-    assert json.loads(done(lowland("dimension", "people.csv", "--prepare", "auto", "--json")))["prepared"]["site"]
+    assert json.loads(done(lowland("dimension", "people.csv", "--impute", "mean", "--json")))["prepared"]["site"]
 
 
 def test_an_embedding_of_a_mixed_table_is_evaluated_in_the_prepared_columns(lowland, people):
-    words = ("--label", "group", "--prepare", "auto", "--to", "z.csv", "--model", "m")
+    words = ("--label", "group", "--impute", "mean", "--to", "z.csv", "--model", "m")
     done(lowland("fit", "pca", "people.csv", "-k", 2, *words))
     facts = json.loads(done(lowland("evaluate", "people.csv", "z.csv", "--label", "group", "--model", "m", "--json")))
     assert facts["columns"] == ll.load("m")[-1].n_features_in_
     measured = {each["name"]: each["value"] for each in facts["measures"]}
     assert 0.5 < measured["trustworthiness"] <= 1
+    words = ("evaluate", "people.csv", "z.csv", "--label", "group", "--impute", "mean", "--json")
+    without_model = {each["name"]: each["value"] for each in json.loads(done(lowland(*words)))["measures"]}
+    assert without_model["trustworthiness"] == pytest.approx(measured["trustworthiness"], abs=1e-12)
 
 
 def test_a_pipeline_of_python_maps_a_file(lowland, table, X):

@@ -136,9 +136,9 @@ def test_invalid_arguments_are_reported_before_any_work(lowland, table, words, m
 
 def test_names_are_checked_before_the_rows_are_read(lowland, labeled):
     for words in (("--methods", "trimap"), ("--sweep", "isomap.perplexity=5")):
-        message = lowland("compare", labeled, *words).stderr  # its labels are text, and --label is missing
+        message = lowland("compare", labeled, "--prepare", "none", *words).stderr  # its labels are text
         assert "no method" in message or "no parameter" in message
-    message = lowland("compare", labeled).stderr
+    message = lowland("compare", labeled, "--prepare", "none").stderr
     assert "--label" in message
 
 

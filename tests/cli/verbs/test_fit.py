@@ -101,9 +101,10 @@ def test_as_a_process(process, table, X):
 
 
 def test_text_in_a_table_of_rows_is_refused(lowland, airports):
-    result = lowland("fit", "classical-mds", "distances.csv")
+    result = lowland("fit", "classical-mds", "distances.csv", "--prepare", "none")
     assert result.exit_code == 1
     assert "'point'" in result.stderr
+    assert "point: an identifier" in lowland("fit", "classical-mds", "distances.csv").stdout
 
 
 def test_factors_of_a_covariance(lowland, write_matrix):
@@ -181,7 +182,7 @@ def test_text_is_read_by_methods_of_categories(lowland):
         result = lowland("transform", "m.lowland", "table.csv", "--to", "again.csv", "--force")
         assert result.exit_code == 0, result.stderr
         np.testing.assert_array_equal(numbers("again.csv"), numbers(f"{verb}.csv"))
-    result = lowland("fit", "pca", "table.csv")
+    result = lowland("fit", "pca", "table.csv", "--prepare", "none")
     assert result.exit_code != 0
     assert "'color'" in result.stderr
 

@@ -55,6 +55,7 @@ def test_a_generated_sample_takes_options(lowland):
 def test_a_written_sample_is_ready_to_fit(lowland):
     lowland("sample", "iris", "--to", "iris.csv", "--label-column")
     assert lowland("fit", "pca", "iris.csv", "--label", "label", "-k", 0.95).exit_code == 0
-    result = lowland("fit", "pca", "iris.csv")
+    assert "label: category, 3 levels" in lowland("fit", "pca", "iris.csv").stdout
+    result = lowland("fit", "pca", "iris.csv", "--prepare", "none")
     assert result.exit_code == 1
     assert "--drop" in result.stderr

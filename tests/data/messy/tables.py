@@ -1,7 +1,7 @@
 """Tables as people have them: how each is written, and what the command line must do with it.
 
-Each is a table of 40 rows; ``words`` are options of ``lowland fit pca FILE``. Where ``refused`` is given, one message
-must contain all of its terms, and the last one is the option that makes the command work.
+Each is a table of 40 rows (the wide one of 12); ``words`` are options of ``lowland compare FILE``. Where ``refused`` is
+given, one message must contain all of its terms. It ends with the command that works, or names the option ``remedy``.
 """
 
 import gzip
@@ -24,11 +24,12 @@ class Messy:
 
     name: str  # of the file
     write: Callable[[Path], None]
-    columns: int = 4  # features
+    columns: int = 4  # features, after text is encoded
     words: tuple[str, ...] = ()
     noted: tuple[str, ...] = ()  # said in one line
+    prepared: tuple[str, ...] = ()  # said of the columns that are encoded or dropped
     refused: tuple[str, ...] = ()
-    remedy: tuple[str, ...] = ()  # the options that make it work
+    remedy: tuple[str, ...] = ()  # the options that make it work, if the message does not end with the command
 
 
 def lines(rows, separator=",", header="a,b,c,d", end="\n"):
@@ -101,7 +102,7 @@ def write_images(path):
 
 
 def wide():
-    W = np.random.default_rng(0).integers(0, 9, (6, 100_000))
+    W = np.random.default_rng(0).integers(0, 9, (12, 100_000))
     buffer = io.StringIO()
     buffer.write(",".join(f"v{j}" for j in range(W.shape[1])) + "\n")
     np.savetxt(buffer, W, fmt="%d", delimiter=",")
@@ -120,15 +121,31 @@ TABLES = [
           noted=("semicolon", "decimal comma")),
     Messy("thousands.csv", text(lines([[grouped(x) for x in row] for row in X])), noted=("commas between thousands",)),
     Messy("latin1.csv", text(lines(beside(CITIES[:N]), ";", "größe;b;c;d;city"), "cp1252"),
-          refused=("'city'", "line 3: 'Köln'", "--drop city"), remedy=("--drop", "city")),
+          columns=7, prepared=("city: category, 3 levels",)),
     Messy("utf16.csv", text(lines(X.tolist(), "\t", "a\tb\tc\té"), "utf-16"), noted=("utf-16", "tab")),
     Messy("pandas_index.csv", text(lines([[i, *row] for i, row in enumerate(X.tolist())], header=",a,b,c,d")),
           noted=("'column 1' as the ids",)),
     Messy("r_row_names.tsv", text(lines([[f"row{i}", *row] for i, row in enumerate(X.tolist())], "\t", "a\tb\tc\td")),
           noted=("'column 1' as the ids",)),
     Messy("duplicate_names.csv", text(lines(X.tolist(), header="a,b,a,a")), noted=("'a (2)', 'a (3)'",)),
-    Messy("dates.csv", text(lines(beside(DATES), header="a,b,c,d,day")), refused=("'day'", "--drop day"),
-          remedy=("--drop", "day")),
+    Messy("dates.csv", text(lines(beside(DATES), header="a,b,c,d,day")), columns=6,
+          prepared=("day: date, as day of week, elapsed days",)),
+    Messy("german_dates.csv", text(lines(beside(f"{1 + i % 28}.03.24 {i % 24}:30" for i in range(N)),
+                                         header="a,b,c,d,at")), columns=7, prepared=("at: date (day first), as",)),
+    Messy("american_dates.csv", text(lines(beside(f"{1 + i % 12}/{1 + i % 28}/2024" for i in range(N)),
+                                           header="a,b,c,d,day")), columns=7, prepared=("date (month first)",)),
+    Messy("ambiguous_dates.csv", text(lines(beside(f"{1 + i % 12}/{1 + i % 9}/2024" for i in range(N)),
+                                            header="a,b,c,d,day")), columns=7,
+          prepared=("date (month first assumed)",)),
+    Messy("yes_or_no.csv", text(lines(beside("Yes" if i % 3 else "no" for i in range(N)), header="a,b,c,d,ok")),
+          columns=5, prepared=("ok: boolean",)),
+    Messy("text_and_gaps.csv", text(lines([[*row[:3], "" if i % 9 == 0 else row[3], city] for i, (row, city) in
+                                           enumerate(zip(X.tolist(), CITIES, strict=False))], header="a,b,c,d,city")),
+          refused=("'d' (5)", "--drop-missing", "--impute median"), columns=7,
+          prepared=("d: number, 5 missing replaced by the median", "city: category")),
+    Messy("gaps.csv", text(lines([["" if i == 2 else row[0], *row[1:3], "" if i % 9 == 0 else row[3]]
+                                  for i, row in enumerate(X.tolist())])),
+          refused=("'a' (1), 'd' (5)", "--drop-missing", "--impute median")),
     Messy("percentages.csv", text(lines(beside(f"{i} %" for i in range(N)), header="a,b,c,d,share")), columns=5,
           noted=("percentages in 'share'",)),
     Messy("currency.csv", text(lines(beside(f'"€ {i},234.50"' for i in range(1, N + 1)), header="a,b,c,d,price")),
@@ -137,17 +154,17 @@ TABLES = [
           columns=5),
     Messy("constants.csv", text(lines(beside([7] * N), header="a,b,c,d,seven")), columns=5),
     Messy("all_missing.csv", text(lines(beside([""] * N), header="a,b,c,d,empty")),
-          refused=("NaN (40 values)", "'empty'"), remedy=("--drop", "empty")),
+          refused=("NaN (40 values)", "'empty'", "--drop empty")),
     Messy("mixed_types.csv", text(lines([[*row, city] for row, city in zip(beside(MIXED), CITIES, strict=False)],
                                         header="a,b,c,d,count,city")),
-          refused=("2 columns", "'count'", "line 7: '?'", "'city'", "--missing '?,n/k'", "--drop city"),
-          remedy=("--drop", "city,count")),
+          refused=("'count'", "'?' (row 6)", "'n/k' (row 10)", "--missing '?,n/k' --impute median"), columns=8,
+          prepared=("count: number, 2 missing replaced by the median", "city: category")),
     Messy("wide.csv", text(wide()), columns=100_000),
     Messy("quotes.csv", text(lines(beside(['"say ""hi""\nthere, you"'] * N), header='"a\nb",b,c,d,note')),
-          refused=("'note'", "line 3", "--drop note"), remedy=("--drop", "note")),
+          prepared=("note: only one value, dropped",)),
     Messy("no_header.csv", text(lines(X.tolist()[1:], header=",".join(map(str, X[0])))), words=("--no-header",)),
     Messy("gzipped.csv.gz", write_gzip),
-    Messy("sheet.xlsx", write_excel, refused=("'name'", "line 2: 'row 0'", "--drop name"), remedy=("--drop", "name")),
+    Messy("sheet.xlsx", write_excel, prepared=("name: an identifier",)),
     Messy("sheet.ods", write_ods),
     Messy("cells.h5ad", write_h5ad, noted=("40 observations of 4 variables",)),
     Messy("sparse.npz", lambda path: scipy.sparse.save_npz(path, scipy.sparse.csr_matrix(X))),

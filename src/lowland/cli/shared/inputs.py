@@ -29,16 +29,18 @@ def open_file(file: Path, columns: Any, drop: Any, label: str | None = None, est
     return noted(opened(table_of(file, columns, drop, label)))
 
 
-def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est: Any = None) -> tuple[Any, Any]:
+def open_with_labels(
+    file: Path, columns: Any, drop: Any, label: str | None, est: Any = None, *, table: Any = None
+) -> tuple[Any, Any]:
     """Open the rows of a file, without the dropped columns and the label column, and read the labels.
 
-    ``est``: the method that reads them, of numbers by default.
+    ``est``: the method that reads them, of numbers by default; ``table``: the file, if it is open already.
     """
     from lowland.data.open import open_rows
 
     check_label(file, label)
     opened = open_rows if est is None else est._opened
-    table = table_of(file, columns, drop, label)
+    table = table_of(file, columns, drop, label) if table is None else table
     return noted(opened(table)), table.labels
 
 
@@ -59,11 +61,6 @@ def noted(rows: Any) -> Any:
             said.add(note)
             click.echo(f"lowland: note: {one_line(note)}", err=True)
     return rows
-
-
-def labels_of(file: Path, label: str) -> Any:
-    """Return the column of labels of a file."""
-    return table_of(file, label=label).labels
 
 
 def check_label(file: Path, label: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from lowland.cli.shared.roles import table_of
 from lowland.cli.shared.values import Choice
 from lowland.errors import DataError, ParameterError
 
-PREPARE = ("none", "auto")
+PREPARE = ("auto", "none")
 IMPUTE = ("mean", "median", "knn", "em")  # repeated from missing_values, whose import would load numpy
 
 
@@ -39,14 +40,14 @@ class Prepared:
 def prepare_options() -> list[click.Parameter]:
     """Return the options for tables with text and missing values."""
     prepare = (
-        "auto: if there are columns of text, categories or dates, encode them as numbers, standardize the numbers and "
-        "replace missing values; what was done is printed. [default: none]"
+        "auto: if there are columns of text, categories or dates, encode them as numbers and standardize the numbers; "
+        "what was done is printed. A table of numbers stays as it is. none: text is an error. [default: auto]"
     )
     impute = "Replace missing values: mean or median of the column, knn (nearest rows), or em (probabilistic PCA)."
     return in_section(
         DATA,
         [
-            Option(["--prepare"], type=Choice(PREPARE), default="none", help=prepare),
+            Option(["--prepare"], type=Choice(PREPARE), default="auto", help=prepare),
             Option(["--impute"], type=Choice(IMPUTE), help=impute),
             Option(["--drop-missing"], is_flag=True, help="Drop the rows that have missing values."),
         ],
@@ -60,9 +61,11 @@ def open_prepared(
     """Open the rows and labels of a file for a method; encode its text and handle its missing values as asked."""
     if impute and drop_missing:
         raise click.UsageError("--impute and --drop-missing exclude each other. Omit one.", click.get_current_context())
-    table = _table_with_text(file, columns, drop, label, est) if prepare == "auto" else None
+    inputs.check_label(file, label)
+    opened = _table_to_prepare(file, columns, drop, label, est) if prepare == "auto" else None
+    table = opened if opened is not None and _has_text(opened) else None
     if table is None:
-        found = Prepared(*inputs.open_with_labels(file, columns, drop, label, est))
+        found = Prepared(*inputs.open_with_labels(file, columns, drop, label, est, table=opened))
         if impute and found.rows.levels is not None:
             raise ParameterError(
                 "--impute replaces numbers, but FILE has columns of text, which this method reads as categories. Omit "
@@ -72,7 +75,9 @@ def open_prepared(
             _fill(found, file, columns, drop, label, impute)
             return found
     else:
-        found = _encoded(table, None if label is None else inputs.labels_of(file, label), impute, drop_missing)
+        found = _encoded(table, table.labels, impute, columns)
+        if impute is None and not drop_missing:
+            _refuse_gaps(found, table.source, est)
     if impute in ("knn", "em"):
         _impute(found, impute)
     elif drop_missing:
@@ -80,66 +85,110 @@ def open_prepared(
     return found
 
 
-def _table_with_text(file: Path, columns: Any, drop: Any, label: str | None, est: Any) -> Any:
-    """The columns of a file, if some are not numeric and the method does not read text itself."""
+def _table_to_prepare(file: Path, columns: Any, drop: Any, label: str | None, est: Any) -> Any:
+    """The table of a file, unless it has no names or the method reads text or a matrix itself."""
+    if inputs.has_no_names(file) or (est is not None and (est._reads_text or reads_matrix(est))):
+        return None
+    return table_of(file, columns, drop, label)
+
+
+def _has_text(table: Any) -> bool:
+    """Whether some features of a table are not numeric."""
     from lowland.data.formats.arrow import text_fields
 
-    inputs.check_label(file, label)
-    if inputs.has_no_names(file) or (est is not None and est._reads_text):
-        return None
-    table = _selected(file, columns, drop, label)
-    return table if text_fields(table.arrow(list(range(len(table.names)))).fields) else None
+    source = table.table
+    schemas = [source.schema] if hasattr(source, "schema") else getattr(source, "schemas", [])
+    if not any(text_fields(list(schema)) for schema in schemas):  # AnnData and images have no schema: numbers
+        return False
+    inputs.noted(table)
+    return bool(text_fields(table.arrow(list(range(len(table.names)))).fields))
+
+
+def reads_matrix(est: Any) -> bool:
+    """Whether a method reads a matrix of counts, distances, kernel values or affinities."""
+    from lowland.methods.base.traits import traits_of
+
+    parameters = est.get_params(deep=False)
+    kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
+    return traits_of(est).reads == "counts" or any(kind.startswith("precomputed") for kind in kinds)
 
 
 def _selected(file: Path, columns: Any, drop: Any, label: str | None) -> Any:
     return inputs.noted(table_of(file, columns, drop, label))
 
 
-def _encoded(table: Any, labels: Any, impute: str | None, drop_missing: bool) -> Prepared:
+def _encoded(table: Any, labels: Any, impute: str | None, columns: Sequence[str] | None) -> Prepared:
+    """Encode the columns; without --impute mean or median, missing numbers stay missing."""
+    from lowland.data.formats.arrow import holds_numbers
     from lowland.prepare.table_preparer import TablePreparer
 
-    later = drop_missing or impute in ("knn", "em")
-    strategy: Any = None if later else impute or "median"
+    strategy: Any = impute if impute in ("mean", "median") else None
     preparer = TablePreparer(output="arrow", impute=strategy).fit(table)
+    numbers = [f.name for f in table.arrow(list(range(len(table.names)))).fields if holds_numbers(f.type)]
+    named = [name for name in columns or () if preparer.kinds_[name] == "id" and name in numbers]
+    if named:  # numbers that look like ids, but were asked for by name
+        preparer.set_params(kinds=dict.fromkeys(named, "number")).fit(table)
     return Prepared(preparer.open_rows(table), labels, [("prepare", preparer)], dict(preparer.report_))
+
+
+def _refuse_gaps(found: Prepared, source: str, est: Any) -> None:
+    """Raise an error that names the columns with missing values, unless the method handles them."""
+    from lowland.data.problems import counted
+    from lowland.data.rows import IncompleteRows
+    from lowland.methods.base.traits import traits_of
+
+    preparer = found.steps[0][1]
+    filled = ("category", "text")  # a missing category is a level, a missing text is empty
+    gaps = {name: n for name, n in preparer.missing_.items() if n and preparer.kinds_[name] not in filled}
+    if gaps and not (est is not None and est._handles_missing):
+        offered = "" if est is None else traits_of(est).missing_remedy
+        raise IncompleteRows.of(f"Missing values in {counted(gaps)} of {source}.", offered)
 
 
 def _fill(found: Prepared, file: Path, columns: Any, drop: Any, label: str | None, how: Any) -> None:
     """Replace missing numbers by a value of their column. The step is saved with the model."""
-    from lowland.missing_values import imputation
+    from lowland.data.arrow_columns import arrow_table
+    from lowland.missing_values import replaced
     from lowland.prepare.table_preparer import TablePreparer
 
     rows = found.rows
-    found.missing = imputation(rows, how).message
+    available, found.missing = replaced(rows, how)
     named = not inputs.has_no_names(file)
     source = _selected(file, columns, drop, label) if named else rows
-    names = source.names if named else [f"x{j}" for j in range(rows.d)]
+    names = list(source.names) if named else [f"x{j}" for j in range(rows.d)]
     kinds: Any = dict.fromkeys(names, "number")
     preparer = TablePreparer(impute=how, standardize=False, kinds=kinds, output="arrow" if named else "array")
-    preparer.fit(source)
+    means = available.mean[None, :]  # the mean of a row of means is that row: the file was read in chunks
+    preparer.fit(source if how != "mean" else arrow_table(means.T, names) if named else means)
     found.rows, found.steps = preparer.open_rows(source), [("impute", preparer)]
     if not named:
         found.rows.names = None
 
 
 def _impute(found: Prepared, how: Any) -> None:
-    """Replace missing numbers by those of similar rows."""
+    """Replace missing numbers by those of similar rows. The step is saved with the model."""
     from lowland.arrays.namespace import to_numpy
     from lowland.data.rows import ArrayRows
-    from lowland.missing_values import imputation
+    from lowland.missing_values import replaced
 
     rows = found.rows
-    filled = imputation(rows, how)
-    found.missing = filled.message
-    names = rows.names
-    if how == "knn":
+    rows.allow_nan = True
+    found.missing = replaced(rows, how)[1]
+    if how == "em":
+        from lowland.prepare.em_imputer import EMImputer
+
+        if found.steps:  # encode once, not in every pass
+            rows = ArrayRows(rows.to_array(), rows.names, rows.source)
+            rows.allow_nan = True
+        step: Any = EMImputer().fit(rows)
+        found.rows = step.open_rows(rows)
+    else:
         from sklearn.impute import KNNImputer
 
-        found.steps.append(("impute", KNNImputer(keep_empty_features=True).fit(to_numpy(rows.to_array()))))
-        names = None  # scikit-learn's imputer returns an array
-    elif filled.counts.any():
-        found.missing += " The model does not contain this step: new rows must be complete."
-    found.rows = ArrayRows(filled.table, names, rows.source)
+        step = KNNImputer(keep_empty_features=True)
+        # scikit-learn's imputer returns an array, without names
+        found.rows = ArrayRows(step.fit_transform(to_numpy(rows.to_array())), None, rows.source)
+    found.steps.append(("impute", step))
 
 
 def _drop(found: Prepared) -> None:
@@ -206,7 +255,7 @@ def open_for_model(
     )
     rows.allow_nan = True
     for _, step in steps[1:]:
-        rows = _mapped(step, rows.to_array())
+        rows = step.open_rows(rows) if hasattr(step, "open_rows") else _mapped(step, rows.to_array())
     if not hasattr(est, "feature_names_in_"):
         rows.names = None
     return rows

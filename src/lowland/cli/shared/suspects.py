@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import Any
 
 
@@ -24,13 +23,3 @@ def warn_of_columns(rows: Any, *, scaled: bool, scale: str) -> None:
         if each.kind in ("row number", "identifier"):
             remedy = f"--id {shlex.quote(each.name)} or {remedy}"
         warn(each.sentence(remedy, scale), DataWarning)
-
-
-def warn_of_prepared(steps: list[tuple[str, Any]], file: Path, label: str | None) -> None:
-    """Warn about the columns of numbers that were prepared: standardized, they no longer look like identifiers."""
-    from lowland.cli.shared.roles import table_of
-
-    kinds = getattr(steps[0][1], "kinds_", {}) if steps else {}
-    numbers = [name for name, kind in kinds.items() if kind == "number"]
-    if len(numbers) > 1:
-        warn_of_columns(table_of(file, numbers, None, label).rows, scaled=True, scale="")

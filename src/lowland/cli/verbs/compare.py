@@ -15,6 +15,7 @@ from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import OUTPUT, Option, in_section
 from lowland.cli.shared.preparing import open_prepared, prepare_options
+from lowland.cli.shared.remedies import with_command
 from lowland.cli.shared.roles import carried_columns
 from lowland.cli.shared.values import Choice
 from lowland.errors import FileProblem, ParameterError
@@ -44,7 +45,6 @@ def run(
 ) -> None:  # fmt: skip
     """Open, compare, write and print; after Ctrl-C the same with the completed trials."""
     from lowland.cli.shared import show
-    from lowland.cli.shared.suspects import warn_of_prepared
     from lowland.data.table import Table
     from lowland.study.comparison import compare as study
     from lowland.study.plan import check_names
@@ -53,10 +53,8 @@ def run(
     _check_outputs(file, to, save, force, opened)
     swept = _sweep(sweep)
     check_names(methods or "all", swept)
-    with options.working(memory, threads, progress):
+    with options.working(memory, threads, progress), with_command():
         found = open_prepared(file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing)
-        if found.report:
-            warn_of_prepared(found.steps, file, label)
         carried = carried_columns(file, None, used=found.kept)
         labels = None if label is None else {label: found.labels}
         table = Table(found.rows, id=carried.ids or None, keep=carried.kept, label=labels)

@@ -12,6 +12,7 @@ from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import Option, in_section
 from lowland.cli.shared.preparing import open_prepared, prepare_options
+from lowland.cli.shared.remedies import with_command
 from lowland.cli.shared.values import Choice
 from lowland.errors import ParameterError
 
@@ -38,7 +39,7 @@ def run(
             f"{', '.join(MAPPED)} or all."
         )
     started = time.perf_counter()
-    with options.working(memory, threads, progress):
+    with options.working(memory, threads, progress), with_command():
         prepared = open_prepared(file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing)
         rows = prepared.rows
         found = intrinsic_dimension(

@@ -11,7 +11,8 @@ import click
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import DATA, Option, in_section
-from lowland.cli.shared.preparing import load_model, open_for_model
+from lowland.cli.shared.preparing import load_model, open_for_model, open_prepared, prepare_options
+from lowland.cli.shared.remedies import with_command
 
 OF_PAIRS = ("normalized stress", "Sammon stress", "Spearman correlation", "Pearson correlation", "residual variance")
 
@@ -19,21 +20,27 @@ OF_PAIRS = ("normalized stress", "Sammon stress", "Spearman correlation", "Pears
 def run(
     data: Path, file: Path, columns: Any, drop: Any, label: str | None, coordinates: Any, model: Path | None,
     scale: bool, n_neighbors: int, sample: int | None, random_state: int, memory: Any, threads: Any, progress: Any,
-    as_json: bool,
+    as_json: bool, prepare: str, impute: str | None, drop_missing: bool,
 ) -> None:  # fmt: skip
     """Open both, measure, print."""
     from lowland.cli.shared import inputs, show
+    from lowland.cli.shared.roles import table_of
     from lowland.quality import OriginalSpace
     from lowland.quality import evaluate as evaluated
 
     started = time.perf_counter()
-    with options.working(memory, threads, progress):
+    with options.working(memory, threads, progress), with_command():
         steps, est = ([], None) if model is None else load_model(model)
         if steps:
             rows = open_for_model(steps, est, data, columns, drop, label)
-            y = None if label is None else inputs.labels_of(data, label)
+            y = None if label is None else table_of(data, label=label).labels
         else:
-            rows, y = inputs.open_with_labels(data, *inputs.columns_for(est, data, columns, drop, label), label)
+            columns, drop = inputs.columns_for(est, data, columns, drop, label)
+            prepared = open_prepared(
+                data, columns, drop, label, prepare=prepare if est is None else "none", impute=impute,
+                drop_missing=drop_missing,
+            )  # fmt: skip
+            rows, y = prepared.rows, prepared.labels
         scaled = scale or bool(getattr(est, "scale", False))
         factors = getattr(est, "scale_", None) if scaled else None  # of the training rows, else those of DATA
         divided: Any = None if not scaled else True if factors is None else factors
@@ -120,6 +127,7 @@ evaluate = Command(
         options.file_argument("data", "DATA"),
         options.file_argument("file", "COORDINATES"),
         *options.data_options("Column of DATA with class labels; adds measures of class separation."),
+        *prepare_options(),
         *in_section(DATA, [
             options.names_option("--coordinates", "a,b", "Use only these columns of COORDINATES."),
         ]),

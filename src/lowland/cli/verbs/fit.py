@@ -13,7 +13,8 @@ from click.core import ParameterSource
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
 from lowland.cli.shared.flags import DEFAULT_SEED, command_line_text, parameter_options
-from lowland.cli.shared.preparing import joined, open_prepared, prepare_options
+from lowland.cli.shared.preparing import joined, open_prepared, prepare_options, reads_matrix
+from lowland.cli.shared.remedies import with_command
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
@@ -82,15 +83,14 @@ def run(
     from lowland.cli.shared import inputs, roles
     from lowland.cli.shared.outputs import check_outputs, coordinate_refusal, coordinates_of, write_table
     from lowland.cli.shared.summary import model_facts
-    from lowland.cli.shared.suspects import warn_of_prepared
 
     if covariance_of is not None and (to is not None or label is not None):
         flag = "--to" if to else "--label"
         text = f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}."
         raise click.UsageError(text, click.get_current_context())
     handled = impute is not None or drop_missing
-    if covariance_of is not None and (handled or prepare != "none"):
-        text = "--covariance-of: FILE is a matrix of numbers. Omit --prepare, --impute and --drop-missing."
+    if covariance_of is not None and handled:
+        text = "--covariance-of: FILE is a matrix of numbers. Omit --impute and --drop-missing."
         raise click.UsageError(text, click.get_current_context())
     check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
@@ -103,7 +103,7 @@ def run(
         raise ParameterError(f"{refused} Or omit --to, and classify with lowland predict.")
     started = time.perf_counter()
     files: list[dict[str, Any]] = []
-    with options.working(memory, threads, progress):
+    with options.working(memory, threads, progress), with_command():
         row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
         if row_names and handled:
             raise ParameterError(
@@ -112,14 +112,13 @@ def run(
             )
         drop = [*(drop or []), row_names] if row_names else drop
         found = open_prepared(
-            file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing, est=est
-        )
+            file, columns, drop, label, prepare=prepare if covariance_of is None else "none", impute=impute,
+            drop_missing=drop_missing, est=est,
+        )  # fmt: skip
         rows, labels = found.rows, found.labels
         carried = roles.copied_columns(file, to, row_names, found.kept)
         if covariance_of is None:
-            if found.report:
-                warn_of_prepared(found.steps, file, label)
-            else:
+            if not found.report:
                 _report_columns(entry, est, rows)
             est.fit(rows, labels, **roles.sample_weights(est, file, found.kept))
         else:
@@ -158,12 +157,7 @@ def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
     from lowland.methods.base.traits import traits_of
 
     parameters = est.get_params(deep=False)
-    kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
-    if (
-        traits_of(est).reads != "numbers"
-        or est._reads_text  # a metric that scales the columns itself
-        or any(kind.startswith("precomputed") for kind in kinds)
-    ):
+    if traits_of(est).reads != "numbers" or est._reads_text or reads_matrix(est):  # or a metric that scales the columns
         return
     scaled = entry.name in SCALE_FREE or bool(parameters.get("scale", False))
     remedy = "--scale" if "scale" in parameters else "a file with standardized columns"

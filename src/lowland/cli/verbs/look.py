@@ -11,6 +11,7 @@ import click
 
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
+from lowland.cli.shared.remedies import name_list
 
 
 def run(file: Path, as_json: bool) -> None:
@@ -34,20 +35,33 @@ def run(file: Path, as_json: bool) -> None:
 
 
 def next_command(file: Path, found: Any) -> str:
-    """Return the command that fits a PCA to the columns of numbers, with the same options of reading."""
+    """Return the command that fits a PCA to the features of the table, with the same options of reading."""
     words = ["lowland", "fit", "pca", str(file)]
     if found.scale:
         words.append("--scale")
+    if found.id is not None:
+        words += ["--id", found.id]
     if found.label is not None:
         words += ["--label", found.label]
     if found.drop:
-        words += ["--drop", ",".join(f'"{name}"' if "," in name else name for name in found.drop)]
-    for name, value in click.get_current_context().meta.get("lowland.read", {}).items():
+        words += ["--drop", name_list(found.drop)]
+    if found.incomplete:
+        words += ["--impute", "median"]
+    return shlex.join([*words, *_reading(found.marks), "--to", "coordinates.csv"])
+
+
+def _reading(marks: tuple[str, ...]) -> list[str]:
+    """The options of reading of this command, and the marks of missing values that were found."""
+    given = dict(click.get_current_context().meta.get("lowland.read", {}))
+    if marks:
+        given["missing"] = (*given.get("missing", ()), *marks)
+    words: list[str] = []
+    for name, value in given.items():
         if name == "header":
             words.append("--header" if value else "--no-header")
         else:
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple) else value]
-    return shlex.join([*words, "--to", "coordinates.csv"])
+    return words
 
 
 look = Command(

@@ -51,6 +51,7 @@ STEPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "TablePreparer": ("lowland.prepare.table_preparer", ()),
     "DateParts": ("lowland.prepare.date_parts", ()),
     "TextComponents": ("lowland.prepare.text_components", ()),
+    "EMImputer": ("lowland.prepare.em_imputer", ()),
 }  # fmt: skip
 _OUTPUT = "_sklearn_output_config"
 DEEPEST = 20  # levels of estimators inside each other
@@ -181,7 +182,7 @@ def decoded_estimator(form: dict[str, Any], arrays: dict[str, np.ndarray], depth
 def _check_structure(model: Any) -> None:
     """Raise an error for steps that are not names and estimators."""
     steps = [*steps_of(model)]
-    steps += [(name, vars(model)[name]) for name in ("transformer_", "_scaler") if name in vars(model)]
+    steps += [(name, vars(model)[name]) for name in ("transformer_", "_scaler", "pca_") if name in vars(model)]
     steps += [("model", each) for each in vars(model).get("models_", ())]
     for name, step in steps:
         if not isinstance(name, str) or not (step is None or isinstance(step, str | BaseEstimator)):
