@@ -74,6 +74,7 @@ class Rows:
     source: str = "X"
     in_memory: bool = False  # whether the rows are in memory
     is_sparse: bool = False
+    is_text: bool = False  # whether every pass parses text: see data/spool.py
     passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
     allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error

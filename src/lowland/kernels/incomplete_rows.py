@@ -168,9 +168,9 @@ def _next_patterns(start, missing, order, at, first):
 def complete_by_precision(T, start, missing, order, weights, V, K, values, extra, likelihood):
     """Write the conditional means to ``values``; add the covariances to the lower triangle of ``extra``, (d, d).
 
-    ``order`` lists rows with missing values, sorted by their number and by pattern. ``T`` is C V', ``V`` (k, d). ``likelihood`` holds,
-    per row, log det of the covariance plus |c|² - |t|², and becomes that of the observed values. Patterns of one size
-    are processed together, one in each lane, so that every loop over lanes is vectorized.
+    ``order`` lists rows with missing values, sorted by their number and by pattern. ``V`` is (k, d), ``T`` is
+    C V'. ``likelihood`` holds, per row, log det of the covariance plus |c|² - |t|², and becomes that of the observed
+    values. Patterns of one size are processed together, one in each lane, so that every loop over lanes is vectorized.
     """
     most = start[order[-1] + 1] - start[order[-1]] if order.size else 0
     k = V.shape[0]

@@ -199,7 +199,9 @@ class CsvTable(TableFile):
         names, fields, kinds = self._typed(keep)
         if text_fields(fields):
             raise self._problems(names).error(self.source)
-        return arrow_rows(lambda slab: self._numbers(names, kinds), fields, None, self.source, self.passes)
+        found = arrow_rows(lambda slab: self._numbers(names, kinds), fields, None, self.source, self.passes)
+        found.is_text = True
+        return found
 
     def _typed(self, keep: list[int]) -> tuple[list[str], list[Any], dict[str, Any]]:
         """Names, fields and types of the columns at these positions: numbers are float64."""
