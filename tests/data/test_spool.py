@@ -20,7 +20,7 @@ def table(tmp_path, monkeypatch):
     """A table of several slabs with missing values, and its file; temporary files go to a folder of their own."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr(rows_module, "SLAB_BYTES", 8 * 4 * 90)
+    monkeypatch.setattr(rows_module, "SMALL_SLAB_BYTES", 8 * 4 * 90)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 2)) @ rng.standard_normal((2, 4)) + 0.5 * rng.standard_normal((400, 4))
     X[rng.random(X.shape) < 0.1] = np.nan

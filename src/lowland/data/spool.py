@@ -1,7 +1,7 @@
 """Text files that are read repeatedly: the first pass writes their numbers to a temporary file, later ones read that.
 
-Parsing text takes ten times as long as reading the same numbers. The slabs keep their limits and their layout, so the
-results do not change by a bit. Nothing is memory-mapped, so no more than the slabs in use is in memory.
+Parsing text takes ten times as long as reading the same numbers. The slabs of all passes have the same limits and
+layout. They are small, and nothing is memory-mapped, so that little is in memory beside the text that is parsed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from lowland.arrays.namespace import Array
 from lowland.data.leftovers import mark, remove_leftovers
 from lowland.data.passes import Slab
-from lowland.data.rows import Rows
+from lowland.data.rows import ColumnRows, Rows, least_slab_rows
 
 _LEFT_FREE = 10**9  # bytes of the disk that are not used
 
@@ -27,7 +27,7 @@ _LEFT_FREE = 10**9  # bytes of the disk that are not used
 @contextmanager
 def spooled(rows: Rows) -> Iterator[Rows]:
     """Yield rows for several passes: those of a text file are parsed once, if the disk has room; others as they are."""
-    if not rows.is_text:
+    if not isinstance(rows, ColumnRows) or not rows.is_text:
         yield rows
         return
     remove_leftovers(tempfile.gettempdir())
@@ -46,8 +46,9 @@ class Stored:
 class SpooledRows(Rows):
     """Rows that the first whole pass stores; where a slab could not be stored, every pass parses the text again."""
 
-    def __init__(self, rows: Rows, path: Path) -> None:
-        self.rows, self.path = rows, path
+    def __init__(self, rows: ColumnRows, path: Path) -> None:
+        small = min(rows.slab, least_slab_rows(rows.d, rows.dtype.itemsize))
+        self.rows, self.path = replace(rows, most_rows=small), path
         self.n, self.d, self.dtype, self.names = rows.n, rows.d, rows.dtype, rows.names
         self.source, self.notes = rows.source, rows.notes
         self.allow_nan, self.missing_remedy = rows.allow_nan, rows.missing_remedy
@@ -55,6 +56,11 @@ class SpooledRows(Rows):
         self.stored: set[int] = set()  # the first rows of the slabs in the file
         self.has_room = True
         path.touch()
+
+    @property
+    def slab(self) -> int:
+        """Rows in a slab."""
+        return self.rows.slab
 
     def pieces(self) -> Iterator[Any]:
         """Yield the slabs of the temporary file, or raw ones while it is not complete."""

@@ -54,6 +54,10 @@ class LatentModel:
         distances = f.log_det + squares - np.einsum("ij,ij->i", T, T)
         order = kernels.rows_of_keys(np.sort(keys))  # rows of one pattern follow each other
         few, many = np.searchsorted(counts[order], [1, min(_SMALLER * k, d - k) + 1])
+        if k == 0:  # independent columns: nothing predicts a missing value
+            few = many = n
+            values[:] = 0.0
+            np.fill_diagonal(extra, np.bincount(missing[:-1], np.repeat(w, counts), d))
         kernels.complete_by_precision(T, start, missing, order[few:many], w, f.V, f.K, values, extra, distances)
         if many < n:
             kernels.complete_by_factors(

@@ -23,7 +23,8 @@ from lowland.data.read_options import OF_TEXT, ReadOptions
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, file_error, warn
 
-_BLOCK = 4 * 2**20  # bytes parsed at a time
+_BLOCK = 4 * 2**20  # bytes parsed at a time; no row may be longer
+_SMALL_BLOCK = 2**20  # for short rows: Arrow reads some 30 blocks ahead
 
 
 class CsvTable(TableFile):
@@ -36,6 +37,8 @@ class CsvTable(TableFile):
         head = self._head()
         default = "\t" if ".tsv" in path.name.lower() else ","
         self.dialect = detect(head, default, self.read)
+        short = 8 * max(map(len, head.split(b"\n"))) <= _SMALL_BLOCK and b'"' not in head.partition(b"\n")[2]
+        self.block = min(_BLOCK, _SMALL_BLOCK) if short else _BLOCK
         first = self.dialect.records[0] if self.dialect.records else []
         self.clauses = list(self.dialect.notes)
         self.has_header = True
@@ -150,7 +153,7 @@ class CsvTable(TableFile):
                 self._stream(),
                 # one thread: only then does an error give the line number
                 read_options=csv.ReadOptions(
-                    use_threads=False, block_size=_BLOCK, column_names=self.given_names, encoding=self.dialect.encoding,
+                    use_threads=False, block_size=self.block, column_names=self.given_names, encoding=self.dialect.encoding,
                     skip_rows_after_names=int(renamed),
                 ),
                 parse_options=csv.ParseOptions(
