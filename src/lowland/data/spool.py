@@ -1,6 +1,6 @@
 """Text files that are read repeatedly: the first pass writes their numbers to a temporary file, later ones read that.
 
-Parsing text takes ten times as long as reading the same numbers. The slabs of all passes have the same limits and
+Parsing text takes far longer than reading the same numbers. The slabs of all passes have the same limits and
 layout. They are small, and nothing is memory-mapped, so that little is in memory beside the text that is parsed.
 """
 
