@@ -153,7 +153,8 @@ class CsvTable(TableFile):
                 self._stream(),
                 # one thread: only then does an error give the line number
                 read_options=csv.ReadOptions(
-                    use_threads=False, block_size=self.block, column_names=self.given_names, encoding=self.dialect.encoding,
+                    use_threads=False, block_size=self.block, column_names=self.given_names,
+                    encoding=self.dialect.encoding,
                     skip_rows_after_names=int(renamed),
                 ),
                 parse_options=csv.ParseOptions(
