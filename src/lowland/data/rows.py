@@ -32,12 +32,14 @@ def slab_rows(d: int, itemsize: int, *, accelerator: bool = False) -> int:
     return max(1, min(most, target // max(1, d * itemsize)))
 
 
-def equal_slab_rows(n: int, d: int, itemsize: int) -> int:
-    """Return the number of rows per slab of n rows, such that 2, 4, 8 or 16 threads have the same work.
+def least_slab_rows(d: int, itemsize: int) -> int:
+    """Return the number of rows of a small slab; one of fewer than 2 d costs less than merging its d x d statistic."""
+    return max(2 * d, SMALL_SLAB_BYTES // max(1, d * itemsize))
 
-    A slab of fewer than 2 d rows would cost less than merging its d x d statistic.
-    """
-    least = max(2 * d, SMALL_SLAB_BYTES // max(1, d * itemsize))
+
+def equal_slab_rows(n: int, d: int, itemsize: int) -> int:
+    """Return the number of rows per slab of n rows, such that 2, 4, 8 or 16 threads have the same work."""
+    least = least_slab_rows(d, itemsize)
     most = slab_rows(d, itemsize)
     needed, useful = -(-n // most), min(n // least, MOST_SMALL_SLABS)
     count = 1 << max((needed - 1).bit_length(), useful.bit_length() - 1, 0)  # a power of two
@@ -93,6 +95,7 @@ class Rows:
     source: str = "X"
     in_memory: bool = False  # whether the rows are in memory
     is_sparse: bool = False
+    is_text: bool = False  # whether every pass parses text: see data/spool.py
     passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
     allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error
@@ -418,6 +421,12 @@ class ColumnRows(Rows):
     source: str
     in_memory: bool = False
     passes: Passes | None = None
+    most_rows: int | None = None  # a smaller slab, if requested
+
+    @property
+    def slab(self) -> int:
+        """Rows in a slab."""
+        return self.most_rows or super().slab
 
     def pieces(self) -> Iterator[Any]:
         """Yield tables of one slab each."""

@@ -1,7 +1,7 @@
 """Conditional means and covariances of missing values, row by row, under a latent linear model.
 
-The rows are in units in which the noise has variance one, so their covariance is I + LL'. With V = L chol(I + L'L)^-T,
-its inverse is K = I - VV'. A row with m missing values needs the inverse of an m x m block of K, or of a k x k matrix,
+The rows are in units in which the noise has variance one, so their covariance is I + LL'. With V = chol(I + L'L)^-1 L',
+its inverse is K = I - V'V. A row with m missing values needs the inverse of an m x m block of K, or of a k x k matrix,
 whichever is smaller; rows of one pattern share it.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from lowland.kernels.compile import kernel, vector_kernel
 
-_LANES = 4  # patterns that are inverted together: as many numbers as a vector register holds
+_LANES = 64  # patterns that are inverted together, in loops long enough to be vectorized
 
 
 @kernel
@@ -43,25 +43,55 @@ def add_observed(X, shift, weights, cells, weight, sums, squares):
 
 
 @vector_kernel
-def center_observed(X, mean, scale, start, C, missing, squares, pattern):
-    """Write (x - mean) * scale to C, zeros for missing values; list their columns; hash each pattern. C may be X."""
-    for i in range(X.shape[0]):
+def center_observed(X, mean, unit, start, C, missing, squares, logs, keys):
+    """Write (x - mean) / unit to C, zeros for missing values; sum the squares, and log unit² of the observed ones.
+
+    ``missing`` lists the columns of the missing values, with room for one more. ``keys`` sort the rows by the number of
+    missing values, then by a hash of their pattern; the lowest bits are the number of the row. C may be X.
+    """
+    n, d = X.shape
+    scale, log_units = 1 / unit, 2 * np.log(unit)
+    all_logs = log_units.sum()
+    of_row, of_count = np.uint64(_bits(n)), np.uint64(64 - _bits(d))
+    for i in range(n):
         row, out, at = X[i], C[i], start[i]
-        code = np.uint64(1469598103934665603)
+        code, hidden = np.uint64(1469598103934665603), 0.0
         if start[i + 1] > at:
-            for j in range(row.size):
-                if row[j] != row[j]:
-                    missing[at] = j
-                    at += 1
-                    code = (code ^ np.uint64(j + 1)) * np.uint64(1099511628211)
-        pattern[i] = code
+            for j in range(d):  # without a branch, which could not be predicted
+                missing[at] = j
+                at += row[j] != row[j]
+        for a in range(start[i], at):
+            hidden += log_units[missing[a]]
+            code = (code ^ np.uint64(missing[a] + 1)) * np.uint64(1099511628211)
+        logs[i] = all_logs - hidden
+        count = np.uint64(at - start[i]) << of_count
+        keys[i] = count | (code >> (np.uint64(64) - of_count + of_row) << of_row) | np.uint64(i)
         total = 0.0
-        for j in range(row.size):
+        for j in range(d):
             v = (row[j] - mean[j]) * scale[j]
             v = v if row[j] == row[j] else 0.0
             out[j] = v
             total += v * v
         squares[i] = total
+
+
+@kernel
+def _bits(n):
+    """The number of bits of n."""
+    count = 0
+    while n >> count:
+        count += 1
+    return count
+
+
+@kernel
+def rows_of_keys(keys):
+    """Return the numbers of the rows in the lowest bits of the keys."""
+    mask = (np.uint64(1) << np.uint64(_bits(keys.size))) - np.uint64(1)
+    order = np.empty(keys.size, dtype=np.int64)
+    for i in range(keys.size):
+        order[i] = keys[i] & mask
+    return order
 
 
 @kernel
@@ -82,102 +112,133 @@ def _same_pattern(start, missing, i, h):
 
 
 @vector_kernel
-def _invert_lanes(A, m, determinants):
-    """Invert four positive definite matrices A[:m, :m, lane] in place, in the lower triangle, by the sweep operator."""
-    determinants[:] = 1.0
+def _invert_lanes(A, m, lanes, pivot, factor, determinants):
+    """Invert the positive definite matrices A[:m, :m, lane] in place, in the lower triangle, by the sweep operator."""
+    for lane in range(lanes):
+        determinants[lane] = 1.0
     for p in range(m):
         P = A[p]
-        d0, d1, d2, d3 = P[p, 0], P[p, 1], P[p, 2], P[p, 3]
-        determinants[0] *= d0
-        determinants[1] *= d1
-        determinants[2] *= d2
-        determinants[3] *= d3
-        s0, s1, s2, s3 = 1 / d0, 1 / d1, 1 / d2, 1 / d3
+        for lane in range(lanes):
+            determinants[lane] *= P[p, lane]
+            pivot[lane] = 1 / P[p, lane]
         for i in range(p):  # swept rows: the inverse so far
             R = A[i]
-            f0, f1, f2, f3 = P[i, 0] * s0, P[i, 1] * s1, P[i, 2] * s2, P[i, 3] * s3
+            for lane in range(lanes):
+                factor[lane] = P[i, lane] * pivot[lane]
             for j in range(i + 1):
-                r0, r1 = R[j, 0] + f0 * P[j, 0], R[j, 1] + f1 * P[j, 1]
-                r2, r3 = R[j, 2] + f2 * P[j, 2], R[j, 3] + f3 * P[j, 3]
-                R[j, 0], R[j, 1], R[j, 2], R[j, 3] = r0, r1, r2, r3
+                for lane in range(lanes):
+                    R[j, lane] += factor[lane] * P[j, lane]
         for i in range(p + 1, m):  # the others: their regression on the swept ones, and the Schur complement
             R = A[i]
-            f0, f1, f2, f3 = R[p, 0] * s0, R[p, 1] * s1, R[p, 2] * s2, R[p, 3] * s3
+            for lane in range(lanes):
+                factor[lane] = R[p, lane] * pivot[lane]
             for j in range(p):
-                r0, r1 = R[j, 0] - f0 * P[j, 0], R[j, 1] - f1 * P[j, 1]
-                r2, r3 = R[j, 2] - f2 * P[j, 2], R[j, 3] - f3 * P[j, 3]
-                R[j, 0], R[j, 1], R[j, 2], R[j, 3] = r0, r1, r2, r3
+                for lane in range(lanes):
+                    R[j, lane] -= factor[lane] * P[j, lane]
             for j in range(p + 1, i + 1):
                 Q = A[j]
-                r0, r1 = R[j, 0] - f0 * Q[p, 0], R[j, 1] - f1 * Q[p, 1]
-                r2, r3 = R[j, 2] - f2 * Q[p, 2], R[j, 3] - f3 * Q[p, 3]
-                R[j, 0], R[j, 1], R[j, 2], R[j, 3] = r0, r1, r2, r3
+                for lane in range(lanes):
+                    R[j, lane] -= factor[lane] * Q[p, lane]
         for i in range(p + 1, m):
-            R = A[i]
-            R[p, 0], R[p, 1], R[p, 2], R[p, 3] = R[p, 0] * s0, R[p, 1] * s1, R[p, 2] * s2, R[p, 3] * s3
+            for lane in range(lanes):
+                A[i, p, lane] *= pivot[lane]
         for j in range(p):
-            P[j, 0], P[j, 1], P[j, 2], P[j, 3] = -P[j, 0] * s0, -P[j, 1] * s1, -P[j, 2] * s2, -P[j, 3] * s3
-        P[p, 0], P[p, 1], P[p, 2], P[p, 3] = s0, s1, s2, s3
+            for lane in range(lanes):
+                P[j, lane] *= -pivot[lane]
+        for lane in range(lanes):
+            P[p, lane] = pivot[lane]
+
+
+@kernel
+def _next_patterns(start, missing, order, at, first):
+    """Find the next patterns of one size, at most as many as lanes; return how many, and where the next ones begin."""
+    m = start[order[at] + 1] - start[order[at]]
+    lanes, stop = 0, at
+    while stop < order.size and start[order[stop] + 1] - start[order[stop]] == m:
+        if lanes == 0 or not _same_pattern(start, missing, order[stop], order[first[lanes - 1]]):
+            if lanes == first.size:
+                break
+            first[lanes] = stop
+            lanes += 1
+        stop += 1
+    return lanes, stop
 
 
 @vector_kernel
 def complete_by_precision(T, start, missing, order, weights, V, K, values, extra, likelihood):
     """Write the conditional means to ``values``; add the covariances to the lower triangle of ``extra``, (d, d).
 
-    ``order`` lists rows with missing values, sorted by their number and by pattern. ``T`` is C V. ``likelihood`` holds,
-    per row, log det of the covariance plus |c|² - |t|², and becomes that of the observed values.
+    ``order`` lists rows with missing values, sorted by their number and by pattern. ``V`` is (k, d), ``T`` is
+    C V'. ``likelihood`` holds, per row, log det of the covariance plus |c|² - |t|², and becomes that of the observed
+    values. Patterns of one size are processed together, one in each lane, so that every loop over lanes is vectorized.
     """
     most = start[order[-1] + 1] - start[order[-1]] if order.size else 0
-    k = V.shape[1]
-    A, B, b = np.empty((most, most, _LANES)), np.empty((most, most)), np.empty(most)
-    first, determinants = np.empty(_LANES + 1, dtype=np.int64), np.empty(_LANES)
+    k = V.shape[0]
+    A, t = np.empty((most, most, _LANES)), np.empty((k, _LANES))
+    b, x = np.empty((most, _LANES)), np.empty((most, _LANES))
+    columns = np.empty((most, _LANES), dtype=np.uint32)
+    first, rows = np.empty(_LANES, dtype=np.int64), np.empty(_LANES, dtype=np.int64)
+    pivot, factor, determinants, weight = np.empty(_LANES), np.empty(_LANES), np.empty(_LANES), np.empty(_LANES)
     at = 0
     while at < order.size:
         m = start[order[at] + 1] - start[order[at]]
-        lanes, stop = 0, at
-        while stop < order.size and start[order[stop] + 1] - start[order[stop]] == m:
-            if lanes == 0 or not _same_pattern(start, missing, order[stop], order[first[lanes - 1]]):
-                if lanes == _LANES:
-                    break
-                first[lanes] = stop
-                lanes += 1
-            stop += 1
-        first[lanes] = stop
-        for lane in range(_LANES):
-            i = order[first[min(lane, lanes - 1)]]
-            columns = missing[start[i] : start[i + 1]]
-            for p in range(m):
-                from_row, to = K[columns[p]], A[p]
-                for q in range(p + 1):
-                    to[q, lane] = from_row[columns[q]]
-        _invert_lanes(A, m, determinants)
+        lanes, stop = _next_patterns(start, missing, order, at, first)
+        for lane in range(lanes):
+            rows[lane] = (first[lane + 1] if lane + 1 < lanes else stop) - first[lane]
+            weight[lane] = 0.0
+        if stop - at > lanes:  # the pattern with the most rows first, so that the lanes in use stay together
+            by_rows = np.argsort(-rows[:lanes])
+            first[:lanes], rows[:lanes] = first[by_rows], rows[by_rows]
         for lane in range(lanes):
             i = order[first[lane]]
-            columns = missing[start[i] : start[i + 1]]
             for p in range(m):
-                for q in range(p + 1):
-                    B[p, q] = B[q, p] = A[p, q, lane]
-            log_det, weight = math.log(determinants[lane]), 0.0
-            for h in range(first[lane], first[lane + 1]):
-                i = order[h]
-                t, out, explained = T[i], values[start[i] : start[i + 1]], 0.0
-                for p in range(m):
-                    row, total = V[columns[p]], 0.0
-                    for q in range(k):
-                        total += row[q] * t[q]
-                    b[p] = total
-                for p in range(m):
-                    row, total = B[p], 0.0
-                    for q in range(m):
-                        total += row[q] * b[q]
-                    out[p] = total
-                    explained += b[p] * total
-                likelihood[i] += log_det - explained
-                weight += weights[i]
+                columns[p, lane] = missing[start[i] + p]
+        for p in range(m):
+            for q in range(p + 1):
+                to = A[p, q]
+                for lane in range(lanes):
+                    to[lane] = K[columns[p, lane], columns[q, lane]]
+        _invert_lanes(A, m, lanes, pivot, factor, determinants)
+        live = lanes
+        for turn in range(rows[0]):  # the rows of each pattern, one at a time
+            while rows[live - 1] <= turn:
+                live -= 1
+            for lane in range(live):
+                i = order[first[lane] + turn]
+                weight[lane] += weights[i]
+                for q in range(k):
+                    t[q, lane] = T[i, q]
             for p in range(m):
-                to, row = extra[columns[p]], B[p]
-                for q in range(p + 1):
-                    to[columns[q]] += weight * row[q]
+                to, column = b[p], columns[p]
+                to[:live] = 0.0
+                for q in range(k):
+                    score = t[q]
+                    for lane in range(live):
+                        to[lane] += V[q, column[lane]] * score[lane]
+            for p in range(m):
+                to, own = x[p], b[p]
+                to[:live] = 0.0
+                for q in range(p):
+                    entry, other, above = A[p, q], b[q], x[q]
+                    for lane in range(live):
+                        to[lane] += entry[lane] * other[lane]
+                        above[lane] += entry[lane] * own[lane]
+                entry = A[p, p]
+                for lane in range(live):
+                    to[lane] += entry[lane] * own[lane]
+            factor[:live] = 0.0
+            for p in range(m):
+                for lane in range(live):
+                    factor[lane] += b[p, lane] * x[p, lane]
+            for lane in range(live):
+                i = order[first[lane] + turn]
+                likelihood[i] += math.log(determinants[lane]) - factor[lane]
+                for p in range(m):
+                    values[start[i] + p] = x[p, lane]
+        for p in range(m):
+            for q in range(p + 1):
+                for lane in range(lanes):
+                    extra[columns[p, lane], columns[q, lane]] += weight[lane] * A[p, q, lane]
         at = stop
 
 

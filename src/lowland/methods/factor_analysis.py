@@ -40,6 +40,7 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
+from lowland.data.spool import spooled
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
@@ -234,11 +235,12 @@ class FactorAnalysis(
         copies = _COPIES_WIDE if rows.n is not None and MANY <= rows.d >= 2 * rows.n else _COPIES
         run.require(8 * copies * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
         if self.missing is not None:
-            found = available_columns(rows, run, weights)
-            self.missing_fraction_ = found.missing_fraction
-            if not found.complete:
-                self._solve_incomplete(rows, run, found, weights)
-                return
+            with spooled(rows) as kept:
+                found = available_columns(kept, run, weights)
+                self.missing_fraction_ = found.missing_fraction
+                if not found.complete:
+                    self._solve_incomplete(kept, run, found, weights)
+                    return
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
         square = rows.in_memory and rows.n == rows.d and looks_like_covariance(rows.to_array())
         self._solve_moments(self._moments, run, (_SQUARE,) if square else ())

@@ -32,6 +32,7 @@ from lowland.blocks.statistics.available import AvailableColumns
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.open import as_vector
 from lowland.data.rows import Rows
+from lowland.data.spool import spooled
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
@@ -146,11 +147,12 @@ class PCA(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments or a factor of the rows, solve for the eigenpairs, and apply the rule."""
         if self.missing is not None:
-            found = available_columns(rows, run, weights)
-            self.missing_fraction_ = found.missing_fraction
-            if not found.complete:
-                self._solve_incomplete(rows, run, found, weights)
-                return
+            with spooled(rows) as kept:
+                found = available_columns(kept, run, weights)
+                self.missing_fraction_ = found.missing_fraction
+                if not found.complete:
+                    self._solve_incomplete(kept, run, found, weights)
+                    return
         rule = self._rule(rows, run, y, weights)
         axes = principal_axes(
             rows, run, rule, solver=self.svd_solver, scale=self.scale, weights=weights, options=self._options()

@@ -5,7 +5,7 @@ import pytest
 
 from lowland.blocks.missing import expectation
 from lowland.blocks.missing.components import FitComponents, independent_columns, saturated_fit
-from lowland.blocks.missing.expectation import expectation_maximization
+from lowland.blocks.missing.expectation import ExpectRows, expectation_maximization
 from lowland.blocks.statistics.available import AvailableColumns
 from lowland.data.open import open_rows
 from lowland.run.local import LocalRun
@@ -54,6 +54,20 @@ def test_the_unrestricted_fit_solves_the_likelihood_equations():
         slope += np.outer(P @ e, P @ e) - P
     assert np.abs(score).max() < 1e-5
     assert np.abs(slope).max() < 1e-5
+
+
+def test_blocks_of_rows_add_up_to_the_whole(monkeypatch):
+    X = table()
+    model = fit(X, 2, tol=1e-3).model
+    weights = np.random.default_rng(2).integers(0, 3, len(X)).astype(float)
+    whole = ExpectRows(model)(X, weights)
+    monkeypatch.setattr(expectation, "_CACHED", 0)
+    monkeypatch.setattr(expectation, "_BLOCK_ROWS", 70)
+    parts = ExpectRows(model)(X, weights)
+    assert (parts.n, parts.rows) == (whole.n, whole.rows)
+    assert parts.log_likelihood == pytest.approx(whole.log_likelihood)
+    np.testing.assert_allclose(parts.sums, whole.sums, atol=1e-9)
+    np.testing.assert_allclose(parts.products, whole.products, atol=1e-8)
 
 
 def test_extrapolation_saves_passes_and_changes_nothing(monkeypatch):

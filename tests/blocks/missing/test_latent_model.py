@@ -41,6 +41,22 @@ def test_every_route_agrees_with_the_definition(d, k, fraction):
     np.testing.assert_allclose(ImputeRows(model)(X), filled, atol=1e-10)
 
 
+def test_more_patterns_than_lanes_and_a_pattern_of_many_rows():
+    d, k, rng = 12, 4, np.random.default_rng(1)
+    X = rng.standard_normal((400, d))
+    for row in X[:300]:  # some 200 patterns of three missing values, most of them once
+        row[rng.choice(d, 3, replace=False)] = np.nan
+    X[300:, [2, 5, 7]] = np.nan
+    X = X[rng.permutation(len(X))]
+    weights = rng.uniform(0.5, 2, len(X))
+    model = LatentModel(np.zeros(d), np.ones(d), rng.standard_normal((d, k)))
+    found = model.completed(X, weights)
+    filled, extra, likelihoods = by_definition(X, np.eye(d) + model.L @ model.L.T, model.mean)
+    np.testing.assert_allclose(found.C, filled, atol=1e-10)
+    np.testing.assert_allclose(found.extra, np.einsum("n,nij->ij", weights, extra), atol=1e-9)
+    np.testing.assert_allclose(model.log_likelihoods(found), likelihoods, atol=1e-9)
+
+
 def test_observed_values_stay_as_they_are():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 4)).astype(np.float32)

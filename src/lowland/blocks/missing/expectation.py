@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
+from lowland.arrays.linalg import gram
 from lowland.arrays.precision import rounding_of
 from lowland.blocks.missing.latent_model import LatentModel
 from lowland.blocks.optimize.outcome import Outcome, iteration_limit
@@ -26,32 +28,36 @@ from lowland.run.run import Run
 
 TOL = 1e-6  # relative change of the expected moments
 MAX_ITER = 1000
+_CACHED, _BLOCK_ROWS = 1 << 18, 2048  # numbers that stay in the cache; at least as many rows at a time
 _LONGEST = 64.0  # step of an extrapolation, in steps of plain iterations
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Expected moments of incomplete rows under a model, in its units and around its mean, and their likelihood."""
+    """Expected sums of incomplete rows under a model, in its units and around its mean, and their likelihood."""
 
-    moments: Moments
-    extra: np.ndarray  # (d, d)
+    n: float  # sum of the weights
+    rows: int
+    sums: np.ndarray  # (d,)
+    products: np.ndarray  # (d, d)
     log_likelihood: float
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
         return type(self)(
-            self.moments + other.moments, self.extra + other.extra, self.log_likelihood + other.log_likelihood
-        )
+            self.n + other.n, self.rows + other.rows, self.sums + other.sums, self.products + other.products,
+            self.log_likelihood + other.log_likelihood,
+        )  # fmt: skip
 
     def is_finite(self) -> bool:
         """Whether infinity or an overflow is absent."""
-        return self.moments.is_finite() and math.isfinite(self.log_likelihood)
+        return bool(np.isfinite(self.products.diagonal()).all() and math.isfinite(self.log_likelihood))
 
     def in_units_of(self, model: LatentModel, dtype: Any) -> Moments:
         """Return the moments of the rows in their own units."""
-        m = self.moments
-        scatter = (m.scatter + self.extra) * np.outer(model.unit, model.unit)
-        return Moments(m.n, m.rows, model.mean + model.unit * m.mean, scatter, rounding_of(dtype) ** 2)
+        mean = self.sums / self.n  # near 0, so that little cancels
+        scatter = (self.products - np.outer(self.sums, mean)) * np.outer(model.unit, model.unit)
+        return Moments(self.n, self.rows, model.mean + model.unit * mean, scatter, rounding_of(dtype) ** 2)
 
 
 @dataclass(frozen=True)
@@ -61,18 +67,27 @@ class ExpectRows:
     model: LatentModel
 
     def __call__(self, X: Any, weights: np.ndarray | None = None) -> Expected:
-        """Return the expected moments of one slab."""
+        """Return the expected sums of one slab."""
         X, weights = without_zero_weights(X, weights)
+        step = max(_BLOCK_ROWS, _CACHED // X.shape[1])
+        parts = (
+            self._few(X[start : start + step], None if weights is None else weights[start : start + step])
+            for start in range(0, max(1, X.shape[0]), step)
+        )
+        return functools.reduce(operator.add, parts)
+
+    def _few(self, X: Any, weights: np.ndarray | None) -> Expected:
+        """The expected sums of a few rows, which stay in the cache from the first step to the last."""
         found = self.model.completed(X, weights)
         log_likelihoods = self.model.log_likelihoods(found)
         C, extra, empty = found.C, found.extra, found.counts == X.shape[1]
+        w = np.ones(len(C)) if weights is None else np.asarray(weights, dtype=np.float64)
         if empty.any():
-            w = np.ones(len(C)) if weights is None else weights
             extra = extra - w[empty].sum() * (np.eye(C.shape[1]) + self.model.L @ self.model.L.T)
-            C, weights = C[~empty], None if weights is None else weights[~empty]
-        log_likelihoods = log_likelihoods[~empty]
-        total = log_likelihoods.sum() if weights is None else log_likelihoods @ weights
-        return Expected(Moments.of(C, weights), extra, float(total))
+            C, w, log_likelihoods = C[~empty], w[~empty], log_likelihoods[~empty]
+        sums = w @ C
+        G = gram(C if weights is None else C * np.sqrt(w)[:, None])
+        return Expected(float(w.sum()), len(C), sums, G + extra, float(log_likelihoods @ w))
 
 
 @dataclass(frozen=True)

@@ -45,37 +45,40 @@ class LatentModel:
         kernels.count_missing(X, counts)
         start = np.concatenate([[0], np.cumsum(counts)])
         C = np.empty((n, d)) if np.may_share_memory(X, given) else X  # a copy may be overwritten
-        missing, values = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
-        squares, pattern = np.empty(n), np.empty(n, dtype=np.uint64)
-        kernels.center_observed(X, self.mean, 1 / self.unit, start, C, missing, squares, pattern)
+        missing, values = np.empty(start[-1] + 1, dtype=np.int32), np.empty(start[-1])
+        squares, logs, keys = np.empty(n), np.empty(n), np.empty(n, dtype=np.uint64)
+        kernels.center_observed(X, self.mean, self.unit, start, C, missing, squares, logs, keys)
         f, extra = self.factors, np.zeros((d, d))
         w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        T = C @ f.V
+        T = C @ f.V.T
         distances = f.log_det + squares - np.einsum("ij,ij->i", T, T)
-        order = np.lexsort((pattern, counts))  # rows of one pattern follow each other
+        order = kernels.rows_of_keys(np.sort(keys))  # rows of one pattern follow each other
         few, many = np.searchsorted(counts[order], [1, min(_SMALLER * k, d - k) + 1])
+        if k == 0:  # independent columns: nothing predicts a missing value
+            few = many = n
+            values[:] = 0.0
+            np.fill_diagonal(extra, np.bincount(missing[:-1], np.repeat(w, counts), d))
         kernels.complete_by_precision(T, start, missing, order[few:many], w, f.V, f.K, values, extra, distances)
         if many < n:
             kernels.complete_by_factors(
                 start, missing, order[many:], w, squares, T @ f.root.T, self.L, f.information, values, extra, distances
             )
+        distances += logs
         kernels.fill_missing(C, start, missing, values)
         extra += np.tril(extra, -1).T
-        return CompletedRows(C, extra, counts, missing, values, distances)
+        return CompletedRows(C, extra, counts, missing[:-1], values, distances)
 
     def log_likelihoods(self, completed: CompletedRows) -> np.ndarray:
         """Return the log-likelihood of the observed values of each row, (n,)."""
-        logs = np.log(self.unit)
-        hidden = np.bincount(completed.row_of_missing, logs[completed.missing], len(completed.counts))
         observed = len(self.mean) - completed.counts
-        return -(completed.distances + observed * math.log(2 * math.pi)) / 2 - (logs.sum() - hidden)
+        return -(completed.distances + observed * math.log(2 * math.pi)) / 2
 
 
 @dataclass(frozen=True)
 class LatentFactors:
-    """The inverse K = I - VV' of I + LL', and the Cholesky factor ``root`` of I + L'L."""
+    """The inverse K = I - V'V of I + LL', and the Cholesky factor ``root`` of I + L'L."""
 
-    V: np.ndarray  # (d, k)
+    V: np.ndarray  # (k, d)
     K: np.ndarray  # (d, d)
     information: np.ndarray  # (k, k)
     root: np.ndarray  # (k, k)
@@ -86,8 +89,8 @@ class LatentFactors:
         """Return the matrices of one model."""
         information = np.eye(L.shape[1]) + L.T @ L
         root = np.linalg.cholesky(information)
-        V = np.ascontiguousarray(np.linalg.solve(root, L.T).T)
-        K = -(V @ V.T)
+        V = np.linalg.solve(root, L.T)
+        K = -(V.T @ V)
         K[np.diag_indices(len(K))] += 1
         return cls(V, K, information, root, 2 * float(np.log(np.diagonal(root)).sum()))
 

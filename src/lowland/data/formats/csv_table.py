@@ -23,7 +23,8 @@ from lowland.data.read_options import OF_TEXT, ReadOptions
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, file_error, warn
 
-_BLOCK = 4 * 2**20  # bytes parsed at a time
+_BLOCK = 4 * 2**20  # bytes parsed at a time; no row may be longer
+_SMALL_BLOCK = 2**20  # for short rows: Arrow holds many blocks at once, 155 MB with blocks of 4 MB
 
 
 class CsvTable(TableFile):
@@ -36,6 +37,8 @@ class CsvTable(TableFile):
         head = self._head()
         default = "\t" if ".tsv" in path.name.lower() else ","
         self.dialect = detect(head, default, self.read)
+        short = 8 * max(map(len, head.split(b"\n"))) <= _SMALL_BLOCK and b'"' not in head.partition(b"\n")[2]
+        self.block = min(_BLOCK, _SMALL_BLOCK) if short else _BLOCK
         first = self.dialect.records[0] if self.dialect.records else []
         self.clauses = list(self.dialect.notes)
         self.has_header = True
@@ -150,7 +153,8 @@ class CsvTable(TableFile):
                 self._stream(),
                 # one thread: only then does an error give the line number
                 read_options=csv.ReadOptions(
-                    use_threads=False, block_size=_BLOCK, column_names=self.given_names, encoding=self.dialect.encoding,
+                    use_threads=False, block_size=self.block, column_names=self.given_names,
+                    encoding=self.dialect.encoding,
                     skip_rows_after_names=int(renamed),
                 ),
                 parse_options=csv.ParseOptions(
@@ -199,7 +203,9 @@ class CsvTable(TableFile):
         names, fields, kinds = self._typed(keep)
         if text_fields(fields):
             raise self._problems(names).error(self.source)
-        return arrow_rows(lambda slab: self._numbers(names, kinds), fields, None, self.source, self.passes)
+        found = arrow_rows(lambda slab: self._numbers(names, kinds), fields, None, self.source, self.passes)
+        found.is_text = True
+        return found
 
     def _typed(self, keep: list[int]) -> tuple[list[str], list[Any], dict[str, Any]]:
         """Names, fields and types of the columns at these positions: numbers are float64."""
