@@ -80,6 +80,7 @@ class Table:
     label_name: str | None = None
     labels: np.ndarray | None = None  # (m,) strings or floats; None or NaN: missing
     scaled: bool = False  # whether the methods were fitted to standardized columns
+    thumbnails: np.ndarray | None = None  # (m,) strings: PNG files in base64, if the rows are images
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,8 @@ def _columns(table: Table, trials: list[dict[str, np.ndarray]]) -> dict[str, np.
     columns: dict[str, np.ndarray] = {"row": table.shown}
     if table.labels is not None:
         columns["label"] = table.labels
+    if table.thumbnails is not None:
+        columns["thumbnail"] = table.thumbnails
     columns |= {f"column {j}: {name}": table.values[:, j] for j, name in enumerate(table.names)}
     for i, arrays in enumerate(trials):
         if "z" in arrays:
@@ -137,7 +139,7 @@ def _trial_at(i: int, record: dict[str, Any], points: dict[str, np.ndarray]) -> 
 
 def _table_to_plain(table: Table) -> dict[str, Any]:
     return {
-        f.name: getattr(table, f.name) for f in fields(Table) if f.name not in ("shown", "values", "labels")
+        f.name: getattr(table, f.name) for f in fields(Table) if f.name not in ("shown", "values", "labels", "thumbnails")
     }  # these are columns of points.parquet
 
 
@@ -147,4 +149,4 @@ def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> Table:
     values = [points[f"column {j}: {name}"] for j, name in enumerate(names)]
     stacked = np.column_stack(values) if values else np.empty((len(shown), 0), dtype=np.float32)
     table = Table(**{**record, "names": names}, shown=shown, values=stacked)
-    return replace(table, labels=points.get("label"))
+    return replace(table, labels=points.get("label"), thumbnails=points.get("thumbnail"))

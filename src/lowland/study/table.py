@@ -15,6 +15,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.run.run import run_for
 from lowland.study.result import Table
 from lowland.study.sparse_table import dense_table
+from lowland.study.thumbnails import thumbnails_of
 from lowland.study.trials.cache import fingerprint, key_of
 
 MAX_SHOWN = 100_000  # the most rows that are plotted
@@ -39,6 +40,7 @@ class StudyTable:
     scaled: bool
     named: bool  # whether the column names are the user's
     notes: tuple[str, ...] = ()  # what was done to the table, one sentence each
+    image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
 
     def shown(self, seed: int) -> np.ndarray:
         """Indices of the rows that are plotted, (m,)."""
@@ -60,6 +62,7 @@ class StudyTable:
         return Table(
             self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), names, values, self.label_name,
             labels, self.scaled,
+            thumbnails=self.image_shape and thumbnails_of(self.original[shown], self.image_shape),
         )  # fmt: skip
 
 
@@ -88,7 +91,7 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     label_name = None if labels.shown is None else str(label_name or getattr(y, "name", None) or "label")
     return StudyTable(
         X_seen, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name, key_of({"parts": marks}),
-        table, scaled, rows.names is not None, notes,
+        table, scaled, rows.names is not None, notes, getattr(rows, "image_shape", None),
     )  # fmt: skip
 
 

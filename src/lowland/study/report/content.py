@@ -64,6 +64,7 @@ def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
             for name, values in zip(table.names, table.values.T, strict=True)
         ],
         "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
+        "thumbnails": None if table.thumbnails is None else blocks.add_texts(table.thumbnails),
     }
 
 
