@@ -1,5 +1,11 @@
 // Time and memory: bars with numbers.
-function costsSection(section) {
+
+import { bytes, duration, el, parted, tableOf } from "../view/elements.js";
+import { lookAt } from "./highlight.js";
+import { FROM_DISK } from "./scores.js";
+import { trials } from "./study.js";
+
+export function costsSection(section) {
   const list = trials.filter((trial) => trial.seconds !== null || trial.memory !== null);
   if (!list.length) return false;
   list.sort((a, b) => (a.seconds ?? Infinity) - (b.seconds ?? Infinity));

@@ -1,8 +1,16 @@
 // Shepard diagrams: a scatter of pairs of rows for each trial, drawn when it scrolls into view.
 
+import { classColor, mix } from "../view/colors.js";
+import { el, parted, some } from "../view/elements.js";
+import { axis, extent } from "./axes.js";
+import { highlighted, onHighlight } from "./highlight.js";
+import { figure } from "./lines.js";
+import { array, trials } from "./study.js";
+import { pageTheme } from "./theme.js";
+
 const clouds = [];
 
-function cloudsSection(section) {
+export function cloudsSection(section) {
   const names = [
     ...new Set(trials.flatMap((t) => Object.keys(t.curves).filter((name) => t.curves[name].kind === "cloud"))),
   ];
@@ -58,7 +66,7 @@ function cloudFigure(trial, name, sight) {
     ),
   );
   node.append(note);
-  on("trial", () => node.classList.toggle("lit", highlighted() === trial));
+  onHighlight(() => node.classList.toggle("lit", highlighted() === trial));
   return node;
 }
 
@@ -85,12 +93,19 @@ function drawCloud(cloud) {
   for (let i = 0; i < x.length; i++) if (x[i] > xHigh || y[i] > yHigh) outside++;
   note.hidden = !outside;
   note.textContent = `${some(outside, "pair")} with a larger distance ${outside === 1 ? "is" : "are"} at the edge.`;
-  paint(canvas, (context) => {
-    context.fillStyle = mix(classColor(0), theme().ink, 0.15);
-    context.globalAlpha = Math.max(0.08, Math.min(0.7, 600 / Math.max(1, x.length)));
-    for (let i = 0; i < x.length; i++) {
-      if (Number.isFinite(x[i]) && Number.isFinite(y[i]))
-        context.fillRect(across.at(Math.min(x[i], xHigh)) - 1.5, up.at(Math.min(y[i], yHigh)) - 1.5, 3, 3);
-    }
-  });
+  // Into an image first: while printing, a browser records every drawing command of a canvas in the page.
+  const image = el("canvas", { width: side, height: side }),
+    context = image.getContext("2d");
+  context.fillStyle = mix(classColor(0, pageTheme()), pageTheme().ink, 0.15);
+  context.globalAlpha = Math.max(0.08, Math.min(0.7, 600 / Math.max(1, x.length)));
+  for (let i = 0; i < x.length; i++) {
+    if (Number.isFinite(x[i]) && Number.isFinite(y[i]))
+      context.fillRect(across.at(Math.min(x[i], xHigh)) - 1.5, up.at(Math.min(y[i], yHigh)) - 1.5, 3, 3);
+  }
+  canvas.getContext("2d").drawImage(image, 0, 0);
+}
+
+// Draw the diagrams again in the colors of the theme: all of them, or those that were drawn.
+export function drawClouds(all) {
+  for (const cloud of clouds) if (all || cloud.drawn) drawCloud(cloud);
 }

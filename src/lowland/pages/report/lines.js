@@ -1,5 +1,15 @@
 // Curves of all trials. Lines differ in color and dash pattern.
 
+import { COLORS } from "../view/colors.js";
+import { brief, el, number, parted, svg } from "../view/elements.js";
+import { EDGE, LARGE, SMALL, axis, extent, frameOf } from "./axes.js";
+import { highlighted, isPinned, lookAt, onHighlight, pin } from "./highlight.js";
+import { array, isAdvised, trials } from "./study.js";
+import { showTip } from "./tip.js";
+
+const DASHES = [null, "6 3", "2 2.5", "8 3 2 3"];
+const trialDash = (trial) => DASHES[Math.floor(trial.look / COLORS.length) % DASHES.length];
+
 const linesOf = (name, list) =>
   list.map((trial) => {
     const curve = trial.curves[name];
@@ -17,7 +27,7 @@ function lineChart(name, list, { wide, high } = LARGE) {
   const whole = lines.every((line) => line.x.every(Number.isInteger));
   const x = axis(xLow, xHigh, EDGE.left, wide - EDGE.right, { logarithmic, whole });
   const y = axis(yLow, yHigh, high - EDGE.bottom, EDGE.top);
-  const paths = lines.map((line) => pathOf(line, x, y));
+  const paths = lines.map((line) => lineOfTrial(line, x, y));
   const chart = svg(
     "svg",
     {
@@ -30,7 +40,7 @@ function lineChart(name, list, { wide, high } = LARGE) {
     paths,
   );
   const light = () => paths.forEach((path, i) => mark(path, lines[i].trial, list.length));
-  on("trial", light);
+  onHighlight(light);
   light();
   chart.addEventListener("pointermove", (event) => overLines(event, chart, lines, x, y, xName, wide));
   chart.addEventListener("pointerleave", () => {
@@ -40,7 +50,7 @@ function lineChart(name, list, { wide, high } = LARGE) {
   return chart;
 }
 
-function pathOf(line, x, y) {
+function lineOfTrial(line, x, y) {
   const points = [];
   let last = -Infinity;
   for (let i = 0; i < line.x.length; i++) {
@@ -138,8 +148,8 @@ function trialButtons(list) {
       ),
       el("span", null, brief(trial.name, 36)),
     );
-    on("trial", () => {
-      button.setAttribute("aria-pressed", String(state.pinned === trial));
+    onHighlight(() => {
+      button.setAttribute("aria-pressed", String(isPinned(trial)));
       button.classList.toggle("lit", highlighted() === trial);
     });
     return button;
@@ -147,7 +157,7 @@ function trialButtons(list) {
   return el("div", { class: "trial-buttons", role: "group", "aria-label": "Trials in the charts" }, buttons);
 }
 
-function curvesSection(section) {
+export function curvesSection(section) {
   const names = [...new Set(trials.flatMap((t) => Object.keys(t.curves)))].filter((name) =>
     trials.some((t) => t.curves[name] && t.curves[name].kind === "line"),
   );
@@ -197,4 +207,4 @@ function ofOneScale(name, list) {
   return one || !tops.length || Math.max(...tops) / Math.min(...tops) <= 20;
 }
 
-const figure = (title, drawing) => el("figure", null, el("figcaption", null, title), drawing);
+export const figure = (title, drawing) => el("figure", null, el("figcaption", null, title), drawing);

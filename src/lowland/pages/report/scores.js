@@ -1,10 +1,16 @@
 // The table of trials and measures, sortable by any column, with the best values marked.
 
+import { BETTER, bytes, duration, el, number, parted, score, some, tableOf, unseen } from "../view/elements.js";
+import { highlighted, lookAt, onHighlight } from "./highlight.js";
+import { aScore, byMeasure, deciding, inOrder, isAdvised, measureNames, study, trials } from "./study.js";
+import { find } from "./words.js";
+
+const MOST_MEASURES = 8; // columns shown at first; the others can be chosen
 const scoresTable = { by: null, down: false, hidden: new Set() };
-const SEEN =
+export const SEEN =
   "† computed with the labels to which the method was fitted, so the value is optimistic. It is never marked as best and is sorted last.";
-const dagger = () => [el("span", { "aria-hidden": "true" }, "†"), unseen(" (the method was fitted to these labels)")];
-const FROM_DISK = "* From the cache: time and memory are those of the original fit.";
+export const dagger = () => [el("span", { "aria-hidden": "true" }, "†"), unseen(" (the method was fitted to these labels)")];
+export const FROM_DISK = "* From the cache: time and memory are those of the original fit.";
 
 function columnsOfScores() {
   const done = trials.filter((trial) => trial.status === "done");
@@ -81,16 +87,6 @@ function sortScores(columns, by) {
   drawScores(columns);
 }
 
-function inOrder(list, column, down) {
-  return [...list].sort((a, b) => {
-    const [u, v] = column ? [column.value(a), column.value(b)] : [a.name.toLowerCase(), b.name.toLowerCase()];
-    if (u === null || v === null) return (u === null) - (v === null); // missing values are last in both directions
-    const [s, t] = [a, b].map((trial) => Boolean(column?.seen?.(trial)));
-    if (s !== t) return s - t; // and before them optimistic values
-    return (u < v ? -1 : u > v ? 1 : 0) * (down ? -1 : 1);
-  });
-}
-
 // A heading that sorts by its column, or by the names of the trials.
 function heading(column, columns) {
   const key = column?.name ?? "trial",
@@ -108,15 +104,15 @@ function heading(column, columns) {
       { type: "button", title: column?.about, onclick: sort },
       column?.name ?? "Trial",
       column?.better && [
-        el("span", { class: "way", "aria-hidden": "true" }, ` ${WAY[column.better][0]}`),
-        unseen(`, ${WAY[column.better][1]}`),
+        el("span", { class: "way", "aria-hidden": "true" }, ` ${BETTER[column.better][0]}`),
+        unseen(`, ${BETTER[column.better][1]}`),
       ],
       el("span", { class: "sorted", "aria-hidden": "true" }, { none: "", descending: "▼", ascending: "▲" }[order]),
     ),
   );
 }
 
-function nameOf(trial) {
+function trialCell(trial) {
   const warned = trial.warnings.length;
   return el(
     "th",
@@ -130,19 +126,23 @@ function nameOf(trial) {
 }
 
 function rowOf(trial, columns) {
-  const point = { onpointerenter: () => lookAt(trial), onpointerleave: () => lookAt(null) };
+  const point = {
+    "data-trial": trial.index,
+    onpointerenter: () => lookAt(trial),
+    onpointerleave: () => lookAt(null),
+  };
   if (trial.status === "done")
     return el(
       "tr",
       point,
-      nameOf(trial),
+      trialCell(trial),
       columns.map((column) => cellOf(trial, column)),
     );
   const sentence = trial.error ?? "No reason was recorded.";
   return el(
     "tr",
     { class: "without" },
-    nameOf(trial),
+    trialCell(trial),
     el("td", { colspan: columns.length, class: "sentence" }, el("span", null, sentence)),
   );
 }
@@ -180,23 +180,33 @@ function placeSentences() {
 
 // Checkboxes for the columns. Values that are the same for all trials are in a sentence instead of a column.
 function columnBoxes(columns) {
-  const boxes = columns.map((column) =>
-    el(
-      "label",
-      { class: "check" },
-      el("input", {
-        type: "checkbox",
-        checked: !scoresTable.hidden.has(column.name),
-        onchange: (event) => {
-          if (event.target.checked) scoresTable.hidden.delete(column.name);
-          else scoresTable.hidden.add(column.name);
-          drawScores(columns);
-        },
-      }),
-      column.name,
-    ),
+  const boxOf = (column) =>
+    el("input", {
+      type: "checkbox",
+      checked: !scoresTable.hidden.has(column.name),
+      onchange: (event) => {
+        if (event.target.checked) scoresTable.hidden.delete(column.name);
+        else scoresTable.hidden.add(column.name);
+        drawScores(columns);
+      },
+    });
+  const boxes = columns.map((column) => el("label", { class: "check" }, boxOf(column), column.name));
+  const all = el(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      onclick: () => boxes.forEach(({ firstChild: box }) => box.checked || box.click()),
+    },
+    "Show all columns",
   );
-  return el("details", null, el("summary", null, "Choose columns"), el("div", { class: "boxes" }, boxes));
+  const many = columns.filter((column) => scoresTable.hidden.has(column.name)).length;
+  return el(
+    "details",
+    { class: "choose-columns" },
+    el("summary", null, many ? `Choose columns: ${many} of ${columns.length} are hidden` : "Choose columns"),
+    el("div", { class: "boxes" }, boxes, all),
+  );
 }
 
 function sameForAll(columns) {
@@ -208,60 +218,71 @@ function sameForAll(columns) {
       );
 }
 
-function scoresSection(section) {
-  const columns = columnsOfScores(),
-    same = sameForAll(columns),
-    first = trials.find((trial) => trial.status === "done");
-  scoresTable.hidden = new Set(same.map((column) => column.name));
-  section.append(
-    el("h2", { id: "scores-title" }, "Scores"),
-    el("div", {
-      class: "scroll",
-      id: "scores-table",
-      tabindex: "0",
-      role: "region",
-      "aria-label": "Scores of all trials",
-    }),
-    el(
-      "p",
-      { class: "note" },
+// Marks in the table and their meanings.
+function scoreNotes(columns, same) {
+  const first = trials.find((trial) => trial.status === "done");
+  return [
+    [
       columns.some((column) => column.best !== null) &&
         "★ best in the column. ≈ not significantly different from the best. ",
       "↑ higher is better, ↓ lower is better. ",
       trials.some(({ scores }) => Object.values(scores).some((said) => said.low !== null)) &&
         "Ranges below values are 95% confidence intervals. ",
       el("span", { class: "screen" }, "Click a column heading to sort; hover over it for the definition."),
+    ],
+    measureNames.some((name) => trials.some((trial) => trial.scores[name]?.labels_seen)) && SEEN,
+    same.length > 0 &&
+      `Same for all trials: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`,
+    trials.some((trial) => trial.cached) && FROM_DISK,
+  ]
+    .filter(Boolean)
+    .map((said) => el("p", { class: "note" }, said));
+}
+
+const definitions = () =>
+  el(
+    "details",
+    null,
+    el("summary", null, "Definitions of the measures"),
+    el("p", { class: "note" }, `The neighborhood size is k = ${study.neighbors}, and n is the number of rows.`),
+    el("dl", null, measureNames.map(meaningOf)),
+  );
+
+export function scoresSection(section) {
+  const columns = columnsOfScores(),
+    same = sameForAll(columns),
+    rest = columns.filter((column) => !same.includes(column) && measureNames.includes(column.name)).slice(MOST_MEASURES);
+  scoresTable.hidden = new Set([...same, ...rest].map((column) => column.name));
+  const region = el("div", {
+    class: "scroll",
+    id: "scores-table",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "Scores of all trials",
+  });
+  const more = el("p", { class: "note screen", hidden: true }, "Scroll the table sideways to see all columns.");
+  section.append(
+    el(
+      "details",
+      { class: "whole", open: true },
+      el("summary", null, el("h2", { id: "scores-title" }, "Scores")),
+      more,
+      region,
+      scoreNotes(columns, same),
+      columnBoxes(columns),
+      measureNames.length > 0 && definitions(),
     ),
   );
-  const note = (text) => section.append(el("p", { class: "note" }, text));
-  if (measureNames.some((name) => trials.some((trial) => trial.scores[name]?.labels_seen))) note(SEEN);
-  if (same.length)
-    note(`Same for all trials: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`);
-  if (trials.some((trial) => trial.cached)) note(FROM_DISK);
   if (deciding) sortScores(columns, deciding);
   else drawScores(columns);
-  const more = el(
-    "p",
-    { class: "note screen", hidden: true },
-    "Scroll the table sideways to see all columns.",
-  );
-  const region = find("scores-table");
   new ResizeObserver(() => {
     more.hidden = region.scrollWidth <= region.clientWidth + 1;
+    placeSentences();
   }).observe(region);
-  region.before(more);
-  addEventListener("resize", placeSentences);
-  section.append(columnBoxes(columns));
-  if (measureNames.length)
-    section.append(
-      el(
-        "details",
-        null,
-        el("summary", null, "Definitions of the measures"),
-        el("p", { class: "note" }, `The neighborhood size is k = ${study.neighbors}, and n is the number of rows.`),
-        el("dl", null, measureNames.map(meaningOf)),
-      ),
-    );
+  onHighlight(() => {
+    for (const row of region.querySelectorAll("tr[data-trial]"))
+      row.classList.toggle("lit", trials[row.dataset.trial] === highlighted());
+  });
   return true;
 }
 
@@ -269,6 +290,6 @@ function meaningOf(name) {
   const { better } = aScore(name);
   return [
     el("dt", null, name),
-    el("dd", null, `${study.meanings[name]} `, el("span", { class: "note" }, `${WAY[better][0]} ${WAY[better][1]}.`)),
+    el("dd", null, `${study.meanings[name]} `, el("span", { class: "note" }, `${BETTER[better][0]} ${BETTER[better][1]}.`)),
   ];
 }

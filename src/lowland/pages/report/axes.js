@@ -1,8 +1,10 @@
 // Axes of small charts.
 
-const LARGE = { wide: 440, high: 270 },
-  SMALL = { wide: 270, high: 200 },
-  EDGE = { left: 68, right: 12, top: 10, bottom: 40 };
+import { number, svg } from "../view/elements.js";
+
+export const LARGE = { wide: 440, high: 270 };
+export const SMALL = { wide: 270, high: 200 };
+export const EDGE = { left: 68, right: 12, top: 10, bottom: 40 };
 
 // Ticks of an axis; integers if all values are integers.
 function niceTicks(low, high, whole = false) {
@@ -26,7 +28,7 @@ function logTicks(low, high) {
 }
 
 // A linear or logarithmic axis from data to pixels.
-function axis(low, high, from, to, { logarithmic = false, whole = false } = {}) {
+export function axis(low, high, from, to, { logarithmic = false, whole = false } = {}) {
   if (low === high) {
     low -= Math.abs(low) / 2 || 0.5;
     high += Math.abs(high) / 2 || 0.5;
@@ -43,7 +45,7 @@ function axis(low, high, from, to, { logarithmic = false, whole = false } = {}) 
 const besideTick = (x, text, wide) =>
   x + 3.4 * text.length > wide - 2 ? { x: wide - 2, "text-anchor": "end" } : { x, "text-anchor": "middle" };
 
-function frameOf(x, y, xName, yName, wide, high) {
+export function frameOf(x, y, xName, yName, wide, high) {
   const foot = high - EDGE.bottom;
   return svg(
     "g",
@@ -72,7 +74,7 @@ function frameOf(x, y, xName, yName, wide, high) {
   );
 }
 
-function extent(arrays) {
+export function extent(arrays) {
   let low = Infinity,
     high = -Infinity;
   for (const values of arrays)
