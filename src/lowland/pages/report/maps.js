@@ -31,7 +31,9 @@ function orderField(view) {
     ).map(keyOf);
     view.sort((a, b) => keys.indexOf(a.key) - keys.indexOf(b.key));
   };
-  return field("Sort by", choose(options, deciding ? `measure ${deciding}` : "", sort));
+  const node = field("Sort by", choose(options, deciding ? `measure ${deciding}` : "", sort));
+  node.classList.add("order");
+  return node;
 }
 
 function sizeOfMaps(view) {
@@ -79,6 +81,7 @@ export function mapsSection(section) {
     side = el("aside", { class: "side", "aria-label": "Legend, search and selection" }, legend);
   section.append(toolbar, el("div", { class: "maps" }, root, side));
   const view = createView(root, { table: shown, maps: mapsOfStudy(), tool: "box", toolbar, legend });
+  view.setTheme("auto"); // also of the parts beside it
   view.toolbar.append(orderField(view), sizeOfMaps(view));
   side.append(rowFinder(view, shown), selectionBox(view, shown));
   linkPanels(view);

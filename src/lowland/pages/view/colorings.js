@@ -66,8 +66,15 @@ function trustColoring(spec, maps, order) {
   const where = spec.map ? `in ${having[0].name}` : "in each map";
   return {
     spec, type: "scale", name: `${spec.measure} per row, ${where}`, format: number, low, high, middle: ranks?.middle, shadesOf,
-    better: all[0].better, missing: true,
+    better: all[0].better, missing: having.some((map) => lacksTrust(map, spec.measure)),
   };
+}
+
+// Whether a point of a map has no value.
+function lacksTrust(map, measure) {
+  const { values } = map.trust[measure],
+    x = map.coordinates ? map.component(0) : [];
+  return x.some((at, row) => at === at && values[row] !== values[row]);
 }
 
 const leastOf = (values) => (values.every(Number.isFinite) ? Math.min(...values) : undefined);
