@@ -139,7 +139,9 @@ def _trial_at(i: int, record: dict[str, Any], points: dict[str, np.ndarray]) -> 
 
 def _table_to_plain(table: Table) -> dict[str, Any]:
     return {
-        f.name: getattr(table, f.name) for f in fields(Table) if f.name not in ("shown", "values", "labels", "thumbnails")
+        f.name: getattr(table, f.name)
+        for f in fields(Table)
+        if f.name not in ("shown", "values", "labels", "thumbnails")
     }  # these are columns of points.parquet
 
 

@@ -59,10 +59,10 @@ class StudyTable:
         values = np.ascontiguousarray(self.original[np.ix_(shown, columns)].clip(-most, most), dtype=np.float32)
         names = tuple(self.names[j] for j in columns)
         labels = None if self.labels.shown is None else self.labels.shown[shown]
+        images = None if self.image_shape is None else thumbnails_of(self.original[shown], self.image_shape)
         return Table(
             self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), names, values, self.label_name,
-            labels, self.scaled,
-            thumbnails=self.image_shape and thumbnails_of(self.original[shown], self.image_shape),
+            labels, self.scaled, thumbnails=images,
         )  # fmt: skip
 
 

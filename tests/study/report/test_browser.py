@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 # What a layer of the shared canvas (0: points, 1: marks) shows in a panel: how many pixels are painted, and where the
 # first of them is on the screen.
 SEEN = """(panel, layer) => {
-  const plot = document.querySelectorAll('.lv-panel .lv-plot')[panel], canvas = document.querySelectorAll('.lv-canvas')[layer];
+  const plot = document.querySelectorAll('.lv-plot')[panel], canvas = document.querySelectorAll('.lv-canvas')[layer];
   const box = plot.getBoundingClientRect(), whole = canvas.getBoundingClientRect(), scale = canvas.width / whole.width;
   const wide = Math.round(box.width * scale), high = Math.round(box.height * scale);
   const copy = new OffscreenCanvas(wide, high);
@@ -135,7 +135,8 @@ def saved(page, action):
       URL.createObjectURL = (blob) => { window.blob = blob; return made.call(URL, blob); };
       HTMLAnchorElement.prototype.click = function () {
         window.blob.arrayBuffer().then((data) => {
-          window.offered = [this.download, btoa(Array.from(new Uint8Array(data), (c) => String.fromCharCode(c)).join(''))];
+          const text = Array.from(new Uint8Array(data), (c) => String.fromCharCode(c)).join('');
+          window.offered = [this.download, btoa(text)];
         });
       };
     })()""")
@@ -634,7 +635,8 @@ def test_all_panels_are_printed_on_white(page, browser, tmp_path):
     painted = page.run("""[...document.querySelectorAll('.lv-panel .printed')].map((canvas) => {
       const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
       copy.drawImage(canvas, 0, 0);
-      return copy.getImageData(0, 0, canvas.width, canvas.height).data.filter((v, i) => i % 4 === 3 && v === 255).length;
+      const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+      return data.filter((v, i) => i % 4 === 3 && v === 255).length;
     })""")
     assert len(painted) == 20
     assert min(painted) > 500

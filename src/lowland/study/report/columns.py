@@ -27,7 +27,6 @@ class Blocks:
         self.texts.append(base64.b64encode(little.tobytes()).decode("ascii"))
         return {"block": len(self.texts) - 1, "kind": kind}
 
-
     def add_texts(self, texts: Iterable[str]) -> dict[str, Any]:
         """Add texts without spaces; return the index of their block."""
         self.texts.append(" ".join(texts))

@@ -11,7 +11,7 @@ from typing import Any
 
 from lowland.data.write import atomic_write
 from lowland.errors import FileProblem, MissingFile, ParameterError
-from lowland.pages.bundle import script, page_text
+from lowland.pages.bundle import page_text, script
 from lowland.study.report.content import content
 from lowland.study.result import StudyResult
 
