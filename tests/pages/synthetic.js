@@ -63,5 +63,12 @@ function viewOf(options) {
 
 const synthetic = (options) => viewOf(data(options));
 
-window.lowland = { synthetic, data, viewOf, cloudsOf, createView, Table, Column, MapData, maskOf, maskText, bulkRange, randomOrder, gridFor };
+// Pixels of a canvas, read from a copy: reading the canvas itself would change how the browser draws on it.
+function pixelsOn(canvas, left, top, wide, high) {
+  const context = new OffscreenCanvas(wide, high).getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, -left, -top);
+  return context.getImageData(0, 0, wide, high).data;
+}
+
+window.lowland = { pixelsOn, synthetic, data, viewOf, cloudsOf, createView, Table, Column, MapData, maskOf, maskText, bulkRange, randomOrder, gridFor };
 document.documentElement.dataset.ready = "1";

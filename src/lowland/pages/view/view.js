@@ -139,7 +139,7 @@ export class View {
       this.recolorTrust();
       this.emit("maps");
     }
-    return panel;
+    return map;
   }
 
   remove(key) {
