@@ -1,7 +1,7 @@
 // What is drawn above the points: rings around a row, its neighbors, the outline of a selection, names of axes.
 
 import { NEIGHBOR_LOOKS } from "./neighbors.js";
-import { outline } from "./painter.js";
+import { outline } from "./stamps.js";
 
 export function drawMarks(context, view, scale) {
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
@@ -15,7 +15,14 @@ export function drawMarks(context, view, scale) {
     context.translate(left, top);
     drawAxisNames(context, panel, wide, high, scale);
     if (view.shown) drawNeighbors(context, panel, view.shown.row, view.neighborSetsOf(panel), wide, high, scale);
-    if (view.hovered >= 0) drawRing(context, view, panel.pixelOf(view.hovered, wide, high), Math.max(5, (panel.radius ?? 3) + 3) * scale, scale);
+    if (view.hovered >= 0)
+      drawRing(
+        context,
+        view,
+        panel.pixelOf(view.hovered, wide, high),
+        Math.max(5, (panel.radius ?? 3) + 3) * scale,
+        scale,
+      );
     if (panel.trail) drawTrail(context, view, panel, scale);
     context.restore();
   }
@@ -23,7 +30,10 @@ export function drawMarks(context, view, scale) {
 
 function drawRing(context, { theme }, at, r, scale) {
   if (!at) return;
-  for (const [color, line] of [[theme.paper, 5], [theme.ink, 2]]) {
+  for (const [color, line] of [
+    [theme.paper, 5],
+    [theme.ink, 2],
+  ]) {
     context.beginPath();
     context.arc(at[0], at[1], r, 0, 2 * Math.PI);
     context.strokeStyle = color;
@@ -39,7 +49,9 @@ export function drawNeighbors(context, panel, row, sets, wide, high, scale) {
   const r = Math.max(3.5, Math.min(6, (panel.radius ?? 3) + 1.5)) * scale,
     drawn = sets
       ? NEIGHBOR_LOOKS.map(([name, shape, color]) => ({
-          shape, color: theme[color], dash: name === "missed" ? [5 * scale, 4 * scale] : name === "false" ? [1.5 * scale, 3 * scale] : [],
+          shape,
+          color: theme[color],
+          dash: name === "missed" ? [5 * scale, 4 * scale] : name === "false" ? [1.5 * scale, 3 * scale] : [],
           places: (sets[name] ?? []).map((other) => panel.pixelOf(other, wide, high)).filter(Boolean),
         }))
       : [];
@@ -67,7 +79,7 @@ export function drawNeighbors(context, panel, row, sets, wide, high, scale) {
       context.fill();
     }
   }
-  outline(context, "star", center[0], center[1], 1.5 * r);
+  outline(context, "star", center[0], center[1], 1.25 * r);
   context.strokeStyle = theme.paper;
   context.lineWidth = 3 * scale;
   context.stroke();
@@ -87,7 +99,9 @@ function drawTrail(context, { theme, settings }, panel, scale) {
     context.stroke();
     return;
   }
-  trailOutline(panel, settings.tool).forEach(([x, y], i) => (i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale)));
+  trailOutline(panel, settings.tool).forEach(([x, y], i) =>
+    i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale),
+  );
   context.closePath();
   context.fillStyle = `${theme.ink}14`;
   context.fill();
@@ -102,7 +116,12 @@ function trailOutline({ trail }, tool) {
   if (tool === "lasso") return trail;
   const [x, y] = trail[0],
     [u, v] = trail.at(-1);
-  return [[x, y], [u, y], [u, v], [x, v]];
+  return [
+    [x, y],
+    [u, y],
+    [u, v],
+    [x, v],
+  ];
 }
 
 function drawAxisNames(context, panel, wide, high, scale) {
