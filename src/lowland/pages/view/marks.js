@@ -23,6 +23,14 @@ export function drawMarks(context, view, scale) {
         Math.max(5, (panel.radius ?? 3) + 3) * scale,
         scale,
       );
+    if (panel.brushAt && view.settings.tool === "brush")
+      drawRing(
+        context,
+        view,
+        panel.brushAt.map((at) => at * scale),
+        view.settings.brush * scale,
+        0.5 * scale,
+      );
     if (panel.trail) drawTrail(context, view, panel, scale);
     context.restore();
   }
