@@ -464,6 +464,11 @@ def test_colorings_by_column_rank_quality_and_values(page):
         (a < b) <= (r <= s) for a, r in zip(amounts, ranks, strict=True) for b, s in zip(amounts, ranks, strict=True)
     )
     assert 100 < sorted(ranks)[100] < 154  # the median is in the middle of the scale
+    page.run(
+        "view.colorBy({kind: 'values', name: 'far', values: Float32Array.from({length: 200}, (_, i) => i || 1e6)})"
+    )
+    assert page.run(shades)[100] == round(99 * 254 / 198)  # one far value does not use up the scale
+    assert page.run("document.querySelector('.lv-ends').lastChild.textContent") == "≥ 199"
     page.run("view.colorBy({kind: 'trust', measure: 'trustworthiness'})")
     assert page.run("view.coloring.shadesOf(view.maps[0]).join() !== view.coloring.shadesOf(view.maps[1]).join()")
     page.run("view.colorBy({kind: 'trust', measure: 'trustworthiness', map: 'm1'})")
@@ -512,6 +517,10 @@ def test_pictures_of_a_panel_are_valid_files(page):
     assert sum(said[2]) == 500
     assert "PCA" in said[3]
     assert "class 4" in said[3]
+    page.run("view.show({row: 3, neighbors: {near: [4, 5]}}); view.colorBy({kind: 'column', column: 'amount'})")
+    text = page.run("view.svg('m0').then((blob) => blob.text())")
+    assert text.count("stroke-dasharray") == 3  # kept, missed and false
+    assert text.count('height="12"') == 64  # the color bar
 
 
 def test_a_picture_of_many_points_has_them_as_an_image(page):
