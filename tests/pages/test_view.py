@@ -7,8 +7,8 @@ import json
 import shutil
 
 import pytest
-
 from tests.study.report.browser import Browser, chromium
+
 from .pages import write_page
 
 pytestmark = pytest.mark.skipif(
@@ -74,16 +74,16 @@ def places(page, panel=0):
 
 
 def box_of(page, panel=0):
-    return page.run(
-        f"(({{ left, top, right, bottom }}) => [left, top, right, bottom])(view.panels[{panel}].plot.getBoundingClientRect())"
-    )
+    sides = "(({ left, top, right, bottom }) => [left, top, right, bottom])"
+    return page.run(f"{sides}(view.panels[{panel}].plot.getBoundingClientRect())")
 
 
 def color_at(page, x, y, layer="points"):
     """The color on a canvas at a place on the screen: red, green, blue, opacity."""
     return page.run(f"""(() => {{
       const canvas = view.stage.{layer}, box = canvas.getBoundingClientRect(), scale = canvas.width / box.width;
-      return [...lowland.pixelsOn(canvas, Math.round(({x} - box.left) * scale - 0.5), Math.round(({y} - box.top) * scale - 0.5), 1, 1)];
+      const at = [{x} - box.left, {y} - box.top].map((each) => Math.round(each * scale - 0.5));
+      return [...lowland.pixelsOn(canvas, ...at, 1, 1)];
     }})()""")
 
 
@@ -93,7 +93,10 @@ def painted(page, panel=0, layer="points"):
       const {{ left, top, wide, high }} = view.panels[{panel}].rect;
       const data = lowland.pixelsOn(view.stage.{layer}, left, top, wide, high);
       let many = 0, sum = 0;
-      for (let i = 3; i < data.length; i += 4) if (data[i]) {{ many++; sum = (Math.imul(sum, 31) + data[i - 1] + 7 * data[i - 2] + i) | 0; }}
+      for (let i = 3; i < data.length; i += 4) if (data[i]) {{
+        many++;
+        sum = (Math.imul(sum, 31) + data[i - 1] + 7 * data[i - 2] + i) | 0;
+      }}
       return [many, sum];
     }})()""")
 
@@ -256,7 +259,7 @@ def test_linked_maps_zoom_together(page):
 
 def test_a_click_in_the_legend_shows_only_a_class_and_shift_toggles(page):
     page = page("{n: 100, maps: 1, classes: 4}")
-    press = "document.querySelectorAll('.lv-class')[{}].dispatchEvent(new MouseEvent('click', {{bubbles: true, shiftKey: {}}}))"
+    press = "document.querySelectorAll('.lv-class')[{}].dispatchEvent(new MouseEvent('click', {{shiftKey: {}}}))"
     page.run("view.select(new Uint8Array(100).fill(1))")
     page.run(press.format(1, "false"))
     assert page.run("view.shownCount") == 25
@@ -277,7 +280,8 @@ def test_the_legend_searches_two_hundred_classes(page):
     page = page("{n: 1000, maps: 1, classes: 200}")
     assert page.run("document.querySelectorAll('.lv-class').length") == 200
     page.run(
-        "(() => { const box = document.querySelector('.lv-legend input'); box.value = 'ss 17'; box.dispatchEvent(new Event('input')); })()"
+        "(() => { const box = document.querySelector('.lv-legend input'); box.value = 'ss 17';"
+        "box.dispatchEvent(new Event('input')); })()"
     )
     names = page.run("[...document.querySelectorAll('.lv-class .lv-name')].map((node) => node.textContent)")
     assert sorted(names) == sorted(["class 17", *(f"class 17{i}" for i in range(10))])
@@ -302,7 +306,8 @@ def test_new_coordinates_move_the_points_there(page):
     page = page("{n: 300, maps: 2}")
     target = painted(page, 1)
     page.run(
-        "view.update('m0', {coordinates: view.maps[1].coordinates.slice(), status: 'running', progress: {fraction: 0.5, text: 'iteration 250'}})"
+        "view.update('m0', {coordinates: view.maps[1].coordinates.slice(), status: 'running',"
+        "progress: {fraction: 0.5, text: 'iteration 250'}})"
     )
     assert page.run("Boolean(view.panels[0].motion)")
     still(page)
@@ -317,7 +322,8 @@ def test_maps_without_coordinates_say_why(page):
         "{n: 50, maps: 1, statusActions: () => [{text: 'Cancel', run: (map) => { window.canceled = map.key; }}]}"
     )
     page.run(
-        "view.add({key: 'a', name: 'UMAP', status: 'queued'}); view.add({key: 'b', name: 'LLE', status: 'failed', error: 'Choose at most 49.'}); 0"
+        "view.add({key: 'a', name: 'UMAP', status: 'queued'});"
+        "view.add({key: 'b', name: 'LLE', status: 'failed', error: 'Choose at most 49.'}); 0"
     )
     still(page)
     said = page.run("view.panels.map((panel) => panel.node.innerText)")
@@ -354,8 +360,9 @@ def test_axes_of_more_than_two_components_can_be_chosen(page):
     page = page("{n: 200, maps: 1, components: 4}")
     first = painted(page)
     page.run("""(() => {
-      const lists = [...document.querySelectorAll('.lv-field')].filter((node) => node.firstChild.textContent === 'x axis');
-      const list = lists[0].querySelector('select'); list.value = '2'; list.dispatchEvent(new Event('change'));
+      const fields = [...document.querySelectorAll('.lv-field')];
+      const list = fields.find((node) => node.firstChild.textContent === 'x axis').querySelector('select');
+      list.value = '2'; list.dispatchEvent(new Event('change'));
     })()""")
     still(page)
     assert page.run("view.settings.axes.x") == 2
@@ -371,7 +378,7 @@ def test_far_rows_are_at_the_edge_until_all_are_shown(page):
         "(() => { const c = view.maps[0].coordinates.slice(); c[9] = 1e4; view.update('m0', {coordinates: c}); })()"
     )
     still(page)
-    left, top, right, bottom = box_of(page)
+    left, top, right, _ = box_of(page)
     x, y = places(page)[9]
     assert right - 0.05 * (right - left) < x < right  # near the others it would have left no room for them
     assert max(u for row, (u, _) in enumerate(places(page)) if row != 9) > left + 0.5 * (right - left)
@@ -389,7 +396,8 @@ def test_neighbors_are_kept_missed_or_false_in_each_map(page):
     page = page("{n: 200, maps: 2}")
     sets = page.run("""(() => {
       const map = view.maps[0], x = map.component(0), y = map.component(1);
-      const near = [...Array(200).keys()].filter((i) => i !== 4).sort((a, b) => Math.hypot(x[a] - x[4], y[a] - y[4]) - Math.hypot(x[b] - x[4], y[b] - y[4]));
+      const far = (i) => Math.hypot(x[i] - x[4], y[i] - y[4]);
+      const near = [...Array(200).keys()].filter((i) => i !== 4).sort((a, b) => far(a) - far(b));
       view.show({row: 4, neighbors: {near: [...near.slice(0, 5), near[150]]}});
       return [near.slice(0, 6), near[150], view.neighborSetsOf(view.panels[0])];
     })()""")  # fmt: skip
@@ -439,10 +447,15 @@ def test_a_filter_hides_rows_and_takes_them_out_of_the_selection(page):
 
 def test_colorings_by_column_rank_quality_and_values(page):
     page = page(
-        "{n: 200, maps: 2, columns: [{name: 'late', kind: 'number', load: async () => Float32Array.from({length: 200}, (_, i) => i)}]}"
+        "{n: 200, maps: 2, columns: [{name: 'late', kind: 'number',"
+        "load: async () => Float32Array.from({length: 200}, (_, i) => i)}]}"
     )
     page.run("view.colorBy({kind: 'column', column: 'late'})")
-    shades = "(() => { const shades = view.coloring.shadesOf(view.maps[0]), order = view.rows.order, out = []; shades.forEach((shade, slot) => { out[order[slot]] = shade; }); return out; })()"
+    shades = """(() => {
+      const out = [];
+      view.coloring.shadesOf(view.maps[0]).forEach((shade, slot) => { out[view.rows.order[slot]] = shade; });
+      return out;
+    })()"""
     assert page.run(shades) == [round(i * 254 / 199) for i in range(200)]
     assert "199" in page.run("document.querySelector('.lv-ends').textContent")
     page.run("view.colorBy({kind: 'column', column: 'amount', byRank: true})")
@@ -451,12 +464,18 @@ def test_colorings_by_column_rank_quality_and_values(page):
         (a < b) <= (r <= s) for a, r in zip(amounts, ranks, strict=True) for b, s in zip(amounts, ranks, strict=True)
     )
     assert 100 < sorted(ranks)[100] < 154  # the median is in the middle of the scale
+    page.run(
+        "view.colorBy({kind: 'values', name: 'far', values: Float32Array.from({length: 200}, (_, i) => i || 1e6)})"
+    )
+    assert page.run(shades)[100] == round(99 * 254 / 198)  # one far value does not use up the scale
+    assert page.run("document.querySelector('.lv-ends').lastChild.textContent") == "≥ 199"
     page.run("view.colorBy({kind: 'trust', measure: 'trustworthiness'})")
     assert page.run("view.coloring.shadesOf(view.maps[0]).join() !== view.coloring.shadesOf(view.maps[1]).join()")
     page.run("view.colorBy({kind: 'trust', measure: 'trustworthiness', map: 'm1'})")
     assert page.run("view.coloring.shadesOf(view.maps[0]).join() === view.coloring.shadesOf(view.maps[1]).join()")
     page.run(
-        "view.colorBy({kind: 'values', name: 'cluster', values: Uint8Array.from({length: 200}, (_, i) => i % 2), levels: ['left', 'right']})"
+        "view.colorBy({kind: 'values', name: 'cluster', levels: ['left', 'right'],"
+        "values: Uint8Array.from({length: 200}, (_, i) => i % 2)})"
     )
     assert page.run("[...document.querySelectorAll('.lv-class .lv-name')].map((n) => n.textContent)") == [
         "left",
@@ -469,14 +488,14 @@ def test_colorings_by_column_rank_quality_and_values(page):
 
 def test_density_is_darker_where_there_are_more_points(page):
     page = page("{n: 30000, maps: 1, classes: 2, settings: {density: true}, coloring: {kind: 'none'}}")
-    left, top, right, bottom = box_of(page)
     opacity = page.run("""(() => {
-      const { left, top, wide, high } = view.panels[0].rect, { X, Y } = view.panels[0].frame, place = view.panels[0].place(wide, high);
+      const { left, top, wide, high } = view.panels[0].rect, { X, Y } = view.panels[0].frame;
+      const place = view.panels[0].place(wide, high);
       const data = lowland.pixelsOn(view.stage.points, left, top, wide, high), at = (slot) => {
         const x = Math.round(X[slot] * place.ax + place.bx), y = Math.round(Y[slot] * place.ay + place.by);
         return data[4 * (y * wide + x) + 3];
       };
-      const center = view.panels[0].frame, far = [...X.keys()].sort((a, b) => X[a] ** 2 + Y[a] ** 2 - X[b] ** 2 - Y[b] ** 2);
+      const far = [...X.keys()].sort((a, b) => X[a] ** 2 + Y[a] ** 2 - X[b] ** 2 - Y[b] ** 2);
       return [at(far.at(-1)), Math.max(...far.slice(0, 20000).map(at))];
     })()""")
     assert opacity[0] < 0.6 * opacity[1]
@@ -490,12 +509,18 @@ def test_pictures_of_a_panel_are_valid_files(page):
     assert size == [1800, 1520]
     said = page.run("""view.svg('m0').then((blob) => blob.text()).then((text) => {
       const read = new DOMParser().parseFromString(text, 'image/svg+xml');
-      return [read.querySelector('parsererror') === null, read.querySelectorAll('image').length, [...read.querySelectorAll('g path')].map((p) => p.getAttribute('d').split('z').length - 1), read.documentElement.textContent];
+      const points = [...read.querySelectorAll('g path')].map((path) => path.getAttribute('d').split('z').length - 1);
+      const { textContent } = read.documentElement;
+      return [read.querySelector('parsererror') === null, read.querySelectorAll('image').length, points, textContent];
     })""")
     assert said[:2] == [True, 0]
     assert sum(said[2]) == 500
     assert "PCA" in said[3]
     assert "class 4" in said[3]
+    page.run("view.show({row: 3, neighbors: {near: [4, 5]}}); view.colorBy({kind: 'column', column: 'amount'})")
+    text = page.run("view.svg('m0').then((blob) => blob.text())")
+    assert text.count("stroke-dasharray") == 3  # kept, missed and false
+    assert text.count('height="12"') == 64  # the color bar
 
 
 def test_a_picture_of_many_points_has_them_as_an_image(page):
@@ -518,11 +543,13 @@ def test_rows_as_comma_separated_text(page):
 def test_hostile_names_are_text(page):
     name = json.dumps(HOSTILE)
     page = page(
-        f"{{n: 50, maps: 1, levels: Array.from({{length: 5}}, (_, i) => {name} + i), table: {{ids: Array(50).fill({name})}}, "
+        f"{{n: 50, maps: 1, levels: Array.from({{length: 5}}, (_, i) => {name} + i), "
+        f"table: {{ids: Array(50).fill({name})}}, "
         f"columns: [{{name: {name}, kind: 'text', values: Array(50).fill({name})}}]}}"
     )
     page.run(
-        f"view.add({{key: {name}, name: {name}, subtitle: {name}, status: 'failed', error: {name}, scores: {{[{name}]: 1}}}}); 0"
+        f"view.add({{key: {name}, name: {name}, subtitle: {name}, badge: {name}, status: 'failed', error: {name}, "
+        f"scores: {{[{name}]: 1}}}}); 0"
     )
     page.run(f"view.update('m0', {{name: {name}}}); view.show({{row: 1, neighbors: {{near: [2]}}}})")
     page.mouse("mouseMoved", *places(page)[7])
@@ -606,3 +633,71 @@ def test_a_search_finds_numbers_ids_and_texts(page):
     assert page.run("view.search('12').rows") == [12, *range(20, 30)]  # the row with this number first, then ids
     assert page.run("view.search('CLASS 3').rows") == list(range(3, 30, 5))
     assert page.run("view.search('nothing').total") == 0
+
+
+EDGES = {
+    "one row": "{n: 1, maps: 1}",
+    "no rows": "{n: 0, maps: 1}",
+    "no maps": "{n: 10, maps: 0}",
+    "one component": "{n: 50, maps: 1, components: 1}",
+    "five thousand columns": "{n: 9, columns: Array.from({length: 5000}, (_, i) => ({name: `${i}`, kind: 'number'}))}",
+}
+
+
+@pytest.mark.parametrize("options", EDGES.values(), ids=EDGES)
+def test_tables_at_the_edge_are_drawn(page, options):
+    page = page(options)
+    page.run("view.set({density: true})")
+    page.run("view.select(new Uint8Array(view.table.n).fill(1))")
+    still(page)
+    page.run("view.set({density: false})")
+    still(page)
+    assert selected(page) == list(range(page.run("view.table.n")))
+    if page.run("view.table.n * view.maps.length"):
+        assert painted(page)[0] > 0
+
+
+@pytest.mark.parametrize("values", ["NaN", "1e30", "Infinity", "5"])
+def test_coordinates_that_are_missing_huge_or_equal(page, values):
+    page = page("{n: 40, maps: 2}")
+    page.run(f"view.update('m0', {{coordinates: new Float32Array(80).fill({values})}}); 0")
+    still(page)
+    on_map = values in ("1e30", "5")
+    assert (painted(page)[0] > 0) == on_map
+    assert ("No row has coordinates" in page.run("view.panels[0].note.textContent")) == (not on_map)
+    page.run("view.morph('m1', 'm0')")
+    still(page)
+    assert page.run("view.png('m0').then((blob) => blob.size)") > 0
+    assert "<svg" in page.run("view.svg('m0').then((blob) => blob.text())")
+
+
+def test_a_map_of_another_table_is_refused(page):
+    page = page("{n: 40, maps: 1}")
+    said = page.run("""(() => {
+      try { view.add({key: 'x', coordinates: new Float32Array(20)}); } catch (error) { return error.message; }
+    })()""")
+    assert "10 rows" in said
+    assert "40" in said
+
+
+def test_a_column_that_cannot_be_loaded_leaves_the_colors(page):
+    page = page("{n: 40, columns: [{name: 'gone', kind: 'number', load: async () => { throw new Error('404'); }}]}")
+    page.run("window.said = []; view.on('problem', ({text}) => said.push(text))")
+    page.run("view.colorBy({kind: 'column', column: 2})")
+    assert "could not be loaded" in page.run("said[0]")
+    assert page.run("view.coloring.spec.kind") == "label"
+
+
+def test_one_panel_is_large_and_another_takes_its_place(page):
+    page = page("{n: 100, maps: 5, fit: 'fill', layout: 'focus'}")
+    areas = "view.panels.map((panel) => panel.wide * panel.high)"
+    assert page.run(areas)[0] > 3 * max(page.run(areas)[1:])
+    page.run("view.panels[3].larger.click()")
+    still(page)
+    assert page.run(areas)[3] > 3 * max(page.run(areas)[:3])
+    page.run("view.panels[3].larger.click()")
+    still(page)
+    assert page.run("view.panels.map((panel) => panel.node.hidden)") == [True, True, True, False, True]
+    page.run("view.panels[3].larger.click()")
+    still(page)
+    assert page.run("view.layout.mode") == "focus"

@@ -2,6 +2,7 @@
 
 import { LOOKS, MISSING, classColor, classShape, packed, scaleColor } from "./colors.js";
 import { dateText, number } from "./elements.js";
+import { bulkRange } from "./frames.js";
 
 // spec: { kind: "label" | "column" | "trust" | "values" | "none", column, measure, map, values, levels, name, byRank }.
 // A coloring: { spec, type: "classes" | "scale" | "one", name, shadesOf(map), ... }, shades by slot.
@@ -54,16 +55,16 @@ function classColoring(spec, name, codes, levels, order) {
 }
 
 function scaleColoring(spec, name, values, order, format) {
-  const { low, high } = rangeOf([values], spec),
+  const all = rangeOf([values], spec),
     ranks = spec.byRank ? rankCuts([values]) : null,
+    [low, high] = ranks || all.given ? [all.low, all.high] : bulkRange(values, order), // a few far values do not use it up
     shades = shadesIn(values, order, low, high, ranks);
   return {
     spec,
     type: "scale",
     name,
     format,
-    low,
-    high,
+    ends: [`${all.low < low ? "≤ " : ""}${format(low)}`, `${all.high > high ? "≥ " : ""}${format(high)}`],
     middle: ranks?.middle,
     shadesOf: () => shades,
     missing: shades.includes(MISSING),
@@ -96,8 +97,7 @@ function trustColoring(spec, maps, order) {
     type: "scale",
     name: `${spec.measure} per row, ${where}`,
     format: number,
-    low,
-    high,
+    ends: [number(low), number(high)],
     middle: ranks?.middle,
     shadesOf,
     better: all[0].better,
@@ -116,7 +116,7 @@ const leastOf = (values) => (values.every(Number.isFinite) ? Math.min(...values)
 const mostOf = (values) => (values.every(Number.isFinite) ? Math.max(...values) : undefined);
 
 function rangeOf(arrays, { low, high }) {
-  if (Number.isFinite(low) && Number.isFinite(high)) return { low, high };
+  if (Number.isFinite(low) && Number.isFinite(high)) return { low, high, given: true };
   let from = Infinity,
     to = -Infinity;
   for (const values of arrays) {

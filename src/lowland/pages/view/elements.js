@@ -6,7 +6,7 @@ function fill(node, attributes, children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of [children].flat(3)) {
+  for (const child of [children].flat(Infinity)) {
     if (child !== null && child !== undefined && child !== false)
       node.append(child instanceof Node ? child : String(child));
   }

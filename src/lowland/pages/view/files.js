@@ -2,7 +2,7 @@
 
 import { LOOKS, MISSING } from "./colors.js";
 import { brief, count, svg } from "./elements.js";
-import { drawNeighbors } from "./marks.js";
+import { drawNeighbors, neighborMarks } from "./marks.js";
 import { Painter } from "./painter.js";
 import { HIDDEN, SELECTED } from "./rows.js";
 import { CORNERS, outline, rimColor } from "./stamps.js";
@@ -20,9 +20,7 @@ const measuresOf = (view, { width = 900, height = 760, title = true, legend = tr
 // What the legend of a picture shows: a color bar or classes.
 function legendItems({ coloring, palette, hiddenClasses }) {
   if (coloring.type === "scale")
-    return [
-      { bar: true, name: coloring.name, low: coloring.format(coloring.low), high: coloring.format(coloring.high) },
-    ];
+    return [{ bar: true, name: coloring.name, low: coloring.ends[0], high: coloring.ends[1] }];
   if (coloring.type !== "classes") return [];
   const codes = [...coloring.levels.keys()].filter((code) => coloring.counts[code] && !hiddenClasses.has(code)),
     listed = codes.slice(0, MOST_CLASSES).map((code) => ({ name: coloring.levels[code], shade: code % LOOKS }));
@@ -197,7 +195,35 @@ function vectorPoints(panel, wide, high, head) {
         stroke: rimColor(theme.mark, theme),
       }),
     );
-  return drawn;
+  return [...drawn, vectorNeighbors(panel, wide, high, head)];
+}
+
+function vectorNeighbors(panel, wide, high, head) {
+  const { shown, theme } = panel.view,
+    marks = shown && neighborMarks(panel, shown.row, panel.view.neighborSetsOf(panel), wide, high);
+  if (!marks) return [];
+  const [u, v] = marks.center,
+    rim = { stroke: theme.paper, "stroke-width": 1.5 };
+  const lines = marks.groups.map(({ color, dash, places }) =>
+    svg("path", {
+      d: places.map(([x, y]) => `M${u + 8} ${v + head}L${x + 8} ${y + head}`).join(""),
+      stroke: color,
+      "stroke-width": 1.2,
+      "stroke-dasharray": dash.join(" ") || "none",
+    }),
+  );
+  const points = marks.groups.map(({ shape, color, places }) =>
+    svg("path", {
+      d: places.map(([x, y]) => pathOf(shape, x + 8, y + head, marks.radius)).join(""),
+      fill: color,
+      ...rim,
+    }),
+  );
+  return [
+    lines,
+    points,
+    svg("path", { d: pathOf("star", u + 8, v + head, 1.25 * marks.radius), fill: theme.ink, ...rim }),
+  ];
 }
 
 async function imagePoints(panel, wide, high, head) {

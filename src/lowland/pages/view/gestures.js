@@ -33,12 +33,17 @@ export class Gestures {
   wheel(event, at) {
     if (this.view.wheel === "ctrl" && !event.ctrlKey && !event.metaKey) return; // the page scrolls
     event.preventDefault();
+    this.view.tip.hide();
     const lines = event.deltaMode === 1 ? 16 : 1;
     this.zoomAt(at, Math.exp((-event.deltaY * lines) / (event.ctrlKey ? 150 : 350)));
   }
 
   hover(event, [x, y]) {
     this.pointer = { x, y, event };
+    if (this.view.settings.tool === "brush") {
+      this.panel.brushAt = [x, y];
+      this.view.stage.askMarks();
+    }
     if (this.hovering) return;
     this.hovering = requestAnimationFrame(() => {
       this.hovering = 0;
@@ -54,7 +59,7 @@ export class Gestures {
   }
 
   leave() {
-    this.drag = this.panel.trail = this.pointer = null;
+    this.drag = this.panel.trail = this.pointer = this.panel.brushAt = null;
     this.fingers.clear();
     this.view.hover(-1, this.panel);
     this.view.tip.hide();
@@ -166,7 +171,7 @@ export class Gestures {
     if (!panel.frame || panel.motion) return;
     drag.hits ??= new Uint8Array(view.table.n);
     underBrush(panel.frame, panel.place(), drag.last, at, view.settings.brush, drag.hits);
-    drag.last = at;
+    drag.last = panel.brushAt = at;
     (panel.trail ??= []).push(at);
     this.later(event);
   }
@@ -243,7 +248,9 @@ export class Gestures {
     else if (event.key === "0") panel.toggleZoom();
     else if (event.key === "n" || event.key === "p") this.step(event.key === "n" ? 1 : -1);
     else if (event.key === " " && view.hovered >= 0) view.selectRows([view.hovered], "add");
-    else if (event.key === "Enter") view.open(view.layout.mode === "single" ? null : panel.key);
+    else if (event.key === "[" || event.key === "]")
+      view.set({ brush: Math.max(4, Math.min(120, view.settings.brush * (event.key === "]" ? 1.3 : 1 / 1.3))) });
+    else if (event.key === "Enter") panel.enlarge();
     else if (event.key === "Escape") {
       this.leave();
       view.show(null);

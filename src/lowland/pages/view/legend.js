@@ -50,9 +50,9 @@ function scaleParts(view) {
       el(
         "div",
         { class: "lv-ends" },
-        el("span", null, coloring.format(coloring.low)),
+        el("span", null, coloring.ends[0]),
         coloring.spec.byRank && el("span", null, `median ${coloring.format(coloring.middle)}`),
-        el("span", null, coloring.format(coloring.high)),
+        el("span", null, coloring.ends[1]),
       ),
     ),
     el(

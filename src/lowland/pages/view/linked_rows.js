@@ -10,7 +10,7 @@ export class LinkedRows {
     Object.assign(this, { listeners: new Map(), hovered: -1, shown: null, filterMask: null, neighborCache: new Map() });
   }
 
-  // --- events: "select" "hover" "click" "colors" "maps" "axes" "settings" "layout" "theme" "filter" "classes" "neighbors"
+  // --- events: "select" "hover" "click" "colors" "maps" "axes" "settings" "layout" "theme" "filter" "classes" "neighbors" "problem"
 
   on(event, listener) {
     if (!this.listeners.has(event)) this.listeners.set(event, new Set());

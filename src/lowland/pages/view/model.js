@@ -101,6 +101,7 @@ export class MapData {
   // coordinates: Float32Array, component after component; NaN: the row is not on the map; null: none yet.
   // status: "queued", "running", "done", "failed", "canceled" or "broken"; progress: { fraction, text }.
   // trust: { measure: { values, low, high, better } }; placed: { coordinates, names }, rows placed later.
+  // badge: a word beside the name, such as "recommended".
   constructor({
     key,
     name = key,
@@ -115,6 +116,7 @@ export class MapData {
     curves = {},
     scores = {},
     placed = null,
+    badge = null,
   }) {
     Object.assign(this, {
       key,
@@ -129,6 +131,7 @@ export class MapData {
       curves,
       scores,
       placed,
+      badge,
     });
     this.n = n ?? (coordinates ? coordinates.length / components : 0);
   }
@@ -141,7 +144,8 @@ export class MapData {
   get onMap() {
     if (this.counted !== this.coordinates) {
       this.counted = this.coordinates;
-      this.many = this.coordinates ? this.component(0).reduce((sum, value) => sum + (value === value), 0) : 0; // not NaN
+      this.many = 0;
+      if (this.coordinates) for (const value of this.component(0)) if (Number.isFinite(value)) this.many++;
     }
     return this.coordinates ? this.many : 0;
   }

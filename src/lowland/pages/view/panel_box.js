@@ -33,7 +33,7 @@ export class PanelBox {
     this.deep = this.button("solid", "Three dimensions", () =>
       this.setSolid(this.solid ? null : { yaw: 0.6, pitch: 0.4 }),
     );
-    this.larger = this.button("large", "Open large", () => view.open(view.layout.mode === "single" ? null : this.key));
+    this.larger = this.button("large", "Open large", () => this.enlarge());
     this.menu = this.menuOf();
     this.buttons = el("span", { class: "lv-buttons" }, this.reset, this.deep, this.larger, this.menu);
     this.node = el(
@@ -48,6 +48,14 @@ export class PanelBox {
 
   button(name, text, onclick) {
     return el("button", { type: "button", class: "lv-icon-button", title: text, onclick }, icon(name), unseen(text));
+  }
+
+  // Alone, or back; where one panel is large and the others are beside it, this one becomes the large one.
+  enlarge() {
+    const { view } = this,
+      { mode, key } = view.layout;
+    if (mode === "focus" && (key ?? view.panels[0].key) !== this.key) view.arrange({ key: this.key });
+    else view.open(mode === "single" ? null : this.key);
   }
 
   menuOf() {
@@ -115,7 +123,11 @@ export class PanelBox {
   tell() {
     const { map, view } = this,
       waiting = !map.coordinates;
-    this.title.replaceChildren(...parted(map.name));
+    this.title.replaceChildren(
+      ...parted(map.name),
+      ...(map.badge ? [el("span", { class: "lv-badge" }, map.badge)] : []),
+    );
+    this.node.setAttribute("aria-label", map.name);
     this.title.title = map.name;
     this.plot.setAttribute(
       "aria-label",

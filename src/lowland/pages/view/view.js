@@ -19,7 +19,7 @@ import { Tooltip } from "./tooltip.js";
 
 let views = 0;
 const KEYS =
-  "Keys: arrows move, plus and minus zoom, 0 resets the zoom, n and p go to the next and previous row, space selects it, Enter opens the map large, Escape clears the selection.";
+  "Keys: arrows move, plus and minus zoom, 0 resets the zoom, n and p go to the next and previous row, space selects it, [ and ] change the size of the brush, Enter opens the map large, Escape clears the selection.";
 
 // options: table, maps, layout ("grid", "focus", "single" or { mode, key, size }), fit ("flow" or "fill"), wheel ("zoom" or
 // "ctrl": only with the Ctrl key), theme ("auto", "light" or "dark"), tool, coloring, toolbar and legend (true, false, or
@@ -134,6 +134,7 @@ export class View extends LinkedRows {
   add(data, quiet = false) {
     const map = data instanceof MapData ? data : new MapData(data);
     if (this.mapOf(map.key)) return this.update(map.key, map);
+    this.checkRows(map);
     this.maps.push(map);
     const panel = new Panel(this, map);
     panel.plot.setAttribute("aria-describedby", this.keys.id);
@@ -168,6 +169,11 @@ export class View extends LinkedRows {
     this.emit("maps");
   }
 
+  checkRows({ name, coordinates, n }) {
+    if (coordinates && n !== this.table.n)
+      throw new RangeError(`${name}: the map has ${n} rows, the table ${this.table.n}.`);
+  }
+
   // Change a map. New coordinates of as many rows move the points there.
   update(key, fields) {
     const map = this.mapOf(key);
@@ -179,6 +185,7 @@ export class View extends LinkedRows {
       components = map.components;
     Object.assign(map, fields);
     if (coordinates) map.n = coordinates.length / map.components;
+    this.checkRows(map);
     showing.forEach((panel, i) => {
       if (replaced) {
         this.neighborCache.clear();
@@ -294,8 +301,18 @@ export class View extends LinkedRows {
   // --- colors
 
   async colorBy(spec) {
-    const asked = (this.coloringAsked = Symbol("coloring")),
+    const asked = (this.coloringAsked = Symbol("coloring"));
+    let coloring;
+    try {
       coloring = await coloringOf(spec, this.table, this.maps, this.rows.order);
+    } catch (error) {
+      this.emit("problem", {
+        text: "The values to color by could not be loaded. Choose another coloring, or try again.",
+        error,
+      });
+      this.emit("colors", this.coloring.spec);
+      return;
+    }
     if (asked !== this.coloringAsked) return; // another one was chosen meanwhile
     const classes = coloring.type === "classes" && coloring.codes === this.coloring.codes;
     this.coloring = coloring;
