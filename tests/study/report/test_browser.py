@@ -292,17 +292,16 @@ def test_colors_by_column_by_trustworthiness_and_without_colors(page):
     assert "higher is better" in page.run("document.querySelector('.lv-legend').innerText")
 
 
-def test_colors_by_rank_show_what_a_few_far_values_hide(page):
+def test_colors_by_rank_show_what_large_values_hide(page):
     result = results.study(300, 2)
-    result.table.values[:, 0] = np.arange(300)
-    result.table.values[0, 0] = 1e6  # all others have the lowest color
+    result.table.values[:, 0] = 1.05 ** np.arange(300)  # most have the lowest color
     page = page(result)
     show_panels(page)
     choose(page, "Color by", "sepal length")
     by_value = len(seen(page, 0)["colors"])
     page.run("document.querySelector('.lv-legend .lv-check input').click()")
     page.settle()
-    assert len(seen(page, 0)["colors"]) > 4 * by_value
+    assert len(seen(page, 0)["colors"]) > 2 * by_value
 
 
 def test_the_legend_of_a_scale_names_missing_values_only_where_a_point_has_none(page):
@@ -468,7 +467,19 @@ def test_headings_of_the_advice_match_its_text(page):
     assert heads == ["PCA in 8 dimensions", "KernelPCA in 5 dimensions", "Isomap in 2 dimensions", "No recommendation"]
     # only a trial with that many dimensions has a panel to link to, and is marked
     assert page.run("[...document.querySelectorAll('.card h3 a')].map((a) => a.textContent)") == ["Isomap"]
-    assert page.run("document.querySelectorAll('.chip.chosen').length") == 0
+    assert page.run("document.querySelectorAll('.chip.chosen, .lv-badge').length") == 0
+
+
+def test_the_recommended_map_is_marked_and_linked(page):
+    page = page(results.study())
+    show_panels(page)
+    marked = "[...document.querySelectorAll('.lv-panel:has(.lv-badge) h3')].map((h) => h.title)"
+    assert page.run(marked) == ["PCA"]
+    show_panel(page, 5)
+    page.run("document.querySelector('.advice-lines a').click()")
+    page.settle()
+    top = page.run("document.querySelector('.lv-panel').getBoundingClientRect().top")
+    assert page.run("document.querySelector('.toolbar').getBoundingClientRect().bottom") <= top < 400
 
 
 def test_the_definitions_contain_no_numbers_of_a_trial(page):

@@ -1,7 +1,7 @@
 // The study as the table and the maps of the view.
 
 import { Column, MapData, Table } from "../view/model.js";
-import { array, decode, drawnTrials, study, textsOf } from "./study.js";
+import { array, decode, drawnTrials, isAdvised, study, textsOf } from "./study.js";
 
 const MISSING_STEP = 65535; // the code of a missing value among 65,534 steps
 const CLASSES_OR_TEXTS = 1000;
@@ -96,6 +96,7 @@ export const mapsOfStudy = () =>
     return new MapData({
       key: keyOf(trial),
       name: trial.name,
+      badge: isAdvised(trial) ? "recommended" : null,
       subtitle: Z.components > Z.low.length ? `first ${Z.low.length} of ${Z.components} components` : "",
       scores: scoresOf(trial),
       coordinates: coordinatesOf(Z),

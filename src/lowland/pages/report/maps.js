@@ -7,7 +7,7 @@ import { rowFinder } from "./finder.js";
 import { highlighted, lookAt, onHighlight } from "./highlight.js";
 import { SEEN } from "./scores.js";
 import { selectionBox } from "./selection.js";
-import { aScore, byMeasure, deciding, drawnTrials, inOrder, isAdvised, measureNames, study } from "./study.js";
+import { aScore, byMeasure, deciding, drawnTrials, inOrder, measureNames, study } from "./study.js";
 
 // Whether a measure can sort the trials: not if it is the same for all.
 const distinguishesTrials = (name) => name === deciding || new Set(drawnTrials.map(byMeasure(name).value)).size > 1;
@@ -46,7 +46,6 @@ function linkPanels(view) {
   for (const trial of drawnTrials) {
     const { node } = view.panelOf(keyOf(trial));
     node.id = keyOf(trial);
-    if (isAdvised(trial)) node.querySelector(".lv-heading").after(el("span", { class: "chip chosen" }, "recommended"));
     node.addEventListener("pointerenter", () => lookAt(trial));
     node.addEventListener("pointerleave", () => lookAt(null));
     onHighlight(() => node.classList.toggle("lit", highlighted() === trial));

@@ -142,13 +142,13 @@ function checkField(view, key, text, title) {
 const mostComponents = (view) => Math.max(0, ...view.maps.map((map) => (map.coordinates ? map.components : 0)));
 
 function axisFields(view) {
-  const most = mostComponents(view);
-  if (most < 3) return [];
-  const names = Array.from({ length: most }, (_, i) => ({ value: String(i), text: String(i + 1) })),
+  const most = mostComponents(view),
+    names = Array.from({ length: most }, (_, i) => ({ value: String(i), text: String(i + 1) })),
     { axes } = view.settings,
-    solid = view.panels.some((panel) => panel.solid);
+    solid = view.panels.some((panel) => panel.solid),
+    chosen = most < 3 ? [] : solid ? ["x", "y", "z"] : ["x", "y"];
   return [
-    ...(solid ? ["x", "y", "z"] : ["x", "y"]).map((key) =>
+    ...chosen.map((key) =>
       field(
         `${key} axis`,
         choose(names, String(axes[key]), (value) =>
