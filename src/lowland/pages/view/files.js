@@ -9,6 +9,7 @@ import { CORNERS, outline, rimColor } from "./stamps.js";
 
 const MOST_SHAPES = 20000; // points that are written as shapes; more become an image
 const MOST_CLASSES = 24;
+const LAYERS = 12;
 
 const measuresOf = (view, { width = 900, height = 760, title = true, legend = true }) => {
   const head = title ? 40 : 12,
@@ -153,7 +154,8 @@ function pathOf(shape, x, y, r) {
   return `M${CORNERS[shape].map(([dx, dy]) => `${at(x + dx * r)} ${at(y + dy * r)}`).join("L")}z`;
 }
 
-// One path per color and shape, the rows that are not selected first.
+// The rows that are not selected first, then the others in some layers, so that no class covers all others. In each layer
+// there is one path per color and shape.
 function vectorPoints(panel, wide, high, head) {
   const { view } = panel,
     { flags, selected } = view.rows,
@@ -166,23 +168,24 @@ function vectorPoints(panel, wide, high, head) {
     groups = new Map(),
     slots = Array.from({ length: X.length }, (_, slot) => slot);
   if (Z) slots.sort((a, b) => Z[a] - Z[b]);
-  for (const slot of slots) {
-    if (flags[slot] & HIDDEN || X[slot] !== X[slot]) continue;
+  slots.forEach((slot, at) => {
+    if (flags[slot] & HIDDEN || X[slot] !== X[slot]) return;
     const [x, y] = edges.get(slot) ?? [X[slot] * place.ax + place.bx, Y[slot] * place.ay + place.by];
-    if (x < 0 || y < 0 || x > wide || y > high) continue;
+    if (x < 0 || y < 0 || x > wide || y > high) return;
     const pale = selected && !(flags[slot] & SELECTED),
-      shade = pale ? -1 : shades ? shades[slot] : MISSING;
-    if (!groups.has(shade)) groups.set(shade, []);
-    groups.get(shade).push(pathOf(pale ? "disc" : palette.shape(shade), x + 8, y + head, radius));
-  }
+      shade = shades ? shades[slot] : MISSING,
+      group = pale ? -1 : 256 * Math.floor((LAYERS * at) / slots.length) + shade;
+    if (!groups.has(group)) groups.set(group, []);
+    groups.get(group).push(pathOf(pale ? "disc" : palette.shape(shade), x + 8, y + head, radius));
+  });
   const drawn = [...groups]
     .sort(([a], [b]) => a - b)
-    .map(([shade, paths]) => {
-      const color = shade < 0 ? theme.dim : palette.colors[shade];
+    .map(([group, paths]) => {
+      const color = group < 0 ? theme.dim : palette.colors[group % 256];
       return svg("path", {
         d: paths.join(""),
         fill: color,
-        stroke: shade < 0 ? "none" : rimColor(color, theme),
+        stroke: group < 0 ? "none" : rimColor(color, theme),
         "stroke-width": Math.max(0.3, radius / 6),
       });
     });
