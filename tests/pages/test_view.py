@@ -177,6 +177,17 @@ def test_shift_adds_to_a_box_and_alt_removes_from_it(page):
     assert set(selected(page)) == {row for row in first | second if at[row][1] > middle[1]}
 
 
+def test_shift_selects_a_box_also_while_looking(page):
+    page = page("{n: 400, maps: 1, tool: 'look'}")
+    left, top, right, bottom = box_of(page)
+    page.drag((left + 1, top + 1), ((left + right) / 2, bottom - 1), modifiers=SHIFT)
+    still(page)
+    assert page.run("view.panels[0].atHome()")
+    assert selected(page) == [row for row, (x, _) in enumerate(places(page)) if x <= (left + right) / 2]
+    page.drag((left + 50, top + 50), (left + 90, top + 50))
+    assert not page.run("view.panels[0].atHome()")
+
+
 def test_the_brush_selects_what_it_goes_over(page):
     page = page("{n: 400, maps: 1, tool: 'brush'}")
     left, top, right, bottom = box_of(page)
@@ -189,6 +200,10 @@ def test_the_brush_selects_what_it_goes_over(page):
     assert expected
     assert set(expected) <= set(selected(page))
     assert all(abs(places(page)[row][1] - y) <= 22.01 for row in selected(page))
+    x, y = places(page)[8]
+    page.drag((x, y), (x, y), steps=1)  # a click: all that is under the brush
+    still(page)
+    assert selected(page) == [row for row, (u, v) in enumerate(places(page)) if (u - x) ** 2 + (v - y) ** 2 <= 22**2]
 
 
 def test_hovering_shows_the_row_and_rings_it_in_every_panel(page):

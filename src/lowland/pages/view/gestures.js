@@ -75,7 +75,9 @@ export class Gestures {
       return;
     }
     panel.plot.setPointerCapture(event.pointerId);
+    const { tool } = view.settings;
     this.drag = {
+      tool: tool === "look" && howOf(event) !== "new" ? "box" : tool, // Shift or Alt select also while looking
       at,
       last: at,
       zoomed: { ...panel.zoomed },
@@ -84,7 +86,9 @@ export class Gestures {
       before: null,
       hits: null,
     };
-    if (view.settings.tool === "brush") this.brush(event, at);
+    panel.trailTool = this.drag.tool;
+    this.slow = Math.min(this.slow ?? 0, SLOW); // each gesture tries once to select while it goes on
+    if (tool === "brush") this.brush(event, at);
   }
 
   move(event, [x, y]) {
@@ -96,7 +100,7 @@ export class Gestures {
     if (!drag.moved && Math.hypot(x - drag.at[0], y - drag.at[1]) < 3) return;
     drag.moved = true;
     view.tip.hide();
-    const { tool } = view.settings;
+    const { tool } = drag;
     if (tool === "look") {
       if (panel.solid) {
         panel.solid = {
@@ -149,7 +153,7 @@ export class Gestures {
       if (!this.fingers.size) this.drag = null;
       return;
     }
-    if (panel.trail && drag.moved) this.select(event, false);
+    if (panel.trail && (drag.moved || drag.tool === "brush")) this.select(event, false);
     else if (!drag.moved) this.click(event, x, y);
     this.drag = panel.trail = null;
     view.stage.askMarks();
@@ -189,7 +193,7 @@ export class Gestures {
 
   select(event, live) {
     const { panel, view, drag } = this,
-      { tool } = view.settings,
+      { tool } = drag,
       began = performance.now();
     if (!panel.frame || panel.motion) return;
     drag.before ??= view.rows.flags.slice();

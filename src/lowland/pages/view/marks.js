@@ -102,9 +102,9 @@ export function drawNeighbors(context, panel, row, sets, wide, high, scale) {
 }
 
 function drawTrail(context, { theme, settings }, panel, scale) {
-  const { trail } = panel;
+  const { trail, trailTool } = panel;
   context.beginPath();
-  if (settings.tool === "brush") {
+  if (trailTool === "brush") {
     context.lineCap = context.lineJoin = "round";
     trail.forEach(([x, y], i) => (i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale)));
     context.lineTo(trail.at(-1)[0] * scale + 0.01, trail.at(-1)[1] * scale);
@@ -113,7 +113,7 @@ function drawTrail(context, { theme, settings }, panel, scale) {
     context.stroke();
     return;
   }
-  trailOutline(panel, settings.tool).forEach(([x, y], i) =>
+  trailOutline(trail, trailTool).forEach(([x, y], i) =>
     i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale),
   );
   context.closePath();
@@ -126,7 +126,7 @@ function drawTrail(context, { theme, settings }, panel, scale) {
   context.setLineDash([]);
 }
 
-function trailOutline({ trail }, tool) {
+function trailOutline(trail, tool) {
   if (tool === "lasso") return trail;
   const [x, y] = trail[0],
     [u, v] = trail.at(-1);

@@ -116,12 +116,18 @@ export class Panel extends PanelBox {
       ({ at, slot }) => Math.hypot(at[0] - x, at[1] - y) <= reach && !(rows.flags[slot] & HIDDEN),
     );
     if (edge) return rows.order[edge.slot];
-    if (!this.grid || this.gridTurned !== turned) {
-      this.grid = gridOf(this.frame);
-      this.gridTurned = turned;
-    }
+    if (this.gridTurned !== turned) this.grid = null;
+    this.gridTurned = turned;
+    this.index();
     const slot = nearestSlot(this.grid, this.frame, place, rows.flags, x, y, reach);
     return slot < 0 ? -1 : rows.order[slot];
+  }
+
+  // Sort the points into the grid in which the nearest one is found; whether that was necessary.
+  index() {
+    if (!this.frame || this.grid) return false;
+    this.grid = gridOf(this.frame);
+    return true;
   }
 
   // The number of a placed row at a place in the plot, or -1.

@@ -172,6 +172,17 @@ export class Stage {
     const rest = view.panels.some((panel) => panel.motion);
     if (rest || this.waiting.size) this.next();
     if (moving) this.rest();
+    else if (!this.waiting.size) this.prepare();
+  }
+
+  // When the browser has nothing else to do, prepare the search for the point under the pointer, panel by panel.
+  prepare() {
+    if (this.preparing || typeof requestIdleCallback === "undefined") return;
+    this.preparing = requestIdleCallback(() => {
+      this.preparing = 0;
+      const open = (panel) => panel.rect && !panel.motion && !panel.solid && !panel.grid && panel.frame;
+      if (!this.closed && this.view.panels.find(open)?.index()) this.prepare();
+    });
   }
 
   rest() {

@@ -5,7 +5,7 @@ import { choose, el, field, unseen } from "./elements.js";
 import { icon } from "./icons.js";
 
 const TOOLS = [
-  ["look", "Look", "Move the map by dragging; in three dimensions, turn it"],
+  ["look", "Look", "Move the map by dragging; in three dimensions, turn it. Hold Shift to select with a box."],
   ["box", "Box", "Drag a box to select rows"],
   ["lasso", "Lasso", "Draw around rows to select them"],
   ["brush", "Brush", "Paint over rows to select them"],
