@@ -9,6 +9,7 @@ __version__ = "0.1.0.dev0"
 _PLACES = {
     "Progress": "run.progress",
     "Stopped": "errors",
+    "Table": "data.table",
     "TablePreparer": "prepare.table_preparer",
     "compare": "study.comparison",
     "config": "run.settings",

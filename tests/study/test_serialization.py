@@ -80,3 +80,11 @@ def test_parameters_unknown_to_json_are_restored_or_reported(iris, tmp_path):
     assert again.estimator(names[1]).p == np.inf
     with pytest.raises(ParameterError, match="only a description of kernel"):
         again.estimator(names[2]).fit(iris.X)
+
+
+def test_ids_and_kept_columns_are_read_as_they_were_written(iris, tmp_path):
+    names, place = [f"i{j}" for j in range(150)], ["x", None, "z"] * 50
+    table = lowland.Table(iris.X, id={"flower": names}, keep={"place": place, "size": iris.X[:, 0]})
+    again = load_study(lowland.compare(table, None, ["pca"], cache=False).save(tmp_path / "study")).table
+    assert (again.id_name, again.ids.tolist(), again.kept["place"].tolist()) == ("flower", names, place)
+    np.testing.assert_array_equal(again.kept["size"], iris.X[:, 0])

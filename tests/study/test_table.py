@@ -195,3 +195,33 @@ def test_many_distinct_integers_are_numbers_to_predict(rng):
     study = lowland.compare(X, (1000 * X[:, 1]).astype(int), ["pca", "lda"], cache=False)
     assert "linear R²" in study["pca"].scores
     assert "numbers" in study["lda"].error
+
+
+def test_ids_and_kept_columns_are_those_of_the_rows_shown(iris, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    monkeypatch.setattr("lowland.study.table.MAX_SHOWN", 40)
+    frame = pd.DataFrame(iris.X, columns=list("abcd"), index=[f"i{j}" for j in range(150)])
+    frame["place"], frame["when"] = ["x", None, "z"] * 50, pd.Timestamp("2024-05-31")
+    roles = lowland.Table(frame.assign(kind=iris.y), label="kind", keep=["place", "when", "d"])
+    study = lowland.compare(roles, None, ["pca"], cache=False)
+    table = study.table
+    assert table.names == ("a", "b", "c")
+    assert table.label_name == "kind"
+    assert table.ids.tolist() == [f"i{j}" for j in table.shown]
+    assert table.kept["place"].tolist() == [["x", None, "z"][j % 3] for j in table.shown]
+    assert table.kept["when"][0].startswith("2024-05-31")
+    np.testing.assert_allclose(table.kept["d"], iris.X[table.shown, 3])
+    assert "lowland.Table(X, label='kind'" in study.command
+
+
+def test_the_index_of_a_frame_identifies_rows(iris):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(iris.X, index=pd.Index([f"i{j}" for j in range(150)], name="flower"))
+    table = lowland.compare(frame, None, ["pca"], cache=False).table
+    assert (table.id_name, table.ids[7]) == ("flower", "i7")
+    assert lowland.compare(iris.X, None, ["pca"], cache=False).table.ids is None
+
+
+def test_a_wrong_number_of_ids_is_an_error(iris):
+    with pytest.raises(DataError, match="id needs one value for each of the 150 rows"):
+        lowland.compare(lowland.Table(iris.X, id=["a", "b"]), None, ["pca"], cache=False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
-from lowland.data.columns import ArrowColumns
+from lowland.data.columns import ArrowColumns, NamedTable
 from lowland.data.open import as_numpy, has_named_columns, open_rows, open_table
 from lowland.data.paths import NUMPY
 from lowland.data.rows import Rows
@@ -27,10 +27,12 @@ def open_arrow(
     ``columns`` and ``drop`` select by name; in an array, columns are named x0, x1, …
     """
     is_path = isinstance(source, str | os.PathLike)
-    if has_named_columns(source) and not (is_path and os.fspath(source).lower().endswith(NUMPY)):
+    if isinstance(source, NamedTable) or (
+        has_named_columns(source) and not (is_path and os.fspath(source).lower().endswith(NUMPY))
+    ):
         table = open_table(source)
         keep = table.positions(columns, drop)
-        return table.arrow(keep), [table.names[j] for j in keep], True
+        return table.arrow(keep), [table.names[j] for j in keep], table.has_names
     if is_sparse(source):
         raise DataTypeError("TablePreparer does not accept sparse data, which consists of numbers only. Omit it.")
     if is_path or isinstance(source, Rows):

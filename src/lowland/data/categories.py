@@ -45,7 +45,7 @@ def open_categories(
     ``levels`` are those of an earlier table, as in its ``Rows.levels``. Without them, one pass over the table finds
     them: sorted; those of an ordered categorical column in their order. ``read``: options of reading a file.
     """
-    if isinstance(source, NamedTable) or _has_types(source):
+    if (isinstance(source, NamedTable) and source.has_names) or _has_types(source):
         table = open_table(source, read)
         return not_empty(_open_table(table, columns, drop, levels))
     if columns is None and not drop:
@@ -99,16 +99,17 @@ def levels_of(rows: Rows) -> Levels:
 
 def _has_types(source: Any) -> bool:
     """Whether a source has columns of several types: a frame, or a file that is not of numpy."""
-    return is_frame(source) or (has_named_columns(source) and Path(source).suffix.lower() not in NUMPY)
+    is_path = has_named_columns(source) and not isinstance(source, NamedTable)
+    return is_frame(source) or (is_path and Path(source).suffix.lower() not in NUMPY)
 
 
 def _open_table(table: NamedTable, columns: Sequence[str] | None, drop: Sequence[str], levels: Levels | None) -> Rows:
     keep = table.positions(columns, drop)
     found = table.arrow(keep)
     if not any(_coded_columns(found, table.source, levels)):
-        rows = table.rows(keep)
+        rows = table.rows_at(keep)
     else:
-        named = all(isinstance(label, str) for label in getattr(table, "labels", ()))
+        named = all(isinstance(key, str) for key in getattr(table, "keys", ()))
         rows = _coded_rows(found, table.source, levels, named=named)
     rows.notes = tuple(table.notes)
     return rows

@@ -32,7 +32,11 @@ class NamedTable(ABC):
 
     names: list[str]
     source: str  # its name in messages
-    id_name: str | None = None  # the column of row names, which is not a feature unless selected by name
+    id_name: str | None = None  # the column of row ids, which is not a feature unless selected by name
+    beside: tuple[str, ...] = ()  # columns that are never features, such as a frame's index; ``column`` returns them
+    label_name: str | None = None  # the column of labels, if it is known
+    n: int | None = None  # number of rows; None: not known before a pass
+    has_names = True  # whether the names are those of the source
 
     @cached_property
     def notes(self) -> list[str]:
@@ -40,8 +44,13 @@ class NamedTable(ABC):
         return []
 
     @abstractmethod
-    def rows(self, keep: list[int]) -> Rows:
+    def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
+
+    @property
+    def ids(self) -> np.ndarray | None:
+        """The ids of the rows, if there are some."""
+        return None if self.id_name is None else self.column(self.id_name, missing_text=False)
 
     def arrow(self, keep: list[int]) -> ArrowColumns:
         """Return the columns at these positions as Arrow tables, text and categories included."""
@@ -71,11 +80,18 @@ class NamedTable(ABC):
         ``missing_text``: markers of missing numbers in a text file, such as NA, also mark missing strings. Row names
         have no missing values.
         """
-        return self._values(selected(self.names, [name], (), self.source)[0], missing_text=missing_text)
+        if name in self.beside:
+            return self._beside_values(name, missing_text=missing_text)
+        place = selected([*self.beside, *self.names], [name], (), self.source)[0]
+        return self._values(place - len(self.beside), missing_text=missing_text)
+
+    def _beside_values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        """Return the values of a column that is never a feature."""
+        raise NotImplementedError
 
     def select(self, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
         """Return the named columns, or all, without the dropped ones, as Rows."""
-        rows = self.rows(self.positions(columns, drop))
+        rows = self.rows_at(self.positions(columns, drop))
         rows.notes = tuple(self.notes)
         return rows
 
@@ -85,26 +101,7 @@ class NamedTable(ABC):
         _refuse_surrogates(self.names, self.source)
         if columns is None and self.id_name is not None:
             drop = [*drop, self.id_name]
-        return selected(self.names, columns, drop, self.source)
-
-
-class SelectedTable(NamedTable):
-    """Some columns of a table, as a table."""
-
-    def __init__(self, table: NamedTable, keep: Sequence[int]) -> None:
-        self.table, self.keep = table, list(keep)
-        self.names, self.source = [table.names[j] for j in keep], table.source
-
-    def rows(self, keep: list[int]) -> Rows:
-        """Return the columns at these positions as Rows."""
-        return self.table.rows([self.keep[j] for j in keep])
-
-    def arrow(self, keep: list[int]) -> ArrowColumns:
-        """Return the columns at these positions as Arrow tables."""
-        return self.table.arrow([self.keep[j] for j in keep])
-
-    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
-        return self.table._values(self.keep[j], missing_text=missing_text)
+        return selected(self.names, columns, [name for name in drop if name not in self.beside], self.source)
 
 
 class TableFile(NamedTable):

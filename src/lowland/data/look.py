@@ -69,24 +69,25 @@ class Look:
 def look(source: Any, **options: Any) -> Look:
     """Return what a table contains: columns, kinds, missing values, constants, duplicates, scale, ids, suggestions.
 
-    ``source`` is anything with rows: a file, a frame or an array; ``options`` are the options of reading a file, as in
-    ``open_rows``. The table is read once, in chunks.
+    ``source`` is anything with rows: a file, a frame, a Table or an array; ``options`` are the options of reading a
+    file, as in ``open_rows``. The table is read once, in chunks.
     """
-    read = ReadOptions(**options)
+    read, label = ReadOptions(**options), None
     is_path = isinstance(source, str | bytes | os.PathLike)
     if (is_path and readable_file(source)) or is_frame(source) or isinstance(source, NamedTable):
         table = open_table(source, read)
         found = kinds_of(table.scan(), table.source, table.id_name, table.notes)
+        label = table.label_name
     else:
         rows = open_rows(source, read=read)
         found = kinds_of(number_batches(rows), rows.source, None, rows.notes)
     if not found.n:
         raise DataError(f"{found.source} has no rows: Found array with 0 sample(s). Check the file.")
-    return _advised(found)
+    return _advised(found, label)
 
 
-def _advised(found: TableKinds) -> Look:
-    """Add suggestions to what was found."""
+def _advised(found: TableKinds, label: str | None) -> Look:
+    """Add suggestions to what was found; ``label``: the column of labels, if it is known."""
     by_kind: dict[str, list[str]] = {}
     for column in found.columns:
         by_kind.setdefault(column.kind, []).append(column.name)
@@ -97,6 +98,7 @@ def _advised(found: TableKinds) -> Look:
     classes = [
         c.name for c in found.columns
         if c.kind in ("category", "boolean") and c.distinct and c.distinct <= MOST_CLASSES and c.sd is None
+        and label is None
     ]  # fmt: skip
     said = []
     said += [f"{_listed(by_kind['id'])}: ids of the rows, not features."] if "id" in by_kind else []
@@ -121,7 +123,7 @@ def _advised(found: TableKinds) -> Look:
         said.append(f"{found.duplicates:,} row{'' if one else 's'} equal{'s' * one} an earlier row.")
     if ratio > MAX_RATIO:
         said.append(f"The largest standard deviation is {ratio:,.0f} times the smallest. Standardize the columns.")
-    label = classes[0] if classes else None
+    label = classes[0] if classes else label
     useless = {*by_kind.get("constant", ()), *(c.name for c in gaps)}
     drop = [c.name for c in found.columns if (c.kind in UNUSABLE or c.name in useless) and c.name != label]
     return Look(found, tuple(said), tuple(n for n in drop if n != found.id_name), label, ratio > MAX_RATIO)

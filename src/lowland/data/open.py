@@ -53,7 +53,7 @@ def open_rows(
     Other options of reading, such as ``separator=";"``, ``missing=["?"]`` or ``array="X"``, are those of ReadOptions,
     which may also be given as ``read``.
     """
-    read = _read_options(read, header, options)
+    read = read_options_of(read, options if header is None else {"header": header, **options}, "open_rows")
     if isinstance(source, str | bytes | os.PathLike):
         return _open_path(_path(source), columns, drop, read)
     if not isinstance(source, NamedTable):
@@ -82,13 +82,13 @@ def open_rows(
     return _open_array(as_numpy(source))
 
 
-def _read_options(read: ReadOptions | None, header: bool | None, options: dict[str, Any]) -> ReadOptions:
-    given = dict(options) if header is None else {"header": header, **options}
-    unknown = [name for name in given if name not in {f.name for f in fields(ReadOptions)}]
+def read_options_of(read: ReadOptions | None, options: dict[str, Any], caller: str) -> ReadOptions:
+    """Return options of reading, changed by those given as keywords."""
+    names = [f.name for f in fields(ReadOptions)]
+    unknown = [name for name in options if name not in names]
     if unknown:
-        names = ", ".join(f.name for f in fields(ReadOptions))
-        raise ParameterError(f"open_rows has no option {unknown[0]!r}. Options of reading: {names}.")
-    return replace(read or ReadOptions(), **given)
+        raise ParameterError(f"{caller} has no option {unknown[0]!r}. Options of reading: {', '.join(names)}.")
+    return replace(read or ReadOptions(), **options)
 
 
 def open_labelled(
@@ -145,7 +145,7 @@ def opened_once(source: Any) -> Any:
 
 def has_named_columns(X: Any) -> bool:
     """Whether X may have column names: it is a data frame, a table, or the path of a file."""
-    return isinstance(X, str | os.PathLike | NamedTable) or is_frame(X)
+    return X.has_names if isinstance(X, NamedTable) else isinstance(X, str | os.PathLike) or is_frame(X)
 
 
 def open_table(source: Any, read: ReadOptions | None = None) -> NamedTable:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +18,10 @@ import numpy as np
 from lowland.arrays.namespace import to_numpy
 from lowland.data.leftovers import mark, remove_leftovers
 from lowland.errors import DataError, FileProblem, LowlandError, MissingFile, ParameterError, file_error
+from lowland.plain import to_plain
 
 STANDARD_OUTPUT = "-"
-WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet")
+WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet", ".jsonl")
 
 
 @contextmanager
@@ -72,19 +76,41 @@ def check_writable(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def write_chunks(chunks: Iterable[Any], path: str | os.PathLike[str], names: Sequence[str]) -> int:
-    """Write chunks of rows to a file as they arrive; return the number of rows written."""
-    suffix = check_writable(path)
+def write_chunks(
+    chunks: Iterable[Any],
+    path: str | os.PathLike[str],
+    names: Sequence[str],
+    format: str | None = None,
+) -> int:
+    """Write chunks of rows to a file as they arrive; return the number of rows written.
+
+    ``format``: an extension, the format of standard output.
+    """
+    suffix = format or check_writable(path)
     if str(path) == STANDARD_OUTPUT:
-        count = _write_text(chunks, sys.stdout.buffer, names)
-        sys.stdout.flush()
-        return count
+        return _write_standard_output(chunks, names, suffix)
     writers = {".npy": _write_npy, ".parquet": _write_parquet, ".csv": _write_csv, ".csv.gz": _write_csv_gz}
+    writers |= {".jsonl": _write_json_lines}
     with atomic_write(path) as temporary:
         count = writers[suffix](chunks, temporary, names)
         if count == 0:
             raise DataError(f"There are no rows to write to {str(path)!r}. Check the input.")
         return count
+
+
+def _write_standard_output(chunks: Iterable[Any], names: Sequence[str], suffix: str) -> int:
+    """Write text as it arrives; other formats need a file that can be rewound, which is then copied."""
+    if suffix == ".csv":
+        count = _write_text(chunks, sys.stdout.buffer, names)
+    else:
+        remove_leftovers(tempfile.gettempdir())
+        with tempfile.TemporaryDirectory(prefix=f"lowland-stdout{mark()}") as folder:
+            path = Path(folder) / f"output{suffix}"
+            count = write_chunks(chunks, path, names)
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+    sys.stdout.flush()
+    return count
 
 
 def write_columns(columns: Mapping[str, np.ndarray], path: str | os.PathLike[str]) -> None:
@@ -96,9 +122,38 @@ def write_columns(columns: Mapping[str, np.ndarray], path: str | os.PathLike[str
         pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), temporary)
 
 
-def _table(chunk: Any, names: Sequence[str]) -> Any:
+def with_columns(
+    chunks: Iterable[Any], names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[Any]:
+    """Yield chunks as Arrow tables with further columns, whose types are those of the whole columns."""
     import pyarrow as pa
 
+    first, last = ([_arrow_array(values) for values in part.values()] for part in (before, after))
+    start = 0
+    for chunk in chunks:
+        table = _arrow_chunk(chunk, names)
+        n = len(table)
+        parts = [column.slice(start, n) for column in first], [column.slice(start, n) for column in last]
+        yield pa.table([*parts[0], *table.columns, *parts[1]], names=[*before, *names, *after])
+        start += n
+
+
+def _arrow_array(values: Any) -> Any:
+    """A column as an Arrow array; values of several types as strings."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.array([None if value is None else str(value) for value in values])
+
+
+def _arrow_chunk(chunk: Any, names: Sequence[str]) -> Any:
+    """Return a chunk as an Arrow table, which it may be already."""
+    import pyarrow as pa
+
+    if isinstance(chunk, pa.Table):
+        return chunk
     columns = np.ascontiguousarray(to_numpy(chunk).T)
     return pa.table(list(columns), names=list(names))
 
@@ -123,6 +178,17 @@ def _write_text(chunks: Iterable[Any], stream: Any, names: Sequence[str]) -> int
     return _write_tables(chunks, names, lambda schema: csv.CSVWriter(stream, schema, write_options=options))
 
 
+def _write_json_lines(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
+    """Write one JSON object per line; NaN and infinity, which JSON lacks, become null."""
+    count = 0
+    with open(path, "w", encoding="utf-8") as file:
+        for chunk in chunks:
+            for record in _arrow_chunk(chunk, names).to_pylist():
+                file.write(json.dumps(to_plain(record, unknown=str), ensure_ascii=False) + "\n")
+                count += 1
+    return count
+
+
 def _write_csv_gz(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
     return _write_csv(chunks, path, names, compression="gzip")
 
@@ -132,7 +198,7 @@ def _write_tables(chunks: Iterable[Any], names: Sequence[str], open_writer: Call
     count, writer = 0, None
     try:
         for chunk in chunks:
-            table = _table(chunk, names)
+            table = _arrow_chunk(chunk, names)
             writer = writer or open_writer(table.schema)
             writer.write_table(table)
             count += table.num_rows

@@ -263,6 +263,7 @@ class LinearDiscriminantAnalysis(
                 "partial_fit cannot continue from this fit: with fewer rows than columns, fit does not keep the "
                 "scatter matrix. Call partial_fit on a new model with all rows."
             )
+        y, _ = self._roles(X, y, None)
         rows, labels = self._open(X, y)
         self._check_rows(rows, reset=before is None, least=1)
         known = vars(self).get("classes_")

@@ -233,6 +233,7 @@ class SequentialFeatureSelector(
         self._keep(found, rows.d, interrupted=False)
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
+        y, weights = self._roles(X, y, weights)
         found = SearchState()
         try:
             return super()._fit(X, y, weights, found=found, **given)

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.data.suspect_columns import suspect_columns
+from lowland.data.table import Table
 from lowland.errors import ParameterError
 from lowland.study.advice import advise
 from lowland.study.environment import machine, versions
@@ -53,6 +54,7 @@ def compare(
     Parameters
     ----------
     X : rows, in any form that a method accepts. They are held in memory. A large sparse table is reduced by PCA first.
+        The report shows the ids and the columns to keep of a ``Table``.
     y : class labels or numbers to predict, one per row, or the name of the column of the data frame or file that
         contains them; None: no labels. Missing labels (None, NaN, empty strings) are drawn gray and not counted.
     methods : "all", or a list of class names or command-line names such as ["pca", "isomap"].
@@ -160,7 +162,8 @@ class _Names(dict):
 def _call(X: Any, y: Any, given: dict[str, Any]) -> str:
     """This call as Python code: without defaults, and with X and y for data in memory."""
     defaults = {name: p.default for name, p in inspect.signature(compare).parameters.items()}
-    rows = repr(os.fspath(X)) if isinstance(X, str | os.PathLike) else "X"
+    is_path = isinstance(X, str | os.PathLike)
+    rows = repr(os.fspath(X)) if is_path else repr(X) if isinstance(X, Table) else "X"
     labels = [] if y is None else [repr(y) if isinstance(y, str) else "y"]
     options = [f"{name}={value!r}" for name, value in given.items() if value != defaults[name]]
     return f"lowland.compare({', '.join([rows, *labels, *options])})"

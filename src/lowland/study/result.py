@@ -67,7 +67,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ShownTable:
     """The data of a study, as far as it is plotted."""
 
     source: str
@@ -80,6 +80,9 @@ class Table:
     label_name: str | None = None
     labels: np.ndarray | None = None  # (m,) strings or floats; None or NaN: missing
     scaled: bool = False  # whether the methods were fitted to standardized columns
+    id_name: str | None = None
+    ids: np.ndarray | None = None  # (m,) strings or numbers
+    kept: dict[str, np.ndarray] = field(default_factory=dict)  # by name, (m,) strings or numbers: not features
     thumbnails: np.ndarray | None = None  # (m,) strings: PNG files in base64, if the rows are images
 
 
@@ -99,7 +102,7 @@ class Advice:
 class StudyResult:
     """All trials, the advice, and what is needed to reproduce the study."""
 
-    table: Table
+    table: ShownTable
     trials: tuple[Trial, ...]
     advice: tuple[Advice, ...]  # for the purpose of the study first
     k: int  # requested number of dimensions

@@ -16,7 +16,7 @@ from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
 from lowland.methods.base.parameters import Described
 from lowland.plain import to_plain
-from lowland.study.result import Advice, Curve, Score, StudyResult, Table, Trial
+from lowland.study.result import Advice, Curve, Score, ShownTable, StudyResult, Trial
 
 JSON, POINTS = "study.json", "points.parquet"
 FORMAT = 1  # of the two files
@@ -112,11 +112,14 @@ def load_study(folder: str | os.PathLike[str]) -> StudyResult:
         raise FileProblem(f"The study in {str(place)!r} is damaged ({error}). Run it again.") from error
 
 
-def _columns(table: Table, trials: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def _columns(table: ShownTable, trials: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """The columns of points.parquet: row indices, labels, values to color by, and the coordinates of each trial."""
     columns: dict[str, np.ndarray] = {"row": table.shown}
+    if table.ids is not None:
+        columns["id"] = table.ids
     if table.labels is not None:
         columns["label"] = table.labels
+    columns |= {f"kept {j}: {name}": values for j, (name, values) in enumerate(table.kept.items())}
     if table.thumbnails is not None:
         columns["thumbnail"] = table.thumbnails
     columns |= {f"column {j}: {name}": table.values[:, j] for j, name in enumerate(table.names)}
@@ -137,18 +140,17 @@ def _trial_at(i: int, record: dict[str, Any], points: dict[str, np.ndarray]) -> 
     return trial_from_plain(record, arrays)
 
 
-def _table_to_plain(table: Table) -> dict[str, Any]:
-    return {
-        f.name: getattr(table, f.name)
-        for f in fields(Table)
-        if f.name not in ("shown", "values", "labels", "thumbnails")
-    }  # these are columns of points.parquet
+def _table_to_plain(table: ShownTable) -> dict[str, Any]:
+    columns = ("shown", "values", "labels", "ids", "kept", "thumbnails")  # of points.parquet
+    record = {f.name: getattr(table, f.name) for f in fields(ShownTable) if f.name not in columns}
+    return {**record, "kept": list(table.kept)}
 
 
-def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> Table:
+def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> ShownTable:
     names = tuple(record["names"])
     shown = points["row"]
     values = [points[f"column {j}: {name}"] for j, name in enumerate(names)]
     stacked = np.column_stack(values) if values else np.empty((len(shown), 0), dtype=np.float32)
-    table = Table(**{**record, "names": names}, shown=shown, values=stacked)
-    return replace(table, labels=points.get("label"), thumbnails=points.get("thumbnail"))
+    kept = {name: points[f"kept {j}: {name}"] for j, name in enumerate(record.get("kept", ()))}
+    table = ShownTable(**{**record, "names": names, "kept": kept}, shown=shown, values=stacked)
+    return replace(table, labels=points.get("label"), ids=points.get("id"), thumbnails=points.get("thumbnail"))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import is_array, to_numpy
 from lowland.blocks.statistics.sampling import evenly_spread
-from lowland.data.open import as_vector, open_labelled
+from lowland.data.open import as_vector, has_named_columns, open_labelled
+from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import run_for
-from lowland.study.result import Table
+from lowland.study.result import ShownTable
 from lowland.study.sparse_table import dense_table
 from lowland.study.thumbnails import thumbnails_of
 from lowland.study.trials.cache import fingerprint, key_of
@@ -40,6 +41,9 @@ class StudyTable:
     scaled: bool
     named: bool  # whether the column names are the user's
     notes: tuple[str, ...] = ()  # what was done to the table, one sentence each
+    id_name: str | None = None
+    ids: np.ndarray | None = None  # (n,)
+    kept: dict[str, np.ndarray] = field(default_factory=dict)  # by name, (n,): carried along, not features
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
 
     def shown(self, seed: int) -> np.ndarray:
@@ -49,7 +53,7 @@ class StudyTable:
             return np.arange(n)
         return np.flatnonzero(evenly_spread(n, MAX_SHOWN, np.random.default_rng(seed)))
 
-    def drawn(self, seed: int) -> Table:
+    def drawn(self, seed: int) -> ShownTable:
         """The part of the table that a report needs."""
         shown, d = self.shown(seed), self.X.shape[1]
         columns = np.arange(d)
@@ -60,15 +64,20 @@ class StudyTable:
         names = tuple(self.names[j] for j in columns)
         labels = None if self.labels.shown is None else self.labels.shown[shown]
         images = None if self.image_shape is None else thumbnails_of(self.original[shown], self.image_shape)
-        return Table(
+        return ShownTable(
             self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), names, values, self.label_name,
-            labels, self.scaled, thumbnails=images,
+            labels, self.scaled, self.id_name, None if self.ids is None else plain_values(self.ids[shown]),
+            {name: plain_values(values[shown]) for name, values in self.kept.items()},
+            images,
         )  # fmt: skip
 
 
 def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -> StudyTable:
     """Open rows and labels, compute the fingerprint of all values, and standardize the columns if requested."""
-    rows, given, label_name = open_labelled(X, y, drop=drop)
+    own = X if isinstance(X, Table) else Table(X) if has_named_columns(X) else None  # the roles of the columns
+    if own is not None and y is None:
+        y = own.target
+    rows, given, label_name = open_labelled(X if own is None else own, y, drop=drop)
     table, notes = (
         dense_table(rows, scale) if rows.is_sparse else (to_numpy(run_for(rows).to_array(rows, "A study")), ())
     )
@@ -88,10 +97,15 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     X_seen = _standardized(table) if scaled else table
     _refuse_extremes(X_seen)
     names = rows.names if d == rows.d and rows.names else tuple(f"column {j}" for j in range(d))
-    label_name = None if labels.shown is None else str(label_name or getattr(y, "name", None) or "label")
+    label_name = label_name or getattr(y, "name", None) or getattr(own, "label_name", None) or "label"
+    label_name = None if labels.shown is None else str(label_name)
+    ids, kept = (None, {}) if own is None else (own.ids, own.kept)
+    ids = None if ids is None else as_vector(ids, n, "id")
+    kept = {name: as_vector(values, n, name) for name, values in kept.items()}
     return StudyTable(
         X_seen, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name, key_of({"parts": marks}),
-        table, scaled, rows.names is not None, notes, getattr(rows, "image_shape", None),
+        table, scaled, rows.names is not None, notes, getattr(own, "id_name", None), ids, kept,
+        getattr(rows, "image_shape", None),
     )  # fmt: skip
 
 
@@ -153,6 +167,15 @@ class StudyLabels:
         if distinct == len(values) == values.max() - values.min() + 1:  # consecutive integers
             return cls(numbers, why_no_classes=f"{many} identify rows rather than classes", **about)
         return cls(numbers, targets=numbers, why_no_classes=f"the labels are numbers: {many}", **about)
+
+
+def plain_values(values: Any) -> np.ndarray:
+    """Return ids or values of a column to keep as numbers, or as strings; None: missing."""
+    values = np.asarray(values)
+    if values.dtype.kind in "iuf":
+        return values
+    plain = [None if value is None or value != value else str(value) for value in values.tolist()]
+    return np.array(plain, dtype=object)
 
 
 def _spread(values: np.ndarray, missing: np.ndarray, fill: Any) -> np.ndarray:

@@ -1,9 +1,12 @@
 """Columns with roles: ids, columns to keep and weights reach the output or the fit, and are never features."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 import lowland as ll
@@ -62,3 +65,56 @@ def test_mistakes(lowland, people):
         done = lowland("fit", "pca", people, *words)
         assert done.exit_code == 1
         assert term in done.stderr
+
+
+def test_dropped_rows_keep_their_ids_or_get_their_numbers(lowland, people, X):
+    table = [["name", *"abcd"], *([f"p{i}", *row] for i, row in enumerate(X.tolist()))]
+    table[3][1] = ""
+    text = [",".join(map(str, row)) for row in table]
+    Path("gap.csv").write_text("\n".join(text) + "\n")
+    assert lowland("fit", "pca", "gap.csv", "--id", "name", "--drop-missing", "--to", "z.csv").exit_code == 0
+    names = pyarrow.csv.read_csv("z.csv")["name"].to_pylist()
+    assert names == [f"p{i}" for i in range(60) if i != 2]
+    done = lowland("fit", "pca", "gap.csv", "--drop", "name", "--drop-missing", "--to", "z2.csv")
+    assert done.exit_code == 0, done.stderr
+    assert pyarrow.csv.read_csv("z2.csv")["row"].to_pylist() == [i for i in range(60) if i != 2]
+    done = lowland("fit", "pca", people, "--drop", "name,city", "--drop-missing", "--to", "z3.csv")
+    assert "row" not in pyarrow.csv.read_csv("z3.csv").column_names  # no row was dropped
+
+
+def test_a_kept_column_that_starts_empty_has_the_type_of_its_values(lowland, X):
+    n = 20_000
+    lines = ["a,b,note", *(f"{i % 7},{i % 11},{'late' if i > n - 5 else ''}" for i in range(n))]
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    done = lowland("fit", "pca", "t.csv", "--keep", "note", "--to", "z.parquet")
+    assert done.exit_code == 0, done.stderr
+    assert pyarrow.parquet.read_table("z.parquet")["note"][n - 1].as_py() == "late"
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_standard_output_in_other_formats(people, form):
+    words = [sys.executable, "-m", "lowland", "fit", "pca", str(people), "-k", "2", *ROLES, "--to", "-"]
+    found = subprocess.run([*words, "--format", form], capture_output=True, check=True).stdout
+    Path(f"out.{form}").write_bytes(found)
+    table = ll.Table(f"out.{form}", id="name", keep=["city", "w"])
+    assert table.names == ["pca0", "pca1"]
+    assert table.ids.tolist() == [f"p{i}" for i in range(60)]
+
+
+def test_format_is_that_of_standard_output(lowland, people):
+    done = lowland("fit", "pca", people, *ROLES, "--to", "z.csv", "--format", "csv")
+    assert done.exit_code == 1
+    assert "--format" in done.stderr
+
+
+def test_a_study_has_ids_and_kept_columns(lowland, people):
+    words = ("compare", people, *ROLES, "--methods", "pca", "--no-cache")
+    done = lowland(*words, "--save", "study", "--to", "report.html")
+    assert done.exit_code == 0, done.stderr
+    table = ll.study.load_study("study").table
+    assert table.id_name == "name"
+    assert table.ids.tolist() == [f"p{i}" for i in range(60)]
+    assert table.kept["city"][1] == "Bonn"
+    assert table.kept["w"].tolist() == [1 + i % 3 for i in range(60)]
+    assert table.names == ("a", "b", "c", "d")
+    assert '"p59"' in Path("report.html").read_text(encoding="utf-8")

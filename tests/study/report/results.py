@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lowland.study.result import Advice, Curve, Score, StudyResult, Table, Trial
+from lowland.study.result import Advice, Curve, Score, ShownTable, StudyResult, Trial
 
 SCRIPT = "<script>alert(1)</script>"
 METHODS = (
@@ -94,7 +94,7 @@ def study(m=150, n_trials=6, classes=3, seed=0, k=2, without=True, columns=4):
     names = ("sepal length", "sepal width", "petal length", "petal width", *map(str, range(columns)))[:columns]
     class_names = np.array(["setosa", "versicolor", "virginica", *(f"class {i}" for i in range(3, classes))])
     trials = tuple(trial(METHODS[i % 20], i, bent(Z, i, rng), rng) for i in range(n_trials))
-    table = Table("iris.csv", m, columns, "3f2a90c1", np.arange(m), names, values, "species", class_names[label])
+    table = ShownTable("iris.csv", m, columns, "3f2a90c1", np.arange(m), names, values, "species", class_names[label])
     advice = (
         Advice("visualize", "PCA", 2, "PCA with 2 dimensions preserves neighborhoods best in the least time.",
                ("Trustworthiness 0.97, the best of 6 trials; Isomap has 0.96.", "It took 20 ms, Isomap 32 ms.")),
@@ -204,3 +204,12 @@ def crowded():
         for one in result.trials
     )
     return replace(result, trials=trials, table=replace(result.table, labels=labels))
+
+
+def with_ids(m=60):
+    """A study whose rows have ids and columns that were kept."""
+    whole = study(m)
+    table = whole.table
+    kept = {"place": np.array(["north", None, "south"] * m, dtype=object)[:m], "height": np.arange(m) / 7}
+    ids = np.array([f"flower {i}" for i in range(m)], dtype=object)
+    return replace(whole, table=replace(table, id_name="flower", ids=ids, kept=kept))

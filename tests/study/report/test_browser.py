@@ -212,6 +212,20 @@ def test_hovering_shows_a_row_and_rings_it_in_every_panel(page):
     assert seen(page, 1, "marks")["painted"] == 0
 
 
+def test_rows_are_shown_found_and_copied_by_their_ids(page):
+    page = page(results.with_ids())
+    show_panels(page)
+    search(page, "flower 7")
+    assert found(page) == "1 row found."
+    assert listed(page)[0].startswith("flower 7 ·")
+    page.mouse("mouseMoved", *seen(page, 0)["at"])
+    page.settle()
+    first, *others = page.run("document.querySelector('.lv-tip').innerText").split("\n")
+    assert first.startswith("flower ")
+    assert any(line.startswith("place") for line in others)
+    assert "Copy ids" in page.run("document.querySelector('.selection .buttons').textContent")
+
+
 def test_a_box_selects_rows_in_every_panel(page):
     result = results.study()
     page = page(result)

@@ -308,3 +308,18 @@ def test_every_purpose_has_a_heading():
     listed = re.search(r"const PURPOSES = \{(.*?)\}", page_text("report/advice.js"), re.S)
     assert listed is not None
     assert set(re.findall(r"(\w+):", listed[1])) == set(get_args(Purpose))
+
+
+def test_the_page_contains_ids_and_kept_columns():
+    result = results.with_ids()
+    html = report_html(result)
+    table = study_data(html)["table"]
+    assert table["ids"] == {"name": "flower", "texts": result.table.ids.tolist()}
+    place, height = table["carried"]
+    assert (place["name"], place["classes"]) == ("place", ["north", "south"])
+    assert numbers(html, place)[:4].tolist() == [0, 255, 1, 0]
+    assert (height["name"], height["classes"]) == ("height", None)
+    assert [height["levels"][code] for code in numbers(html, height)[:3]] == [0, 1 / 7, 2 / 7]
+    plain = study_data(report_html(results.study()))["table"]
+    assert plain["ids"] is None
+    assert plain["carried"] == []

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from lowland.cli.shared.messages import one_line
-from lowland.cli.shared.roles import roles
+from lowland.cli.shared.roles import table_of
 from lowland.errors import DataError, ParameterError
 
 SHOWN_COLUMNS = 12
@@ -26,8 +26,7 @@ def open_file(file: Path, columns: Any, drop: Any, label: str | None = None, est
 
     check_label(file, label)
     opened = open_rows if est is None else partial(est._opened, fitted=True)
-    dropped = [*(drop or []), *([label] if label is not None else []), *roles().names]
-    return noted(opened(file, columns=columns, drop=dropped, read=read_options()))
+    return noted(opened(table_of(file, columns, drop, label)))
 
 
 def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est: Any = None) -> tuple[Any, Any]:
@@ -35,15 +34,12 @@ def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None, est
 
     ``est``: the method that reads them, of numbers by default.
     """
-    from lowland.data.open import open_labelled, open_rows
+    from lowland.data.open import open_rows
 
     check_label(file, label)
     opened = open_rows if est is None else est._opened
-    dropped = [*(drop or ()), *roles().names]
-    rows, labels, _ = open_labelled(
-        file, columns=columns, drop=dropped, label=label, read=read_options(), opened=opened
-    )
-    return noted(rows), labels
+    table = table_of(file, columns, drop, label)
+    return noted(opened(table)), table.labels
 
 
 def read_options() -> Any:
@@ -67,9 +63,7 @@ def noted(rows: Any) -> Any:
 
 def labels_of(file: Path, label: str) -> Any:
     """Return the column of labels of a file."""
-    from lowland.data.open import open_table
-
-    return open_table(file, read_options()).column(label)
+    return table_of(file, label=label).labels
 
 
 def check_label(file: Path, label: str | None) -> None:
@@ -147,5 +141,7 @@ def _listed(names: list[str]) -> str:
 
 
 def has_no_names(file: Path) -> bool:
-    """Whether a file has no column names, by its extension."""
-    return file.suffix.lower() in (".npy", ".npz")
+    """Whether a file has no column names, by its extension; that of standard input is found by its content."""
+    from lowland.data.streams import real_path
+
+    return real_path(file).suffix.lower() in (".npy", ".npz")

@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from lowland.cli.shared.values import Choice
 from lowland.errors import ParameterError
 
+OUTPUT_FORMATS = ("csv", "jsonl", "parquet", "npy")  # of standard output
 DATA, READING, WORK, OUTPUT, OTHER = "Data", "Reading", "Computation", "Output", "Other"
 
 
@@ -98,7 +100,7 @@ def data_options(label: str | None = None, *, carried: bool = False, weight: boo
     if label is not None:
         found.append(Option(["--label"], metavar="NAME", help=label))
     if carried:
-        ids = "Column of row ids: not a feature, copied to the output. [default: an unnamed first column]"
+        ids = "Column of row ids: not a feature, copied to the output. [default: an unnamed first column, or an index]"
         found.append(Option(["--id"], metavar="NAME", help=ids, expose_value=False, callback=_collect_role))
         kept = "Columns that are not features, copied to the output."
         found.append(Option(["--keep"], type=Names(), metavar="a,b", help=kept, expose_value=False,
@@ -152,6 +154,12 @@ def _collect(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     ctx.meta.setdefault("lowland.read", {})[name] = value
 
 
+def _collect_format(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keep the format of standard output for ``outputs.output_format``."""
+    if value is not None:
+        ctx.meta["lowland.format"] = value
+
+
 def covariance_option() -> list[click.Parameter]:
     """Return the option for a file that contains a covariance matrix instead of rows."""
     text = "FILE is the covariance or correlation matrix of N rows, not a table of rows."
@@ -180,10 +188,12 @@ def output_options(
     found = [
         file_option(
             "--to",
-            f"{to} Format by extension: .parquet, .csv, .csv.gz or .npy; - is standard output.",
+            f"{to} Format by extension: .parquet, .csv, .csv.gz, .jsonl or .npy; - is standard output.",
             required=required,
-        )
-    ]
+        ),
+        Option(["--format"], type=Choice(OUTPUT_FORMATS), expose_value=False, callback=_collect_format,
+               help="Format of standard output: csv, jsonl, parquet or npy. [default: csv]"),
+    ]  # fmt: skip
     if model:
         text = "Save the fitted model to this file, for lowland transform, inverse, predict and inspect."
         found.append(file_option("--model", text))

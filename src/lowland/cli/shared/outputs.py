@@ -9,15 +9,23 @@ from typing import Any
 
 import click
 
+from lowland.cli.shared.roles import Carried
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
 STANDARD_OUTPUT = Path("-")
 TEXT_SLAB = 2**14  # rows per chunk of mixed strings and numbers, which need one object per cell
 
 
+def output_format() -> str | None:
+    """Return the extension that --format names, the format of standard output."""
+    ctx = click.get_current_context(silent=True)
+    name = None if ctx is None else ctx.meta.get("lowland.format")
+    return None if name is None else f".{name}"
+
+
 def holds_numbers_only(path: Path) -> bool:
     """Whether a file with this extension has neither strings nor column names."""
-    return path.name.lower().endswith(".npy")
+    return path.name.lower().endswith(".npy") or (path == STANDARD_OUTPUT and output_format() == ".npy")
 
 
 def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, read: tuple[Path, ...] = ()) -> None:
@@ -26,6 +34,8 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
         from lowland.data.write import check_writable
 
         check_writable(to)
+    if output_format() is not None and to != STANDARD_OUTPUT:
+        raise ParameterError("--format is the format of standard output, --to -. That of a file is its extension.")
     if to == STANDARD_OUTPUT:
         click.get_current_context().meta["lowland.output_is_table"] = True  # so the summary goes to stderr
     for path in (path for path in (to, model) if path is not None and path != STANDARD_OUTPUT):
@@ -45,47 +55,18 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
         raise ParameterError(f"--to and --model are the same file, {str(to)!r}. Choose different names.")
 
 
-def write_table(
-    chunks: Any, path: Path, names: list[str], carried: tuple[Path, list[str]] | None = None, kept: Any = None
-) -> dict[str, Any]:
-    """Write chunks one by one; return what was written.
+def write_table(chunks: Any, path: Path, names: list[str], carried: Carried | None = None) -> dict[str, Any]:
+    """Write chunks one by one; return what was written. ``carried``: columns that are copied beside them."""
+    from lowland.data.write import with_columns, write_chunks
 
-    ``carried``: the file that was read and its columns that are copied: the first one before the others, as row names,
-    the rest after them. ``kept``: a mask of the rows in use; the others were dropped.
-    """
-    from lowland.data.write import write_chunks
-
-    if carried is not None and carried[1] and not holds_numbers_only(path):
-        from lowland.cli.shared.inputs import read_options
-        from lowland.data.open import open_table_file
-
-        file, columns = carried
-        table = open_table_file(file, read_options())
-        taken = [name for name in columns if name in names]
+    if carried:
+        taken = [name for name in (*carried.ids, *carried.kept) if name in names]
         if taken:
-            raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of {file.name}.")
-        values = [table.column(name, missing_text=False) for name in columns]
-        chunks = beside(chunks, values if kept is None else [column[kept] for column in values])
-        names = [columns[0], *names, *columns[1:]]
-    rows = write_chunks(_not_empty(chunks), path, names)
+            raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of the input.")
+        chunks = with_columns(chunks, names, carried.ids, carried.kept)
+        names = [*carried.ids, *names, *carried.kept]
+    rows = write_chunks(_not_empty(chunks), path, names, output_format())
     return {"file": str(path), "rows": rows, "columns": len(names)}
-
-
-def beside(chunks: Iterable[Any], columns: list[Any]) -> Iterator[Any]:
-    """Yield the chunks with the first column before them and the others after them."""
-    import numpy as np
-
-    from lowland.arrays.namespace import to_numpy
-
-    start = 0
-    for chunk in chunks:
-        numbers = to_numpy(chunk)
-        for first in range(0, len(numbers), TEXT_SLAB):
-            some = numbers[first : first + TEXT_SLAB]
-            stop = start + len(some)
-            parts = [np.asarray(column[start:stop], dtype=object) for column in columns]
-            yield np.column_stack([parts[0], some.astype(object), *parts[1:]])
-            start = stop
 
 
 def _not_empty(chunks: Iterable[Any]) -> Iterator[Any]:

@@ -11,7 +11,7 @@ import click
 
 from lowland.cli.shared import inputs
 from lowland.cli.shared.options import DATA, Option, in_section
-from lowland.cli.shared.roles import roles
+from lowland.cli.shared.roles import table_of
 from lowland.cli.shared.values import Choice
 from lowland.errors import DataError
 
@@ -88,12 +88,7 @@ def _table_with_text(file: Path, columns: Any, drop: Any, label: str | None, est
 
 
 def _selected(file: Path, columns: Any, drop: Any, label: str | None) -> Any:
-    from lowland.data.columns import SelectedTable
-    from lowland.data.open import open_table_file
-
-    excluded = [*(drop or []), *([label] if label is not None else []), *roles().names]
-    table = inputs.noted(open_table_file(file, inputs.read_options()))
-    return SelectedTable(table, table.positions(columns, excluded))
+    return inputs.noted(table_of(file, columns, drop, label))
 
 
 def _encoded(table: Any, labels: Any, impute: str | None, drop_missing: bool) -> Prepared:

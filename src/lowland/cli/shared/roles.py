@@ -1,8 +1,8 @@
-"""Roles of columns that are not features: row ids, columns to keep, sample weights."""
+"""Roles of columns that are not features: row ids, columns to keep, sample weights, labels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,58 +10,74 @@ import click
 
 from lowland.errors import ParameterError
 
-
-@dataclass(frozen=True)
-class Roles:
-    """Columns that are not features."""
-
-    id: str | None = None  # row ids, copied to the output
-    keep: tuple[str, ...] = ()  # copied to the output
-    weight: str | None = None  # sample weights
-
-    @property
-    def names(self) -> list[str]:
-        """All of them, each once."""
-        return list(dict.fromkeys(name for name in (self.id, *self.keep, self.weight) if name is not None))
+ROW = "row"  # the column of row numbers where rows were dropped and have no ids
 
 
-def roles() -> Roles:
-    """Return the roles of columns in this command."""
+@dataclass
+class Carried:
+    """Columns that are copied to the output: ids first, then the coordinates, then the columns to keep."""
+
+    ids: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.ids or self.kept)
+
+
+def roles() -> dict[str, Any]:
+    """Return the options --id, --keep and --weight of this command."""
     ctx = click.get_current_context(silent=True)
-    given = {} if ctx is None else ctx.meta.get("lowland.roles", {})
-    return Roles(given.get("id"), tuple(given.get("keep", ())), given.get("weight"))
+    return {} if ctx is None else ctx.meta.get("lowland.roles", {})
 
 
-def carried_columns(file: Path, row_names: str | None, to: Path | None) -> list[str]:
-    """Return the columns of a file that are copied to the output: row ids or row names first, then those to keep."""
-    from lowland.cli.shared.inputs import has_no_names, read_options
+def table_of(file: Path, columns: Any = None, drop: Any = None, label: str | None = None) -> Any:
+    """Return a file as a table with the roles of this command."""
+    from lowland.cli.shared.inputs import read_options
+    from lowland.data.table import Table
+
+    return Table(file, columns=columns, drop=drop or (), label=label, read=read_options(), **roles())
+
+
+def copied_columns(file: Path, to: Path | None, row_names: str | None = None, used: Any = None) -> Carried:
+    """Return the columns of a file that are copied to a file of coordinates."""
     from lowland.cli.shared.outputs import holds_numbers_only
 
-    given = roles()
-    if to is None or has_no_names(file):
-        return []
+    if to is None:
+        return Carried()
     if holds_numbers_only(to):
-        if given.id is not None or given.keep:
-            flag = "--id" if given.id is not None else "--keep"
+        flag = next((f"--{name}" for name in ("id", "keep") if name in roles()), None)
+        if flag is not None:
             raise ParameterError(f"{flag}: .npy files hold only numbers. Write .csv or .parquet.")
-        return []
-    from lowland.data.open import open_table_file
-
-    found = given.id or row_names or open_table_file(file, read_options()).id_name
-    return list(dict.fromkeys(name for name in (found, *given.keep) if name is not None))
+        return Carried()
+    return carried_columns(file, row_names, used)
 
 
-def sample_weights(est: Any, file: Path, kept: Any = None) -> dict[str, Any]:
-    """Return the sample weights of --weight as an argument of fit; ``kept``: a mask of the rows in use."""
+def carried_columns(file: Path, row_names: str | None = None, used: Any = None) -> Carried:
+    """Return the ids of a file, by default the column ``row_names``, and its columns to keep.
+
+    ``used``: a mask of the rows in use. Where rows were dropped and have no ids, their numbers, from 0, are the ids.
+    """
+    import numpy as np
+
+    given, table = roles(), table_of(file)
+    name = given.get("id") or row_names or table.id_name
+    found = Carried({} if name is None else {name: table.column(name, missing_text=False)}, table.kept)
+    found.kept.pop(name, None)
+    if used is not None:
+        if name is None and not used.all():
+            found.ids = {ROW: np.arange(len(used))}
+        found.ids = {name: values[used] for name, values in found.ids.items()}
+        found.kept = {name: values[used] for name, values in found.kept.items()}
+    return found
+
+
+def sample_weights(est: Any, file: Path, used: Any = None) -> dict[str, Any]:
+    """Return the sample weights of --weight as an argument of fit; ``used``: a mask of the rows in use."""
     import inspect
 
-    name = roles().weight
-    if name is None:
+    if "weight" not in roles():
         return {}
     if "sample_weight" not in inspect.signature(est.fit).parameters:
         raise ParameterError(f"--weight: {type(est).__name__} does not take sample weights. Omit --weight.")
-    from lowland.cli.shared.inputs import read_options
-    from lowland.data.open import open_table_file
-
-    weights = open_table_file(file, read_options()).column(name)
-    return {"sample_weight": weights if kept is None else weights[kept]}
+    weights = table_of(file).weights
+    return {"sample_weight": weights if used is None else weights[used]}

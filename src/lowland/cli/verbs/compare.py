@@ -15,6 +15,7 @@ from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import OUTPUT, Option, in_section
 from lowland.cli.shared.preparing import open_prepared, prepare_options
+from lowland.cli.shared.roles import carried_columns
 from lowland.cli.shared.values import Choice
 from lowland.errors import FileProblem, ParameterError
 
@@ -43,6 +44,8 @@ def run(
 ) -> None:  # fmt: skip
     """Open, compare, write and print; after Ctrl-C the same with the completed trials."""
     from lowland.cli.shared import show
+    from lowland.cli.shared.suspects import warn_of_prepared
+    from lowland.data.table import Table
     from lowland.study.comparison import compare as study
     from lowland.study.plan import check_names
     from lowland.study.report import write_report
@@ -52,13 +55,16 @@ def run(
     check_names(methods or "all", swept)
     with options.working(memory, threads, progress):
         found = open_prepared(file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing)
+        if found.report:
+            warn_of_prepared(found.steps, file, label)
+        carried = carried_columns(file, None, used=found.kept)
+        labels = None if label is None else {label: found.labels}
+        table = Table(found.rows, id=carried.ids or None, keep=carried.kept, label=labels)
         result = study(
-            found.rows, found.labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit,
+            table, None, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit,
             total_time_limit=total_limit, embeddings=_embeddings(embedding), cache=cache, seed=random_state,
             command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
         )  # fmt: skip
-    if label is not None:
-        result = _labeled(result, label)
     written = []
     if save is not None:
         written.append(str(result.save(save)))
@@ -141,12 +147,6 @@ def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
         except ParameterError as error:
             raise ParameterError(f"sweep {text!r}: {error}") from error
     return found
-
-
-def _labeled(result: Any, label: str) -> Any:
-    from dataclasses import replace
-
-    return replace(result, table=replace(result.table, label_name=label))
 
 
 def _facts(file: Path, result: Any) -> dict[str, Any]:
@@ -253,7 +253,7 @@ compare = Command(
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
-        *options.data_options("Column with class labels, or numbers to predict."),
+        *options.data_options("Column with class labels, or numbers to predict.", carried=True),
         *prepare_options(),
         *in_section("Study", [
         options.names_option("--methods", "a,b,c", "Methods to compare. [default: all that apply]"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from functools import partial
 from pathlib import Path
@@ -83,6 +82,7 @@ def run(
     from lowland.cli.shared import inputs, roles
     from lowland.cli.shared.outputs import check_outputs, coordinate_refusal, coordinates_of, write_table
     from lowland.cli.shared.summary import model_facts
+    from lowland.cli.shared.suspects import warn_of_prepared
 
     if covariance_of is not None and (to is not None or label is not None):
         flag = "--to" if to else "--label"
@@ -111,13 +111,15 @@ def run(
                 "are. Omit --impute and --drop-missing."
             )
         drop = [*(drop or []), row_names] if row_names else drop
-        carried = roles.carried_columns(file, row_names, to)
         found = open_prepared(
             file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing, est=est
         )
         rows, labels = found.rows, found.labels
+        carried = roles.copied_columns(file, to, row_names, found.kept)
         if covariance_of is None:
-            if not found.report:
+            if found.report:
+                warn_of_prepared(found.steps, file, label)
+            else:
                 _report_columns(entry, est, rows)
             est.fit(rows, labels, **roles.sample_weights(est, file, found.kept))
         else:
@@ -126,7 +128,7 @@ def run(
             est.label_name_ = label  # so that transform can take the same file
         if to is not None:
             names = list(est.get_feature_names_out())
-            files.append(write_table(coordinates_of(est, rows), to, names, (file, carried), found.kept))
+            files.append(write_table(coordinates_of(est, rows), to, names, carried))
         if model is not None:
             from lowland.methods.model_files import save
 
@@ -151,29 +153,17 @@ def run(
 
 
 def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
-    """Warn about identifiers, codes and a column that dominates, from the first chunk of the file."""
-    from lowland.arrays.namespace import to_numpy
-    from lowland.data.suspect_columns import suspect_columns
-    from lowland.errors import DataWarning, warn
+    """Warn about identifiers, codes and a column that dominates, unless FILE is a matrix of counts or distances."""
+    from lowland.cli.shared.suspects import warn_of_columns
     from lowland.methods.base.traits import traits_of
 
     parameters = est.get_params(deep=False)
     kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
-    if (
-        rows.is_sparse
-        or rows.names is None
-        or traits_of(est).reads != "numbers"
-        or any(kind.startswith("precomputed") for kind in kinds)
-    ):
-        return
-    X = next((to_numpy(chunk) for chunk in rows.chunks()), None)
-    if X is None:
+    if traits_of(est).reads != "numbers" or any(kind.startswith("precomputed") for kind in kinds):
         return
     scaled = entry.name in SCALE_FREE or bool(parameters.get("scale", False))
     remedy = "--scale" if "scale" in parameters else "a file with standardized columns"
-    for each in suspect_columns(X, rows.names, scaled=scaled):
-        name = f'"{each.name}"' if "," in each.name else each.name
-        warn(each.sentence(f"--drop {shlex.quote(name)}", remedy), DataWarning)
+    warn_of_columns(rows, scaled=scaled, scale=remedy)
 
 
 def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:

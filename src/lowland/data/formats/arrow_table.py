@@ -32,7 +32,6 @@ class ArrowTable(TableFile):
         self.path, self.source, self.read = path, source or repr(str(path)), read or ReadOptions()
         self.read.refuse_others(self.options, f"a {path.suffix} file")
         self.passes = Passes(self.source, [path])
-        self.n: int | None = None
         import pyarrow as pa
 
         try:
@@ -53,7 +52,7 @@ class ArrowTable(TableFile):
         words = f"{self.source} cannot be read: {first_line(error)}. It may be damaged. Write it again."  # type: ignore[arg-type]
         return file_error(self.path, error, FileProblem(words))
 
-    def rows(self, keep: list[int]) -> Rows:
+    def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
         import pyarrow as pa
 

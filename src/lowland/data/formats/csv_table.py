@@ -194,7 +194,7 @@ class CsvTable(TableFile):
             "Europe, Windows), or save the file in UTF-8."
         )
 
-    def rows(self, keep: list[int]) -> Rows:
+    def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows of float64."""
         names, fields, kinds = self._typed(keep)
         if text_fields(fields):

@@ -20,15 +20,34 @@ class FrameTable(NamedTable):
 
     def __init__(self, frame: Any) -> None:
         self.table = _narwhal(frame)
-        self.labels = list(self.table.columns)
-        self.names = [str(label) for label in self.labels]
+        self.keys = list(self.table.columns)
+        self.names = [str(key) for key in self.keys]
+        self.frame, self.n = frame, len(self.table)
+        self._find_index()
 
-    def rows(self, keep: list[int]) -> Rows:
+    def _find_index(self) -> None:
+        """An index of pandas that is named, or unique and not a plain range, contains the ids of the rows."""
+        index = getattr(self.frame, "index", None)
+        if type(self.frame).__module__.partition(".")[0] != "pandas" or index is None:
+            return
+        name = ", ".join(str(each) for each in index.names if each is not None)
+        if not name:
+            if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1:
+                return
+            values = index.to_numpy()
+            plain = values.dtype.kind in "iu" and np.array_equal(values, np.arange(len(values)))
+            if plain or not index.is_unique:
+                return
+        name = name or "index"
+        self.id_name = name if name not in self.names else f"{name} (index)"
+        self.beside = (self.id_name,)
+
+    def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
         import narwhals as nw
 
-        table, labels = self.table, self.labels
-        kinds = [table.schema[labels[j]] for j in keep]
+        table, keys = self.table, self.keys
+        kinds = [table.schema[keys[j]] for j in keep]
         refuse_text(
             [
                 self.names[j]
@@ -46,8 +65,8 @@ class FrameTable(NamedTable):
         def columns_of(part: Any) -> list[np.ndarray]:
             return [_numbers(part[:, j], self.names[j]) for j in keep]
 
-        named = all(isinstance(label, str) for label in labels)
-        kept = tuple(labels[j] for j in keep) if named else None
+        named = all(isinstance(key, str) for key in keys)
+        kept = tuple(keys[j] for j in keep) if named else None
         return ColumnRows(read, columns_of, n, d, dtype, kept, self.source, in_memory=True)
 
     def arrow(self, keep: list[int]) -> ArrowColumns:
@@ -64,7 +83,7 @@ class FrameTable(NamedTable):
 
     def positions(self, columns: Any, drop: Any) -> list[int]:
         """Return the positions of the named columns, or of all, without the dropped ones."""
-        texts = [isinstance(label, str) for label in self.labels]
+        texts = [isinstance(key, str) for key in self.keys]
         if any(texts) and not all(texts):
             raise DataTypeError(  # scikit-learn's checks look for these words
                 "Feature names are only supported if all input features have string names, but those of the frame have "
@@ -79,6 +98,10 @@ class FrameTable(NamedTable):
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # a frame marks missing strings itself
         return self.table[:, j].to_numpy()
+
+    def _beside_values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        index = self.frame.index
+        return np.asarray([", ".join(map(str, key)) for key in index]) if index.nlevels > 1 else index.to_numpy()
 
 
 def _narwhal(frame: Any) -> Any:

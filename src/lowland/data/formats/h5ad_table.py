@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.precision import float_dtype
-from lowland.data.columns import TableFile, refuse_duplicates, selected
+from lowland.data.columns import TableFile
 from lowland.data.passes import Passes, Slab
 from lowland.data.read_options import ReadOptions
 from lowland.data.rows import SPARSE_SLAB_ROWS, Rows, SparseRows, as_floats
@@ -27,11 +27,13 @@ class H5adTable(TableFile):
         with self._open() as file:
             self.place = self._place(file)
             obs, self.shape = file["obs"], _shape(file[self.place])
+            self.n = self.shape[0]
             index = _text(obs.attrs.get("_index", "_index"))
             self.obs = {name: f"obs/{name}" for name in map(_text, obs.attrs.get("column-order", ())) if name in obs}
             self.id_name = index if index in obs else None
             if self.id_name:
                 self.obs[index] = f"obs/{index}"
+            self.beside = tuple(self.obs)
             self.names = self._names(file)
         self.notes.append(
             f"{self.source}: {self.place}, {self.shape[0]:,} observations of {self.shape[1]:,} variables"
@@ -66,15 +68,7 @@ class H5adTable(TableFile):
         var = file["var"]
         return [_text(name) for name in var[_text(var.attrs.get("_index", "_index"))][:]]
 
-    def select(self, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
-        """Return the named variables, or all, without the dropped ones; columns of obs are not features."""
-        refuse_duplicates(self.names, self.source)
-        dropped = [name for name in drop if name not in self.obs]
-        rows = self.rows(selected(self.names, columns, dropped, self.source))
-        rows.notes = tuple(self.notes)
-        return rows
-
-    def rows(self, keep: list[int]) -> Rows:
+    def rows_at(self, keep: list[int]) -> Rows:
         """Return the variables at these positions as Rows: sparse if the matrix is sparse."""
         import h5py
 
@@ -94,13 +88,8 @@ class H5adTable(TableFile):
                 return SparseRows(X if columns is None else X[:, columns], self.source, names)
             return H5Rows(**about, dtype=float_dtype(stored["data"].dtype), is_sparse=True)
 
-    def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
-        """Return a column of obs, or a variable."""
-        if name not in self.obs:
-            if name not in self.names:
-                selected([*self.obs, *self.names], [name], (), self.source)
-            X = self.rows([self.names.index(name)]).to_array()
-            return np.asarray(X.todense() if hasattr(X, "todense") else X)[:, 0]
+    def _beside_values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        """Return a column of obs."""
         with self._open() as file:
             stored = file[self.obs[name]]
             if hasattr(stored, "keys"):  # categories and their codes, or values and a mask
@@ -116,7 +105,8 @@ class H5adTable(TableFile):
             return _decoded(stored[:])
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
-        return self.column(self.names[j])
+        X = self.rows_at([j]).to_array()
+        return np.asarray(X.todense() if hasattr(X, "todense") else X)[:, 0]
 
     def first_text_column(self) -> str | None:
         """Return None: the variables are numbers."""

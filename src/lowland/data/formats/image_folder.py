@@ -52,7 +52,7 @@ class ImageTable(TableFile):
         is_gray = all(mode in ("1", "L", "LA", "I;16") for mode, _ in found)
         return "L" if is_gray else "RGB", found[0][1]
 
-    def rows(self, keep: list[int]) -> Rows:
+    def rows_at(self, keep: list[int]) -> Rows:
         """Return the pixels at these positions as Rows."""
         if 0 in keep:
             raise DataError(f"Column {FILE!r} of {self.source} contains text. Leave it out: drop=[{FILE!r}].")
@@ -67,7 +67,7 @@ class ImageTable(TableFile):
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
         if j == 0:
             return np.array([file.name for file in self.files])
-        return np.asarray(self.rows([j]).to_array())[:, 0]
+        return np.asarray(self.rows_at([j]).to_array())[:, 0]
 
     def first_text_column(self) -> str | None:
         """Return the name of the column of file names."""

@@ -41,6 +41,9 @@ class ParquetTable(TableFile):
         self.n = sum(n for _, n in heads)
         index = _pandas_index(heads[0][0])
         self.names = [name for name in heads[0][0].names if name not in index]
+        self.index = {_shown_name(name, self.names): name for name in index}
+        self.beside = tuple(self.index)
+        self.id_name = self.beside[0] if len(index) == 1 else None
         for part, (schema, _) in zip(self.parts, heads, strict=True):
             self._check_names(part, [name for name in schema.names if name not in index])
         self.schemas = [schema for schema, _ in heads]
@@ -88,7 +91,7 @@ class ParquetTable(TableFile):
         with self._open(part) as file:
             return file.schema_arrow, file.metadata.num_rows
 
-    def rows(self, keep: list[int]) -> Rows:
+    def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
         names = [self.names[j] for j in keep]
         self._check_types(names)
@@ -117,7 +120,10 @@ class ParquetTable(TableFile):
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # the file marks missing strings itself
         self._check_types([self.names[j]])
-        batches = self._batches([self.names[j]], 2**16)
+        return self._beside_values(self.names[j], missing_text=missing_text)
+
+    def _beside_values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        batches = self._batches([self.index.get(name, name)], 2**16)
         return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
 
     def scan(self) -> Iterator[Any]:
@@ -144,10 +150,15 @@ class ParquetTable(TableFile):
                     raise file_error(part, error, damaged) from error
 
 
-def _pandas_index(schema: Any) -> set[str]:
+def _pandas_index(schema: Any) -> list[str]:
     """The index columns of a pandas frame, which are not features."""
     written = (schema.pandas_metadata or {}).get("index_columns", ())
-    return {name for name in written if isinstance(name, str)}
+    return [name for name in written if isinstance(name, str) and name in schema.names]
+
+
+def _shown_name(name: str, taken: list[str]) -> str:
+    """The name of an index column; pandas writes an unnamed index as __index_level_0__."""
+    return "index" if name.startswith("__index_level_") and "index" not in taken else name
 
 
 def read_columns(path: Path) -> dict[str, np.ndarray]:

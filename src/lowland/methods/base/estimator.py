@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -17,7 +18,8 @@ from lowland.arrays.random import drawn_seed, generator
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.data.open import as_vector, float_vector, has_named_columns, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataTypeError, warn, was_interrupted
+from lowland.data.table import Table
+from lowland.errors import DataError, DataTypeError, ParameterError, warn, was_interrupted
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.attributes import Attribute, attribute, collect_attributes
 from lowland.methods.base.parameters import check_parameters, documented, param
@@ -70,7 +72,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # --- fit: open, check, solve ---
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the rows of X: an array, data frame, sparse matrix, tensor, Dask array, file path, or list of chunks.
+        """Fit to the rows of X: an array, frame, Table, sparse matrix, tensor, Dask array, file, or list of chunks.
 
         ``y`` holds one label per row, or is the name of the column of X that holds the labels. That column is then
         excluded from the features.
@@ -83,6 +85,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
         check_parameters(self)
+        y, weights = self._roles(X, y, weights)
         rows, labels = self._open(X, y)
         counts = self._weights(weights, rows)
         self._check_rows(rows, reset=True)
@@ -100,6 +103,19 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         record_parameters(self)
         self._solved = True
         return self
+
+    def _roles(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
+        """Labels and weights: those that were passed, else those of a Table."""
+        if not isinstance(X, Table):
+            return y, weights
+        if weights is None and X.weight_name is not None:
+            if "sample_weight" not in inspect.signature(self.fit).parameters:
+                name = type(self).__name__
+                raise ParameterError(
+                    f"{name} does not take sample weights. Omit weight={X.weight_name!r} of the Table."
+                )
+            weights = X.weights
+        return X.target if y is None else y, weights
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
         """Open rows and labels; a string y names the column of labels, which is excluded from the rows."""
@@ -270,6 +286,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _present(self, Z: Array, X: Any) -> Any:
         """Convert the result to a data frame if ``lowland.config(output="frame")`` is set and X is one."""
+        X = X.given if isinstance(X, Table) else X
         if settings().output != "frame" or not is_frame(X):
             return Z
         from lowland.data.write import frame_like

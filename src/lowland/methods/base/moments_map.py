@@ -43,6 +43,7 @@ class MomentsMap(LinearMap):
         if moments is None and vars(self).get("_solved"):
             moments = self._moments_of_fit()
         check_parameters(self)
+        y, sample_weight = self._roles(X, y, sample_weight)
         rows, _ = self._open(X, y)
         self._check_rows(rows, reset=moments is None, least=1)
         weights = self._weights(sample_weight, rows)

@@ -10,7 +10,7 @@ import numpy as np
 from lowland.plain import to_plain
 from lowland.study.report.columns import SHADES, STEPS, Blocks, bulk_range, codes_of, column, rounded, value_range
 from lowland.study.report.definitions import meaning_of
-from lowland.study.result import Curve, Score, StudyResult, Table, Trial
+from lowland.study.result import Curve, Score, ShownTable, StudyResult, Trial
 from lowland.study.scoring.measures import neighbors_for
 from lowland.study.scoring.significance import differ
 
@@ -47,7 +47,7 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
     return to_plain(shown, unknown=str), blocks
 
 
-def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
+def _table(table: ShownTable, blocks: Blocks) -> dict[str, Any]:
     shown = np.asarray(table.shown)
     all_shown = len(shown) == table.rows and bool(np.array_equal(shown, np.arange(table.rows)))
     kept = np.uint32 if len(shown) == 0 or shown.max() <= np.iinfo(np.uint32).max else np.float64
@@ -63,9 +63,16 @@ def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
             {"name": name, **column(values, blocks, table.values.size <= MAX_EXACT)}
             for name, values in zip(table.names, table.values.T, strict=True)
         ],
+        "ids": None if table.ids is None else _ids(table.id_name or "id", table.ids),
+        "carried": [_label(name, values, blocks) for name, values in table.kept.items()],
         "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
         "thumbnails": None if table.thumbnails is None else blocks.add_texts(table.thumbnails),
     }
+
+
+def _ids(name: str, ids: np.ndarray) -> dict[str, Any]:
+    """The ids as text, one per row shown; None: missing."""
+    return {"name": name, "texts": [None if _is_missing(each) else str(each) for each in np.asarray(ids).tolist()]}
 
 
 def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
