@@ -83,6 +83,7 @@ class ShownTable:
     id_name: str | None = None
     ids: np.ndarray | None = None  # (m,) strings or numbers
     kept: dict[str, np.ndarray] = field(default_factory=dict)  # by name, (m,) strings or numbers: not features
+    thumbnails: np.ndarray | None = None  # (m,) strings: PNG files in base64, if the rows are images
 
 
 @dataclass(frozen=True)

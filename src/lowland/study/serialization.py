@@ -120,6 +120,8 @@ def _columns(table: ShownTable, trials: list[dict[str, np.ndarray]]) -> dict[str
     if table.labels is not None:
         columns["label"] = table.labels
     columns |= {f"kept {j}: {name}": values for j, (name, values) in enumerate(table.kept.items())}
+    if table.thumbnails is not None:
+        columns["thumbnail"] = table.thumbnails
     columns |= {f"column {j}: {name}": table.values[:, j] for j, name in enumerate(table.names)}
     for i, arrays in enumerate(trials):
         if "z" in arrays:
@@ -139,7 +141,7 @@ def _trial_at(i: int, record: dict[str, Any], points: dict[str, np.ndarray]) -> 
 
 
 def _table_to_plain(table: ShownTable) -> dict[str, Any]:
-    columns = ("shown", "values", "labels", "ids", "kept")  # of points.parquet
+    columns = ("shown", "values", "labels", "ids", "kept", "thumbnails")  # of points.parquet
     record = {f.name: getattr(table, f.name) for f in fields(ShownTable) if f.name not in columns}
     return {**record, "kept": list(table.kept)}
 
@@ -151,4 +153,4 @@ def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> ShownTable:
     stacked = np.column_stack(values) if values else np.empty((len(shown), 0), dtype=np.float32)
     kept = {name: points[f"kept {j}: {name}"] for j, name in enumerate(record.get("kept", ()))}
     table = ShownTable(**{**record, "names": names, "kept": kept}, shown=shown, values=stacked)
-    return replace(table, labels=points.get("label"), ids=points.get("id"))
+    return replace(table, labels=points.get("label"), ids=points.get("id"), thumbnails=points.get("thumbnail"))

@@ -16,6 +16,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.run.run import run_for
 from lowland.study.result import ShownTable
 from lowland.study.sparse_table import dense_table
+from lowland.study.thumbnails import thumbnails_of
 from lowland.study.trials.cache import fingerprint, key_of
 
 MAX_SHOWN = 100_000  # the most rows that are plotted
@@ -43,6 +44,7 @@ class StudyTable:
     id_name: str | None = None
     ids: np.ndarray | None = None  # (n,)
     kept: dict[str, np.ndarray] = field(default_factory=dict)  # by name, (n,): carried along, not features
+    image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
 
     def shown(self, seed: int) -> np.ndarray:
         """Indices of the rows that are plotted, (m,)."""
@@ -61,10 +63,12 @@ class StudyTable:
         values = np.ascontiguousarray(self.original[np.ix_(shown, columns)].clip(-most, most), dtype=np.float32)
         names = tuple(self.names[j] for j in columns)
         labels = None if self.labels.shown is None else self.labels.shown[shown]
+        images = None if self.image_shape is None else thumbnails_of(self.original[shown], self.image_shape)
         return ShownTable(
             self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), names, values, self.label_name,
             labels, self.scaled, self.id_name, None if self.ids is None else plain_values(self.ids[shown]),
             {name: plain_values(values[shown]) for name, values in self.kept.items()},
+            images,
         )  # fmt: skip
 
 
@@ -101,6 +105,7 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     return StudyTable(
         X_seen, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name, key_of({"parts": marks}),
         table, scaled, rows.names is not None, notes, getattr(own, "id_name", None), ids, kept,
+        getattr(rows, "image_shape", None),
     )  # fmt: skip
 
 

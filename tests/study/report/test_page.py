@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 import lowland
 from lowland.data import load_dataset
 from lowland.errors import FileProblem, MissingFile, ParameterError
+from lowland.pages.bundle import modules, page_text
 from lowland.plots.style import COLORS
 from lowland.study.report import report_html, write_report
 from lowland.study.report.columns import STEPS, Blocks, bulk_range, codes_of, column, rounded, value_range
 from lowland.study.report.content import content
 from lowland.study.report.definitions import MEANINGS, meaning_of
-from lowland.study.report.page import SCRIPTS, _static, as_json
+from lowland.study.report.page import as_json
+from lowland.study.result import Purpose
 
 from . import results
 
@@ -188,13 +191,14 @@ def test_the_content_security_policy_allows_only_our_script_and_no_network():
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)[1]
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
+    assert "img-src data:;" in policy  # thumbnails; no other source
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", html)
     assert not re.search(r"<(link|img|iframe|object|embed)\b|\bsrc=", html)
 
 
 def test_the_script_writes_text_and_no_markup():
-    for name in SCRIPTS:
-        text = _static(f"{name}.js")
+    for name in modules("report/page.js"):
+        text = page_text(name)
         for word in (
             "innerHTML",
             "outerHTML",
@@ -209,7 +213,8 @@ def test_the_script_writes_text_and_no_markup():
 
 
 def test_colors_agree_with_the_figures():
-    assert f"const COLORS = {json.dumps(COLORS)};" in report_html(results.study())
+    listed = re.search(r"const COLORS = \[(.*?)\];", page_text("view/colors.js"), re.S)
+    assert re.findall(r"#\w{6}", listed[1]) == list(COLORS)
 
 
 # The file
@@ -300,14 +305,7 @@ def test_outliers_do_not_coarsen_the_coordinates_of_the_others(far):
 
 
 def test_every_purpose_has_a_heading():
-    import re
-    from importlib.resources import files
-    from typing import get_args
-
-    from lowland.study.result import Purpose
-
-    script = files("lowland.study.report").joinpath("static/page.js").read_text(encoding="utf-8")
-    listed = re.search(r"const PURPOSES = \{(.*?)\}", script, re.S)
+    listed = re.search(r"const PURPOSES = \{(.*?)\}", page_text("report/advice.js"), re.S)
     assert listed is not None
     assert set(re.findall(r"(\w+):", listed[1])) == set(get_args(Purpose))
 

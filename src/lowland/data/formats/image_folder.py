@@ -58,9 +58,11 @@ class ImageTable(TableFile):
             raise DataError(f"Column {FILE!r} of {self.source} contains text. Leave it out: drop=[{FILE!r}].")
         pixels = np.asarray(keep, dtype=np.int64) - 1
         names = tuple(self.names[j] for j in keep)
+        shape = self.image_shape if keep == list(range(1, len(self.names))) else None
         return ImageRows(
-            files=self.files, mode=self.mode, pixels=pixels, names=names, source=self.source, passes=self.passes
-        )
+            files=self.files, mode=self.mode, pixels=pixels, names=names, source=self.source, passes=self.passes,
+            image_shape=shape,
+        )  # fmt: skip
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
         if j == 0:
@@ -82,6 +84,7 @@ class ImageRows(Rows):
     names: tuple[str, ...] | None
     source: str
     passes: Passes | None
+    image_shape: tuple[int, ...] | None = None  # if all pixels are kept, in their order
     n: int = field(init=False)
     d: int = field(init=False)
     dtype: np.dtype = field(default_factory=lambda: np.dtype(np.float32), init=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,11 @@ class Blocks:
         little = np.ascontiguousarray(array, dtype=np.dtype(kind).newbyteorder("<"))
         self.texts.append(base64.b64encode(little.tobytes()).decode("ascii"))
         return {"block": len(self.texts) - 1, "kind": kind}
+
+    def add_texts(self, texts: Iterable[str]) -> dict[str, Any]:
+        """Add texts without spaces; return the index of their block."""
+        self.texts.append(" ".join(texts))
+        return {"block": len(self.texts) - 1}
 
 
 def column(values: np.ndarray, blocks: Blocks, exact: bool = True) -> dict[str, Any]:

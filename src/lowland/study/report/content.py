@@ -66,6 +66,7 @@ def _table(table: ShownTable, blocks: Blocks) -> dict[str, Any]:
         "ids": None if table.ids is None else _ids(table.id_name or "id", table.ids),
         "carried": [_label(name, values, blocks) for name, values in table.kept.items()],
         "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
+        "thumbnails": None if table.thumbnails is None else blocks.add_texts(table.thumbnails),
     }
 
 

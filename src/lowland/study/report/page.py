@@ -6,20 +6,14 @@ import base64
 import hashlib
 import json
 import os
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from lowland.data.write import atomic_write
 from lowland.errors import FileProblem, MissingFile, ParameterError
-from lowland.plots.style import COLORS
+from lowland.pages.bundle import page_text, script
 from lowland.study.report.content import content
 from lowland.study.result import StudyResult
-
-SCRIPTS = (  # in this order
-    "words", "data", "colors", "colorings", "state", "rows", "marks", "grid", "outliers", "panel", "gestures", "panels",
-    "axes", "lines", "clouds", "bars", "scores", "controls", "legend", "selection", "page",
-)  # fmt: skip
 
 
 def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
@@ -47,19 +41,20 @@ def check_name(path: Path) -> None:
 def report_html(result: StudyResult) -> str:
     """Return the report of a study as the text of one HTML page."""
     said, blocks = content(result)
-    style, script = _static("report.css"), _script()
+    style, code = f"{page_text('view/view.css')}\n{page_text('report/report.css')}", script("report/page.js")
     numbers = "\n".join(
         f'<script type="text/plain" id="block-{i}">{text}</script>' for i, text in enumerate(blocks.texts)
     )
     # Only the script with this hash may run, whatever the data contains; nothing may be fetched, sent or embedded.
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
     )
-    page = _static("report.html")
+    page = page_text("report/report.html")
     for mark, text in (
         ("<!-- policy -->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
         ("<!-- style -->", f"<style>{style}</style>"),
-        ("<!-- script -->", f"<script>{script}</script>"),
+        ("<!-- script -->", f"<script>{code}</script>"),
         ("<!-- study -->", f'<script type="application/json" id="study">{as_json(said)}</script>\n{numbers}'),
     ):  # the data comes last, so that marks inside it are not replaced
         before, _, after = page.partition(mark)
@@ -73,15 +68,6 @@ def as_json(value: Any) -> str:
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-
-def _script() -> str:
-    parts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\nconst COLORS = {json.dumps(COLORS)};\n{parts}\n}})();'
-
-
-def _static(name: str) -> str:
-    return (files("lowland.study.report") / "static" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def _hash(text: str) -> str:

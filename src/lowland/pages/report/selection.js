@@ -1,0 +1,102 @@
+// The selected rows: count, classes, images, a list, and files to save.
+
+import { brief, count, el, offer, some, tableOf } from "../view/elements.js";
+import { copyText, say } from "./words.js";
+
+const LISTED_ROWS = 200;
+const LISTED_COLUMNS = 8;
+const MOST_IMAGES = 60;
+
+// The classes of the selected rows, the largest first.
+function classesOf(mask, label) {
+  if (!label || label.kind !== "category") return "";
+  const counts = new Uint32Array(label.levels.length + 1);
+  for (let i = 0; i < mask.length; i++) if (mask[i]) counts[Math.min(label.values[i], label.levels.length)]++;
+  const most = Array.from(counts, (many, code) => [label.levels[code] ?? "no label", many])
+    .filter(([, many]) => many)
+    .sort((a, b) => b[1] - a[1]);
+  const first = most.slice(0, 6).map(([name, many]) => `${brief(name, 40)} ${count(many)}`);
+  return `: ${first.join(", ")}${most.length > 6 ? `, ${some(most.length - 6, "other class", "other classes")}` : ""}`;
+}
+
+function listOf(view, table) {
+  const rows = view.selectedRows(LISTED_ROWS),
+    columns = table.columns.slice(0, LISTED_COLUMNS);
+  return [
+    tableOf(
+      null,
+      [table.ids ? "id" : "row", ...columns.map((column) => column.name)],
+      rows.map((row) =>
+        el(
+          "tr",
+          { onpointerenter: () => view.show({ row }), onpointerleave: () => view.show(null) },
+          el("td", null, table.ids ? table.ids[row] : table.numberOf(row)),
+          columns.map((column) => el("td", null, column.textOf(row) ?? "–")),
+        ),
+      ),
+    ),
+    view.selectedCount > rows.length
+      ? el("p", { class: "note" }, `The first ${LISTED_ROWS} are listed; the file has all.`)
+      : "",
+  ];
+}
+
+const imagesOf = (view, table) =>
+  view.selectedRows(MOST_IMAGES).map((row) =>
+    el("img", {
+      src: table.thumbnail(row),
+      alt: table.titleOf(row),
+      title: table.titleOf(row),
+      onpointerenter: () => view.show({ row }),
+      onpointerleave: () => view.show(null),
+    }),
+  );
+
+export function selectionBox(view, table) {
+  const said = el("p", { id: "selected", class: "selected" });
+  const named = table.ids ? "ids" : "row numbers";
+  const nameOf = (row) => (table.ids ? table.ids[row] : table.numberOf(row));
+  const save = el(
+    "button",
+    {
+      type: "button",
+      onclick: () => offer(new Blob([view.csv()], { type: "text/csv" }), "selection.csv"),
+    },
+    "Save CSV",
+  );
+  const copied = el(
+    "button",
+    { type: "button", onclick: () => copyText(view.selectedRows().map(nameOf).join(", "), copied) },
+    `Copy ${named}`,
+  );
+  const clear = el("button", { type: "button", onclick: () => view.clearSelection() }, "Clear");
+  const list = el("div", { class: "scroll listed", tabindex: "0", role: "region", "aria-label": "Selected rows" });
+  const more = el("details", null, el("summary", null, "List rows"), list);
+  const images = el("div", { class: "images" });
+  const box = el(
+    "div",
+    { class: "selection" },
+    said,
+    el("div", { class: "buttons" }, save, copied, clear),
+    images,
+    more,
+  );
+  let waitingToSay = 0;
+  const draw = () => {
+    const mask = view.selection,
+      none = view.selectedCount === 0;
+    box.classList.toggle("idle", none);
+    for (const button of [save, copied, clear]) button.disabled = none;
+    said.textContent = none
+      ? "No rows selected. Drag over a map to select; hold Shift to add, Alt to remove."
+      : `${some(view.selectedCount, "row")} selected${classesOf(mask, table.labelColumn)}.`;
+    images.replaceChildren(...(table.thumbnail && !none ? imagesOf(view, table) : []));
+    list.replaceChildren(...(more.open && !none ? listOf(view, table) : []));
+    clearTimeout(waitingToSay);
+    if (!none) waitingToSay = setTimeout(() => say(said.textContent), 400);
+  };
+  more.addEventListener("toggle", draw);
+  view.on("select", draw);
+  draw();
+  return box;
+}

@@ -1,0 +1,25 @@
+// The theme of the charts: light or dark as the system, and light on paper.
+
+import { COLORS, THEMES, classColor } from "../view/colors.js";
+
+const night = matchMedia("(prefers-color-scheme: dark)");
+const onPaper = matchMedia("print");
+const paper = { printing: false };
+const themeListeners = [];
+
+export const pageTheme = () => (night.matches && !paper.printing && !onPaper.matches ? THEMES.dark : THEMES.light);
+
+// Colors of lines are CSS variables, so that charts need no redrawing for dark, light and print.
+export function nameColors() {
+  COLORS.forEach((_, i) => document.documentElement.style.setProperty(`--color-${i}`, classColor(i, pageTheme())));
+}
+
+const changeTheme = () => themeListeners.forEach((listener) => listener());
+export const onTheme = (listener) => themeListeners.push(listener);
+
+export function setPrinting(printing) {
+  paper.printing = printing;
+  changeTheme();
+}
+
+night.addEventListener("change", changeTheme);
