@@ -716,3 +716,23 @@ def test_one_panel_is_large_and_another_takes_its_place(page):
     page.run("view.panels[3].larger.click()")
     still(page)
     assert page.run("view.layout.mode") == "focus"
+
+
+def test_the_menu_of_a_panel_lies_above_the_maps_and_moves_the_points(page):
+    page = page("{n: 100, maps: 6, fit: 'fill'}")
+    page.run("view.panels[0].menu.querySelector('summary').click()")
+    page.settle()
+    on_top = """[...view.panels[0].menu.querySelectorAll('button, select')].every((node) => {
+      const box = node.getBoundingClientRect();
+      return document.elementFromPoint(box.left + 9, box.top + 9) === node;
+    })"""
+    assert page.run(on_top)
+    assert "Save as PNG" in page.run("view.panels[0].menu.innerText")
+    page.run("""(() => {
+      const list = view.panels[0].menu.querySelector('select');
+      list.value = [...list.options].find((option) => option.textContent === 'UMAP').value;
+      list.dispatchEvent(new Event('change'));
+    })()""")
+    still(page)
+    assert page.run("view.panels[0].map.key") == "m2"
+    assert page.run("!view.panels[0].menu.open")
