@@ -116,6 +116,8 @@ async def serve(
         await session.start()  # the worker loads its libraries while the server loads its own
         if file is not None:
             open_file(session, file)
+            await asyncio.sleep(0)  # a worker takes it
+            await session.queue.warm()  # another one gets ready to compute the first map
         try:
             import uvicorn
         except ImportError as error:

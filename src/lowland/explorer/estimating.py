@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable
@@ -33,26 +32,29 @@ def estimate(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) ->
     if planned.why_left_out is not None:
         return {"error": planned.why_left_out}
     points = _timed(inputs, planned, size)
-    n = size.n
-    m, seconds, memory = points[-1]
-    traits = traits_of(load_method(planned.method))
+    n, (m, seconds, memory) = size.n, points[-1]
     if m >= n:
-        return _answer(seconds, memory, 1.3, f"measured: a fit of all {n:,} rows takes {seconds:.2g} s")
-    capped = planned.fitted_rows or planned.parameters.get("n_landmarks")
-    if capped is not None:  # pairs are compared only among a sample; the others are placed one by one
-        power = 1.0
-    else:
-        power = 2.0 if traits.study.all_pairs_up_to is not None else 1.1
-        power = max(power, min(3.0, _slope(points)))
-    fixed = 0.0 if len(points) < 2 else max(0.0, min(p[1] for p in points) * 0.5)
-    total = fixed + max(0.0, seconds - fixed) * (n / m) ** power
-    pairs = traits.study.all_pairs_up_to is not None and capped is None
-    rows_bytes = 3 * 8 * n * size.d
-    used = max(memory * (n / m) ** (2.0 if pairs else 1.0), rows_bytes if not pairs else 8 * n * n)
+        return _answer(seconds, memory, 1.5, f"measured: a fit of all {n:,} rows took {seconds:.2g} s")
+    pairs = traits_of(load_method(planned.method)).study.all_pairs_up_to is not None
+    capped = planned.fitted_rows or planned.parameters.get("n_landmarks")  # pairs only among some rows
+    power = 2.0 if pairs and capped is None else 1.1
+    total = _extrapolated(points, n, power)
+    rows = 3 * 8 * n * size.d  # the table and two copies
+    used = rows + (memory * (n / m) ** 2 if pairs and capped is None else memory * n / m)
     sizes = " and ".join(f"{p[0]:,}" for p in points[-2:])
     times = " and ".join(f"{p[1]:.2g} s" for p in points[-2:])
-    basis = f"fits of {sizes} rows took {times}; extrapolated to {n:,} rows as n^{power:.1f}"
-    return _answer(total, used, 2.0, basis)
+    basis = f"fits of {sizes} rows took {times}; extrapolated to {n:,} rows as n^{power:g}"
+    return _answer(total, used, 2.5, basis)
+
+
+def _extrapolated(points: list[tuple[int, float, int]], n: int, power: float) -> float:
+    """The seconds of n rows: a fixed part, and a part that grows as n^power, from the two largest samples."""
+    m, t = points[-1][:2]
+    if len(points) == 1:
+        return t * (n / m) ** power
+    k, s = points[-2][:2]
+    growth = max((t - s) / (m**power - k**power), 0.2 * t / m**power)  # noise may hide the growth
+    return max(0.0, t - growth * m**power) + growth * n**power
 
 
 def _answer(seconds: float, memory: float, factor: float, basis: str) -> dict[str, Any]:
@@ -66,10 +68,12 @@ def _timed(inputs: MapInputs, planned: Planned, size: StudySize) -> list[tuple[i
     found: list[tuple[int, float, int]] = []
     begun = time.perf_counter()
     for m in sorted({min(each, size.n) for each in SIZES}):
-        if found and (found[-1][1] > ENOUGH or time.perf_counter() - begun > LIMIT):
+        if len(found) > 1 and (found[-1][1] > ENOUGH or time.perf_counter() - begun > LIMIT):
             break
         chosen = evenly_spread(size.n, m, np.random.default_rng(SEED)) if m < size.n else np.ones(size.n, dtype=bool)
         try:
+            if not found:
+                _fit(inputs, planned, chosen)  # loads libraries and compiled code
             found.append((m, *_fit(inputs, planned, chosen)))
         except Exception:  # too few rows for the parameters: a larger sample may do
             if m == size.n or m == SIZES[-1]:
@@ -96,11 +100,3 @@ def _fit(inputs: MapInputs, planned: Planned, chosen: np.ndarray) -> tuple[float
         else:
             fitted_coordinates(est, own, SharedInputs(X, y, None, None, SEED, labels.classes))
     return clock.seconds, memory.bytes or 0
-
-
-def _slope(points: list[tuple[int, float, int]]) -> float:
-    """The exponent of the growth between the two largest samples; noise of short times counts as none."""
-    if len(points) < 2 or points[-1][1] < 0.05:
-        return 0.0
-    (a, s, _), (b, t, _) = points[-2:]
-    return math.log(max(t, 1e-6) / max(s, 1e-6)) / math.log(b / a)

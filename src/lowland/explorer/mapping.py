@@ -31,6 +31,7 @@ from lowland.study.trials.resources import PeakMemory
 Send = Callable[[dict[str, Any]], None]
 EVERY = 0.1  # seconds between two reports, and between two snapshots
 SEED = 0
+LEAST_NEIGHBORS = 15  # of a stored graph: most methods need no more
 
 
 @dataclass
@@ -108,9 +109,10 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     done = {
         "components": Z.shape[1], "n": len(Z), "seconds": seconds, "memory": memory.bytes,
         "warnings": [*planned.notes, *texts, *notes], "fitted": _plain_parameters(planned.parameters),
-        "has_transform": _saved(est, planned, inputs, folder),
+        "fitted_rows": planned.fitted_rows,
     }  # fmt: skip
     send({"event": "done", **done})
+    send({"event": "model", "has_transform": _saved(est, planned, inputs, folder)})
     from lowland.explorer.measuring import measured
 
     send({"event": "progress", "stage": "measuring the quality", "fraction": None})
@@ -138,7 +140,7 @@ def shared_inputs(inputs: MapInputs, planned: Planned, folder: Path) -> SharedIn
 
 def stored_graph(X: np.ndarray, k: int, folder: Path) -> NeighborGraph:
     """Return the graph of at least k nearest neighbors: from the folder, or computed and stored there."""
-    k = min(k, len(X) - 1)
+    k = min(max(k, LEAST_NEIGHBORS), len(X) - 1)
     parts = ("start", "to", "length")
     found = sorted(int(path.name.split("-")[1]) for path in folder.glob("graph-*-length.npy"))
     stored = next((each for each in found if each >= k), None)

@@ -46,7 +46,7 @@ class Limits:
 
 
 @dataclass
-class Outcome:
+class Ending:
     """How a task ended: "done", "failed", "canceled" or "broken", with a sentence unless it is done."""
 
     status: Literal["done", "failed", "canceled", "broken"]
@@ -63,9 +63,9 @@ class Task:
     what: str  # in sentences: "The map", "The table"
     on_event: Callable[[dict[str, Any]], None] = lambda event: None
     on_start: Callable[[], None] = lambda: None
-    stop: Outcome | None = None  # why it is to end, or has ended
+    stop: Ending | None = None  # why it is to end, or has ended
     child: Child | None = None
-    runner: asyncio.Task[Outcome] | None = None
+    runner: asyncio.Task[Ending] | None = None
 
 
 class Child:
@@ -137,15 +137,15 @@ class Queue:
         if not self._closed and (self._spare is None or not self._spare.alive):
             self._spare = await Child.start(self.folder)
 
-    def submit(self, task: Task) -> asyncio.Task[Outcome]:
+    def submit(self, task: Task) -> asyncio.Task[Ending]:
         """Queue a task; the result of the returned asyncio task is its outcome."""
         self._running.add(task)
         task.runner = asyncio.create_task(self._run(task))
         return task.runner
 
-    def cancel(self, task: Task, outcome: Outcome | None = None) -> None:
+    def cancel(self, task: Task, outcome: Ending | None = None) -> None:
         """End a task, whether it waits or runs."""
-        task.stop = task.stop or outcome or Outcome("canceled", f"{task.what} was canceled. Start it again if needed.")
+        task.stop = task.stop or outcome or Ending("canceled", f"{task.what} was canceled. Start it again if needed.")
         if task.child is not None:
             task.child.kill()
 
@@ -153,14 +153,14 @@ class Queue:
         """End all processes."""
         self._closed = True
         for task in list(self._running):
-            self.cancel(task, Outcome("broken", f"The explorer was stopped before {_lower(task.what)} was finished."))
+            self.cancel(task, Ending("broken", f"The explorer was stopped before {_lower(task.what)} was finished."))
         await asyncio.gather(*(t.runner for t in list(self._running) if t.runner), return_exceptions=True)
         if self._spare is not None:
             await self._spare.close()
 
     # --- one task ---
 
-    async def _run(self, task: Task) -> Outcome:
+    async def _run(self, task: Task) -> Ending:
         try:
             async with self._lanes[task.lane]:
                 if task.stop is not None:
@@ -194,7 +194,7 @@ class Queue:
         else:
             await child.close()
 
-    async def _watched(self, task: Task, child: Child) -> Outcome:
+    async def _watched(self, task: Task, child: Child) -> Ending:
         task.child = child
         if task.stop is not None:
             child.kill()
@@ -207,10 +207,10 @@ class Queue:
                 event = await child.read()
                 if event is None:
                     code = await child.process.wait()
-                    return task.stop or Outcome("broken", self._why_it_ended(task, child, code))
+                    return task.stop or Ending("broken", self._why_it_ended(task, child, code))
                 if event["event"] == "end":
                     error = event.get("error")
-                    return task.stop or Outcome("failed" if error else "done", error, {**result, **event})
+                    return task.stop or Ending("failed" if error else "done", error, {**result, **event})
                 task.on_event(event)
         finally:
             watcher.cancel()
@@ -224,12 +224,10 @@ class Queue:
             if used > self.limits.memory_bytes:
                 limit = in_units(self.limits.memory_bytes)
                 text = f"{task.what} needs more than {limit} of memory, the limit. Use fewer rows, or another method, "
-                self.cancel(task, Outcome("failed", f"{text}or start the explorer with a larger limit."))
+                self.cancel(task, Ending("failed", f"{text}or start the explorer with a larger limit."))
             elif seconds > self.limits.seconds:
                 text = f"{task.what} took longer than {self.limits.seconds:,.0f} s, the limit. Use fewer rows, or "
-                self.cancel(
-                    task, Outcome("failed", f"{text}another method, or start the explorer with a larger limit.")
-                )
+                self.cancel(task, Ending("failed", f"{text}another method, or start the explorer with a larger limit."))
 
     def _why_it_ended(self, task: Task, child: Child, code: int) -> str:
         if code == -signal.SIGKILL:

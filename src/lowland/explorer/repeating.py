@@ -49,9 +49,23 @@ def _python(table: Record, record: Record, path: str) -> str:
         lines.append("from lowland.data.open import read_column")
         lines.append(f"y = read_column({path!r}, {label!r})")
         y = ", y"
+    lines.append(f"model = lowland.{method}({arguments})")
+    if record.get("fitted_rows"):
+        lines += [
+            "",
+            "# there are many rows: evenly spaced ones are fitted, and the others placed among them",
+            "import numpy as np",
+            "from lowland.blocks.statistics.sampling import evenly_spread",
+            "",
+            f"rows = {'np.asarray(rows)' if table.get('prepared_notes') else 'rows.to_array()'}",
+            f"chosen = evenly_spread(len(rows), {record['fitted_rows']}, np.random.default_rng(0))",
+            "Z = np.empty((len(rows), model.n_components))",
+            "Z[chosen] = model.fit_transform(rows[chosen])",
+            "Z[~chosen] = model.transform(rows[~chosen])",
+        ]
+    else:
+        lines.append(f"Z = model.fit_transform(rows{y})  # the coordinates of all rows")
     lines += [
-        f"model = lowland.{method}({arguments})",
-        f"Z = model.fit_transform(rows{y})  # the coordinates of all rows",
         f"lowland.save(model, {record['method'].lower() + '.lowland'!r})",
     ]
     return "\n".join(lines) + "\n"
@@ -60,7 +74,7 @@ def _python(table: Record, record: Record, path: str) -> str:
 def _command(table: Record, record: Record, path: str) -> str:
     """The command that fits the method; where the rows are prepared, the one that applies the model file."""
     entry = find_method(record["method"])
-    if table.get("prepared_notes"):
+    if table.get("prepared_notes") or record.get("fitted_rows"):
         return shlex.join(["lowland", "transform", f"{entry.verb}.lowland", path, "--to", "coordinates.csv"])
     words = ["lowland", "fit", entry.verb, path]
     kept = {*_features(table), _label(table) if entry.needs_y else None}

@@ -16,7 +16,7 @@ from lowland.errors import FileProblem
 from lowland.explorer.errors import RequestError, not_found
 from lowland.explorer.events import Events
 from lowland.explorer.folder import Folder
-from lowland.explorer.queue import Limits, Outcome, Queue, Task
+from lowland.explorer.queue import Ending, Limits, Queue, Task
 from lowland.explorer.store import Record, Store
 from lowland.explorer.workspace import Workspace
 
@@ -233,7 +233,7 @@ class Session:
         return on_event
 
     def _table_read(self, name: str) -> Any:
-        def ended(outcome: Outcome) -> None:
+        def ended(outcome: Ending) -> None:
             if outcome.status != "done":
                 self.update("table", name, status="failed", error=outcome.error, progress=None)
                 return
@@ -277,7 +277,7 @@ class Session:
             "columns": columns, "scale": record["scale"],
         }  # fmt: skip
 
-        def ended(outcome: Outcome) -> None:
+        def ended(outcome: Ending) -> None:
             found = outcome.result if outcome.status == "done" else {"error": outcome.error}
             self.update("table", name, status="ready", progress=None, **_prepared_fields(found))
             self._remove_old_rows(name)
@@ -373,6 +373,8 @@ class Session:
                 if record is not None:
                     record["version"], record["components"] = event["version"], event["components"]
                     self.events.publish("live", {"id": name, **event})
+            elif kind == "model":
+                self.update("map", name, **event)
             elif kind == "done":
                 record = self.map(name)
                 warnings = [*record["warnings"], *event.pop("warnings")]
@@ -388,7 +390,7 @@ class Session:
         return on_event
 
     def _map_ended(self, name: str) -> Any:
-        def ended(outcome: Outcome) -> None:
+        def ended(outcome: Ending) -> None:
             record = self.store.get("map", name)
             if record is None:
                 self.workspace.remove(self.workspace.map(name))

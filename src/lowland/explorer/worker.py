@@ -51,8 +51,10 @@ def main() -> None:
         except (BrokenPipeError, ValueError):  # the server is gone
             os._exit(1)
 
+    sys.modules["pandas"] = None  # type: ignore[assignment]  # scikit-learn would load it, and no task needs it
     _preload(FIRST, wait=True)
     _preload(LATER, wait=False)
+    _load_kernels()
     for line in sys.stdin:
         send({"event": "end", **_done(json.loads(line), send)})
 
@@ -60,10 +62,33 @@ def main() -> None:
 def _preload(names: tuple[str, ...], *, wait: bool) -> None:
     """Load libraries; unless ``wait``, only as long as no task has arrived."""
     for name in names:
-        if not wait and os.name == "posix" and select.select([sys.stdin], [], [], 0)[0]:
+        if not wait and not _is_idle():
             return
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+
+
+def _load_kernels() -> None:
+    """Load compiled code by small fits, one after the other, as long as no task has arrived."""
+    if not _is_idle():
+        return
+    import warnings
+
+    import numpy as np
+
+    from lowland.methods.registry import load_method
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for name in ("UMAP", "TSNE"):
+        if _is_idle():
+            with contextlib.suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                load_method(name)(n_components=2, random_state=0).fit(X)
+
+
+def _is_idle() -> bool:
+    """Whether no task waits."""
+    return os.name != "posix" or not select.select([sys.stdin], [], [], 0)[0]
 
 
 def _done(message: dict[str, Any], send: Send) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from lowland.explorer.answers import binary
 from lowland.explorer.catalog import catalog, checked_parameters
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError
-from lowland.explorer.queue import Outcome, Task
+from lowland.explorer.queue import Ending, Task
 from lowland.explorer.repeating import code_of
 from lowland.explorer.session import Session
 from lowland.explorer.workspace import read_json
@@ -73,14 +73,14 @@ def _submit_estimate(
 ) -> None:
     message = {"task": "estimate", "method": method, "parameters": parameters, **inputs}
 
-    def ended(outcome: Outcome) -> None:
+    def ended(outcome: Ending) -> None:
         if outcome.status == "done" and here.store.get("table", table) is not None:
             here.store.put("estimate", _kept(name, table, outcome))
 
     here.follow(name, Task(message, "read", "The estimate"), ended)
 
 
-def _kept(name: str, table: str, outcome: Outcome) -> dict[str, Any]:
+def _kept(name: str, table: str, outcome: Ending) -> dict[str, Any]:
     keys = ("seconds", "low", "high", "bytes", "basis")
     return {"id": name, "table": table, **{key: outcome.result[key] for key in keys}}
 

@@ -152,7 +152,7 @@ def fitted_coordinates(
     given: dict[str, Any] = {"callback": callback} if callback is not None and "callback" in taken else {}
     given |= {"sample_weight": weights} if weights is not None and "sample_weight" in taken else {}
     if planned.fitted_rows is not None:
-        return _placed_among_a_sample(est, planned.fitted_rows, shared)
+        return _placed_among_a_sample(est, planned.fitted_rows, shared, given)
     if not traits_of(est).learns_labels_in_study:
         shared = replace(shared, y=None)
     elif shared.y is not None and (shared.y < 0).any():
@@ -168,9 +168,18 @@ def fitted_coordinates(
     return _checked(est.embedding_ if hasattr(est, "embedding_") else est.transform(X), len(shared.X))
 
 
-def _placed_among_a_sample(est: Any, m: int, shared: SharedInputs) -> np.ndarray:
+def _placed_among_a_sample(est: Any, m: int, shared: SharedInputs, given: dict[str, Any]) -> np.ndarray:
     chosen = evenly_spread(len(shared.X), m, np.random.default_rng(shared.seed))
-    est.fit(shared.X[chosen])
+    callback = given.get("callback")
+
+    def shown(shot: Any) -> Any:
+        """Show the rows of the sample; the others have no place yet."""
+        assert callback is not None
+        every = np.full((len(chosen), shot.embedding.shape[1]), np.nan)
+        every[chosen] = to_numpy(shot.embedding)
+        return callback(replace(shot, embedding=every))
+
+    est.fit(shared.X[chosen], **({} if callback is None else {"callback": shown}))
     found = _checked(est.embedding_, m)
     Z = np.empty((len(shared.X), found.shape[1]), dtype=found.dtype)
     Z[chosen], Z[~chosen] = found, to_numpy(est.transform(shared.X[~chosen]))
