@@ -89,10 +89,10 @@ def look(source: Any, **options: Any) -> Look:
         found = kinds_of(number_batches(rows), rows.source, None, rows.notes)
     if not found.n:
         raise DataError(f"{found.source} has no rows: Found array with 0 sample(s). Check the file.")
-    return _advised(found, label)
+    return advised(found, label)
 
 
-def _advised(found: TableKinds, label: str | None) -> Look:
+def advised(found: TableKinds, label: str | None = None) -> Look:
     """Add suggestions to what was found; ``label``: the column of labels, if it is known."""
     of = _Sorts(found, label)
     said = [f"{_listed(of.ids)}: ids of the rows, not features."] if of.ids else []

@@ -14,7 +14,6 @@ from lowland.blocks.embeddings.descent import (
     Embedded,
     EmbeddingObjective,
     HostObjective,
-    Snapshot,
     StoppingRule,
     descend,
 )
@@ -22,7 +21,7 @@ from lowland.blocks.embeddings.starts import landmark_start, principal_start
 from lowland.blocks.embeddings.tensor_edges import on_device
 from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.optimize.outcome import Divergence, Outcome
+from lowland.blocks.optimize.outcome import Divergence, Outcome, Snapshot
 from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import ParameterError
