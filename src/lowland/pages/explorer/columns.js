@@ -1,0 +1,94 @@
+// The columns of a table: kind, missing values, role, and what was found in them.
+
+import { actionMenu, button, h, icon, replace } from "./elements.js";
+import { attempt } from "./notices.js";
+import { counted, plainNumber } from "./words.js";
+import { patchJson } from "./api.js";
+
+export const ROLES = {
+  feature: "Feature: the maps are computed from it",
+  label: "Label: colors the points",
+  id: "Name of the row",
+  weight: "Weight of the row",
+  keep: "Only shown",
+  drop: "Ignored",
+};
+const SHORT = { feature: "feature", label: "label", id: "name", weight: "weight", keep: "shown", drop: "ignored" };
+const LISTED = 150; // columns listed at once
+const SYMBOLS = { number: "#", boolean: "◐", category: "A", ordered: "A", date: "◷", text: "¶", id: "№", constant: "=", missing: "∅", drop: "×" };
+
+// What is typical of a column, in a few words.
+export function columnFacts(column) {
+  const parts = [];
+  if (Number.isFinite(column.min) && Number.isFinite(column.max)) parts.push(`${plainNumber(column.min)} to ${plainNumber(column.max)}`);
+  else if (column.distinct) parts.push(counted(column.distinct, "level"));
+  if (column.missing) parts.push(`${plainNumber(column.missing)} missing`);
+  if (column.detail) parts.push(String(column.detail));
+  return parts.join(", ");
+}
+
+export async function setRole(app, column, role) {
+  const { table } = app.store;
+  const roles = {};
+  // A table has one label, one name and one weight: the former one is only shown from then on.
+  if (["label", "id", "weight"].includes(role)) for (const other of table.columns) if (other.role === role) roles[other.name] = "keep";
+  roles[column.name] = role;
+  await setRoles(app, roles);
+}
+
+async function setRoles(app, roles) {
+  const changed = await attempt(() => patchJson(`/tables/${app.store.tableId}`, { roles }));
+  if (changed) app.takeTable(changed);
+}
+
+export function columnList(app) {
+  const list = h("div", { class: "columns-list" });
+  const search = h("input", { type: "search", placeholder: "Find a column", "aria-label": "Find a column", oninput: () => fill() });
+  const many = button("All…", { kind: "small", title: "Set the role of all columns found" });
+  const head = h("div", { class: "row" }, search, many);
+  let found = [];
+  many.addEventListener("click", () =>
+    actionMenu(
+      many,
+      ["feature", "keep", "drop"].map((role) => [
+        `${counted(found.length, "column")}: ${SHORT[role]}`,
+        () => setRoles(app, Object.fromEntries(found.map((column) => [column.name, role]))),
+      ]),
+    ),
+  );
+
+  function fill() {
+    const { table } = app.store;
+    if (!table?.columns) return;
+    const words = search.value.trim().toLowerCase();
+    found = table.columns.filter((column) => !words || `${column.name} ${column.kind} ${SHORT[column.role]}`.toLowerCase().includes(words));
+    head.hidden = table.columns.length < 8;
+    replace(
+      list,
+      found.slice(0, LISTED).map((column) => line(column)),
+      found.length > LISTED && h("p", { class: "note" }, `${plainNumber(found.length - LISTED)} more columns: find them by name.`),
+      !found.length && h("p", { class: "note" }, "No column has this name."),
+    );
+  }
+
+  function line(column) {
+    const role = h(
+      "button",
+      { type: "button", class: `role ${column.role}`, "aria-haspopup": "menu", "aria-label": `Role of ${column.name}: ${SHORT[column.role]}`, title: ROLES[column.role] },
+      SHORT[column.role] ?? column.role,
+      icon("down"),
+    );
+    role.addEventListener("click", () =>
+      actionMenu(role, Object.entries(ROLES).map(([key, text]) => [text, () => setRole(app, column, key), { checked: key === column.role }])),
+    );
+    const facts = columnFacts(column);
+    return h(
+      "div",
+      { class: `column-line ${column.role === "drop" ? "dropped" : ""}` },
+      h("span", { class: "kind", title: column.kind, "aria-label": column.kind }, SYMBOLS[column.kind] ?? "?"),
+      h("span", { class: "column-name" }, h("span", { title: column.name }, column.name), facts && h("small", { title: facts }, facts)),
+      role,
+    );
+  }
+  return { element: h("div", { class: "columns-box" }, head, list), fill };
+}

@@ -1,0 +1,197 @@
+// The left pane's first tab: the table, its findings, its columns, how it is read and scaled.
+
+import { button, choice, facts, field, h, icon, replace } from "./elements.js";
+import { attempt, askText, askYes, openDialog } from "./notices.js";
+import { counted, plainNumber } from "./words.js";
+import { columnList } from "./columns.js";
+import { createGrid } from "./grid.js";
+import { deleteAt, getJson, patchJson } from "./api.js";
+import { openData } from "./open.js";
+
+const SCALES = [
+  ["auto", "Automatic"],
+  ["standard", "Standardize: mean 0, standard deviation 1"],
+  ["robust", "Robust: median 0, by quartiles"],
+  ["range", "Range 0 to 1"],
+  ["none", "As they are"],
+];
+const asText = (note) => (typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note)));
+
+export function dataPane(app) {
+  const { store } = app;
+  const summary = h("div", { class: "table-summary" });
+  const findings = h("div", { class: "findings" });
+  const columns = columnList(app);
+  const scale = h("div");
+  const pane = h("div", { class: "pane-body" }, summary, findings, scale, h("h3", null, "Columns"), columns.element);
+
+  function fill() {
+    const { table } = store;
+    pane.hidden = !table;
+    if (!table) return;
+    const ready = table.status === "ready";
+    replace(
+      summary,
+      h("div", { class: "row spread" }, h("h2", { title: table.source ?? table.name }, table.name), renameButton()),
+      ready && h("p", { class: "note" }, `${counted(table.rows, "row")}, ${counted(table.columns.length, "column")}${table.duplicates ? `, ${plainNumber(table.duplicates)} duplicates` : ""}`),
+      parentLine(table),
+      h(
+        "div",
+        { class: "row" },
+        button("Rows", { symbol: "columns", kind: "small", title: "Look at the rows of the table", disabled: !ready, onclick: () => showRows(app) }),
+        button("Reading", { kind: "small", title: "How the file is read: separator, decimal mark, encoding …", onclick: () => readingDialog(app) }),
+        button("Open other data", { symbol: "folder", kind: "small", onclick: () => openData(app) }),
+        button("Remove", { symbol: "trash", kind: "small", onclick: () => removeTable(app) }),
+      ),
+    );
+    for (const part of [findings, scale, columns.element, columns.element.previousSibling]) part.hidden = !ready;
+    if (!ready) return;
+    const notes = (table.notes ?? []).map(asText);
+    const advice = (table.suggestions ?? []).map(asText);
+    replace(
+      findings,
+      notes.length + advice.length > 0 &&
+        h(
+          "details",
+          { class: "found", open: notes.length + advice.length <= 4 },
+          h("summary", null, `${counted(notes.length + advice.length, "finding")} in the data`),
+          h("ul", null, notes.map((text) => h("li", { class: "finding" }, icon("info"), h("span", null, text))), advice.map((text) => h("li", { class: "finding advice" }, icon("check"), h("span", null, text)))),
+        ),
+    );
+    const set = (value) => attempt(async () => app.takeTable(await patchJson(`/tables/${table.id}`, { scale: value })));
+    replace(scale, field("Scale of the features", choice(SCALES, table.scale ?? "auto", set), table.scale_note ?? null));
+    columns.fill();
+  }
+
+  const renameButton = () =>
+    button("", {
+      symbol: "pen",
+      kind: "symbol",
+      title: "Rename this table",
+      "aria-label": "Rename this table",
+      onclick: async () => {
+        const name = await askText("Rename the table", { value: store.table.name });
+        if (name) attempt(async () => app.takeTable(await patchJson(`/tables/${store.tableId}`, { name })));
+      },
+    });
+
+  const parentLine = (table) => {
+    const parent = table.parent && store.tables.get(table.parent);
+    return parent && h("p", { class: "note" }, "A part of ", h("button", { type: "button", class: "link", onclick: () => app.showTable(parent) }, parent.name));
+  };
+  store.on("table", fill);
+  store.on("current", fill);
+  return pane;
+}
+
+async function removeTable(app) {
+  const { table } = app.store;
+  const maps = app.store.maps.size;
+  const text = `${table.name}${maps ? ` and its ${counted(maps, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
+  if (!(await askYes("Remove this table?", text, "Remove"))) return;
+  await attempt(async () => {
+    await deleteAt(`/tables/${table.id}`);
+    app.dropTable(table.id);
+  });
+}
+
+// The rows of the table in a large dialog.
+function showRows(app) {
+  const { table } = app.store;
+  const grid = createGrid({
+    rows: table.rows,
+    names: table.columns.map((column) => column.name),
+    label: `Rows of ${table.name}`,
+    fetchBlock: (from, count, columns) => rowsOf(table, from, count, columns),
+    onrow: (row) => {
+      box.close();
+      app.showPoint(row);
+    },
+  });
+  const box = openDialog(`${table.name}: ${counted(table.rows, "row")}`, () => [grid.element, h("p", { class: "note" }, "Click a row to see it on the maps.")], { kind: "wide" });
+  grid.draw();
+}
+
+async function rowsOf(table, from, count, columns) {
+  if (columns.length === table.columns.length) return (await getJson(`/tables/${table.id}/rows?start=${from}&count=${count}`)).rows;
+  const rows = Array.from({ length: count }, (_, i) => from + i);
+  return valuesOf(table.id, rows, columns);
+}
+
+// Cells of chosen rows and columns.
+export async function valuesOf(table, rows, columns) {
+  const asked = columns ? `&columns=${columns.join(",")}` : "";
+  return (await getJson(`/tables/${table}/values?rows=${rows.join(",")}${asked}`)).rows;
+}
+
+const READING = [
+  ["separator", "Separator", [["", "Automatic"], [",", "Comma ,"], [";", "Semicolon ;"], ["\t", "Tab"], ["|", "Bar |"], [" ", "Space"]]],
+  ["decimal", "Decimal mark", [["", "Automatic"], [".", "Point 1.5"], [",", "Comma 1,5"]]],
+  ["encoding", "Encoding", [["", "Automatic"], "utf-8", "latin-1", "cp1252", "utf-16", "shift_jis", "gb18030"]],
+  ["header", "First line", [["", "Automatic"], ["true", "Names of the columns"], ["false", "Values"]]],
+];
+
+// How to read the file, if it was not recognized.
+export function readingForm(app, done) {
+  const { table } = app.store;
+  const given = { ...(table.read ?? {}) };
+  const set = (name, value) => {
+    if (value === "") delete given[name];
+    else given[name] = value;
+  };
+  const text = (name, words, note) =>
+    field(words, h("input", { type: "text", value: Array.isArray(given[name]) ? given[name].join(", ") : (given[name] ?? ""), oninput: (event) => set(name, event.target.value.trim()) }), note);
+  return h(
+    "form",
+    {
+      class: "reading",
+      onsubmit: async (event) => {
+        event.preventDefault();
+        const read = { ...given };
+        if (typeof read.missing === "string") read.missing = read.missing.split(",").map((mark) => mark.trim());
+        if (typeof read.header === "string") read.header = read.header === "true";
+        const changed = await attempt(() => patchJson(`/tables/${table.id}`, { read }));
+        if (!changed) return;
+        done?.();
+        app.showTable(changed);
+      },
+    },
+    h(
+      "div",
+      { class: "fields" },
+      READING.map(([name, words, options]) => field(words, choice(options, given[name] === undefined ? "" : String(given[name]), (value) => set(name, value)))),
+      text("missing", "Marks of missing values", "separated by commas, such as NA, ?, -999"),
+      text("sheet", "Sheet", "of an Excel or OpenDocument file"),
+      text("array", "Array", "of a NumPy, MATLAB or HDF5 file"),
+    ),
+    h("div", { class: "actions" }, h("button", { type: "submit", class: "main" }, "Read again")),
+  );
+}
+
+function readingDialog(app) {
+  openDialog("How the file is read", (close) => readingForm(app, close), { kind: "narrow" });
+}
+
+// In place of the maps: the table is being read, or could not be.
+export function readingState(app) {
+  const { table } = app.store;
+  if (table.status === "failed") {
+    return h(
+      "div",
+      { class: "empty failed" },
+      h("h1", null, `${table.name} could not be read`),
+      h("p", { class: "lead" }, table.error),
+      h("h2", null, "Say how to read it"),
+      readingForm(app),
+    );
+  }
+  const fraction = table.progress?.fraction;
+  return h(
+    "div",
+    { class: "empty" },
+    h("h1", null, `Reading ${table.name}`),
+    h("progress", Number.isFinite(fraction) ? { max: 1, value: fraction } : {}),
+    h("p", { class: "note" }, table.progress?.text ?? "Rows, kinds of columns and missing values are being looked at."),
+    facts([]),
+  );
+}

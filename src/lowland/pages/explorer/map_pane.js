@@ -1,0 +1,204 @@
+// The right pane's third tab: one map, its parameters, scores and charts, and what can be made of it.
+
+import { actionMenu, button, choice, copyButton, download, facts, h, icon, replace, symbolButton } from "./elements.js";
+import { asBytes, asPython, asTime, counted, plainNumber } from "./words.js";
+import { attempt, notice, openDialog } from "./notices.js";
+import { cancelMap, changeParameters, mapActions, mapState, removeMap, runAgain } from "./maps_pane.js";
+import { getFile, getFloats, getJson, postJson, sendFile } from "./api.js";
+import { curveChart } from "../view/charts.js";
+import { folderList } from "./open.js";
+import { isActive } from "./store.js";
+
+const TITLES = { scree: "Scree: explained variance", loadings: "Loadings", Shepard: "Shepard diagram: distances in the data and on the map", R_NX: "R_NX: neighborhoods preserved, beyond chance" };
+
+export function mapPane(app) {
+  const { store } = app;
+  const head = h("div");
+  const numbers = h("div");
+  const charts = h("div", { class: "charts" });
+  const placed = h("div");
+  const pane = h("div", { class: "pane-body" }, head, numbers, charts, placed);
+  let chartsOf = null;
+  let seen = "";
+
+  function fill() {
+    const map = store.maps.get(store.focus);
+    const now = map ? JSON.stringify([map.id, map.name, map.status, map.stage, Math.round(100 * (map.fraction ?? 0)), map.scores, map.seconds, store.maps.size]) : "";
+    if (now === seen && map) return;
+    seen = now;
+    if (!map) {
+      replace(head, h("h2", null, "No map chosen"), h("p", { class: "note" }, "Click the name of a map to see its parameters, scores and charts."));
+      for (const part of [numbers, charts, placed]) replace(part);
+      chartsOf = null;
+      return;
+    }
+    const done = map.status === "done";
+    const more = symbolButton("dots", "Actions of this map", () => actionMenu(more, mapActions(app, map)), { "aria-haspopup": "menu" });
+    const save = button("Export", { symbol: "download", kind: "small", disabled: !done, "aria-haspopup": "menu" });
+    save.addEventListener("click", () => actionMenu(save, exportsOf(app, map)));
+    replace(
+      head,
+      h("div", { class: "row spread" }, h("h2", null, map.name), more),
+      h("p", { class: `state-line ${map.status}` }, mapState(map)),
+      isActive(map) && h("progress", Number.isFinite(map.fraction) && map.status === "running" ? { max: 1, value: map.fraction } : {}),
+      h(
+        "div",
+        { class: "row" },
+        isActive(map) && button("Cancel", { symbol: "stop", kind: "small", onclick: () => cancelMap(app, map) }),
+        !isActive(map) && !done && button("Run again", { symbol: "redo", kind: "small", onclick: () => runAgain(app, map) }),
+        button("Change parameters", { kind: "small", onclick: () => changeParameters(app, map) }),
+        !isActive(map) && !done && button("Remove", { symbol: "trash", kind: "small", onclick: () => removeMap(app, map) }),
+        done && save,
+        done && button("Code", { symbol: "code", kind: "small", title: "The Python and the command line that repeat this map", onclick: () => showCode(map) }),
+        done && morphControl(app, map),
+      ),
+      (map.warnings ?? []).map((warning) => h("p", { class: "warning" }, icon("warning"), h("span", null, typeof warning === "string" ? warning : warning.text))),
+    );
+    const method = store.method(map.method);
+    const scores = Object.entries(map.scores ?? {}).filter(([, score]) => score !== null);
+    const given = Object.entries(map.parameters ?? {});
+    replace(
+      numbers,
+      scores.length > 0 && [h("h3", null, "Scores"), facts(scores.map(([name, score]) => [name.replaceAll("_", " "), scoreText(score)]), "figures-list")],
+      h("h3", null, "How it was made"),
+      facts([
+        ["method", method?.name ?? map.method],
+        ...given.map(([name, value]) => [name.replaceAll("_", " "), asPython(value)]),
+        ["other parameters", "defaults"],
+        ["components", map.components ?? "–"],
+        Number.isFinite(map.seconds) && map.seconds !== null ? ["time", asTime(map.seconds)] : null,
+        Number.isFinite(map.memory) && map.memory !== null ? ["memory", asBytes(map.memory)] : null,
+      ]),
+    );
+    if (!done) {
+      chartsOf = null;
+      replace(charts);
+      replace(placed);
+    } else if (chartsOf !== map.id) {
+      chartsOf = map.id;
+      replace(charts);
+      fillCharts(map);
+      fillPlaced(app, map, placed);
+    }
+  }
+
+  async function fillCharts(map) {
+    if (map.curves && !map.curves.length) return;
+    const curves = await attempt(() => getJson(`/maps/${map.id}/curves`));
+    if (!curves || store.focus !== map.id) return;
+    replace(
+      charts,
+      Object.entries(curves).map(([name, curve]) => h("figure", null, h("figcaption", null, TITLES[name] ?? name), curveChart(curve, { name }))),
+    );
+  }
+  store.on("focus", fill);
+  store.on("maps", fill);
+  store.on("current", fill);
+  return pane;
+}
+
+const scoreText = (score) => (typeof score === "object" ? plainNumber(Number((score.value ?? NaN).toPrecision(3))) : plainNumber(Number(Number(score).toPrecision(3))));
+
+// Move the points of this panel to where another map has them, and back.
+function morphControl(app, map) {
+  const others = app.store.mapList().filter((other) => other.id !== map.id && other.status === "done");
+  if (!others.length) return null;
+  const moved = app.morphed?.get(map.id) ?? "";
+  return choice(
+    [["", moved ? "Back to this map" : "Morph to…"], ...others.map((other) => [other.id, other.name])],
+    moved,
+    (to) => {
+      app.morphed ??= new Map();
+      app.morphed.set(map.id, to);
+      app.stage.view.morph(map.id, to || map.id);
+    },
+    { class: "small", "aria-label": "Morph to another map" },
+  );
+}
+
+function exportsOf(app, map) {
+  const { stage, store } = app;
+  const safe = map.name.replace(/[^\w.-]+/g, "_");
+  const picture = (kind) => attempt(async () => download(await stage.view[kind](map.id), `${safe}.${kind}`));
+  const file = (path, name, options) =>
+    attempt(async () => {
+      const made = await getFile(path, name, options);
+      download(made.blob, made.name);
+    });
+  const rows = (format) => file(`/tables/${store.tableId}/export`, `${safe}.${format}`, { method: "POST", json: { mask: null, format, maps: [map.id] } });
+  return [
+    ["Picture (PNG)", () => picture("png")],
+    ["Drawing (SVG)", () => picture("svg")],
+    null,
+    ["Coordinates (CSV)", () => rows("csv")],
+    ["Coordinates (Parquet)", () => rows("parquet")],
+    null,
+    ["Model file", () => file(`/maps/${map.id}/model`, `${safe}.lowland`)],
+    ["Report of all maps (HTML)", () => saveReport(app)],
+  ];
+}
+
+export async function saveReport(app) {
+  const { store } = app;
+  const maps = store.mapList().filter((map) => map.status === "done" && !store.hidden.has(map.id)).map((map) => map.id);
+  if (!maps.length) {
+    notice("There is no finished map to report on. Compute one first.");
+    return;
+  }
+  const wait = notice("The report is being written.");
+  await attempt(async () => {
+    const made = await getFile(`/tables/${store.tableId}/report`, `${store.table.name}.html`, { method: "POST", json: { maps } });
+    download(made.blob, made.name);
+    notice(`${made.name} works without this server: one file, to be opened in any browser.`, "done");
+  });
+  wait.remove();
+}
+
+async function showCode(map) {
+  const code = await attempt(() => getJson(`/maps/${map.id}/code`));
+  if (!code) return;
+  const part = (title, text) => [h("div", { class: "row spread" }, h("h3", null, title), copyButton(text)), h("pre", { tabIndex: 0 }, text)];
+  openDialog(`Repeat ${map.name}`, () => [part("Python", code.python), part("Command line", code.command)], { kind: "medium" });
+}
+
+// New rows, placed on a finished map by its model.
+async function fillPlaced(app, map, box) {
+  replace(box);
+  if (!map.has_transform) {
+    replace(box, h("h3", null, "New rows"), h("p", { class: "note" }, "This method cannot place new rows on a finished map."));
+    return;
+  }
+  const told = (await attempt(() => getJson(`/maps/${map.id}/placed`))) ?? [];
+  if (app.store.focus !== map.id) return;
+  const show = (each) =>
+    attempt(async () => {
+      const coordinates = await getFloats(`/maps/${map.id}/placed/${each.id}`);
+      app.stage.view.update(map.id, { placed: { coordinates, names: Array.from({ length: each.n }, (_, i) => `${each.name}, row ${i}`) } });
+      notice(`${counted(each.n, "new row")} drawn on ${map.name}.`, "done");
+    });
+  const place = async (sent) => {
+    const made = await attempt(sent);
+    if (!made) return;
+    await fillPlaced(app, map, box);
+    await show({ name: "new", ...made });
+  };
+  const input = h("input", { type: "file", class: "unseen", onchange: () => input.files[0] && place(() => sendFile(`/maps/${map.id}/place`, input.files[0]).done) });
+  replace(
+    box,
+    h("h3", null, "New rows"),
+    h("p", { class: "note" }, "Place rows of another file, with the same columns, on this map."),
+    told.map((each) => h("div", { class: "row spread saved-line" }, h("button", { type: "button", class: "link", onclick: () => show(each) }, each.name ?? `rows ${each.id}`), h("small", null, counted(each.n, "row")))),
+    h(
+      "div",
+      { class: "row" },
+      input,
+      button("Choose a file", { symbol: "upload", kind: "small", onclick: () => input.click() }),
+      button("From the folder", {
+        symbol: "folder",
+        kind: "small",
+        onclick: () => openDialog("Place new rows", (close) => folderList(app, (path) => (close(), place(() => postJson(`/maps/${map.id}/place`, { path }))))),
+      }),
+      told.length > 0 && button("Hide", { kind: "small", onclick: () => app.stage.view.update(map.id, { placed: null }) }),
+    ),
+  );
+}
