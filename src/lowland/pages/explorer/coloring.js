@@ -1,11 +1,11 @@
 // What the colors mean: labels, a column, clusters, trust of every point, or the distance from a point in the data.
 
-import { button, choice, field, h } from "./elements.js";
-import { attempt, openDialog } from "./notices.js";
+import { el } from "../view/elements.js";
+import { bytesOf } from "../view/saving.js";
 import { getFloats, postJson } from "./api.js";
-import { fromBase64 } from "./bits.js";
+import { button, choice, labeled } from "./elements.js";
+import { attempt, openDialog } from "./notices.js";
 import { picker } from "./picker.js";
-import { plainNumber } from "./words.js";
 
 const MEASURES = {
   trustworthiness: "Trustworthiness: are its neighbors on the map true ones?",
@@ -27,7 +27,7 @@ export function coloringPicker(app) {
     const computed = [
       ...store.clusterings.map((each, i) => ({ key: `cluster:${i}`, text: each.name, note: "clusters" })),
       { key: "clusters", text: "Clusters…", note: "find groups of rows" },
-      { key: "distance", text: store.point === null ? "Distance from a point (click one first)" : `Distance from row ${plainNumber(store.point)}`, note: "in the data, not on the map" },
+      { key: "distance", text: store.point === null ? "Distance from a point (click one first)" : `Distance from row ${store.point}`, note: "in the data, not on the map" },
     ];
     const trust = [...measures.keys()].map((name) => ({ key: `trust:${name}`, text: name, note: "trust of every point", title: MEASURES[name] }));
     return [
@@ -57,7 +57,7 @@ export function coloringPicker(app) {
     if (coloring.kind === "column") return table.columns[coloring.column]?.name ?? "";
     if (coloring.kind === "trust") return `Trust: ${coloring.measure}`;
     if (coloring.kind === "cluster") return store.clusterings[coloring.index]?.name ?? "Clusters";
-    if (coloring.kind === "distance") return `Distance from row ${plainNumber(coloring.row)}`;
+    if (coloring.kind === "distance") return `Distance from row ${coloring.row}`;
     return "One color";
   };
   store.on("coloring", () => control.show(words()));
@@ -81,18 +81,18 @@ export async function colorBy(app, coloring) {
   const done = await attempt(async () => {
     if (coloring.kind === "trust") {
       await stage.loadTrust(coloring.measure);
-      view.colorBy({ kind: "trust", measure: coloring.measure });
+      await view.colorBy({ kind: "trust", measure: coloring.measure });
     } else if (coloring.kind === "cluster") {
       const { name, codes, levels } = store.clusterings[coloring.index];
-      view.colorBy({ kind: "values", name, values: codes, levels });
+      await view.colorBy({ kind: "values", name, values: codes, levels });
     } else if (coloring.kind === "distance") {
       const values = await getFloats(`/tables/${store.tableId}/distances?row=${coloring.row}`);
-      view.colorBy({ kind: "values", name: `distance from row ${plainNumber(coloring.row)} in the data`, values });
+      await view.colorBy({ kind: "values", name: `distance from row ${coloring.row} in the data`, values });
     } else if (coloring.kind === "column") {
-      view.colorBy({ kind: "column", column: coloring.column });
+      await view.colorBy({ kind: "column", column: coloring.column });
     } else if (coloring.kind === "label" && stage.table.label === null) {
-      view.colorBy({ kind: "none" });
-    } else view.colorBy({ kind: coloring.kind });
+      await view.colorBy({ kind: "none" });
+    } else await view.colorBy({ kind: coloring.kind });
     return true;
   });
   if (!done || view !== stage.view) return;
@@ -100,7 +100,7 @@ export async function colorBy(app, coloring) {
 }
 
 export function readClusters(told, name) {
-  const bytes = fromBase64(told.codes);
+  const bytes = bytesOf(told.codes);
   const wide = told.kind === "u2" || told.levels.length > 254;
   return { name, codes: wide ? new Uint16Array(bytes.buffer) : bytes, levels: told.levels, text: told.codes };
 }
@@ -109,7 +109,7 @@ function clusterDialog(app, done) {
   const { store } = app;
   const asked = { clusters: 8, algorithm: "kmeans", map: "" };
   const maps = store.mapList().filter((map) => map.status === "done");
-  const number = h("input", { type: "number", min: 2, max: 200, value: 8, oninput: () => (asked.clusters = Number(number.value)) });
+  const number = el("input", { type: "number", min: 2, max: 200, value: 8, oninput: () => (asked.clusters = Number(number.value)) });
   const places = [["", "The data (all features)"], ...maps.map((map) => [map.id, `The map ${map.name}`])];
   openDialog(
     "Color by clusters",
@@ -126,15 +126,15 @@ function clusterDialog(app, done) {
         done({ kind: "cluster", index: store.clusterings.length - 1 });
       });
       return [
-        h(
+        el(
           "div",
           { class: "fields" },
-          field("Of", choice(places, "", (value) => (asked.map = value))),
-          field("Algorithm", choice([["kmeans", "k-means: compact groups"], ["density", "Density: any shape, number found by itself"]], "kmeans", (value) => (asked.algorithm = value))),
-          field("Number of clusters", number),
+          labeled("Of", choice(places, "", (value) => (asked.map = value))),
+          labeled("Algorithm", choice([["kmeans", "k-means: compact groups"], ["density", "Density: any shape, number found by itself"]], "kmeans", (value) => (asked.algorithm = value))),
+          labeled("Number of clusters", number),
         ),
-        h("p", { class: "note" }, "Clusters of the data do not depend on a map. Clusters of a map show what the picture suggests, true or not."),
-        h("div", { class: "actions" }, button("Cancel", { onclick: close }), go),
+        el("p", { class: "note" }, "Clusters of the data do not depend on a map. Clusters of a map show what the picture suggests, true or not."),
+        el("div", { class: "actions" }, button("Cancel", { onclick: close }), go),
       ];
     },
     { kind: "narrow" },

@@ -1,9 +1,9 @@
 // The columns of a table: kind, missing values, role, and what was found in them.
 
-import { actionMenu, button, h, icon, replace } from "./elements.js";
-import { attempt } from "./notices.js";
-import { counted, plainNumber } from "./words.js";
+import { count, el, number, some } from "../view/elements.js";
 import { patchJson } from "./api.js";
+import { actionMenu, button, glyph, replace } from "./elements.js";
+import { attempt } from "./notices.js";
 
 export const ROLES = {
   feature: "Feature: the maps are computed from it",
@@ -18,12 +18,13 @@ const LISTED = 150; // columns listed at once
 const SYMBOLS = { number: "#", boolean: "◐", category: "A", ordered: "A", date: "◷", text: "¶", id: "№", constant: "=", missing: "∅", drop: "×" };
 
 // What is typical of a column, in a few words.
-export function columnFacts(column) {
+export function columnFacts(column, prepared) {
   const parts = [];
-  if (Number.isFinite(column.min) && Number.isFinite(column.max)) parts.push(`${plainNumber(column.min)} to ${plainNumber(column.max)}`);
-  else if (column.distinct) parts.push(counted(column.distinct, "level"));
-  if (column.missing) parts.push(`${plainNumber(column.missing)} missing`);
+  if (Number.isFinite(column.min) && Number.isFinite(column.max)) parts.push(`${number(column.min, 4)} to ${number(column.max, 4)}`);
+  else if (column.distinct) parts.push(some(column.distinct, "level"));
+  if (column.missing) parts.push(`${count(column.missing)} missing`);
   if (column.detail) parts.push(String(column.detail));
+  if (prepared) parts.push(String(prepared));
   return parts.join(", ");
 }
 
@@ -42,16 +43,16 @@ async function setRoles(app, roles) {
 }
 
 export function columnList(app) {
-  const list = h("div", { class: "columns-list" });
-  const search = h("input", { type: "search", placeholder: "Find a column", "aria-label": "Find a column", oninput: () => fill() });
+  const list = el("div", { class: "columns-list" });
+  const search = el("input", { type: "search", placeholder: "Find a column", "aria-label": "Find a column", oninput: () => fill() });
   const many = button("All…", { kind: "small", title: "Set the role of all columns found" });
-  const head = h("div", { class: "row" }, search, many);
+  const head = el("div", { class: "row" }, search, many);
   let found = [];
   many.addEventListener("click", () =>
     actionMenu(
       many,
       ["feature", "keep", "drop"].map((role) => [
-        `${counted(found.length, "column")}: ${SHORT[role]}`,
+        `${some(found.length, "column")}: ${SHORT[role]}`,
         () => setRoles(app, Object.fromEntries(found.map((column) => [column.name, role]))),
       ]),
     ),
@@ -66,29 +67,29 @@ export function columnList(app) {
     replace(
       list,
       found.slice(0, LISTED).map((column) => line(column)),
-      found.length > LISTED && h("p", { class: "note" }, `${plainNumber(found.length - LISTED)} more columns: find them by name.`),
-      !found.length && h("p", { class: "note" }, "No column has this name."),
+      found.length > LISTED && el("p", { class: "note" }, `${count(found.length - LISTED)} more columns: find them by name.`),
+      !found.length && el("p", { class: "note" }, "No column has this name."),
     );
   }
 
   function line(column) {
-    const role = h(
+    const role = el(
       "button",
       { type: "button", class: `role ${column.role}`, "aria-haspopup": "menu", "aria-label": `Role of ${column.name}: ${SHORT[column.role]}`, title: ROLES[column.role] },
       SHORT[column.role] ?? column.role,
-      icon("down"),
+      glyph("down"),
     );
     role.addEventListener("click", () =>
       actionMenu(role, Object.entries(ROLES).map(([key, text]) => [text, () => setRole(app, column, key), { checked: key === column.role }])),
     );
-    const facts = columnFacts(column);
-    return h(
+    const facts = columnFacts(column, app.store.table.prepared?.[column.name]);
+    return el(
       "div",
       { class: `column-line ${column.role === "drop" ? "dropped" : ""}` },
-      h("span", { class: "kind", title: column.kind, "aria-label": column.kind }, SYMBOLS[column.kind] ?? "?"),
-      h("span", { class: "column-name" }, h("span", { title: column.name }, column.name), facts && h("small", { title: facts }, facts)),
+      el("span", { class: "kind", title: column.kind, "aria-label": column.kind }, SYMBOLS[column.kind] ?? "?"),
+      el("span", { class: "column-name" }, el("span", { title: column.name }, column.name), facts && el("small", { title: facts }, facts)),
       role,
     );
   }
-  return { element: h("div", { class: "columns-box" }, head, list), fill };
+  return { element: el("div", { class: "columns-box" }, head, list), fill };
 }

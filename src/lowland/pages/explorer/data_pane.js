@@ -1,41 +1,41 @@
 // The left pane's first tab: the table, its findings, its columns, how it is read and scaled.
 
-import { button, choice, facts, field, h, icon, replace } from "./elements.js";
-import { attempt, askText, askYes, openDialog } from "./notices.js";
-import { counted, plainNumber } from "./words.js";
-import { columnList } from "./columns.js";
-import { createGrid } from "./grid.js";
+import { count, el, some } from "../view/elements.js";
 import { deleteAt, getJson, patchJson } from "./api.js";
+import { columnList } from "./columns.js";
+import { button, choice, labeled, glyph, replace } from "./elements.js";
+import { createGrid } from "./grid.js";
+import { askText, askYes, attempt, openDialog } from "./notices.js";
 import { openData } from "./open.js";
 
 const SCALES = [
-  ["auto", "Automatic"],
-  ["standard", "Standardize: mean 0, standard deviation 1"],
-  ["robust", "Robust: median 0, by quartiles"],
-  ["range", "Range 0 to 1"],
+  ["auto", "Automatic: standardized if their units differ"],
+  ["standard", "Standardized: mean 0, standard deviation 1"],
   ["none", "As they are"],
 ];
 const asText = (note) => (typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note)));
 
 export function dataPane(app) {
   const { store } = app;
-  const summary = h("div", { class: "table-summary" });
-  const findings = h("div", { class: "findings" });
+  const summary = el("div", { class: "table-summary" });
+  const findings = el("div", { class: "findings" });
   const columns = columnList(app);
-  const scale = h("div");
-  const pane = h("div", { class: "pane-body" }, summary, findings, scale, h("h3", null, "Columns"), columns.element);
+  const scale = el("div");
+  const pane = el("div", { class: "pane-body" }, summary, findings, scale, el("h3", null, "Columns"), columns.element);
 
   function fill() {
     const { table } = store;
     pane.hidden = !table;
     if (!table) return;
-    const ready = table.status === "ready";
+    const ready = table.status === "ready" || table.columns?.length > 0;
     replace(
       summary,
-      h("div", { class: "row spread" }, h("h2", { title: table.source ?? table.name }, table.name), renameButton()),
-      ready && h("p", { class: "note" }, `${counted(table.rows, "row")}, ${counted(table.columns.length, "column")}${table.duplicates ? `, ${plainNumber(table.duplicates)} duplicates` : ""}`),
+      el("div", { class: "row spread" }, el("h2", { title: table.source ?? table.name }, table.name), renameButton()),
+      ready && el("p", { class: "note" }, `${some(table.rows, "row")}, ${some(table.columns.length, "column")}${table.duplicates ? `, ${count(table.duplicates)} duplicates` : ""}`),
       parentLine(table),
-      h(
+      table.status === "reading" && ready && el("progress", { "aria-label": "The rows are being prepared" }),
+      table.unprepared && el("p", { class: "warning" }, glyph("warning"), el("span", null, table.unprepared)),
+      el(
         "div",
         { class: "row" },
         button("Rows", { symbol: "columns", kind: "small", title: "Look at the rows of the table", disabled: !ready, onclick: () => showRows(app) }),
@@ -51,15 +51,15 @@ export function dataPane(app) {
     replace(
       findings,
       notes.length + advice.length > 0 &&
-        h(
+        el(
           "details",
           { class: "found", open: notes.length + advice.length <= 4 },
-          h("summary", null, `${counted(notes.length + advice.length, "finding")} in the data`),
-          h("ul", null, notes.map((text) => h("li", { class: "finding" }, icon("info"), h("span", null, text))), advice.map((text) => h("li", { class: "finding advice" }, icon("check"), h("span", null, text)))),
+          el("summary", null, `${some(notes.length + advice.length, "finding")} in the data`),
+          el("ul", null, notes.map((text) => el("li", { class: "finding" }, glyph("info"), el("span", null, text))), advice.map((text) => el("li", { class: "finding advice" }, glyph("check"), el("span", null, text)))),
         ),
     );
     const set = (value) => attempt(async () => app.takeTable(await patchJson(`/tables/${table.id}`, { scale: value })));
-    replace(scale, field("Scale of the features", choice(SCALES, table.scale ?? "auto", set), table.scale_note ?? null));
+    replace(scale, labeled("Scale of the features", choice(SCALES, table.scale ?? "auto", set)));
     columns.fill();
   }
 
@@ -77,7 +77,7 @@ export function dataPane(app) {
 
   const parentLine = (table) => {
     const parent = table.parent && store.tables.get(table.parent);
-    return parent && h("p", { class: "note" }, "A part of ", h("button", { type: "button", class: "link", onclick: () => app.showTable(parent) }, parent.name));
+    return parent && el("p", { class: "note" }, "A part of ", el("button", { type: "button", class: "link", onclick: () => app.showTable(parent) }, parent.name));
   };
   store.on("table", fill);
   store.on("current", fill);
@@ -87,7 +87,7 @@ export function dataPane(app) {
 async function removeTable(app) {
   const { table } = app.store;
   const maps = app.store.maps.size;
-  const text = `${table.name}${maps ? ` and its ${counted(maps, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
+  const text = `${table.name}${maps ? ` and its ${some(maps, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
   if (!(await askYes("Remove this table?", text, "Remove"))) return;
   await attempt(async () => {
     await deleteAt(`/tables/${table.id}`);
@@ -108,7 +108,7 @@ function showRows(app) {
       app.showPoint(row);
     },
   });
-  const box = openDialog(`${table.name}: ${counted(table.rows, "row")}`, () => [grid.element, h("p", { class: "note" }, "Click a row to see it on the maps.")], { kind: "wide" });
+  const box = openDialog(`${table.name}: ${some(table.rows, "row")}`, () => [grid.element, el("p", { class: "note" }, "Click a row to see it on the maps.")], { kind: "wide" });
   grid.draw();
 }
 
@@ -140,8 +140,8 @@ export function readingForm(app, done) {
     else given[name] = value;
   };
   const text = (name, words, note) =>
-    field(words, h("input", { type: "text", value: Array.isArray(given[name]) ? given[name].join(", ") : (given[name] ?? ""), oninput: (event) => set(name, event.target.value.trim()) }), note);
-  return h(
+    labeled(words, el("input", { type: "text", value: Array.isArray(given[name]) ? given[name].join(", ") : (given[name] ?? ""), oninput: (event) => set(name, event.target.value.trim()) }), note);
+  return el(
     "form",
     {
       class: "reading",
@@ -156,15 +156,15 @@ export function readingForm(app, done) {
         app.showTable(changed);
       },
     },
-    h(
+    el(
       "div",
       { class: "fields" },
-      READING.map(([name, words, options]) => field(words, choice(options, given[name] === undefined ? "" : String(given[name]), (value) => set(name, value)))),
+      READING.map(([name, words, options]) => labeled(words, choice(options, given[name] === undefined ? "" : String(given[name]), (value) => set(name, value)))),
       text("missing", "Marks of missing values", "separated by commas, such as NA, ?, -999"),
       text("sheet", "Sheet", "of an Excel or OpenDocument file"),
       text("array", "Array", "of a NumPy, MATLAB or HDF5 file"),
     ),
-    h("div", { class: "actions" }, h("button", { type: "submit", class: "main" }, "Read again")),
+    el("div", { class: "actions" }, el("button", { type: "submit", class: "main" }, "Read again")),
   );
 }
 
@@ -176,22 +176,21 @@ function readingDialog(app) {
 export function readingState(app) {
   const { table } = app.store;
   if (table.status === "failed") {
-    return h(
+    return el(
       "div",
       { class: "empty failed" },
-      h("h1", null, `${table.name} could not be read`),
-      h("p", { class: "lead" }, table.error),
-      h("h2", null, "Say how to read it"),
+      el("h1", null, `${table.name} could not be read`),
+      el("p", { class: "lead" }, table.error),
+      el("h2", null, "Say how to read it"),
       readingForm(app),
     );
   }
   const fraction = table.progress?.fraction;
-  return h(
+  return el(
     "div",
     { class: "empty" },
-    h("h1", null, `Reading ${table.name}`),
-    h("progress", Number.isFinite(fraction) ? { max: 1, value: fraction } : {}),
-    h("p", { class: "note" }, table.progress?.text ?? "Rows, kinds of columns and missing values are being looked at."),
-    facts([]),
+    el("h1", null, `Reading ${table.name}`),
+    el("progress", Number.isFinite(fraction) ? { max: 1, value: fraction } : {}),
+    el("p", { class: "note" }, table.progress?.text ?? "Rows, kinds of columns and missing values are being looked at."),
   );
 }

@@ -1,44 +1,16 @@
-// Elements, icons and popovers of the page. Every text becomes a text node: a name such as "<script>" runs nothing.
+// Controls, icons and popovers of the page.
 
-const SVG_SPACE = "http://www.w3.org/2000/svg";
-const AS_PROPERTY = new Set(["value", "checked", "disabled", "hidden", "indeterminate", "open", "selected", "tabIndex"]);
+import { el, svg } from "../view/elements.js";
 
-// h("button", { class: "small", onclick: f }, "Open"): children are elements, texts, lists of them, or null.
-export function h(tag, props, ...children) {
-  const made = document.createElement(tag);
-  for (const [key, value] of Object.entries(props ?? {})) {
-    if (value === null || value === undefined) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (AS_PROPERTY.has(key)) made[key] = value;
-    else if (key === "dataset") Object.assign(made.dataset, value);
-    else if (value !== false) made.setAttribute(key, value === true ? "" : value);
-  }
-  append(made, children);
-  return made;
-}
-
-function append(parent, children) {
-  for (const child of children.flat(Infinity)) {
-    if (child === null || child === undefined || child === false) continue;
-    parent.append(child instanceof Node ? child : String(child));
-  }
-}
+const filled = (parent, children) => parent.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 
 export function replace(parent, ...children) {
   parent.replaceChildren();
-  append(parent, children);
+  filled(parent, children);
   return parent;
 }
 
-export function shape(tag, attributes, ...children) {
-  const made = document.createElementNS(SVG_SPACE, tag);
-  for (const [key, value] of Object.entries(attributes ?? {}))
-    if (value !== null && value !== undefined) made.setAttribute(key, value);
-  append(made, children);
-  return made;
-}
-
-const ICONS = {
+const GLYPHS = {
   add: "M8 3v10M3 8h10",
   back: "M10 3 5 8l5 5",
   check: "M3 8.5 6.5 12 13 4.5",
@@ -69,31 +41,31 @@ const ICONS = {
   warning: "M8 2 14.5 13.5h-13zM8 6.5v3.2M8 11.6h.01",
 };
 
-export function icon(name) {
-  return shape("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, shape("path", { d: ICONS[name] }));
+export function glyph(name) {
+  return svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, svg("path", { d: GLYPHS[name] }));
 }
 
 export function button(text, { symbol, onclick, title, kind = "", disabled = false, ...more } = {}) {
   const props = { type: "button", class: kind, onclick, title, disabled, ...more };
-  return h("button", props, symbol && icon(symbol), text && h("span", null, text));
+  return el("button", props, symbol && glyph(symbol), text && el("span", null, text));
 }
 
 // A button that shows only a symbol: its name is read by screen readers and shown when hovered.
 export function symbolButton(symbol, name, onclick, more = {}) {
-  return h("button", { type: "button", class: "symbol", title: name, "aria-label": name, onclick, ...more }, icon(symbol));
+  return el("button", { type: "button", class: "symbol", title: name, "aria-label": name, onclick, ...more }, glyph(symbol));
 }
 
-export function field(name, control, note) {
-  return h("label", { class: "field" }, h("span", { class: "field-name" }, name), control, note && h("small", null, note));
+export function labeled(name, control, note) {
+  return el("label", { class: "field" }, el("span", { class: "field-name" }, name), control, note && el("small", null, note));
 }
 
 export function choice(options, value, onchange, more = {}) {
-  const made = h(
+  const made = el(
     "select",
     { onchange: () => onchange?.(made.value), ...more },
     options.map((option) => {
       const [key, text] = Array.isArray(option) ? option : [option, option];
-      return h("option", { value: key, selected: key === value }, text);
+      return el("option", { value: key, selected: key === value }, text);
     }),
   );
   return made;
@@ -101,10 +73,10 @@ export function choice(options, value, onchange, more = {}) {
 
 // Name and value pairs.
 export function facts(pairs, kind = "") {
-  return h(
+  return el(
     "dl",
     { class: `facts ${kind}` },
-    pairs.filter(Boolean).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))),
+    pairs.filter(Boolean).map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))),
   );
 }
 
@@ -115,7 +87,7 @@ export function copyButton(text, name = "Copy") {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      const area = h("textarea", { class: "unseen" });
+      const area = el("textarea", { class: "unseen" });
       area.value = text;
       document.body.append(area);
       area.select();
@@ -126,16 +98,6 @@ export function copyButton(text, name = "Copy") {
     setTimeout(() => (made.lastChild.textContent = name), 1500);
   });
   return made;
-}
-
-// Offer a blob as a file.
-export function download(blob, name) {
-  const address = URL.createObjectURL(blob);
-  const link = h("a", { href: address, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
 let openPopover = null;
@@ -155,7 +117,7 @@ export function popover(anchor, content, { onclose, kind = "" } = {}) {
   const again = openPopover?.anchor === anchor;
   closePopover();
   if (again) return null;
-  const box = h("div", { class: `popover ${kind}` }, content);
+  const box = el("div", { class: `popover ${kind}` }, content);
   (anchor.closest("dialog") ?? document.body).append(box);
   openPopover = { box, anchor, onclose };
   anchor.setAttribute("aria-expanded", "true");
@@ -186,13 +148,13 @@ document.addEventListener(
 
 // A menu of actions: items are [text, action, { symbol, disabled, checked }], or null for a line.
 export function actionMenu(anchor, items) {
-  const list = h(
+  const list = el(
     "div",
     { class: "menu", role: "menu" },
     items.map((item) => {
-      if (!item) return h("hr");
+      if (!item) return el("hr");
       const [text, action, { symbol, disabled, checked } = {}] = item;
-      return h(
+      return el(
         "button",
         {
           type: "button",
@@ -204,8 +166,8 @@ export function actionMenu(anchor, items) {
             action();
           },
         },
-        symbol ? icon(symbol) : checked === undefined ? null : h("span", { class: "tick-room" }, checked ? icon("check") : ""),
-        h("span", null, text),
+        symbol ? glyph(symbol) : checked === undefined ? null : el("span", { class: "tick-room" }, checked ? glyph("check") : ""),
+        el("span", null, text),
       );
     }),
   );

@@ -1,13 +1,14 @@
 // Search for rows, and filter them by conditions on columns.
 
-import { button, choice, h, icon, popover, replace, symbolButton } from "./elements.js";
+import { count, el, some } from "../view/elements.js";
+import { maskOf, maskText } from "../view/saving.js";
 import { getJson, postJson } from "./api.js";
-import { maskFromText, maskOfRows, maskToText } from "./bits.js";
-import { attempt } from "./notices.js";
-import { cellText, counted, plainNumber } from "./words.js";
-import { debounced } from "./store.js";
-import { picker } from "./picker.js";
 import { valuesOf } from "./data_pane.js";
+import { button, choice, glyph, popover, replace, symbolButton } from "./elements.js";
+import { attempt } from "./notices.js";
+import { picker } from "./picker.js";
+import { debounced } from "./store.js";
+import { cellText } from "./words.js";
 
 const NUMBER_OPS = [[">", ">"], [">=", "≥"], ["<", "<"], ["<=", "≤"], ["=", "="], ["!=", "≠"], ["missing", "is missing"], ["present", "is present"]];
 const TEXT_OPS = [["=", "is"], ["!=", "is not"], ["contains", "contains"], ["missing", "is missing"], ["present", "is present"]];
@@ -29,10 +30,10 @@ export async function applyConditions(app, conditions) {
   if (asked.length) {
     const told = await attempt(() => postJson(`/tables/${store.tableId}/filter`, { conditions: asked }));
     if (!told) return;
-    mask = maskFromText(told.mask, store.table.rows);
+    mask = maskOf(told.mask, store.table.rows);
   }
   for (const { rows } of kept) {
-    const only = maskFromText(rows, store.table.rows);
+    const only = maskOf(rows, store.table.rows);
     mask = mask ? mask.map((shown, row) => shown & only[row]) : only;
   }
   stage.view?.filter(mask);
@@ -42,7 +43,7 @@ export async function applyConditions(app, conditions) {
 // Show only the selected rows, as a condition of its own.
 export function keepSelected(app) {
   const { store } = app;
-  const condition = { column: null, value: `${plainNumber(store.selected)} chosen rows`, rows: maskToText(store.selection) };
+  const condition = { column: null, value: `${count(store.selected)} chosen rows`, rows: maskText(store.selection) };
   applyConditions(app, [...store.conditions.filter((each) => each.column !== null), condition]);
 }
 
@@ -60,9 +61,9 @@ function openFilter(app, anchor) {
   const first = Math.max(0, columns.findIndex((column) => column.role === "feature"));
   const rows = store.conditions.filter((each) => each.column !== null).map((each) => ({ ...each }));
   const own = store.conditions.filter((each) => each.column === null);
-  const list = h("div", { class: "conditions" });
-  const count = h("span", { class: "note", role: "status" });
-  const told = () => (count.textContent = store.shown ? `${plainNumber(store.shown.reduce((sum, one) => sum + one, 0))} of ${counted(store.table.rows, "row")}` : "All rows are shown");
+  const list = el("div", { class: "conditions" });
+  const shown = el("span", { class: "note", role: "status" });
+  const told = () => (shown.textContent = store.shown ? `${count(store.shown.reduce((sum, one) => sum + one, 0))} of ${some(store.table.rows, "row")}` : "All rows are shown");
   const apply = debounced(async () => {
     await applyConditions(app, [...rows, ...own]);
     told();
@@ -83,9 +84,9 @@ function openFilter(app, anchor) {
             openFilterAgain();
           },
         });
-        const value = h("input", { type: "text", value: each.value, placeholder: "value", "aria-label": "Value", list: levelList(app, column), oninput: () => ((each.value = value.value), apply()) });
+        const value = el("input", { type: "text", value: each.value, placeholder: "value", "aria-label": "Value", list: levelList(app, column), oninput: () => ((each.value = value.value), apply()) });
         value.hidden = bare(each.op);
-        return h(
+        return el(
           "div",
           { class: "condition" },
           chosen.element,
@@ -104,15 +105,15 @@ function openFilter(app, anchor) {
   told();
   popover(
     anchor,
-    h(
+    el(
       "div",
       { class: "filter-box" },
       list,
-      h(
+      el(
         "div",
         { class: "row spread" },
         button("Add a condition", { symbol: "add", kind: "small", onclick: () => (rows.push({ column: columns[first].name, op: opsOf(columns[first])[0][0], value: "" }), fill()) }),
-        count,
+        shown,
         button("Show all rows", { kind: "small", onclick: () => (rows.splice(0), own.splice(0), fill(), apply()) }),
       ),
     ),
@@ -127,8 +128,8 @@ function levelList(app, column) {
   if (!known || known.kind !== "category") return null;
   const id = `levels-${index}`;
   if (!document.getElementById(id)) {
-    const list = document.body.appendChild(h("datalist", { id }));
-    known.ready().then(() => replace(list, (known.levels ?? []).slice(0, 300).map((level) => h("option", { value: level }))), () => list.remove());
+    const list = document.body.appendChild(el("datalist", { id }));
+    known.ready().then(() => replace(list, (known.levels ?? []).slice(0, 300).map((level) => el("option", { value: level }))), () => list.remove());
   }
   return id;
 }
@@ -136,15 +137,15 @@ function levelList(app, column) {
 // The conditions in force, each with a button that removes it.
 export function filterChips(app) {
   const { store } = app;
-  const box = h("div", { class: "chips", hidden: true });
+  const box = el("div", { class: "chips", hidden: true });
   store.on("filter", () => {
     box.hidden = !store.conditions.length;
-    const count = store.shown?.reduce((sum, one) => sum + one, 0) ?? store.table?.rows ?? 0;
+    const left = store.shown?.reduce((sum, one) => sum + one, 0) ?? store.table?.rows ?? 0;
     replace(
       box,
-      h("span", { class: "note" }, `${plainNumber(count)} of ${counted(store.table?.rows ?? 0, "row")} shown:`),
+      el("span", { class: "note" }, `${count(left)} of ${some(store.table?.rows ?? 0, "row")} shown:`),
       store.conditions.map((each, i) =>
-        h("span", { class: "chip removable" }, conditionText(each), symbolButton("close", "Remove this condition", () => applyConditions(app, store.conditions.filter((_, at) => at !== i)))),
+        el("span", { class: "chip removable" }, conditionText(each), symbolButton("close", "Remove this condition", () => applyConditions(app, store.conditions.filter((_, at) => at !== i)))),
       ),
     );
   });
@@ -153,15 +154,15 @@ export function filterChips(app) {
 
 export function searchBox(app) {
   const { store } = app;
-  const input = h("input", { type: "search", placeholder: "Search rows", "aria-label": "Search rows", autocomplete: "off", spellcheck: "false" });
-  const list = h("div", { class: "results", hidden: true, role: "listbox", "aria-label": "Rows found" });
-  const box = h("div", { class: "search" }, icon("search"), input, list);
+  const input = el("input", { type: "search", placeholder: "Search rows", "aria-label": "Search rows", autocomplete: "off", spellcheck: "false" });
+  const list = el("div", { class: "results", hidden: true, role: "listbox", "aria-label": "Rows found" });
+  const box = el("div", { class: "search" }, glyph("search"), input, list);
   let asked = 0;
   let found = null;
 
   const hide = () => (list.hidden = true);
   const selectAll = () => {
-    app.stage.view?.select(maskOfRows(found.rows, store.table.rows), "new");
+    app.stage.view?.selectRows(found.rows);
     hide();
   };
   const look = debounced(async () => {
@@ -181,9 +182,9 @@ export function searchBox(app) {
     if (number !== asked) return;
     replace(
       list,
-      h("div", { class: "row spread" }, h("span", { class: "note" }, told.total ? `${counted(told.total, "row")} found` : "No row contains this."), told.rows.length > 0 && button(told.total > told.rows.length ? `Select the first ${plainNumber(told.rows.length)}` : `Select ${told.rows.length === 1 ? "it" : "all"}`, { kind: "small", onclick: selectAll })),
+      el("div", { class: "row spread" }, el("span", { class: "note" }, told.total ? `${some(told.total, "row")} found` : "No row contains this."), told.rows.length > 0 && button(told.total > told.rows.length ? `Select the first ${count(told.rows.length)}` : `Select ${told.rows.length === 1 ? "it" : "all"}`, { kind: "small", onclick: selectAll })),
       first.map((row, i) =>
-        h("button", { type: "button", class: "result", role: "option", onclick: () => (hide(), app.showPoint(row)) }, h("b", null, `Row ${plainNumber(row)}`), h("span", null, (cells[i] ?? []).map(cellText).join(" · "))),
+        el("button", { type: "button", class: "result", role: "option", onclick: () => (hide(), app.showPoint(row)) }, el("b", null, `Row ${row}`), el("span", null, (cells[i] ?? []).map(cellText).join(" · "))),
       ),
     );
     list.hidden = false;

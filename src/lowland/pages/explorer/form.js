@@ -1,6 +1,7 @@
 // A form generated from the parameters of a method: the common ones first, the others behind "More".
 
-import { button, h, replace } from "./elements.js";
+import { el } from "../view/elements.js";
+import { button, replace } from "./elements.js";
 import { asPython } from "./words.js";
 
 const COMMON = new Set(["n_components", "n_neighbors", "perplexity", "min_dist", "metric", "kernel", "scale", "method", "algorithm", "rotation", "grid", "alpha", "random_state"]);
@@ -37,7 +38,7 @@ export function parseParameter(parameter, text) {
 export function parameterForm(method, { values = {}, onchange }) {
   const given = new Map(); // name -> value, only those that differ from the default
   const wrong = new Map(); // name -> sentence
-  const box = h("div", { class: "parameters" });
+  const box = el("div", { class: "parameters" });
 
   const tell = () => onchange?.();
   function take(parameter, text, said) {
@@ -62,21 +63,21 @@ export function parameterForm(method, { values = {}, onchange }) {
     const { name, choices, default: usual } = parameter;
     const start = name in values ? values[name] : undefined;
     const kinds = parameter.kinds ?? [];
-    const said = h("small", { class: "wrong", role: "alert", hidden: true });
+    const said = el("small", { class: "wrong", role: "alert", hidden: true });
     let input;
     const heed = () => take(parameter, input.value, said);
     if (choices?.length && kinds.every((kind) => kind === "none")) {
       const options = [...choices, ...(kinds.includes("none") ? ["None"] : [])];
       const shown = start === undefined ? (usual ?? "None") : (start ?? "None");
-      input = h("select", { onchange: heed }, options.map((option) => h("option", { value: option, selected: option === shown }, option === (usual ?? "None") ? `${option} (default)` : option)));
+      input = el("select", { onchange: heed }, options.map((option) => el("option", { value: option, selected: option === shown }, option === (usual ?? "None") ? `${option} (default)` : option)));
     } else if (kinds.length === 1 && kinds[0] === "bool" && !choices?.length) {
       const checked = start === undefined ? Boolean(usual) : Boolean(start);
-      input = h("select", { onchange: heed }, [true, false].map((each) => h("option", { value: String(each), selected: each === checked }, `${each ? "yes" : "no"}${each === Boolean(usual) ? " (default)" : ""}`)));
+      input = el("select", { onchange: heed }, [true, false].map((each) => el("option", { value: String(each), selected: each === checked }, `${each ? "yes" : "no"}${each === Boolean(usual) ? " (default)" : ""}`)));
     } else {
       const list = choices?.length ? `choices-${method.verb}-${name}` : null;
       const text = start === undefined ? "" : Array.isArray(start) ? start.join(", ") : start === null ? "None" : String(start);
       const numeric = kinds.length > 0 && kinds.every((kind) => ["int", "float", "none"].includes(kind)) && !list;
-      input = h("input", { type: "text", value: text, placeholder: placeholder(parameter), list, inputmode: numeric ? "decimal" : null, autocomplete: "off", spellcheck: "false", oninput: heed });
+      input = el("input", { type: "text", value: text, placeholder: placeholder(parameter), list, inputmode: numeric ? "decimal" : null, autocomplete: "off", spellcheck: "false", oninput: heed });
       if (numeric)
         input.addEventListener("keydown", (event) => {
           const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
@@ -86,10 +87,10 @@ export function parameterForm(method, { values = {}, onchange }) {
           input.value = Number((from + step * (has(parameter, "int") && Number.isInteger(from) ? 1 : Math.max(Math.abs(from), 0.01) / 10)).toPrecision(6));
           heed();
         });
-      if (list) box.append(h("datalist", { id: list }, choices.map((option) => h("option", { value: option }))));
+      if (list) box.append(el("datalist", { id: list }, choices.map((option) => el("option", { value: option }))));
     }
     input.setAttribute("name", name);
-    const line = h("label", { class: "parameter" }, h("span", { class: "field-name", title: parameter.doc }, name.replaceAll("_", " ")), input, said, h("small", { class: "doc" }, parameter.doc));
+    const line = el("label", { class: "parameter" }, el("span", { class: "field-name", title: parameter.doc }, name.replaceAll("_", " ")), input, said, el("small", { class: "doc" }, parameter.doc));
     if (start !== undefined) take(parameter, valueText(start), said);
     return line;
   }
@@ -102,9 +103,9 @@ export function parameterForm(method, { values = {}, onchange }) {
     box.append(
       ...common.map(control),
       ...(rest.length
-        ? [h("details", { class: "more", open: rest.some((parameter) => parameter.name in values) }, h("summary", null, `More (${rest.length})`), rest.map(control))]
+        ? [el("details", { class: "more", open: rest.some((parameter) => parameter.name in values) }, el("summary", null, `More (${rest.length})`), rest.map(control))]
         : []),
-      h("div", { class: "row" }, button("Reset to defaults", { kind: "small link", onclick: () => reset() })),
+      el("div", { class: "row" }, button("Reset to defaults", { kind: "small link", onclick: () => reset() })),
     );
   }
   function reset() {

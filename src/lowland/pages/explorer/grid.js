@@ -1,7 +1,8 @@
 // A table of many rows and columns of which only the visible cells exist. Rows are fetched in blocks as they come into view.
 
-import { h, replace } from "./elements.js";
-import { cellText, plainNumber } from "./words.js";
+import { el } from "../view/elements.js";
+import { replace } from "./elements.js";
+import { cellText } from "./words.js";
 
 const ROW = 26;
 const WIDE = 132;
@@ -13,10 +14,10 @@ const TALLEST = 12e6; // pixels: higher elements are cut by browsers
 // rows: how many; names: of the columns; fetchBlock(from, count, columns) -> rows of cells; rowNumber(i) -> number shown.
 export function createGrid({ rows, names, heads = names, fetchBlock, rowNumber = (i) => i, onrow, onhead, label }) {
   const blocks = new Map();
-  const scroll = h("div", { class: "grid-scroll", tabIndex: 0, role: "grid", "aria-label": label, "aria-rowcount": rows, "aria-colcount": names.length });
-  const room = h("div", { class: "grid-room" });
-  const head = h("div", { class: "grid-head", role: "row" });
-  const body = h("div", { class: "grid-body" });
+  const scroll = el("div", { class: "grid-scroll", tabIndex: 0, role: "grid", "aria-label": label, "aria-rowcount": rows, "aria-colcount": names.length });
+  const room = el("div", { class: "grid-room" });
+  const head = el("div", { class: "grid-head", role: "row" });
+  const body = el("div", { class: "grid-body" });
   scroll.append(head, room);
   room.append(body);
   const high = Math.min(rows * ROW, TALLEST);
@@ -60,22 +61,22 @@ export function createGrid({ rows, names, heads = names, fetchBlock, rowNumber =
     };
     const titles = [];
     for (let c = left; c < right; c++) {
-      const title = h("div", { class: "cell title", role: "columnheader", title: heads[c] }, heads[c]);
+      const title = el("div", { class: "cell title", role: "columnheader", title: heads[c] }, heads[c]);
       if (onhead) title.addEventListener("click", () => onhead(c));
       titles.push(place(title, c));
     }
-    replace(head, h("div", { class: "cell number" }, ""), titles);
+    replace(head, el("div", { class: "cell number" }, ""), titles);
     const lines = [];
     for (let row = start; row < Math.min(rows, start + seen); row++) {
-      const line = h("div", { class: "grid-row", role: "row", "aria-rowindex": row + 1, onclick: onrow && (() => onrow(row)) });
+      const line = el("div", { class: "grid-row", role: "row", "aria-rowindex": row + 1, onclick: onrow && (() => onrow(row)) });
       line.style.top = `${exact ? row * ROW : scroll.scrollTop + (row - start) * ROW}px`;
-      line.append(h("div", { class: "cell number", role: "rowheader" }, plainNumber(rowNumber(row))));
+      line.append(el("div", { class: "cell number", role: "rowheader" }, rowNumber(row)));
       for (let c = left; c < right; c++) {
         const found = cells(row, Math.floor(c / COLUMNS));
         const value = found?.[c % COLUMNS];
         const kind = found === undefined || found === null ? "loading" : value === null ? "missing" : typeof value === "number" ? "figure" : "";
         const text = found ? (value === null ? "missing" : cellText(value)) : "";
-        line.append(place(h("div", { class: `cell ${kind}`, role: "gridcell", title: text.length > 14 ? text : null }, text), c));
+        line.append(place(el("div", { class: `cell ${kind}`, role: "gridcell", title: text.length > 14 ? text : null }, text), c));
       }
       lines.push(line);
     }

@@ -1,9 +1,9 @@
 // The keys and gestures, in a dialog.
 
-import { h } from "./elements.js";
+import { el } from "../view/elements.js";
 import { openDialog } from "./notices.js";
 
-const KEYS = [
+const HELP_KEYS = [
   ["Maps", [["Arrow keys", "move the map"], ["+ and −, or the wheel", "zoom"], ["0", "whole map"], ["Tab", "next panel"], ["Enter", "large panel, and back"]]],
   ["Selection", [["Drag with Box, Lasso or Brush", "select rows"], ["Shift + drag", "add to the selection"], ["Alt + drag", "remove from it"], ["Esc", "clear the selection"], ["Click a point", "its values and neighbors"]]],
   ["Page", [["/", "search rows"], ["O", "open data"], ["N", "new map"], ["[ and ]", "left and right pane"], ["?", "this help"]]],
@@ -13,13 +13,13 @@ export function showHelp() {
   openDialog(
     "Keys and gestures",
     () => [
-      h(
+      el(
         "div",
         { class: "help" },
-        KEYS.map(([title, lines]) => h("section", null, h("h3", null, title), h("dl", { class: "keys" }, lines.map(([key, does]) => h("div", null, h("dt", null, h("kbd", null, key)), h("dd", null, does)))))),
+        HELP_KEYS.map(([title, lines]) => el("section", null, el("h3", null, title), el("dl", { class: "keys" }, lines.map(([key, does]) => el("div", null, el("dt", null, el("kbd", null, key)), el("dd", null, does)))))),
       ),
-      h("h3", null, "What can be trusted"),
-      h("p", null, "Every map in two dimensions distorts. Color by trustworthiness or continuity to see where. Click a point: its true neighbors are drawn on all maps, and false ones are told apart. A structure that several maps of different methods share is likely in the data."),
+      el("h3", null, "What can be trusted"),
+      el("p", null, "Every map in two dimensions distorts. Color by trustworthiness or continuity to see where. Click a point: its true neighbors are drawn on all maps, and false ones are told apart. A structure that several maps of different methods share is likely in the data."),
     ],
     { kind: "medium" },
   );

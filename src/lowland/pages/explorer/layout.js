@@ -1,6 +1,7 @@
 // The frame of the page: bar, two side panes with tabs, and the middle.
 
-import { h, replace, symbolButton } from "./elements.js";
+import { count, el } from "../view/elements.js";
+import { replace, symbolButton } from "./elements.js";
 
 const KEY = "lowland-explorer-panes";
 
@@ -24,9 +25,9 @@ function remember(side, open) {
 export function sidePane(side, name, tabs) {
   const heads = new Map();
   const bodies = new Map();
-  const strip = h("div", { class: "tabs", role: "tablist", "aria-label": name });
-  const room = h("div", { class: "pane-scroll" });
-  const element = h("aside", { class: `side ${side}`, "aria-label": name }, strip, room);
+  const strip = el("div", { class: "tabs", role: "tablist", "aria-label": name });
+  const room = el("div", { class: "pane-scroll" });
+  const element = el("aside", { class: `side ${side}`, "aria-label": name }, strip, room);
   let current = null;
 
   function choose(key, focus = false) {
@@ -41,8 +42,8 @@ export function sidePane(side, name, tabs) {
     room.scrollTop = 0;
   }
   tabs.forEach(([key, title, content], i) => {
-    const badge = h("span", { class: "badge", hidden: true });
-    const head = h("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `pane-${key}`, onclick: () => choose(key) }, title, badge);
+    const badge = el("span", { class: "badge", hidden: true });
+    const head = el("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `pane-${key}`, onclick: () => choose(key) }, title, badge);
     head.badge = badge;
     head.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -51,7 +52,7 @@ export function sidePane(side, name, tabs) {
       choose(tabs[(i + step + tabs.length) % tabs.length][0], true);
     });
     heads.set(key, head);
-    bodies.set(key, h("div", { role: "tabpanel", id: `pane-${key}`, "aria-labelledby": `tab-${key}` }, content));
+    bodies.set(key, el("div", { role: "tabpanel", id: `pane-${key}`, "aria-labelledby": `tab-${key}` }, content));
     strip.append(head);
     room.append(bodies.get(key));
   });

@@ -1,28 +1,28 @@
 // The explorer's page: puts its parts together and keeps them in step with the server.
 
-import { NO_ANSWER, getJson, listen } from "./api.js";
-import { acceptDrops, emptyState, openData } from "./open.js";
-import { actionMenu, button, h, icon, replace, symbolButton } from "./elements.js";
-import { applyConditions, filterButton, filterChips, searchBox } from "./filter.js";
+import { count, el } from "../view/elements.js";
+import { getJson, listen, NO_ANSWER } from "./api.js";
 import { colorBy, coloringPicker } from "./coloring.js";
-import { createStore, isActive } from "./store.js";
 import { dataPane, readingState } from "./data_pane.js";
-import { keepState, saveArchive } from "./session.js";
-import { mapPane, saveReport } from "./map_pane.js";
-import { mapsPane, tellOfEnd } from "./maps_pane.js";
-import { notice, tellProblem } from "./notices.js";
+import { actionMenu, button, glyph, replace, symbolButton } from "./elements.js";
+import { applyConditions, filterButton, filterChips, searchBox } from "./filter.js";
 import { pageKeys, showHelp } from "./help.js";
-import { createStage } from "./stage.js";
+import { sidePane } from "./layout.js";
+import { mapPane, saveReport } from "./map_pane.js";
+import { cancelMap, mapActions, mapsPane, removeMap, runAgain, tellOfEnd } from "./maps_pane.js";
 import { methodsPane } from "./methods_pane.js";
+import { notice, tellProblem } from "./notices.js";
+import { acceptDrops, emptyState, openData } from "./open.js";
 import { picker } from "./picker.js";
-import { plainNumber } from "./words.js";
 import { pointPane } from "./point_pane.js";
 import { selectionPane } from "./selection_pane.js";
-import { sidePane } from "./layout.js";
+import { keepState, saveArchive } from "./session.js";
+import { createStage } from "./stage.js";
+import { createStore, isActive } from "./store.js";
 
 const app = { store: createStore(), notice, chosenMethod: null };
 const { store } = app;
-app.sendings = h("div", { class: "sendings" });
+app.sendings = el("div", { class: "sendings" });
 app.stage = createStage(app);
 app.state = keepState(app);
 app.colorBy = (coloring) => colorBy(app, coloring);
@@ -37,14 +37,14 @@ const right = sidePane("right", "Details", [
   ["point", "Point", pointPane(app)],
   ["map", "Map", mapPane(app)],
 ]);
-const lost = h("div", { class: "lost", role: "alert", hidden: true }, icon("warning"), h("span", null, NO_ANSWER));
-const other = h("div", { class: "other" });
+const lost = el("div", { class: "lost", role: "alert", hidden: true }, glyph("warning"), el("span", null, NO_ANSWER));
+const other = el("div", { class: "other" });
 const search = searchBox(app);
 const tablePicker = picker({
   name: "Table",
   kind: "table-picker",
   groups: () => [
-    { name: "Tables", items: [...store.tables.values()].map((table) => ({ key: table.id, text: table.name, note: table.status === "ready" ? `${plainNumber(table.rows)} rows` : table.status })) },
+    { name: "Tables", items: [...store.tables.values()].map((table) => ({ key: table.id, text: table.name, note: table.status === "ready" ? `${count(table.rows)} rows` : table.status })) },
     { name: "", items: [{ key: "+", text: "Open other data…" }] },
   ],
   onpick: (key) => (key === "+" ? openData(app) : app.showTable(store.tables.get(key))),
@@ -56,18 +56,25 @@ saveMenu.addEventListener("click", () =>
     ["Report of the maps shown (HTML, works offline)", () => saveReport(app), { symbol: "file" }],
   ]),
 );
-const tools = h("div", { class: "tools" }, h("span", { class: "tool-name" }, "Color"), coloringPicker(app), filterButton(app), search.element);
-const bar = h(
+app.colorControl = el("label", { class: "color-control" }, el("span", null, "Color by"), coloringPicker(app));
+const tools = el("div", { class: "tools" }, search.element, filterButton(app));
+app.viewOptions = {
+  actions: (map) => panelActions(map.key),
+  statusActions: ({ key, status }) => (["queued", "running"].includes(status) ? [{ text: "Cancel", run: () => cancelMap(app, store.maps.get(key)) }] : [{ text: "Run again", run: () => runAgain(app, store.maps.get(key)) }, { text: "Remove", run: () => removeMap(app, store.maps.get(key)) }]),
+};
+// The menu of a panel: what the list of maps offers, except for what the view has itself.
+const panelActions = (key) => mapActions(app, store.maps.get(key)).filter(Boolean).map(([text, run, { disabled } = {}]) => !disabled && { text, run }).filter(Boolean);
+const bar = el(
   "header",
   { class: "bar" },
   left.handle,
-  h("span", { class: "brand" }, "Lowland"),
+  el("span", { class: "brand" }, "Lowland"),
   tablePicker.element,
   tools,
-  h("div", { class: "bar-end" }, saveMenu, symbolButton("help", "Keys and gestures (?)", showHelp), right.handle),
+  el("div", { class: "bar-end" }, saveMenu, symbolButton("help", "Keys and gestures (?)", showHelp), right.handle),
 );
-const middle = h("main", { class: "middle" }, filterChips(app), app.stage.element, other);
-document.body.append(h("a", { class: "skip", href: "#maps" }, "Skip to the maps"), bar, lost, h("div", { class: "frame" }, left.element, middle, right.element), app.sendings);
+const middle = el("main", { class: "middle" }, filterChips(app), app.stage.element, other);
+document.body.append(el("a", { class: "skip", href: "#maps" }, "Skip to the maps"), bar, lost, el("div", { class: "frame" }, left.element, middle, right.element), app.sendings);
 middle.id = "maps";
 middle.tabIndex = -1;
 
@@ -86,17 +93,18 @@ app.showPoint = (row, open = true) => {
 
 // Tables
 
+// While a table is prepared again (roles, scale), its maps stay in sight; they are shown anew only if its rows, its
+// columns or its label changed.
+const shapeOf = (table) => JSON.stringify([table?.rows, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
 app.takeTable = (table) => {
   const before = store.tables.get(table.id);
   store.tables.set(table.id, { ...before, ...table });
-  if (table.id === store.tableId) {
-    if (before?.status !== table.status || before?.rows !== table.rows) showCurrent();
-    else {
-      const label = (columns) => columns?.findIndex((column) => column.role === "label");
-      store.emit("table");
-      if (table.columns && label(before?.columns) !== label(table.columns)) showCurrent();
-    }
-  }
+  if (table.id !== store.tableId) return;
+  tablePicker.show(table.name);
+  const inSight = app.stage.view !== null;
+  if (table.status === "failed" || !inSight) showCurrent();
+  else if (table.status === "ready" && app.stage.shape !== shapeOf(table)) showCurrent();
+  else store.emit("table");
 };
 app.showTable = async (table) => {
   store.tables.set(table.id, { ...store.tables.get(table.id), ...table });
@@ -146,6 +154,7 @@ async function showCurrent() {
     for (const map of maps) store.maps.set(map.id, map);
     store.hidden = new Set(state.hidden ?? []);
     watchView(app.stage.show(table));
+    app.stage.shape = shapeOf(table);
     for (const event of ["current", "maps", "filter"]) store.emit(event);
     noMaps();
     await app.state.restore(tableId, state);
@@ -164,12 +173,12 @@ function noMaps() {
   else if (!there)
     replace(
       other,
-      h(
+      el(
         "div",
         { class: "empty first-map" },
-        h("h1", null, `${store.table.name} is ready`),
-        h("p", { class: "lead" }, "Look at its columns on the left. Then compute a first map: every row becomes a point."),
-        h("div", { class: "row center" }, button("Choose a method", { kind: "main", onclick: () => app.openTab("methods") }), button("Look at the columns", { onclick: () => app.openTab("data") })),
+        el("h1", null, `${store.table.name} is ready`),
+        el("p", { class: "lead" }, "Look at its columns on the left. Then compute a first map: every row becomes a point."),
+        el("div", { class: "row center" }, button("Choose a method", { kind: "main", onclick: () => app.openTab("methods") }), button("Look at the columns", { onclick: () => app.openTab("data") })),
       ),
     );
 }
@@ -183,16 +192,19 @@ app.takeSelection = () => {
 };
 
 function watchView(view) {
-  view.on("select", () => {
+  view.on("select", ({ count: many, live }) => {
+    right.count("selection", many ? count(many) : "");
+    if (live) return; // the rest when the gesture ends
     app.takeSelection();
     if (store.selected) reveal("selection");
   });
   view.on("click", (event) => {
-    const row = event?.row ?? event;
-    if (Number.isInteger(row) && row >= 0) app.showPoint(row, right.isOpen() || window.innerWidth >= 1200);
+    const { row } = event;
+    if (view.settings.tool !== "look") return; // a click with another tool selects
+    if (row >= 0) app.showPoint(row, right.isOpen() || window.innerWidth >= 1200);
+    else if (store.point !== null) app.showPoint(null);
   });
-  for (const event of ["colors", "axes", "maps"]) view.on(event, () => store.emit("looks"));
-  view.on("panel", (key) => store.maps.has(key) && app.focusMap(key));
+  for (const event of ["axes", "classes", "layout", "maps", "settings", "zoom"]) view.on(event, () => store.emit("looks"));
 }
 
 // Maps
@@ -229,7 +241,7 @@ store.on("maps", () => {
   const active = store.mapList().filter(isActive).length;
   left.count("maps", active ? `${active} …` : store.maps.size || "");
 });
-store.on("selection", () => right.count("selection", store.selected ? plainNumber(store.selected) : ""));
+store.on("selection", () => right.count("selection", store.selected ? count(store.selected) : ""));
 
 // The server
 
@@ -280,7 +292,7 @@ async function start() {
     if (first) await app.showTable(first);
     else await showCurrent();
   } catch (error) {
-    replace(other, h("div", { class: "empty failed" }, h("h1", null, "The explorer could not start"), h("p", { class: "lead" }, error.message)));
+    replace(other, el("div", { class: "empty failed" }, el("h1", null, "The explorer could not start"), el("p", { class: "lead" }, error.message)));
     if (error.status === undefined) throw error;
   } finally {
     document.documentElement.dataset.started = "yes";

@@ -1,33 +1,34 @@
 // The right pane's third tab: one map, its parameters, scores and charts, and what can be made of it.
 
-import { actionMenu, button, choice, copyButton, download, facts, h, icon, replace, symbolButton } from "./elements.js";
-import { asBytes, asPython, asTime, counted, plainNumber } from "./words.js";
-import { attempt, notice, openDialog } from "./notices.js";
-import { cancelMap, changeParameters, mapActions, mapState, removeMap, runAgain } from "./maps_pane.js";
-import { getFile, getFloats, getJson, postJson, sendFile } from "./api.js";
 import { curveChart } from "../view/charts.js";
+import { bytes, duration, el, offer, score, some } from "../view/elements.js";
+import { getFile, getFloats, getJson, postJson, sendFile } from "./api.js";
+import { actionMenu, button, choice, copyButton, facts, glyph, replace, symbolButton } from "./elements.js";
+import { cancelMap, changeParameters, mapActions, mapState, removeMap, runAgain } from "./maps_pane.js";
+import { attempt, notice, openDialog } from "./notices.js";
 import { folderList } from "./open.js";
 import { isActive } from "./store.js";
+import { asPython } from "./words.js";
 
 const TITLES = { scree: "Scree: explained variance", loadings: "Loadings", Shepard: "Shepard diagram: distances in the data and on the map", R_NX: "R_NX: neighborhoods preserved, beyond chance" };
 
 export function mapPane(app) {
   const { store } = app;
-  const head = h("div");
-  const numbers = h("div");
-  const charts = h("div", { class: "charts" });
-  const placed = h("div");
-  const pane = h("div", { class: "pane-body" }, head, numbers, charts, placed);
+  const head = el("div");
+  const numbers = el("div");
+  const charts = el("div", { class: "charts" });
+  const placed = el("div");
+  const pane = el("div", { class: "pane-body" }, head, numbers, charts, placed);
   let chartsOf = null;
   let seen = "";
 
   function fill() {
     const map = store.maps.get(store.focus);
-    const now = map ? JSON.stringify([map.id, map.name, map.status, map.stage, Math.round(100 * (map.fraction ?? 0)), map.scores, map.seconds, store.maps.size]) : "";
+    const now = map ? JSON.stringify([map.id, map.name, map.status, map.stage, Math.round(100 * (map.fraction ?? 0)), map.scores, map.seconds, map.measured, map.curves, store.maps.size]) : "";
     if (now === seen && map) return;
     seen = now;
     if (!map) {
-      replace(head, h("h2", null, "No map chosen"), h("p", { class: "note" }, "Click the name of a map to see its parameters, scores and charts."));
+      replace(head, el("h2", null, "No map chosen"), el("p", { class: "note" }, "Click the name of a map to see its parameters, scores and charts."));
       for (const part of [numbers, charts, placed]) replace(part);
       chartsOf = null;
       return;
@@ -38,10 +39,10 @@ export function mapPane(app) {
     save.addEventListener("click", () => actionMenu(save, exportsOf(app, map)));
     replace(
       head,
-      h("div", { class: "row spread" }, h("h2", null, map.name), more),
-      h("p", { class: `state-line ${map.status}` }, mapState(map)),
-      isActive(map) && h("progress", Number.isFinite(map.fraction) && map.status === "running" ? { max: 1, value: map.fraction } : {}),
-      h(
+      el("div", { class: "row spread" }, el("h2", null, map.name), more),
+      el("p", { class: `state-line ${map.status}` }, mapState(map)),
+      isActive(map) && el("progress", Number.isFinite(map.fraction) && map.status === "running" ? { max: 1, value: map.fraction } : {}),
+      el(
         "div",
         { class: "row" },
         isActive(map) && button("Cancel", { symbol: "stop", kind: "small", onclick: () => cancelMap(app, map) }),
@@ -52,30 +53,31 @@ export function mapPane(app) {
         done && button("Code", { symbol: "code", kind: "small", title: "The Python and the command line that repeat this map", onclick: () => showCode(map) }),
         done && morphControl(app, map),
       ),
-      (map.warnings ?? []).map((warning) => h("p", { class: "warning" }, icon("warning"), h("span", null, typeof warning === "string" ? warning : warning.text))),
+      (map.warnings ?? []).map((warning) => el("p", { class: "warning" }, glyph("warning"), el("span", null, typeof warning === "string" ? warning : warning.text))),
     );
     const method = store.method(map.method);
-    const scores = Object.entries(map.scores ?? {}).filter(([, score]) => score !== null);
+    const scores = Object.entries(map.scores ?? {}).filter(([, told]) => told !== null);
     const given = Object.entries(map.parameters ?? {});
     replace(
       numbers,
-      scores.length > 0 && [h("h3", null, "Scores"), facts(scores.map(([name, score]) => [name.replaceAll("_", " "), scoreText(score)]), "figures-list")],
-      h("h3", null, "How it was made"),
+      done && map.measured === false && el("p", { class: "note" }, "Its quality is being measured."),
+      scores.length > 0 && [el("h3", null, "Scores"), facts(scores.map(([name, told]) => [name.replaceAll("_", " "), scoreText(told)]), "figures-list")],
+      el("h3", null, "How it was made"),
       facts([
         ["method", method?.name ?? map.method],
         ...given.map(([name, value]) => [name.replaceAll("_", " "), asPython(value)]),
         ["other parameters", "defaults"],
         ["components", map.components ?? "–"],
-        Number.isFinite(map.seconds) && map.seconds !== null ? ["time", asTime(map.seconds)] : null,
-        Number.isFinite(map.memory) && map.memory !== null ? ["memory", asBytes(map.memory)] : null,
+        Number.isFinite(map.seconds) && map.seconds !== null ? ["time", duration(map.seconds)] : null,
+        Number.isFinite(map.memory) && map.memory !== null ? ["memory", bytes(map.memory)] : null,
       ]),
     );
     if (!done) {
       chartsOf = null;
       replace(charts);
       replace(placed);
-    } else if (chartsOf !== map.id) {
-      chartsOf = map.id;
+    } else if (chartsOf !== `${map.id} ${map.curves}`) {
+      chartsOf = `${map.id} ${map.curves}`;
       replace(charts);
       fillCharts(map);
       fillPlaced(app, map, placed);
@@ -88,7 +90,7 @@ export function mapPane(app) {
     if (!curves || store.focus !== map.id) return;
     replace(
       charts,
-      Object.entries(curves).map(([name, curve]) => h("figure", null, h("figcaption", null, TITLES[name] ?? name), curveChart(curve, { name }))),
+      Object.entries(curves).map(([name, curve]) => el("figure", null, el("figcaption", null, TITLES[name] ?? name), curveChart(curve, { name }))),
     );
   }
   store.on("focus", fill);
@@ -97,7 +99,7 @@ export function mapPane(app) {
   return pane;
 }
 
-const scoreText = (score) => (typeof score === "object" ? plainNumber(Number((score.value ?? NaN).toPrecision(3))) : plainNumber(Number(Number(score).toPrecision(3))));
+const scoreText = (told) => score(typeof told === "object" ? told.value : told, 3);
 
 // Move the points of this panel to where another map has them, and back.
 function morphControl(app, map) {
@@ -119,11 +121,11 @@ function morphControl(app, map) {
 function exportsOf(app, map) {
   const { stage, store } = app;
   const safe = map.name.replace(/[^\w.-]+/g, "_");
-  const picture = (kind) => attempt(async () => download(await stage.view[kind](map.id), `${safe}.${kind}`));
+  const picture = (kind) => attempt(async () => offer(await stage.view[kind](map.id), `${safe}.${kind}`));
   const file = (path, name, options) =>
     attempt(async () => {
       const made = await getFile(path, name, options);
-      download(made.blob, made.name);
+      offer(made.blob, made.name);
     });
   const rows = (format) => file(`/tables/${store.tableId}/export`, `${safe}.${format}`, { method: "POST", json: { mask: null, format, maps: [map.id] } });
   return [
@@ -148,7 +150,7 @@ export async function saveReport(app) {
   const wait = notice("The report is being written.");
   await attempt(async () => {
     const made = await getFile(`/tables/${store.tableId}/report`, `${store.table.name}.html`, { method: "POST", json: { maps } });
-    download(made.blob, made.name);
+    offer(made.blob, made.name);
     notice(`${made.name} works without this server: one file, to be opened in any browser.`, "done");
   });
   wait.remove();
@@ -157,7 +159,7 @@ export async function saveReport(app) {
 async function showCode(map) {
   const code = await attempt(() => getJson(`/maps/${map.id}/code`));
   if (!code) return;
-  const part = (title, text) => [h("div", { class: "row spread" }, h("h3", null, title), copyButton(text)), h("pre", { tabIndex: 0 }, text)];
+  const part = (title, text) => [el("div", { class: "row spread" }, el("h3", null, title), copyButton(text)), el("pre", { tabIndex: 0 }, text)];
   openDialog(`Repeat ${map.name}`, () => [part("Python", code.python), part("Command line", code.command)], { kind: "medium" });
 }
 
@@ -165,7 +167,7 @@ async function showCode(map) {
 async function fillPlaced(app, map, box) {
   replace(box);
   if (!map.has_transform) {
-    replace(box, h("h3", null, "New rows"), h("p", { class: "note" }, "This method cannot place new rows on a finished map."));
+    replace(box, el("h3", null, "New rows"), el("p", { class: "note" }, "This method cannot place new rows on a finished map."));
     return;
   }
   const told = (await attempt(() => getJson(`/maps/${map.id}/placed`))) ?? [];
@@ -174,7 +176,7 @@ async function fillPlaced(app, map, box) {
     attempt(async () => {
       const coordinates = await getFloats(`/maps/${map.id}/placed/${each.id}`);
       app.stage.view.update(map.id, { placed: { coordinates, names: Array.from({ length: each.n }, (_, i) => `${each.name}, row ${i}`) } });
-      notice(`${counted(each.n, "new row")} drawn on ${map.name}.`, "done");
+      notice(`${some(each.n, "new row")} drawn on ${map.name}.`, "done");
     });
   const place = async (sent) => {
     const made = await attempt(sent);
@@ -182,13 +184,13 @@ async function fillPlaced(app, map, box) {
     await fillPlaced(app, map, box);
     await show({ name: "new", ...made });
   };
-  const input = h("input", { type: "file", class: "unseen", onchange: () => input.files[0] && place(() => sendFile(`/maps/${map.id}/place`, input.files[0]).done) });
+  const input = el("input", { type: "file", class: "unseen", onchange: () => input.files[0] && place(() => sendFile(`/maps/${map.id}/place`, input.files[0]).done) });
   replace(
     box,
-    h("h3", null, "New rows"),
-    h("p", { class: "note" }, "Place rows of another file, with the same columns, on this map."),
-    told.map((each) => h("div", { class: "row spread saved-line" }, h("button", { type: "button", class: "link", onclick: () => show(each) }, each.name ?? `rows ${each.id}`), h("small", null, counted(each.n, "row")))),
-    h(
+    el("h3", null, "New rows"),
+    el("p", { class: "note" }, "Place rows of another file, with the same columns, on this map."),
+    told.map((each) => el("div", { class: "row spread saved-line" }, el("button", { type: "button", class: "link", onclick: () => show(each) }, each.name ?? `rows ${each.id}`), el("small", null, some(each.n, "row")))),
+    el(
       "div",
       { class: "row" },
       input,

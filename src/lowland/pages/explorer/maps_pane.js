@@ -1,11 +1,12 @@
 // The left pane's third tab: all maps of the table, with their state.
 
-import { actionMenu, button, h, replace, symbolButton } from "./elements.js";
-import { asPercent, asPython, asTime } from "./words.js";
-import { askText, askYes, attempt, notice } from "./notices.js";
+import { duration, el } from "../view/elements.js";
 import { deleteAt, patchJson, postJson } from "./api.js";
-import { isActive } from "./store.js";
+import { actionMenu, button, replace, symbolButton } from "./elements.js";
 import { startMap } from "./methods_pane.js";
+import { askText, askYes, attempt, notice } from "./notices.js";
+import { isActive } from "./store.js";
+import { asPercent, asPython } from "./words.js";
 
 export const STATES = {
   queued: "waiting",
@@ -22,11 +23,11 @@ export function mapState(map) {
   if (map.status === "running") {
     const parts = [map.stage || "Being computed"];
     if (Number.isFinite(map.fraction) && map.fraction > 0) parts.push(asPercent(map.fraction));
-    if (Number.isFinite(map.seconds_left) && map.seconds_left !== null) parts.push(`${asTime(map.seconds_left)} left`);
+    if (Number.isFinite(map.seconds_left) && map.seconds_left !== null) parts.push(`${duration(map.seconds_left)} left`);
     return parts.join(", ");
   }
   if (map.status === "queued") return "Waiting for its turn";
-  if (map.status === "done") return Number.isFinite(map.seconds) ? `Done in ${asTime(map.seconds).replace("less than 1 s", "under 1 s")}` : "Done";
+  if (map.status === "done") return Number.isFinite(map.seconds) ? `Done in ${duration(map.seconds).replace("less than 1 s", "under 1 s")}` : "Done";
   if (map.status === "canceled") return "Canceled";
   return map.error || (map.status === "broken" ? BROKEN : "It failed.");
 }
@@ -37,7 +38,9 @@ export const parametersText = (map) =>
     .join(", ");
 
 export const cancelMap = (app, map) => attempt(async () => app.takeMap(await postJson(`/maps/${map.id}/cancel`)));
-export const runAgain = (app, map) => startMap(app, map.method, map.parameters ?? {}, map.name);
+// A map that failed is computed again in its place; of a finished one, a second one is made.
+export const runAgain = (app, map) =>
+  map.status === "done" ? startMap(app, map.method, map.parameters ?? {}, map.name) : attempt(async () => app.takeMap(await postJson(`/maps/${map.id}/restart`)));
 
 export async function renameMap(app, map) {
   const name = await askText("Rename the map", { value: map.name });
@@ -73,19 +76,19 @@ export function mapActions(app, map) {
 
 export function mapsPane(app) {
   const { store } = app;
-  const list = h("div", { class: "maps-list" });
-  const foot = h("div", { class: "row" });
-  const pane = h("div", { class: "pane-body" }, list, foot);
+  const list = el("div", { class: "maps-list" });
+  const foot = el("div", { class: "row" });
+  const pane = el("div", { class: "pane-body" }, list, foot);
   const lines = new Map();
 
   function line(map) {
-    const title = h("button", { type: "button", class: "link map-name", onclick: () => app.focusMap(map.id) });
-    const state = h("small", { class: "state" });
-    const bar = h("progress", { max: 1 });
+    const title = el("button", { type: "button", class: "link map-name", onclick: () => app.focusMap(map.id) });
+    const state = el("small", { class: "state" });
+    const bar = el("progress", { max: 1 });
     const more = symbolButton("dots", "Actions of this map", () => actionMenu(more, mapActions(app, store.maps.get(map.id))), { "aria-haspopup": "menu" });
-    const quick = h("span");
-    const parameters = h("small", { class: "doc" });
-    const node = h("div", { class: "map-line" }, h("span", { class: "dot" }), h("div", { class: "map-words" }, title, state, bar, parameters), quick, more);
+    const quick = el("span");
+    const parameters = el("small", { class: "doc" });
+    const node = el("div", { class: "map-line" }, el("span", { class: "dot" }), el("div", { class: "map-words" }, title, state, bar, parameters), quick, more);
     return { node, title, state, bar, quick, parameters };
   }
 
@@ -97,7 +100,7 @@ export function mapsPane(app) {
         lines.delete(id);
       }
     if (!maps.length) {
-      replace(list, h("p", { class: "note" }, "No map yet. Choose a method, or compute the usual maps."), button("Choose a method", { kind: "small", onclick: () => app.openTab("methods") }));
+      replace(list, el("p", { class: "note" }, "No map yet. Choose a method, or compute the usual maps."), button("Choose a method", { kind: "small", onclick: () => app.openTab("methods") }));
     } else list.querySelector(":scope > .note")?.parentNode.replaceChildren(...[...lines.values()].map((each) => each.node));
     for (const map of maps) {
       if (!lines.has(map.id)) {

@@ -1,22 +1,13 @@
 // The left pane's second tab: choose a method, set its parameters, see what it will cost, and start it.
 
+import { bytes, duration, el, some } from "../view/elements.js";
 import { ApiError, postJson } from "./api.js";
-import { asBytes, asTime, counted } from "./words.js";
-import { button, h, icon, replace } from "./elements.js";
+import { button, glyph, replace } from "./elements.js";
+import { parameterForm } from "./form.js";
 import { attempt, notice } from "./notices.js";
 import { debounced } from "./store.js";
-import { parameterForm } from "./form.js";
 
 export const USUAL = ["pca", "tsne", "umap", "isomap", "spectral-embedding"];
-const GROUPS = ["Linear", "Distances", "Manifolds", "Neighbor embeddings", "Features and nets"];
-const OF_GROUP = {
-  Linear: ["pca", "truncated-svd", "incremental-pca", "factor-analysis", "fast-ica", "projection-pursuit", "lda", "whitening", "linear-autoencoder", "ca", "mca", "famd"],
-  Distances: ["classical-mds", "mds", "sammon"],
-  Manifolds: ["isomap", "locally-linear-embedding", "spectral-embedding", "diffusion-map", "kernel-pca"],
-  "Neighbor embeddings": ["tsne", "umap", "pacmap", "localmap"],
-};
-const groupOf = (method) => method.group || GROUPS.find((name) => OF_GROUP[name]?.includes(method.verb)) || GROUPS.at(-1);
-
 // The summary without the name in front of it.
 const shortSummary = (method) => {
   const at = method.summary.indexOf(": ");
@@ -26,65 +17,72 @@ const shortSummary = (method) => {
 
 export function methodsPane(app) {
   const { store } = app;
-  const list = h("div", { class: "methods", role: "list" });
-  const search = h("input", { type: "search", placeholder: "Find a method", "aria-label": "Find a method", oninput: () => fillList() });
-  const usual = h("div", { class: "usual" });
-  const chooser = h("div", { class: "chooser" }, usual, search, list);
-  const chosen = h("div", { class: "chosen", hidden: true });
-  const pane = h("div", { class: "pane-body" }, chooser, chosen);
+  const list = el("div", { class: "methods", role: "list" });
+  const search = el("input", { type: "search", placeholder: "Find a method", "aria-label": "Find a method", oninput: () => fillList() });
+  const usual = el("div", { class: "usual" });
+  const chooser = el("div", { class: "chooser" }, usual, search, list);
+  const chosen = el("div", { class: "chosen", hidden: true });
+  const pane = el("div", { class: "pane-body" }, chooser, chosen);
+  let estimated = null; // estimates of the usual maps: made when the pane is seen, since they fit samples of the rows
+  new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && estimated?.()).observe(pane);
 
   function fillUsual() {
     const known = USUAL.map((verb) => store.method(verb)).filter(Boolean);
-    const cost = h("p", { class: "note cost" });
+    const cost = el("p", { class: "note cost" });
     replace(
       usual,
-      h("div", { class: "card" }, h("b", null, "The usual maps"), h("p", { class: "note" }, known.map((method) => method.name).join(", ")), cost, button(`Compute ${known.length} usual maps`, { symbol: "play", kind: "main wide", onclick: () => startUsual(known) })),
+      el("div", { class: "card" }, el("b", null, "The usual maps"), el("p", { class: "note" }, known.map((method) => method.name).join(", ")), cost, button(`Compute ${known.length} usual maps`, { symbol: "play", kind: "main wide", onclick: () => startUsual(known) })),
     );
-    if (store.table?.status === "ready") estimateAll(known, cost);
+    estimated = () => estimateAll(known, cost);
+    if (pane.offsetParent) estimated();
   }
 
   async function estimateAll(known, cost) {
     const table = store.tableId;
-    const all = await Promise.all(known.map((method) => postJson("/estimates", { table, method: method.verb, parameters: {} }).catch(() => null)));
-    if (table !== store.tableId) return;
-    const told = all.filter((each) => Number.isFinite(each?.seconds));
-    if (told.length) cost.textContent = `About ${asTime(told.reduce((sum, each) => sum + each.seconds, 0))} in all, at most ${asBytes(Math.max(...told.map((each) => each.bytes ?? 0)))} of memory.`;
+    estimated = null;
+    const told = [];
+    for (const method of known) {
+      const each = await postJson("/estimates", { table, method: method.verb, parameters: {} }).catch(() => null);
+      if (table !== store.tableId || !cost.isConnected) return;
+      if (Number.isFinite(each?.seconds)) told.push(each);
+    }
+    if (told.length) cost.textContent = `About ${duration(told.reduce((sum, each) => sum + each.seconds, 0))} in all, at most ${bytes(Math.max(...told.map((each) => each.bytes ?? 0)))} of memory.`;
   }
 
   async function startUsual(known) {
     let begun = 0;
     for (const method of known) if (await startMap(app, method, {})) begun++;
-    if (begun) notice(`${counted(begun, "map")} started.`);
+    if (begun) notice(`${some(begun, "map")} started.`);
   }
 
   function fillList() {
     const words = search.value.trim().toLowerCase();
     const fits = (method) => !words || `${method.name} ${method.verb} ${method.summary}`.toLowerCase().includes(words);
-    const named = [...new Set([...GROUPS, ...store.methods.map(groupOf)])];
+    const named = [...new Set(store.methods.map((method) => method.group))];
     const parts = named.map((name) => {
-      const members = store.methods.filter((method) => groupOf(method) === name && fits(method));
-      return members.length ? [h("div", { class: "group-name" }, name), members.map(methodLine)] : null;
+      const members = store.methods.filter((method) => method.group === name && fits(method));
+      return members.length ? [el("div", { class: "group-name" }, name), members.map(methodLine)] : null;
     });
-    replace(list, parts.some(Boolean) ? parts : h("p", { class: "note" }, "No method has this word in its name or summary."));
+    replace(list, parts.some(Boolean) ? parts : el("p", { class: "note" }, "No method has this word in its name or summary."));
   }
 
   const hasLabel = () => store.table?.columns?.some((column) => column.role === "label");
   function methodLine(method) {
     const lacking = method.needs_labels && !hasLabel();
-    return h(
+    return el(
       "button",
       { type: "button", class: "method", role: "listitem", title: lacking ? `${method.name} needs a label column: give one column the role label.` : method.summary, onclick: () => choose(method) },
-      h("b", null, method.name, method.live && h("span", { class: "chip", title: "You see the map unfold" }, "live"), method.needs_labels && h("span", { class: "chip" }, "needs labels")),
-      h("small", null, shortSummary(method)),
+      el("b", null, method.name, method.live && el("span", { class: "chip", title: "You see the map unfold" }, "live"), method.needs_labels && el("span", { class: "chip" }, "needs labels")),
+      el("small", null, shortSummary(method)),
     );
   }
 
   function choose(method, values = {}) {
     chooser.hidden = true;
     chosen.hidden = false;
-    const cost = h("div", { class: "estimate", role: "status" });
-    const wrong = h("p", { class: "wrong", role: "alert", hidden: true });
-    const name = h("input", { type: "text", placeholder: method.name, "aria-label": "Name of the map", maxlength: 120 });
+    const cost = el("div", { class: "estimate", role: "status" });
+    const wrong = el("p", { class: "wrong", role: "alert", hidden: true });
+    const name = el("input", { type: "text", placeholder: method.name, "aria-label": "Name of the map", maxlength: 120 });
     const start = button("Compute the map", { symbol: "play", kind: "main wide", onclick: () => begin() });
     const form = parameterForm(method, { values, onchange: () => changed() });
     const estimate = debounced(() => showEstimate(app, method, form, cost), 250);
@@ -106,13 +104,13 @@ export function methodsPane(app) {
     };
     replace(
       chosen,
-      h("button", { type: "button", class: "link back", onclick: close }, icon("back"), "All methods"),
-      h("h2", null, method.name),
-      h("p", { class: "note" }, method.summary),
-      method.needs_labels && !hasLabel() && h("p", { class: "warning" }, icon("warning"), h("span", null, "This method needs labels: give one column the role label first.")),
+      el("button", { type: "button", class: "link back", onclick: close }, glyph("back"), "All methods"),
+      el("h2", null, method.name),
+      el("p", { class: "note" }, method.summary),
+      method.needs_labels && !hasLabel() && el("p", { class: "warning" }, glyph("warning"), el("span", null, "This method needs labels: give one column the role label first.")),
       form.element,
-      h("label", { class: "parameter" }, h("span", { class: "field-name" }, "name of the map"), name),
-      h("div", { class: "start" }, cost, wrong, start),
+      el("label", { class: "parameter" }, el("span", { class: "field-name" }, "name of the map"), name),
+      el("div", { class: "start" }, cost, wrong, start),
     );
     app.chosenMethod = method.verb;
     pane.parentNode?.scrollTo?.(0, 0);
@@ -158,21 +156,21 @@ async function showEstimate(app, method, form, cost) {
   try {
     told = await postJson("/estimates", { table: tableId, method: method.verb, parameters: form.values() });
   } catch (error) {
-    if (asked === showEstimate.asked) replace(cost, h("p", { class: "wrong" }, error.message));
+    if (asked === showEstimate.asked) replace(cost, el("p", { class: "wrong" }, error.message));
     return;
   } finally {
     if (asked === showEstimate.asked) cost.classList.remove("asking");
   }
   if (asked !== showEstimate.asked) return; // a later question is under way
-  const range = Number.isFinite(told.low) && told.high > 1.5 * Math.max(1, told.low) ? `${asTime(told.low)} to ${asTime(told.high)}` : asTime(told.seconds);
+  const range = Number.isFinite(told.low) && told.high > 1.5 * Math.max(1, told.low) ? `${duration(told.low)} to ${duration(told.high)}` : duration(told.seconds);
   const tooLong = session.limits?.seconds && told.seconds > session.limits.seconds;
   const tooLarge = session.limits?.memory_bytes && told.bytes > session.limits.memory_bytes;
   replace(
     cost,
-    h("div", { class: "figures" }, h("span", null, h("small", null, "Time"), h("b", null, range)), h("span", null, h("small", null, "Memory"), h("b", null, asBytes(told.bytes)))),
-    told.basis && h("small", { class: "doc" }, told.basis),
-    tooLong && h("p", { class: "warning" }, icon("warning"), h("span", null, `Longer than the limit of ${asTime(session.limits.seconds)}: it would be stopped. Choose a quicker method, or a part of the rows.`)),
-    tooLarge && h("p", { class: "warning" }, icon("warning"), h("span", null, `More than the limit of ${asBytes(session.limits.memory_bytes)} of memory: it would be stopped. Choose another method, or a part of the rows.`)),
+    el("div", { class: "figures" }, el("span", null, el("small", null, "Time"), el("b", null, range)), el("span", null, el("small", null, "Memory"), el("b", null, bytes(told.bytes)))),
+    told.basis && el("small", { class: "doc" }, told.basis),
+    tooLong && el("p", { class: "warning" }, glyph("warning"), el("span", null, `Longer than the limit of ${duration(session.limits.seconds)}: it would be stopped. Choose a quicker method, or a part of the rows.`)),
+    tooLarge && el("p", { class: "warning" }, glyph("warning"), el("span", null, `More than the limit of ${bytes(session.limits.memory_bytes)} of memory: it would be stopped. Choose another method, or a part of the rows.`)),
   );
 }
 

@@ -1,19 +1,20 @@
 // Sentences for the person: notices in the corner, and dialogs.
 
-import { button, h, symbolButton } from "./elements.js";
+import { el } from "../view/elements.js";
 import { ApiError } from "./api.js";
+import { button, symbolButton } from "./elements.js";
 
 const SECONDS = { info: 5, done: 5, problem: 14 };
 let corner = null;
 
 export function notice(text, kind = "info", action = null) {
-  corner ??= document.body.appendChild(h("div", { class: "notices", role: "status", "aria-live": "polite" }));
+  corner ??= document.body.appendChild(el("div", { class: "notices", role: "status", "aria-live": "polite" }));
   const same = [...corner.children].find((each) => each.dataset.text === text);
   same?.remove();
-  const box = h(
+  const box = el(
     "div",
-    { class: `notice ${kind}`, dataset: { text } },
-    h("p", null, text),
+    { class: `notice ${kind}`, "data-text": text },
+    el("p", null, text),
     action && button(action[0], { kind: "small", onclick: () => (box.remove(), action[1]()) }),
     symbolButton("close", "Close this message", () => box.remove()),
   );
@@ -42,11 +43,11 @@ export async function attempt(action) {
 
 // A dialog with a title; `content` gets the function that closes it.
 export function openDialog(title, content, { kind = "", onclose } = {}) {
-  const box = h("dialog", { class: `dialog ${kind}`, "aria-label": title });
+  const box = el("dialog", { class: `dialog ${kind}`, "aria-label": title });
   const close = () => box.open && box.close();
   box.append(
-    h("header", null, h("h2", null, title), symbolButton("close", "Close", close)),
-    h("div", { class: "dialog-body" }, content(close)),
+    el("header", null, el("h2", null, title), symbolButton("close", "Close", close)),
+    el("div", { class: "dialog-body" }, content(close)),
   );
   box.addEventListener("close", () => {
     box.remove();
@@ -61,11 +62,11 @@ export function openDialog(title, content, { kind = "", onclose } = {}) {
 export function askText(title, { value = "", name = "Name", action = "Save", note } = {}) {
   return new Promise((resolve) => {
     let answer = null;
-    const input = h("input", { type: "text", value, maxlength: 200, required: true });
+    const input = el("input", { type: "text", value, maxlength: 200, required: true });
     openDialog(
       title,
       (close) =>
-        h(
+        el(
           "form",
           {
             onsubmit: (event) => {
@@ -74,9 +75,9 @@ export function askText(title, { value = "", name = "Name", action = "Save", not
               close();
             },
           },
-          h("label", { class: "field" }, h("span", { class: "field-name" }, name), input),
-          note && h("p", { class: "note" }, note),
-          h("div", { class: "actions" }, button("Cancel", { onclick: close }), h("button", { class: "main", type: "submit" }, action)),
+          el("label", { class: "field" }, el("span", { class: "field-name" }, name), input),
+          note && el("p", { class: "note" }, note),
+          el("div", { class: "actions" }, button("Cancel", { onclick: close }), el("button", { class: "main", type: "submit" }, action)),
         ),
       { kind: "narrow", onclose: () => resolve(answer) },
     );
@@ -92,7 +93,7 @@ export function askYes(title, text, action) {
       title,
       (close) => {
         yes.addEventListener("click", () => ((answer = true), close()));
-        return [h("p", null, text), h("div", { class: "actions" }, button("Cancel", { onclick: close }), yes)];
+        return [el("p", null, text), el("div", { class: "actions" }, button("Cancel", { onclick: close }), yes)];
       },
       { kind: "narrow", onclose: () => resolve(answer) },
     );

@@ -1,16 +1,11 @@
 // Opening data: a file of the folder, a file from elsewhere (sent to the server), an example, or a saved session.
 
-import { asBytes, asPercent } from "./words.js";
-import { button, h, icon, replace } from "./elements.js";
+import { bytes, el } from "../view/elements.js";
 import { getJson, postJson, sendFile } from "./api.js";
+import { button, glyph, replace } from "./elements.js";
 import { attempt, notice, openDialog, tellProblem } from "./notices.js";
+import { asPercent } from "./words.js";
 
-export const EXAMPLES = [
-  ["iris", "Iris", "150 flowers, 4 measurements, 3 species"],
-  ["wine", "Wine", "178 wines, 13 chemical measurements, 3 cultivars"],
-  ["digits", "Digits", "1,797 images of handwritten digits, 8 × 8 pixels"],
-  ["swiss_roll", "Swiss roll", "a rolled-up surface in three dimensions"],
-];
 const ARCHIVE = ".lowland-session";
 
 // Send a file, with its progress shown and a button to cancel; then open the table.
@@ -18,17 +13,17 @@ export async function sendData(app, file) {
   const { session } = app.store;
   const limit = session?.limits?.upload_bytes;
   if (limit && file.size > limit) {
-    notice(`${file.name} has ${asBytes(file.size)}. At most ${asBytes(limit)} can be sent: put it into ${session.folder} and open it there.`, "problem");
+    notice(`${file.name} has ${bytes(file.size)}. At most ${bytes(limit)} can be sent: put it into ${session.folder} and open it there.`, "problem");
     return;
   }
-  const bar = h("progress", { max: 1, value: 0 });
-  const words = h("span", null, `Sending ${file.name} (${asBytes(file.size)})`);
+  const bar = el("progress", { max: 1, value: 0 });
+  const words = el("span", null, `Sending ${file.name} (${bytes(file.size)})`);
   const isArchive = file.name.toLowerCase().endsWith(ARCHIVE);
   const { done, cancel } = sendFile(isArchive ? "/archives" : "/uploads", file, (fraction) => {
     bar.value = fraction;
     words.textContent = fraction < 1 ? `Sending ${file.name}: ${asPercent(fraction)}` : `Reading ${file.name}`;
   });
-  const box = h("div", { class: "sending", role: "status" }, words, bar, button("Cancel", { kind: "small", onclick: cancel }));
+  const box = el("div", { class: "sending", role: "status" }, words, bar, button("Cancel", { kind: "small", onclick: cancel }));
   app.sendings.append(box);
   try {
     const table = await done;
@@ -48,12 +43,12 @@ export async function openPath(app, path, read = {}) {
 }
 
 export async function openExample(app, name) {
-  const table = await attempt(() => postJson("/tables", { example: name }));
+  const table = await attempt(() => postJson("/examples", { name }));
   if (table) await app.showTable(table);
 }
 
 function chooseFile(app, close) {
-  const input = h("input", { type: "file", class: "unseen", multiple: true });
+  const input = el("input", { type: "file", class: "unseen", multiple: true });
   input.addEventListener("change", () => {
     close?.();
     for (const file of input.files) sendData(app, file);
@@ -65,23 +60,23 @@ function chooseFile(app, close) {
 
 // The browser of the folder.
 export function folderList(app, onopen) {
-  const list = h("div", { class: "files", role: "list", "aria-label": "Files in the folder" });
-  const trail = h("div", { class: "trail" });
+  const list = el("div", { class: "files", role: "list", "aria-label": "Files in the folder" });
+  const trail = el("div", { class: "trail" });
   const enter = async (path) => {
     const found = await attempt(() => getJson(`/files?path=${encodeURIComponent(path)}`));
     if (!found) return;
     const parts = found.path ? found.path.split("/").filter((part) => part && part !== ".") : [];
     replace(
       trail,
-      h("button", { type: "button", class: "link", onclick: () => enter("") }, app.store.session.folder),
-      parts.map((part, i) => [" / ", h("button", { type: "button", class: "link", onclick: () => enter(parts.slice(0, i + 1).join("/")) }, part)]),
+      el("button", { type: "button", class: "link", onclick: () => enter("") }, app.store.session.folder),
+      parts.map((part, i) => [" / ", el("button", { type: "button", class: "link", onclick: () => enter(parts.slice(0, i + 1).join("/")) }, part)]),
     );
     const inside = (name) => [...parts, name].join("/");
     const entries = [...found.entries].sort((a, b) => (a.kind === b.kind ? a.name.localeCompare(b.name) : a.kind === "folder" ? -1 : 1));
     replace(
       list,
       entries.map((entry) =>
-        h(
+        el(
           "button",
           {
             type: "button",
@@ -91,16 +86,16 @@ export function folderList(app, onopen) {
             title: entry.kind !== "folder" && !entry.readable ? "Lowland does not read this kind of file." : entry.name,
             onclick: () => (entry.kind === "folder" ? enter(inside(entry.name)) : onopen(inside(entry.name))),
           },
-          icon(entry.kind === "folder" ? "folder" : "file"),
-          h("span", null, entry.name),
-          entry.kind !== "folder" && h("small", null, asBytes(entry.bytes)),
+          glyph(entry.kind === "folder" ? "folder" : "file"),
+          el("span", null, entry.name),
+          entry.kind !== "folder" && el("small", null, bytes(entry.bytes)),
         ),
       ),
-      !entries.length && h("p", { class: "note" }, "This folder is empty. Put a table into it, or drop a file onto this page."),
+      !entries.length && el("p", { class: "note" }, "This folder is empty. Put a table into it, or drop a file onto this page."),
     );
   };
   enter("");
-  return h("div", { class: "folder" }, trail, list);
+  return el("div", { class: "folder" }, trail, list);
 }
 
 export function openData(app) {
@@ -109,62 +104,53 @@ export function openData(app) {
       close();
       openPath(app, path);
     }),
-    h(
+    el(
       "div",
       { class: "row" },
       button("Choose a file from elsewhere", { symbol: "upload", onclick: () => chooseFile(app, close) }),
-      h("span", { class: "note" }, `or drop it anywhere on the page. A ${ARCHIVE} file opens a saved session.`),
+      el("span", { class: "note" }, `or drop it anywhere on the page. A ${ARCHIVE} file opens a saved session.`),
     ),
-    h("h3", null, "Examples"),
+    el("h3", null, "Examples"),
     exampleButtons(app, close),
   ]);
 }
 
 function exampleButtons(app, close) {
-  return h(
-    "div",
-    { class: "examples" },
-    EXAMPLES.map(([name, title, note]) =>
-      h(
-        "button",
-        {
-          type: "button",
-          class: "example",
-          onclick: () => {
-            close?.();
-            openExample(app, name);
-          },
-        },
-        h("b", null, title),
-        h("small", null, note),
+  const box = el("div", { class: "examples" });
+  attempt(async () =>
+    replace(
+      box,
+      (await getJson("/examples")).map(({ name, title, about }) =>
+        el("button", { type: "button", class: "example", onclick: () => (close?.(), openExample(app, name)) }, el("b", null, title), el("small", null, about)),
       ),
     ),
   );
+  return box;
 }
 
 // What a person sees before any data is open.
 export function emptyState(app) {
-  return h(
+  return el(
     "div",
     { class: "empty" },
-    h("h1", null, "See your data as maps"),
-    h("p", { class: "lead" }, "Open a table. Each row becomes a point; rows that are alike lie close together. Compare maps of many methods, and see where each of them can be trusted."),
-    h(
+    el("h1", null, "See your data as maps"),
+    el("p", { class: "lead" }, "Open a table. Each row becomes a point; rows that are alike lie close together. Compare maps of many methods, and see where each of them can be trusted."),
+    el(
       "div",
       { class: "drop-zone" },
-      icon("upload"),
-      h("p", null, h("b", null, "Drop a file here")),
-      h("p", { class: "note" }, "CSV, Parquet, Excel, Arrow, NumPy and more. It stays on this machine."),
-      h("div", { class: "row center" }, button("Choose a file", { kind: "main", onclick: () => chooseFile(app) }), button("Open from the folder", { symbol: "folder", onclick: () => openData(app) })),
+      glyph("upload"),
+      el("p", null, el("b", null, "Drop a file here")),
+      el("p", { class: "note" }, "CSV, Parquet, Excel, Arrow, NumPy and more. It stays on this machine."),
+      el("div", { class: "row center" }, button("Choose a file", { kind: "main", onclick: () => chooseFile(app) }), button("Open from the folder", { symbol: "folder", onclick: () => openData(app) })),
     ),
-    h("h2", null, "Or start with an example"),
+    el("h2", null, "Or start with an example"),
     exampleButtons(app),
   );
 }
 
 // Files may be dropped anywhere.
 export function acceptDrops(app) {
-  const veil = h("div", { class: "veil", hidden: true }, h("div", null, icon("upload"), h("b", null, "Drop the file to open it")));
+  const veil = el("div", { class: "veil", hidden: true }, el("div", null, glyph("upload"), el("b", null, "Drop the file to open it")));
   document.body.append(veil);
   let depth = 0;
   const holdsFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");

@@ -1,18 +1,18 @@
 // A button with a searchable list: for columns, tables and colorings, also if there are ten thousand of them.
 
-import { closePopover, h, icon, popover, replace } from "./elements.js";
-import { plainNumber } from "./words.js";
+import { count, el } from "../view/elements.js";
+import { closePopover, glyph, popover, replace } from "./elements.js";
 
 const MOST = 200; // items shown at once; the search finds the others
 
 // groups(): [{ name, items: [{ key, text, note, title }] }]; onpick(key).
 export function picker({ name, groups, onpick, text = "", kind = "" }) {
-  const shown = h("span", { class: "picked" }, text);
-  const anchor = h(
+  const shown = el("span", { class: "picked" }, text);
+  const anchor = el(
     "button",
     { type: "button", class: `picker ${kind}`, "aria-haspopup": "listbox", "aria-expanded": "false", "aria-label": name, title: name },
     shown,
-    icon("down"),
+    glyph("down"),
   );
   anchor.addEventListener("click", () => openList(anchor, name, groups, onpick));
   return {
@@ -27,8 +27,8 @@ export function picker({ name, groups, onpick, text = "", kind = "" }) {
 function openList(anchor, name, groups, onpick) {
   const all = groups();
   const total = all.reduce((sum, group) => sum + group.items.length, 0);
-  const search = h("input", { type: "search", placeholder: "Search", "aria-label": `Search: ${name}`, autocomplete: "off", spellcheck: "false" });
-  const list = h("div", { class: "picker-list", role: "listbox", "aria-label": name });
+  const search = el("input", { type: "search", placeholder: "Search", "aria-label": `Search: ${name}`, autocomplete: "off", spellcheck: "false" });
+  const list = el("div", { class: "picker-list", role: "listbox", "aria-label": name });
   let options = [];
   let at = 0;
 
@@ -51,23 +51,23 @@ function openList(anchor, name, groups, onpick) {
       const room = Math.max(0, MOST - options.length);
       left += Math.max(0, found.length - room);
       const nodes = found.slice(0, room).map((item) => {
-        const node = h(
+        const node = el(
           "div",
           { class: "option", role: "option", "aria-selected": "false", title: item.title, onclick: () => pick(item.key) },
-          h("span", { class: "option-text" }, item.text),
-          item.note && h("small", null, item.note),
+          el("span", { class: "option-text" }, item.text),
+          item.note && el("small", null, item.note),
         );
         node.pick = () => pick(item.key);
         options.push(node);
         return node;
       });
-      return nodes.length ? [group.name && h("div", { class: "group-name" }, group.name), nodes] : null;
+      return nodes.length ? [group.name && el("div", { class: "group-name" }, group.name), nodes] : null;
     });
     replace(
       list,
       parts,
-      !options.length && h("p", { class: "note" }, "Nothing found."),
-      left > 0 && h("p", { class: "note" }, `${plainNumber(left)} more: search for them.`),
+      !options.length && el("p", { class: "note" }, "Nothing found."),
+      left > 0 && el("p", { class: "note" }, `${count(left)} more: search for them.`),
     );
     mark(0);
   };
@@ -83,7 +83,7 @@ function openList(anchor, name, groups, onpick) {
     }
   };
   fill();
-  const box = h("div", { class: "picker-box", onkeydown: keys }, total > 8 ? search : null, list);
+  const box = el("div", { class: "picker-box", onkeydown: keys }, total > 8 ? search : null, list);
   if (total <= 8) list.tabIndex = 0;
   if (popover(anchor, box, { kind: "list" }) && total <= 8) list.focus();
 }

@@ -1,20 +1,25 @@
 // The state of the page for each table: kept by the server, found again after a reload, saved to a file on demand.
 
-import { attempt, notice } from "./notices.js";
+import { offer } from "../view/elements.js";
 import { getFile, getJson, putJson } from "./api.js";
-import { applyConditions } from "./filter.js";
 import { colorBy, readClusters } from "./coloring.js";
+import { applyConditions } from "./filter.js";
+import { attempt, notice } from "./notices.js";
 import { debounced } from "./store.js";
-import { download } from "./elements.js";
 
 export function keepState(app) {
   const { store } = app;
   let opened = null; // the table whose state has been restored: only that may be written
   let last = "";
 
+  // Colors, filter and neighbors are kept by what they mean, not by their values.
+  const viewState = () => {
+    const { coloring, filter, shown, ...rest } = app.stage.view.save();
+    return rest;
+  };
   const current = () => ({
     version: 1,
-    view: app.stage.view?.save() ?? null,
+    view: viewState(),
     hidden: [...store.hidden].filter((id) => store.maps.has(id)),
     coloring: store.coloring,
     clusterings: store.clusterings.map(({ name, levels, text }) => ({ name, levels, codes: text })),
@@ -59,7 +64,7 @@ export function keepState(app) {
       if (state.neighbors) store.neighbors = state.neighbors;
       if (state.view) {
         try {
-          app.stage.view.restore(state.view);
+          await app.stage.view.restore({ ...state.view, coloring: null, filter: null, shown: null }); // these are asked for below
         } catch (error) {
           console.warn(`The former view could not be restored: ${error.message}`);
         }
@@ -83,7 +88,7 @@ export async function saveArchive(app) {
   const wait = notice("The session is being written.");
   await attempt(async () => {
     const { blob, name } = await getFile(`/tables/${store.tableId}/archive`, `${store.table.name}.lowland-session`);
-    download(blob, name);
+    offer(blob, name);
     notice(`${name} contains the table, its maps and selections. Drop it onto this page to open it again.`, "done");
   });
   wait.remove();

@@ -1,34 +1,43 @@
 // The middle of the page: the view with one panel per map, kept up to date with what the server tells.
 
+import { el } from "../view/elements.js";
 import { Column, MapData, Table } from "../view/model.js";
 import { createView } from "../view/view.js";
 import { getColumn, getFloats, getJson, getLive } from "./api.js";
-import { h, replace } from "./elements.js";
+import { replace } from "./elements.js";
 import { mapState, parametersText } from "./maps_pane.js";
 import { tellProblem } from "./notices.js";
-import { cellText } from "./words.js";
 import { isActive } from "./store.js";
+import { cellText } from "./words.js";
 
-const KINDS = { number: "number", boolean: "category", category: "category", ordered: "category", date: "date", text: "text", id: "text", constant: "category" };
+const KINDS = { number: "number", integer: "number", boolean: "category", category: "category", ordered: "category", date: "date", text: "text", id: "text", constant: "number" };
+const CLASSES = 60; // a label of numbers with at most so many values is one of classes
+const DAY = 86400000;
 const HOVERED = 8; // columns in the hover, besides those the table marks as shown
 
 export function createStage(app) {
   const { store } = app;
-  const root = h("div", { class: "stage" });
+  const root = el("div", { class: "stage" });
+  const tools = el("div", { class: "strip" });
   const stage = { element: root, view: null, show, close, update, remove, liveAt, loadTrust, ready: null };
   const loaded = new Map(); // id -> version of the coordinates in the view
   const loading = new Set();
   const wanted = new Map(); // id -> version of a snapshot that came while another was being fetched
 
   const viewColumns = (table) =>
-    table.columns.map(
-      (column, index) =>
-        new Column({ name: column.name, kind: KINDS[column.kind] ?? "text", load: KINDS[column.kind] === "text" || !KINDS[column.kind] ? null : () => columnOf(table.id, index) }),
-    );
+    table.columns.map((column, index) => {
+      const classes = column.role === "label" && column.distinct <= CLASSES;
+      const kind = classes ? "category" : (KINDS[column.kind] ?? "text");
+      return new Column({ name: column.name, kind, load: kind === "text" ? null : () => columnOf(table.id, index, kind) });
+    });
 
-  async function columnOf(table, index) {
+  // Dates come as days, and a label of numbers becomes one of classes.
+  async function columnOf(table, index, kind) {
     const { values, levels } = await getColumn(table, index);
-    return { values, levels };
+    if (kind === "date") return Float64Array.from(values, (day) => day * DAY);
+    if (kind !== "category" || levels) return { values, levels };
+    const sorted = [...new Set(values)].filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
+    return { values: Array.from(values, (value) => (Number.isNaN(value) ? null : String(value))), levels: sorted.map(String) };
   }
 
   // Columns of the hover: name, label and those marked as shown, then the first features.
@@ -69,16 +78,22 @@ export function createStage(app) {
       thumbnail: table.has_images ? (row) => `/api/tables/${table.id}/image/${row}` : null,
       details: (row) => detailsOf(table, row),
     });
-    const room = h("div", { class: "view-room" });
-    replace(root, room);
+    const room = el("div", { class: "view-room" });
+    const strip = el("div", { class: "view-tools" });
+    replace(tools, app.colorControl, strip);
+    replace(root, tools, room);
     const maps = store.mapList().filter((map) => !store.hidden.has(map.id));
-    stage.view = createView(room, { table: stage.table, maps: maps.map((map) => new MapData(asViewMap(map))) });
+    stage.view = createView(room, { table: stage.table, maps: maps.map((map) => new MapData(asViewMap(map))), fit: "fill", toolbar: strip, ...app.viewOptions });
+    room.addEventListener("click", (event) => {
+      const panel = stage.view?.panels.find((each) => each.node.querySelector(".lv-heading")?.contains(event.target));
+      if (panel) app.focusMap(panel.key);
+    });
     for (const map of maps) fetchCoordinates(map);
     return stage.view;
   }
 
   function close() {
-    stage.view?.destroy?.();
+    stage.view?.close();
     stage.view = null;
     loaded.clear();
     loading.clear();
@@ -89,7 +104,7 @@ export function createStage(app) {
   // A map is new, has changed, or is shown or hidden.
   function update(map) {
     if (!stage.view) return;
-    const shown = stage.view.maps?.some?.((each) => each.key === map.id) ?? loaded.has(map.id);
+    const shown = viewMap(map.id) !== null;
     if (store.hidden.has(map.id)) {
       if (shown) remove(map.id);
       return;
@@ -164,7 +179,7 @@ export function createStage(app) {
     );
   }
 
-  const viewMap = (id) => stage.view?.maps?.find?.((each) => each.key === id) ?? null;
+  const viewMap = (id) => stage.view?.mapOf(id) ?? null;
   stage.mapData = viewMap;
   return stage;
 }
