@@ -19,6 +19,7 @@ from lowland.cli.shared.show import print_json
 from lowland.cli.verbs.compare import compare
 from lowland.cli.verbs.dimension import dimension
 from lowland.cli.verbs.evaluate import evaluate
+from lowland.cli.verbs.explore import explore
 from lowland.cli.verbs.fit import fit
 from lowland.cli.verbs.inspect import inspect
 from lowland.cli.verbs.inverse import inverse
@@ -159,7 +160,20 @@ def _version_option() -> click.Option:
 
 cli = Lowland(
     "lowland",
-    commands=[look, fit, transform, inverse, predict, evaluate, compare, dimension, inspect, methods, sample],
+    commands=[
+        look,
+        explore,
+        fit,
+        transform,
+        inverse,
+        predict,
+        evaluate,
+        compare,
+        dimension,
+        inspect,
+        methods,
+        sample,
+    ],
     params=[_version_option(), options.debug_option()],
     help="Dimensionality reduction: fit, apply, evaluate and compare methods on data files.\n\n\b\n"
     "lowland sample iris --to iris.csv\n"

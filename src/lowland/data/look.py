@@ -82,10 +82,10 @@ def look(source: Any, **options: Any) -> Look:
         found = kinds_of(number_batches(rows), rows.source, None, rows.notes)
     if not found.n:
         raise DataError(f"{found.source} has no rows: Found array with 0 sample(s). Check the file.")
-    return _advised(found)
+    return advised(found)
 
 
-def _advised(found: TableKinds) -> Look:
+def advised(found: TableKinds) -> Look:
     """Add suggestions to what was found."""
     by_kind: dict[str, list[str]] = {}
     for column in found.columns:

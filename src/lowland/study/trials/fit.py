@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -90,7 +91,7 @@ def fit_trial(
             est = load_method(planned.method)(**planned.parameters)
             clock.restart()
             with config(progress=clock, output="default"):
-                Z = _coordinates(est, planned, shared)
+                Z = fitted_coordinates(est, planned, shared)
             if getattr(est, "interrupted_", False):  # by Ctrl-C, with an unfinished map
                 raise KeyboardInterrupt
             seconds = clock.seconds
@@ -104,7 +105,7 @@ def fit_trial(
     on_fitted()
     with warnings.catch_warnings(), config(progress=False, output="default"):
         warnings.simplefilter("ignore")  # the fit gave these warnings already
-        scores, curves, missing = _of_the_model(est, shared)
+        scores, curves, missing = model_measures(est, shared)
     n_excluded = int(np.isnan(Z).any(axis=1).sum())
     if n_excluded:
         text = f"{n_excluded:,} of {len(Z):,} rows have no coordinates. The measures are computed from the others."
@@ -139,8 +140,17 @@ def shown_only(trial: Trial, shown: np.ndarray) -> Trial:
 # --- the fit ---
 
 
-def _coordinates(est: Any, planned: Planned, shared: SharedInputs) -> np.ndarray:
-    """Fit, and return the coordinates of all rows, (n, k)."""
+def fitted_coordinates(
+    est: Any, planned: Planned, shared: SharedInputs, *, callback: Callable[[Any], Any] | None = None,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Fit, and return the coordinates of all rows, (n, k).
+
+    ``callback`` receives snapshots of a method that makes some, ``weights`` go to a method that accepts them.
+    """
+    taken = inspect.signature(est.fit).parameters
+    given: dict[str, Any] = {"callback": callback} if callback is not None and "callback" in taken else {}
+    given |= {"sample_weight": weights} if weights is not None and "sample_weight" in taken else {}
     if planned.fitted_rows is not None:
         return _placed_among_a_sample(est, planned.fitted_rows, shared)
     if not traits_of(est).learns_labels_in_study:
@@ -150,11 +160,11 @@ def _coordinates(est: Any, planned: Planned, shared: SharedInputs) -> np.ndarray
         return _checked(est.transform(shared.as_given()[0]), len(shared.X))
     X, y = shared.as_given()
     if shared.graph is not None and planned.shared_neighbors is not None:
-        est.fit(X, y, graph=shared.graph.nearest(planned.shared_neighbors).matrix())
+        est.fit(X, y, graph=shared.graph.nearest(planned.shared_neighbors).matrix(), **given)
     elif shared.D is not None and planned.takes_distances and "metric" not in planned.parameters:
         est.set_params(metric="precomputed").fit(shared.D)
     else:
-        est.fit(X, y)
+        est.fit(X, y, **given)
     return _checked(est.embedding_ if hasattr(est, "embedding_") else est.transform(X), len(shared.X))
 
 
@@ -179,7 +189,7 @@ def _checked(Z: Any, n: int) -> np.ndarray:
 # --- measures of the fitted model ---
 
 
-def _of_the_model(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], dict[str, Curve], tuple[str, ...]]:
+def model_measures(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], dict[str, Curve], tuple[str, ...]]:
     """The scores and curves that need the model, not only the coordinates, and warnings about those that failed."""
     scores: dict[str, Score] = {}
     curves: dict[str, Curve] = {}

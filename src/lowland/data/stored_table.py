@@ -1,0 +1,210 @@
+"""A whole table in one memory-mapped Arrow file, for programs that look up single cells and columns many times."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.data.arrow_columns import converted
+from lowland.data.columns import NamedTable
+from lowland.data.formats.arrow import holds_numbers
+from lowland.data.write import atomic_write
+from lowland.errors import DataError, DataTypeError
+
+CELLS = 2**23  # cells of a batch
+MOST_LEVELS = 2**16 - 2  # of a column as codes
+DAY = 86_400e6  # microseconds
+
+
+class StoredTable:
+    """A table that was written by ``write_stored``; only what is asked for is read from the disk."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        import pyarrow as pa
+
+        self.path = Path(path)
+        with pa.memory_map(str(path)) as file:
+            self.table = pa.ipc.open_file(file).read_all()
+        self.n = self.table.num_rows
+        self.names: list[str] = list(self.table.column_names)
+
+    def cells(self, rows: Sequence[int] | slice, columns: Sequence[int] | None = None) -> list[list[Any]]:
+        """Return the cells of these rows as numbers, strings and None, row by row."""
+        table = self.table if columns is None else self.table.select(list(columns))
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(self.n)
+            found = table.slice(start, max(0, stop - start))
+        else:
+            found = table.take(list(rows))
+        return (
+            [list(row) for row in zip(*(_plain_values(c) for c in found.columns), strict=True)] if columns != [] else []
+        )
+
+    def numbers(self, j: int) -> np.ndarray | None:
+        """Return a column as floats, (n,), NaN where missing; dates as days since 1970. None: it contains text."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self.table.column(j)
+        if holds_numbers(column.type):
+            return pc.cast(column, pa.float64(), safe=False).to_numpy()
+        return None
+
+    def days(self, j: int) -> np.ndarray | None:
+        """Return a column of dates as days since 1970, (n,), NaN where missing; None: its values are not dates."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            times = pc.cast(converted(self.table.column(j), "date", repr(self.names[j])), pa.int64())
+        except (DataError, DataTypeError, pa.ArrowException):
+            return None
+        return pc.cast(times, pa.float64(), safe=False).to_numpy() / DAY
+
+    def codes(self, j: int, most: int = MOST_LEVELS) -> tuple[np.ndarray, list[str]] | None:
+        """Return codes, (n,) int32 with -1 where missing, and the levels in order; None: more levels than ``most``."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self.table.column(j)
+        if holds_numbers(column.type) and not pa.types.is_boolean(column.type):
+            values = pc.cast(column, pa.float64(), safe=False).to_numpy()
+            levels, inverse = np.unique(values[~np.isnan(values)], return_inverse=True)
+            if len(levels) > most:
+                return None
+            codes = np.full(len(values), -1, dtype=np.int32)
+            codes[~np.isnan(values)] = inverse
+            return codes, [f"{v:.10g}" for v in levels]
+        encoded = pc.dictionary_encode(_as_text(column)).unify_dictionaries().combine_chunks()
+        encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) and encoded.num_chunks else encoded
+        if not len(encoded):
+            return np.zeros(0, dtype=np.int32), []
+        words = encoded.dictionary.to_pylist()
+        if len(words) > most:
+            return None
+        order = sorted(range(len(words)), key=lambda i: words[i])
+        place = np.empty(len(words) + 1, dtype=np.int32)
+        place[order] = np.arange(len(words), dtype=np.int32)
+        place[-1] = -1
+        raw = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
+        return place[raw], [words[i] for i in order]
+
+    def texts(self, j: int) -> list[str | None]:
+        """Return a column as strings."""
+        return _as_text(self.table.column(j)).to_pylist()
+
+    def select(self, columns: Sequence[int], rows: np.ndarray | None = None) -> Any:
+        """Return some columns, and some rows, as an Arrow table."""
+        found = self.table.select(list(columns))
+        return found if rows is None else found.take(rows)
+
+
+def write_stored(batches: Iterable[Any], path: str | os.PathLike[str], most_bytes: int | None = None) -> int:
+    """Write Arrow record batches to a file for ``StoredTable``, and return the number of rows.
+
+    Lists and records become text. ``most_bytes`` limits the size of the columns in memory.
+    """
+    import pyarrow as pa
+
+    n, size, writer = 0, 0, None
+    with atomic_write(path) as temporary:
+        try:
+            for batch in _merged(batches):
+                flat = pa.record_batch([_simple(column) for column in batch.columns], names=batch.schema.names)
+                if writer is None:
+                    schema = pa.schema(
+                        [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in flat.schema]
+                    )
+                    writer = pa.ipc.new_file(str(temporary), schema)
+                size += flat.nbytes
+                if most_bytes is not None and size > most_bytes:
+                    raise DataError(
+                        f"The table takes more than {most_bytes / 2**30:.3g} GB after unpacking, the limit. Select "
+                        "columns or rows first."
+                    )
+                writer.write_batch(flat.cast(schema, safe=False))
+                n += flat.num_rows
+        finally:
+            if writer is not None:
+                writer.close()
+        if not n:
+            raise DataError("The table has no rows. Check the file.")
+    return n
+
+
+def _merged(batches: Iterable[Any]) -> Iterator[Any]:
+    """Join small batches, so that a column has few pieces."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    cells = 0
+    for batch in batches:
+        held.append(batch)
+        cells += batch.num_rows * max(1, batch.num_columns)
+        if cells >= CELLS:
+            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+            held, cells = [], 0
+    if held:
+        yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+
+
+def _simple(column: Any) -> Any:
+    """A column without dictionaries, lists, records and bytes."""
+    import pyarrow as pa
+
+    kinds, kind = pa.types, column.type
+    if kinds.is_dictionary(kind):
+        return _simple(column.dictionary_decode())
+    if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+    if kinds.is_decimal(kind):
+        return column.cast(pa.float64())
+    return column
+
+
+def _as_text(column: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return column if pa.types.is_string(column.type) else pc.cast(column, pa.string(), safe=False)
+
+
+def _plain_values(column: Any) -> list[Any]:
+    """The values of an Arrow column as numbers, strings and None."""
+    return [_plain_value(value) for value in column.to_pylist()]
+
+
+def _plain_value(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value)
+
+
+def stored_batches(table: Any) -> Iterator[Any]:
+    """Yield the record batches of an Arrow table."""
+    yield from table.combine_chunks().to_batches(max_chunksize=max(1, CELLS // max(1, table.num_columns)))
+
+
+def with_names_of_rows(table: NamedTable) -> Iterator[Any]:
+    """Yield the record batches of a table; its column of row names comes first also where ``scan`` leaves it out."""
+    import pyarrow as pa
+
+    names, start = None, 0
+    for batch in table.scan():
+        if table.id_name is None or table.id_name in batch.schema.names:
+            yield batch
+            continue
+        if names is None:
+            names = table.column(table.id_name, missing_text=False)
+        column = pa.array([str(name) for name in names[start : start + batch.num_rows]])
+        start += batch.num_rows
+        yield pa.record_batch([column, *batch.columns], names=[table.id_name, *batch.schema.names])

@@ -1,0 +1,113 @@
+"""Who may talk to the server: the token, the Host and the Origin are checked before any route sees a request."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Access:
+    """ASGI middleware: 403 for a foreign Host or Origin, 401 without the token, safe headers on every answer."""
+
+    def __init__(self, app: Any, *, token: str, host: str, port: int) -> None:
+        self.app, self.token, self.port = app, token, port
+        self.any_address = host in ("0.0.0.0", "::")
+        names = set(LOOPBACK) if host in LOOPBACK else {*LOOPBACK, host}
+        self.hosts = {f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names}
+        self.cookie = f"lowland_{port}"  # cookies do not tell ports apart
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Check a request, then pass it on."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        refused = self._refused(headers)
+        if refused is not None:
+            await _answer(send, 403, refused)
+            return
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        if scope["path"] == "/" and "token" in query:
+            if self._is_token(query["token"][-1]):
+                await self._welcome(send)
+            else:
+                await _answer(
+                    send, 401, "The token in the address is wrong. Use the address that the explorer printed."
+                )
+            return
+        if not self._is_token(self._token_of(headers)):
+            sentence = "The token is missing. Open the address that the explorer printed when it started."
+            await _answer(send, 401, sentence)
+            return
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", []), *HEADERS]}
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+    def _refused(self, headers: dict[bytes, str]) -> str | None:
+        host = headers.get(b"host", "")
+        if host not in self.hosts and not (self.any_address and self._is_own_address(host)):
+            return f"The host {host[:100]!r} is not the address of this explorer. Use the address that it printed."
+        origin = headers.get(b"origin")
+        if origin is not None and origin != f"http://{host}":
+            return f"Requests from {origin[:100]!r} are not allowed. Use the page of the explorer."
+        return None
+
+    def _is_own_address(self, host: str) -> bool:
+        """Whether a host is a numeric address with our port: only a name can be made to resolve to us by others."""
+        name, _, port = host.rpartition(":")
+        try:
+            ipaddress.ip_address(name.strip("[]"))
+        except ValueError:
+            return False
+        return port == str(self.port)
+
+    def _token_of(self, headers: dict[bytes, str]) -> str:
+        kind, _, given = headers.get(b"authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return given.strip()
+        try:
+            found = SimpleCookie(headers.get(b"cookie", "")).get(self.cookie)
+        except CookieError:
+            return ""
+        return found.value if found else ""
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+    async def _welcome(self, send: Any) -> None:
+        """Set the cookie, and remove the token from the address."""
+        cookie = f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0"), *HEADERS]
+        await send(
+            {"type": "http.response.start", "status": 303, "headers": [*headers, (b"cache-control", b"no-store")]}
+        )
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _answer(send: Any, status: int, sentence: str) -> None:
+    body = json.dumps({"error": sentence, "type": "AccessError"}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,182 @@
+"""The app: routes, access, errors as sentences, and the server that runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import pkgutil
+import secrets
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lowland.errors import FileProblem, LowlandError, MissingExtra
+from lowland.explorer.queue import Limits
+from lowland.explorer.session import Session
+from lowland.explorer.workspace import default_workspace
+
+PORT = 8787
+
+
+def create_app(session: Session, *, token: str, host: str = "127.0.0.1", port: int = PORT) -> Any:
+    """Return the ASGI app of a session: every module in ``routes`` that defines ``router`` is included."""
+    from fastapi import FastAPI, Request
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse
+    from starlette.exceptions import HTTPException
+
+    from lowland import __version__
+    from lowland.explorer import routes
+    from lowland.explorer.access import Access
+    from lowland.explorer.errors import RequestError
+
+    app = FastAPI(
+        title="Lowland explorer", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json"
+    )
+    app.state.session = session
+    for info in pkgutil.iter_modules(routes.__path__):
+        router = getattr(importlib.import_module(f"{routes.__name__}.{info.name}"), "router", None)
+        if router is not None:
+            app.include_router(router)
+
+    def answer(status: int, sentence: str, kind: str) -> JSONResponse:
+        return JSONResponse({"error": sentence, "type": kind}, status_code=status)
+
+    @app.exception_handler(RequestError)
+    async def refused(request: Request, error: RequestError) -> JSONResponse:
+        return answer(error.status, str(error), type(error).__name__)
+
+    @app.exception_handler(LowlandError)
+    async def failed(request: Request, error: LowlandError) -> JSONResponse:
+        return answer(422, str(error), type(error).__name__)
+
+    @app.exception_handler(HTTPException)
+    async def unknown(request: Request, error: HTTPException) -> JSONResponse:
+        sentence = "There is nothing at this address." if error.status_code == 404 else f"{error.detail}."
+        return answer(error.status_code, sentence, "HTTPException")
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
+        return answer(422, f"{where or 'The request'}: {first['msg']}.", "RequestValidationError")
+
+    @app.exception_handler(OSError)
+    async def on_disk(request: Request, error: OSError) -> JSONResponse:
+        text = f"A file cannot be read or written: {error.strerror or error}. Check the free disk space."
+        return answer(507 if error.errno == 28 else 500, text, type(error).__name__)
+
+    @app.exception_handler(Exception)
+    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+        return answer(
+            500, f"Unexpected error: {type(error).__name__}: {error}. Please report it.", type(error).__name__
+        )
+
+    return Access(app, token=token, host=host, port=port)
+
+
+def listening_socket(host: str, port: int | None) -> socket.socket:
+    """Return a socket that listens; without a given port, the next free one is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    tried = [port] if port is not None else [*range(PORT, PORT + 20), 0]
+    problem: OSError | None = None
+    for each in tried:
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((host, each))
+            found.listen(128)
+            return found
+        except OSError as error:
+            found.close()
+            problem = error
+    assert problem is not None
+    where = f"{host}:{port}" if port is not None else host
+    raise FileProblem(
+        f"The explorer cannot listen on {where}: {problem.strerror}. Choose another port, or stop the program that "
+        "uses it."
+    ) from problem
+
+
+async def serve(
+    *, file: Path | None, folder: Path, host: str = "127.0.0.1", port: int | None = None, workspace: Path | None = None,
+    limits: Limits | None = None, token: str | None = None, ready: Callable[[str], None] = lambda address: None,
+) -> None:  # fmt: skip
+    """Run the explorer until it is interrupted; ``ready`` receives its address with the token."""
+    listener = listening_socket(host, port)
+    try:
+        session = open_session(folder, workspace, limits or Limits())
+    except BaseException:
+        listener.close()
+        raise
+    try:
+        await session.start()  # the worker loads its libraries while the server loads its own
+        if file is not None:
+            open_file(session, file)
+        try:
+            import uvicorn
+        except ImportError as error:
+            raise MissingExtra("uvicorn", "explore") from error
+
+        taken = listener.getsockname()[1]
+        token = token or secrets.token_urlsafe(24)
+        app = create_app(session, token=token, host=host, port=taken)
+        config = uvicorn.Config(
+            app, log_level="error", access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=1,
+            timeout_keep_alive=30, ws="none",
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        running = asyncio.create_task(server.serve([listener]))
+        _stop_on_signals(server, session)
+        while not server.started and not running.done():
+            await asyncio.sleep(0.01)
+        shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+        ready(f"http://{f'[{shown}]' if ':' in shown else shown}:{taken}/?token={token}")
+        await running
+    finally:
+        await session.close()
+        listener.close()
+
+
+def open_session(folder: Path, workspace: Path | None, limits: Limits) -> Session:
+    """Open the workspace of a folder; without a given one, that of a second explorer has a number."""
+    if workspace is not None:
+        return Session(folder, workspace, limits)
+    root = default_workspace(folder)
+    for number in range(1, 20):
+        with contextlib.suppress(FileProblem):
+            return Session(folder, root if number == 1 else root.with_name(f"{root.name}-{number}"), limits)
+    return Session(folder, root, limits)
+
+
+def open_file(session: Session, file: Path) -> None:
+    """Open the file of the command line; if it is open already and unchanged, nothing is read again."""
+    path = file.resolve()
+    stamp = [path.stat().st_mtime_ns, path.stat().st_size]
+    shown = session.folder.shown(path)
+    for record in session.store.all("table", source=shown):
+        if record["status"] == "ready" and record["private"]["message"].get("stamp") == stamp:
+            return
+    session.add_table(path.name, shown, {"path": str(path), "stamp": stamp})
+
+
+def _stop_on_signals(server: Any, session: Session) -> None:
+    """Let Ctrl-C and SIGTERM end the streams of events, the server and the workers."""
+
+    def stop() -> None:
+        session.events.close()
+        server.should_exit = True
+
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread, or Windows
+            loop.add_signal_handler(each, stop)
+
+
+def run(**settings: Any) -> None:
+    """Run the explorer in this thread."""
+    with asyncio.Runner() as runner:
+        runner.run(serve(**settings))

@@ -1,0 +1,257 @@
+"""Files of the person: paths that cannot leave the folder, uploads of limited size, and archives checked first."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import zipfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from lowland.data.paths import IMAGES, READABLE, natural_order, suffix_of
+from lowland.errors import FileProblem
+from lowland.explorer.errors import RequestError
+
+MOST_ENTRIES = 2_000  # of a folder that are listed
+MOST_RATIO = 200  # unpacked over packed size, for an archive of more than SMALL bytes
+SMALL = 64 * 2**20
+ARCHIVES = (".npz", ".xlsx", ".ods")
+CHUNK = 2**20
+
+
+class Folder:
+    """The folder whose files may be opened; everything outside of it does not exist for the browser."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+
+    def resolve(self, path: str) -> Path:
+        """Return the real path of a file in the folder; links that lead out of it are refused."""
+        if "\0" in path:
+            raise RequestError(400, "The path contains a null character. Choose a file from the list.")
+        try:
+            found = (self.root / path).resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, or a name that is too long
+            raise RequestError(400, f"The path cannot be resolved ({type(error).__name__}). Choose a file.") from error
+        if found != self.root and self.root not in found.parents:
+            raise RequestError(
+                403,
+                f"{path[:200]!r} lies outside of the folder {str(self.root)!r}. Choose a file in this folder, or start "
+                "the explorer in another one.",
+            )
+        return found
+
+    def existing(self, path: str) -> Path:
+        """Return the real path of a file that exists in the folder."""
+        found = self.resolve(path)
+        if not os.path.exists(found):
+            raise RequestError(404, f"There is no file {path[:200]!r} in {str(self.root)!r}. Check the name.")
+        return found
+
+    def shown(self, path: Path) -> str:
+        """Return a path relative to the folder."""
+        return path.relative_to(self.root).as_posix() if path != self.root else ""
+
+    def entries(self, path: str) -> dict[str, Any]:
+        """Return the content of a folder: folders first, then files."""
+        folder = self.existing(path)
+        if not folder.is_dir():
+            raise RequestError(400, f"{path[:200]!r} is a file, not a folder. Choose a folder.")
+        found = []
+        try:
+            inside = sorted(folder.iterdir(), key=natural_order)
+        except OSError as error:
+            raise RequestError(
+                403, f"{path[:200]!r} cannot be read: {error.strerror}. Check its permissions."
+            ) from error
+        for each in inside[:MOST_ENTRIES]:
+            if each.name.startswith(".") or not self._is_inside(each):
+                continue
+            is_folder = each.is_dir()
+            size = 0 if is_folder else each.stat().st_size
+            readable = _holds_a_table(each) if is_folder else suffix_of(each) in READABLE
+            kind = "folder" if is_folder else "file"
+            found.append({"name": each.name, "kind": kind, "bytes": size, "readable": readable})
+        found.sort(key=lambda entry: entry["kind"] == "file")
+        return {"path": self.shown(folder), "entries": found, "more": max(0, len(inside) - MOST_ENTRIES)}
+
+    def _is_inside(self, path: Path) -> bool:
+        try:
+            found = path.resolve(strict=True)
+        except (OSError, RuntimeError):
+            return False
+        return self.root in found.parents
+
+
+def _holds_a_table(folder: Path) -> bool:
+    """Whether a folder contains Parquet files or images, which are read as one table."""
+    try:
+        with os.scandir(folder) as inside:
+            return any(entry.name.lower().endswith((".parquet", *IMAGES)) for entry in itertools.islice(inside, 200))
+    except OSError:
+        return False
+
+
+# --- uploads ---
+
+
+def safe_name(name: str) -> str:
+    """Return a name for an uploaded file that is safe on every system; its extension says how it is read."""
+    last = re.split(r"[\\/]", name)[-1]
+    suffix = suffix_of(Path(last)) if last else ""
+    if suffix.lower() not in READABLE:
+        raise RequestError(
+            415, f"{last[:80]!r}: files of this type cannot be read. Choose one of {', '.join(READABLE)}."
+        )
+    stem = last[: len(last) - len(suffix)]
+    plain = re.sub(r"[^\w. ()+-]", "_", stem).strip(" .")[:60]
+    return f"{plain or 'table'}{suffix.lower()}"
+
+
+class Upload:
+    """One file of a multipart request, written to the disk while it arrives."""
+
+    def __init__(self, folder: Path, limit: int, *, names: Any = safe_name) -> None:
+        self.folder, self.limit, self.names = folder, limit, names
+        self.path: Path | None = None
+        self.name = ""  # as the browser sent it
+        self.size = 0
+        self._file: Any = None
+        self._field = b""
+        self._value = b""
+        self._headers: dict[bytes, bytes] = {}
+
+    async def receive(self, content_type: str, length: str | None, stream: AsyncIterator[bytes]) -> Path:
+        """Write the file named ``file`` and return its path; nothing is left of a file that is too large."""
+        from python_multipart.exceptions import FormParserError
+        from python_multipart.multipart import MultipartParser, parse_options_header
+
+        kind, options = parse_options_header(content_type)
+        if kind != b"multipart/form-data" or b"boundary" not in options:
+            raise RequestError(400, "Send the file as multipart/form-data, in a part named 'file'.")
+        if length is not None and length.isdecimal() and int(length) > self.limit + CHUNK:
+            raise self._too_large()
+        parser = MultipartParser(
+            options[b"boundary"],
+            {
+                "on_part_begin": self._begin, "on_header_field": self._on_field, "on_header_value": self._on_value,
+                "on_header_end": self._on_header_end, "on_headers_finished": self._on_headers,
+                "on_part_data": self._on_data, "on_part_end": self._end,
+            },
+        )  # fmt: skip
+        try:
+            async for part in stream:
+                parser.write(part)
+            parser.finalize()
+        except FormParserError as error:
+            raise RequestError(400, f"The upload is not a valid form ({error}). Send it again.") from error
+        except OSError as error:
+            raise RequestError(
+                507, f"The upload cannot be stored: {error.strerror}. Free some disk space, then try again."
+            ) from error
+        finally:
+            self._end()
+        if self.path is None:
+            raise RequestError(400, "The upload contains no part named 'file'. Choose a file.")
+        return self.path
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        self._end()
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def _too_large(self) -> RequestError:
+        self.discard()
+        return RequestError(
+            413,
+            f"The file is larger than {in_units(self.limit)}, the limit for uploads. Put it into the folder of the "
+            "explorer and open it there: nothing is copied then. Or start the explorer with a larger limit.",
+        )
+
+    # --- callbacks of the parser ---
+
+    def _begin(self) -> None:
+        self._headers, self._field, self._value = {}, b"", b""
+
+    def _on_field(self, data: bytes, start: int, end: int) -> None:
+        self._field += data[start:end]
+
+    def _on_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _on_header_end(self) -> None:
+        self._headers[self._field.lower()] = self._value
+        self._field = self._value = b""
+
+    def _on_headers(self) -> None:
+        from python_multipart.multipart import parse_options_header
+
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
+        if options.get(b"name") != b"file" or self.path is not None:
+            return
+        self.name = options.get(b"filename", b"").decode("utf-8", "replace")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.path = self.folder / self.names(self.name)
+        self._file = open(self.path, "xb")  # noqa: SIM115  closed in _end
+
+    def _on_data(self, data: bytes, start: int, end: int) -> None:
+        if self._file is None:
+            return
+        self.size += end - start
+        if self.size > self.limit:
+            raise self._too_large()
+        self._file.write(data[start:end])
+
+    def _end(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def in_units(size: float) -> str:
+    """Return a number of bytes in words."""
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if size < 1024 or unit == "GB":
+            return f"{size:.3g} {unit}" if unit != "bytes" else f"{size:,.0f} bytes"
+        size /= 1024
+    return ""
+
+
+# --- archives ---
+
+
+def check_archive(path: Path, most_bytes: int) -> None:
+    """Refuse a .npz, .xlsx or .ods file that unpacks to far more than it contains, before a library unpacks it."""
+    if suffix_of(path) not in ARCHIVES:
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            declared = sum(member.file_size for member in members)
+            _check_size(path, declared, most_bytes)
+            actual = 0
+            for member in members:
+                if member.compress_type == zipfile.ZIP_STORED and member.file_size == member.compress_size:
+                    actual += member.file_size
+                else:
+                    with archive.open(member) as file:
+                        while piece := file.read(CHUNK):
+                            actual += len(piece)
+                            _check_size(path, actual, most_bytes)
+            _check_size(path, actual, most_bytes)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, RuntimeError, ValueError) as error:
+        raise FileProblem(
+            f"{path.name!r} is not a valid {suffix_of(path)} file ({error}). Write it again, or save it as .csv."
+        ) from error
+
+
+def _check_size(path: Path, unpacked: int, most_bytes: int) -> None:
+    packed = path.stat().st_size
+    if unpacked > most_bytes or (unpacked > SMALL and unpacked > MOST_RATIO * packed):
+        raise FileProblem(
+            f"{path.name!r} has {in_units(packed)} and unpacks to {in_units(unpacked)} or more. Such an archive is "
+            "refused, because it could fill the memory. If the table is real, save it as .parquet."
+        )

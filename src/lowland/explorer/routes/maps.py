@@ -1,0 +1,192 @@
+"""Maps: methods, estimates, computing, coordinates, live snapshots, trust, curves, the model file and the code."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse
+from pydantic import BaseModel, Field
+
+from lowland.explorer.answers import binary
+from lowland.explorer.catalog import catalog, checked_parameters
+from lowland.explorer.dependency import Here
+from lowland.explorer.errors import RequestError
+from lowland.explorer.queue import Outcome, Task
+from lowland.explorer.repeating import code_of
+from lowland.explorer.session import Session
+from lowland.explorer.workspace import read_json
+
+router = APIRouter(tags=["maps"])
+MOST_WAIT = 60.0  # seconds that a request waits for an estimate
+
+
+class MapRequest(BaseModel):
+    """A map to compute: parameters that are left out suit the size of the table."""
+
+    table: str
+    method: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    name: str | None = Field(default=None, max_length=200)
+
+
+class MapChange(BaseModel):
+    """What is to change in a map."""
+
+    name: str = Field(max_length=200)
+
+
+@router.get("/api/methods")
+async def methods() -> list[dict[str, Any]]:
+    """List the methods with the parameters that a form can set."""
+    return catalog()
+
+
+@router.post("/api/estimates")
+async def estimates(here: Here, wanted: MapRequest) -> dict[str, Any]:
+    """Estimate the time and memory of a map, from fits of small samples of the rows; ``basis`` says how."""
+    entry, parameters = checked_parameters(wanted.method, wanted.parameters)
+    inputs = here.inputs_of(wanted.table)
+    about = [wanted.table, here.table(wanted.table)["version"], entry.name, parameters]
+    name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:24]
+    kept = here.store.get("estimate", name)
+    if kept is None:
+        if name not in here.tasks:
+            _submit_estimate(here, name, wanted.table, entry.name, parameters, inputs)
+        runner = here.tasks[name].runner
+        assert runner is not None
+        try:
+            outcome = await asyncio.wait_for(asyncio.shield(runner), MOST_WAIT)
+        except TimeoutError as error:
+            raise RequestError(503, "The estimate waits for maps that are being computed. Try again later.") from error
+        if outcome.status != "done":
+            raise RequestError(422, outcome.error or "The time cannot be estimated.")
+        kept = _kept(name, wanted.table, outcome)
+    return {key: kept[key] for key in ("seconds", "low", "high", "bytes", "basis")}
+
+
+def _submit_estimate(
+    here: Session, name: str, table: str, method: str, parameters: dict[str, Any], inputs: dict[str, Any]
+) -> None:
+    message = {"task": "estimate", "method": method, "parameters": parameters, **inputs}
+
+    def ended(outcome: Outcome) -> None:
+        if outcome.status == "done" and here.store.get("table", table) is not None:
+            here.store.put("estimate", _kept(name, table, outcome))
+
+    here.follow(name, Task(message, "read", "The estimate"), ended)
+
+
+def _kept(name: str, table: str, outcome: Outcome) -> dict[str, Any]:
+    keys = ("seconds", "low", "high", "bytes", "basis")
+    return {"id": name, "table": table, **{key: outcome.result[key] for key in keys}}
+
+
+@router.post("/api/maps", status_code=201)
+async def compute(here: Here, wanted: MapRequest) -> dict[str, Any]:
+    """Add a map; it is queued, and its progress comes by events."""
+    entry, parameters = checked_parameters(wanted.method, wanted.parameters)
+    return here.public(here.add_map(wanted.table, entry.name, parameters, wanted.name))
+
+
+@router.get("/api/maps")
+async def maps(here: Here, table: str | None = None) -> list[dict[str, Any]]:
+    """List the maps, of one table or of all, oldest first."""
+    found = here.store.all("map") if table is None else here.store.all("map", table=table)
+    return [here.public(record) for record in found]
+
+
+@router.get("/api/maps/{m}")
+async def one_map(here: Here, m: str) -> dict[str, Any]:
+    """Return a map."""
+    return here.public(here.map(m))
+
+
+@router.patch("/api/maps/{m}")
+async def rename(here: Here, m: str, wanted: MapChange) -> dict[str, Any]:
+    """Rename a map."""
+    return here.public(here.put("map", {**here.map(m), "name": wanted.name}))
+
+
+@router.post("/api/maps/{m}/cancel")
+async def cancel(here: Here, m: str) -> dict[str, Any]:
+    """Stop computing a map."""
+    return here.public(here.cancel_map(m))
+
+
+@router.post("/api/maps/{m}/restart")
+async def restart(here: Here, m: str) -> dict[str, Any]:
+    """Compute a map again that failed, was canceled or is broken."""
+    return here.public(here.restart_map(m))
+
+
+@router.delete("/api/maps/{m}")
+async def delete(here: Here, m: str) -> dict[str, Any]:
+    """Delete a map."""
+    here.delete_map(m)
+    return {"id": m, "status": "deleted"}
+
+
+# --- results ---
+
+
+@router.get("/api/maps/{m}/coordinates")
+async def coordinates(here: Here, m: str, request: Request) -> Response:
+    """Return the coordinates: float32, component after component; NaN for a row that is not on the map."""
+    record = here.map(m, done=True)
+    data = here.cache.read(here.workspace.map(m) / "coordinates.f32")
+    return binary(request, data, headers={"X-Lowland-Components": str(record["components"])})
+
+
+@router.get("/api/maps/{m}/live")
+async def live(here: Here, m: str, request: Request) -> Response:
+    """Return the latest snapshot of a map that is being computed, in the form of coordinates."""
+    record = here.map(m)
+    path = here.workspace.map(m) / "live.f32"
+    if record["status"] == "done":
+        path = here.workspace.map(m) / "coordinates.f32"
+    if not path.exists():
+        raise RequestError(404, "There is no snapshot of this map yet.")
+    version, components = str(record["version"]), str(record["components"])
+    headers = {"X-Lowland-Version": version, "X-Lowland-Components": components}
+    return binary(request, path.read_bytes(), final=False, headers=headers)
+
+
+@router.get("/api/maps/{m}/trust/{measure}")
+async def trust(here: Here, m: str, measure: str, request: Request) -> Response:
+    """Return a measure of quality per row, float32; NaN for a row that was not measured."""
+    record = here.map(m, done=True)
+    names = [each["name"] for each in record["measures"]]
+    if measure not in names:
+        known = f"Choose one of {', '.join(names)}." if names else "The quality is still being measured."
+        raise RequestError(404, f"The map has no measure {measure[:60]!r} per row. {known}")
+    return binary(request, here.cache.read(here.workspace.map(m) / f"trust-{names.index(measure)}.f32"))
+
+
+@router.get("/api/maps/{m}/curves")
+async def curves(here: Here, m: str) -> Any:
+    """Return the curves of a map by name: scree, loadings, Shepard, R_NX, as {x, y, x_name, y_name, kind}."""
+    here.map(m, done=True)
+    path = here.workspace.map(m) / "curves.json"
+    return read_json(path) if path.exists() else {}
+
+
+@router.get("/api/maps/{m}/model")
+async def model(here: Here, m: str) -> Response:
+    """Return the fitted model, with the steps that prepare its rows: a file for ``lowland.load``."""
+    record = here.map(m, done=True)
+    path = here.workspace.map(m) / "model.lowland"
+    if not path.exists():
+        raise RequestError(404, "The model of this map cannot be saved. Use the Python code to fit it again.")
+    name = f"{record['method'].lower()}.lowland"
+    return FileResponse(path, media_type="application/octet-stream", filename=name)
+
+
+@router.get("/api/maps/{m}/code")
+async def code(here: Here, m: str) -> dict[str, str]:
+    """Return the Python and the command line that repeat a map."""
+    record = here.map(m)
+    return code_of(here.table(record["table"]), record)

@@ -1,0 +1,270 @@
+"""Tables: open by path or upload, roles of columns, cells, columns as binary values, images, and the page's state."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any, Literal
+
+import numpy as np
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+
+from lowland.explorer.answers import binary, column_bytes, png
+from lowland.explorer.dependency import Here
+from lowland.explorer.errors import RequestError
+from lowland.explorer.folder import Upload
+from lowland.explorer.session import Session, new_id
+
+router = APIRouter(tags=["tables"])
+MOST_ROWS, MOST_CELLS = 1_000, 200_000  # of one answer
+MOST_STATE = 64 * 2**20  # bytes of the page's own state
+Role = Literal["feature", "id", "label", "weight", "keep", "drop"]
+Scale = Literal["none", "standard", "auto"]
+
+
+class ReadSettings(BaseModel):
+    """Options of reading a file, as in ``lowland.open_rows``; what is left out is detected."""
+
+    separator: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    missing: list[str] | None = None
+    array: str | None = None
+    sheet: str | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are set; an invalid one raises an error."""
+        from lowland.data.read_options import ReadOptions
+
+        found = {name: value for name, value in self.model_dump().items() if value is not None}
+        ReadOptions(**found)
+        return found
+
+
+class OpenRequest(BaseModel):
+    """A file in the folder of the explorer."""
+
+    path: str
+    read: ReadSettings = Field(default_factory=ReadSettings)
+    name: str | None = None
+    first_map: str | None = "PCA"  # the method of the map that is computed at once; None: no map
+
+
+class TableChange(BaseModel):
+    """What is to change in a table; ``read`` reads the file again, ``roles`` and ``scale`` prepare the rows again."""
+
+    name: str | None = None
+    roles: dict[str, Role] | None = None
+    scale: Scale | None = None
+    read: ReadSettings | None = None
+    image_shape: list[int] | None = None
+
+
+@router.get("/api/tables")
+async def tables(here: Here) -> list[dict[str, Any]]:
+    """List the tables, oldest first."""
+    return [here.public(record) for record in here.store.all("table")]
+
+
+@router.post("/api/tables", status_code=201)
+async def open_table(here: Here, wanted: OpenRequest) -> dict[str, Any]:
+    """Open a file or a folder of images or Parquet files within the folder of the explorer."""
+    path = here.folder.existing(wanted.path)
+    message = {"path": str(path), "read": wanted.read.given()}
+    name = wanted.name or path.name
+    record = here.add_table(name, here.folder.shown(path), message, first_map=wanted.first_map)
+    return here.public(record)
+
+
+@router.post("/api/uploads", status_code=201)
+async def upload(here: Here, request: Request, first_map: str = "PCA") -> dict[str, Any]:
+    """Upload a file, in the part ``file`` of a form, and open it."""
+    name = new_id()
+    folder = here.workspace.upload(name)
+    received = Upload(folder, here.limits.upload_bytes)
+    try:
+        path = await received.receive(
+            request.headers.get("content-type", ""), request.headers.get("content-length"), request.stream()
+        )
+    except BaseException:
+        received.discard()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    message = {"path": str(path), "read": {}}
+    return here.public(here.add_table(path.name, f"upload: {path.name}", message, first_map=first_map or None, id=name))
+
+
+@router.get("/api/tables/{t}")
+async def table(here: Here, t: str) -> dict[str, Any]:
+    """Return a table."""
+    return here.public(here.table(t))
+
+
+@router.patch("/api/tables/{t}")
+async def change(here: Here, t: str, wanted: TableChange) -> dict[str, Any]:
+    """Rename a table, change the roles of its columns or the scale, or read it again with other options."""
+    record = here.table(t)
+    if wanted.name is not None:
+        record = here.put("table", {**record, "name": wanted.name[:200]})
+    if wanted.image_shape is not None:
+        _check_shape(wanted.image_shape, record)
+        record = here.put("table", {**record, "image_shape": wanted.image_shape, "has_images": True})
+    if wanted.read is not None:
+        record = here.read_again(t, wanted.read.given())
+    elif wanted.roles or wanted.scale:
+        record = here.set_roles(t, {**(wanted.roles or {})}, wanted.scale)
+    return here.public(record)
+
+
+@router.delete("/api/tables/{t}")
+async def delete(here: Here, t: str) -> dict[str, Any]:
+    """Delete a table with its maps; the file that was opened stays."""
+    here.delete_table(t)
+    return {"id": t, "status": "deleted"}
+
+
+# --- cells ---
+
+
+@router.get("/api/tables/{t}/rows")
+def rows(here: Here, t: str, start: int = 0, count: int = 50) -> dict[str, Any]:
+    """Return some consecutive rows."""
+    stored = here.stored(t)
+    count = max(0, min(count, MOST_ROWS, max(1, MOST_CELLS // max(1, len(stored.names)))))
+    start = max(0, min(start, stored.n))
+    return {"names": stored.names, "start": start, "rows": stored.cells(slice(start, start + count))}
+
+
+@router.get("/api/tables/{t}/values")
+def values(here: Here, t: str, rows: str, columns: str | None = None) -> dict[str, Any]:
+    """Return the cells of some rows and columns, by their numbers: rows=1,2 and columns=0,3."""
+    stored = here.stored(t)
+    wanted = numbers_of(rows, stored.n, "rows")[:MOST_ROWS]
+    chosen = list(range(len(stored.names))) if columns is None else numbers_of(columns, len(stored.names), "columns")
+    chosen = chosen[: max(1, MOST_CELLS // max(1, len(wanted)))]
+    names = [stored.names[j] for j in chosen]
+    return {"names": names, "columns": chosen, "row_numbers": wanted, "rows": stored.cells(wanted, chosen)}
+
+
+def numbers_of(text: str, n: int, what: str) -> list[int]:
+    """Return numbers separated by commas, each from 0 to n - 1."""
+    try:
+        found = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError as error:
+        raise RequestError(422, f"{what}={text[:80]!r}: write numbers separated by commas, such as 1,2.") from error
+    if any(not 0 <= number < n for number in found):
+        raise RequestError(422, f"{what}: the table has {n:,} {what}. Choose numbers from 0 to {n - 1}.")
+    return found
+
+
+@router.get("/api/tables/{t}/columns/{j}")
+async def column(here: Here, t: str, j: int, request: Request) -> Response:
+    """Return a column as binary values: a header of JSON {kind, levels, low, high, ...}, then the values.
+
+    Kinds: ``f4`` numbers and dates (days since 1970, ``unit`` says so), ``u1`` and ``u2`` codes of the levels, with the
+    largest code for missing values, ``text`` a JSON list of strings for a column with very many levels.
+    """
+    stored = here.stored(t)
+    numbers_of(str(j), len(stored.names), "columns")
+    kind = here.table(t)["columns"][j]["kind"]
+    data = await run_in_threadpool(column_values, stored, j, kind)
+    return binary(request, data, final=False)
+
+
+def column_values(stored: Any, j: int, kind: str) -> bytes:
+    """Return the binary form of a column."""
+    name, unit, found = stored.names[j], None, None
+    if kind in ("number", "integer", "constant", "missing"):
+        found = stored.numbers(j)
+    elif kind == "date":
+        found, unit = stored.days(j), "days since 1970-01-01"
+    if found is not None:
+        known = found[np.isfinite(found)]
+        low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
+        header = {"kind": "f4", "levels": None, "low": low, "high": high, "name": name, "unit": unit}
+        with np.errstate(over="ignore"):
+            return column_bytes(header, np.where(np.isfinite(found), found, np.nan).astype("<f4").tobytes())
+    coded = stored.codes(j)
+    if coded is None:
+        import json
+
+        text = json.dumps(stored.texts(j)).encode()
+        return column_bytes({"kind": "text", "levels": None, "low": None, "high": None, "name": name}, text)
+    codes, levels = coded
+    form, missing = ("u1", 255) if len(levels) < 255 else ("u2", 65_535)
+    header = {"kind": form, "levels": levels, "low": None, "high": None, "name": name}
+    return column_bytes(header, np.where(codes < 0, missing, codes).astype(f"<{form}").tobytes())
+
+
+# --- images ---
+
+
+@router.get("/api/tables/{t}/image/{row}")
+def image(here: Here, t: str, row: int) -> Response:
+    """Return the image of a row as PNG."""
+    record, stored = here.table(t, ready=True), here.stored(t)
+    shape = record["image_shape"]
+    if not record["has_images"] or not shape:
+        raise RequestError(404, "The rows of this table are not images.")
+    numbers_of(str(row), stored.n, "rows")
+    pixels = _pixels(record)[: int(np.prod(shape))]
+    values = np.array([v if isinstance(v, int | float) else 0 for v in stored.cells([row], pixels)[0]], dtype=float)
+    top = max((record["columns"][j]["max"] or 0 for j in pixels), default=0) or 1.0
+    gray = np.clip(255 * values / top, 0, 255).astype(np.uint8).reshape(shape)
+    headers = {"Cache-Control": "private, max-age=3600"}
+    return Response(png(gray), media_type="image/png", headers=headers)
+
+
+def _pixels(record: dict[str, Any]) -> list[int]:
+    """The columns of pixels: those named so, or all columns of numbers that are no label, id or weight."""
+    columns = record["columns"]
+    named = [j for j, c in enumerate(columns) if c["name"].lower().startswith(("pixel", "px"))]
+    numeric = ("number", "integer", "boolean", "constant")
+    other = [j for j, c in enumerate(columns) if c["kind"] in numeric and c["role"] in ("feature", "drop", "keep")]
+    return named or other
+
+
+def _check_shape(shape: list[int], record: dict[str, Any]) -> None:
+    pixels = len(_pixels(record))
+    if len(shape) not in (2, 3) or min(shape, default=0) < 1 or (len(shape) == 3 and shape[2] != 3):
+        raise RequestError(422, "image_shape: write [height, width], or [height, width, 3] for colors.")
+    if int(np.prod(shape)) != pixels:
+        raise RequestError(422, f"image_shape: the product must be {pixels}, the number of columns of pixels.")
+
+
+# --- the page's own state ---
+
+
+@router.get("/api/tables/{t}/state")
+async def state(here: Here, t: str) -> Any:
+    """Return the page's own state of a table; {} if there is none."""
+    here.table(t)
+    found = here.store.get("state", t)
+    return {} if found is None else found["state"]
+
+
+@router.put("/api/tables/{t}/state")
+async def keep_state(here: Here, t: str, request: Request) -> dict[str, Any]:
+    """Keep the page's own state of a table, any JSON object, over restarts."""
+    import json
+
+    here.table(t)
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_STATE:
+            raise RequestError(413, "The state of the page is too large to be kept. Save fewer panels.")
+    try:
+        found = json.loads(body)
+    except ValueError as error:
+        raise RequestError(422, f"The state is not valid JSON ({error}).") from error
+    here.store.put("state", {"id": t, "table": t, "state": found})
+    return {"id": t}
+
+
+def known_columns(here: Session, t: str) -> dict[str, int]:
+    """Return the numbers of the columns of a table by name."""
+    return {column["name"]: j for j, column in enumerate(here.table(t)["columns"])}

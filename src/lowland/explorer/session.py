@@ -1,0 +1,468 @@
+"""The session: tables and maps with their states, and the tasks that change them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import secrets
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lowland.errors import FileProblem
+from lowland.explorer.errors import RequestError, not_found
+from lowland.explorer.events import Events
+from lowland.explorer.folder import Folder
+from lowland.explorer.queue import Limits, Outcome, Queue, Task
+from lowland.explorer.store import Record, Store
+from lowland.explorer.workspace import Workspace
+
+ROLES = ("feature", "id", "label", "weight", "keep", "drop")
+SCALES = ("none", "standard", "auto")
+KEPT_BYTES = 256 * 2**20  # of binary results kept in memory
+RESTARTED = "The explorer was stopped before {what} was finished. Start it again."
+
+
+@dataclass
+class Cache:
+    """The binary results that were asked for last."""
+
+    most: int = KEPT_BYTES
+    items: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+    size: int = 0
+
+    def read(self, path: Path) -> bytes:
+        """Return the content of a final file."""
+        key = str(path)
+        found = self.items.get(key)
+        if found is None:
+            found = path.read_bytes()
+            self.items[key] = found
+            self.size += len(found)
+            while self.size > self.most and len(self.items) > 1:
+                self.size -= len(self.items.popitem(last=False)[1])
+        else:
+            self.items.move_to_end(key)
+        return found
+
+    def forget(self, folder: Path) -> None:
+        """Drop the files of a folder."""
+        for key in [key for key in self.items if key.startswith(f"{folder}/")]:
+            self.size -= len(self.items.pop(key))
+
+
+class Session:
+    """One explorer: its folder, workspace, store, events and queue."""
+
+    def __init__(self, folder: Path, workspace: Path, limits: Limits) -> None:
+        self.folder, self.limits = Folder(folder), limits
+        self.workspace, self._lock = _locked(workspace)
+        self.store = Store(self.workspace.database)
+        self.events = Events()
+        self.queue = Queue(self.workspace.root, limits)
+        self.cache = Cache()
+        self.tasks: dict[str, Task] = {}  # by the id of the table, map or estimate
+        self._followers: set[asyncio.Task[Any]] = set()
+        self._stored: OrderedDict[str, Any] = OrderedDict()
+        self._mark_broken()
+
+    def _mark_broken(self) -> None:
+        """After a restart: what was not finished is marked, and can be started again."""
+        for kind, ends in (("map", "broken"), ("table", "failed")):
+            for record in self.store.all(kind):
+                if record["status"] in ("queued", "running", "reading"):
+                    what = "the map" if kind == "map" else "the table"
+                    error = RESTARTED.format(what=what)
+                    self.store.put(kind, {**record, "status": ends, "error": error, "progress": None, "stage": None})
+        for record in self.store.all("placed"):
+            if record["status"] in ("queued", "running"):
+                self.store.put("placed", {**record, "status": "broken", "error": RESTARTED.format(what="this")})
+        for log in self.workspace.root.glob("worker-*.log"):
+            log.unlink(missing_ok=True)
+
+    async def start(self) -> None:
+        """Start the warm worker."""
+        self.events.attach()
+        await self.queue.warm()
+
+    async def close(self) -> None:
+        """End all workers and close the store."""
+        self.events.close()
+        await self.queue.close()
+        await asyncio.gather(*self._followers, return_exceptions=True)
+        self.store.close()
+        self._lock.close()
+
+    # --- records ---
+
+    def table(self, name: str, *, ready: bool = False) -> Record:
+        """Return the record of a table, or raise an error; ``ready``: also if it is not read yet."""
+        found = self.store.get("table", name)
+        if found is None:
+            raise not_found("table", name)
+        if ready and found["status"] != "ready":
+            raise RequestError(409, found["error"] or "The table is still being read. Try again in a moment.")
+        return found
+
+    def map(self, name: str, *, done: bool = False) -> Record:
+        """Return the record of a map, or raise an error; ``done``: also if it has no coordinates yet."""
+        found = self.store.get("map", name)
+        if found is None:
+            raise not_found("map", name)
+        if done and found["status"] != "done":
+            raise RequestError(409, found["error"] or "The map is still being computed. Try again when it is done.")
+        return found
+
+    def stored(self, name: str) -> Any:
+        """Return the cells of a table that is ready, memory-mapped: a ``StoredTable``."""
+        from lowland.data.stored_table import StoredTable
+
+        self.table(name, ready=True)
+        if name not in self._stored:
+            self._stored[name] = StoredTable(self.workspace.table(name) / "table.arrow")
+            while len(self._stored) > 32:
+                self._stored.popitem(last=False)
+        return self._stored[name]
+
+    def rows_folder(self, name: str) -> Path:
+        """Return the folder of the prepared rows of a table."""
+        table = self.table(name, ready=True)
+        if table["prepared"] is None:
+            raise RequestError(409, table["unprepared"] or "The rows are not prepared. Choose columns as features.")
+        return self.workspace.rows(name, table["version"])
+
+    def prepared_rows(self, name: str) -> Any:
+        """Return the prepared rows of a table, (n, d), memory-mapped."""
+        from lowland.explorer.workspace import open_array
+
+        return open_array(self.rows_folder(name) / "X.npy")
+
+    def put(self, kind: str, record: Record) -> Record:
+        """Store a record, and send it to all browsers."""
+        self.store.put(kind, record)
+        self.publish(kind, record)
+        return record
+
+    def publish(self, kind: str, record: Record) -> None:
+        """Send a record to all browsers."""
+        self.events.publish(kind, self.public(record))
+
+    def public(self, record: Record) -> Record:
+        """Return a record without what only the server needs."""
+        found = {key: value for key, value in record.items() if key != "private"}
+        if "columns" in found:
+            found["maps"] = len(self.store.all("map", table=record["id"]))
+        return found
+
+    def update(self, kind: str, name: str, *, store: bool = True, **fields: Any) -> None:
+        """Change fields of a record that may have been deleted meanwhile; ``store``: False for mere progress."""
+        record = self.store.get(kind, name)
+        if record is None:
+            return
+        record.update(fields)
+        if store:
+            try:
+                self.store.put(kind, record)
+            except RequestError as error:  # the disk is full: the browsers learn of it, and the record stays in memory
+                if not record.get("error"):
+                    record["error"] = str(error)
+        self.publish(kind, record)
+
+    def follow(self, name: str, task: Task, ended: Any) -> None:
+        """Submit a task; ``ended`` receives its outcome."""
+        self.tasks[name] = task
+        runner = self.queue.submit(task)
+
+        async def wait() -> None:
+            outcome = await runner
+            self.tasks.pop(name, None)
+            with contextlib.suppress(RequestError):  # the disk is full
+                ended(outcome)
+
+        follower = asyncio.create_task(wait())
+        self._followers.add(follower)
+        follower.add_done_callback(self._followers.discard)
+
+    # --- tables ---
+
+    def add_table(
+        self, name: str, source: str, message: dict[str, Any], *, first_map: str | None = "PCA", **more: Any
+    ) -> Record:
+        """Add a table and read it in a worker; ``message`` names the file, or the rows of another table."""
+        record: Record = {
+            "id": more.pop("id", None) or new_id(), "name": name, "source": source, "status": "reading", "error": None,
+            "progress": None, "rows": None, "columns": [], "notes": [], "suggestions": [], "duplicates": None,
+            "has_images": False, "image_shape": None, "parent": None, "prepared": None, "unprepared": None,
+            "scale": "auto", "version": 0, "created": time.time(), "read": message.get("read") or {}, **more,
+            "private": {"message": message, "first_map": first_map},
+        }  # fmt: skip
+        self.put("table", record)
+        self._read(record)
+        return record
+
+    def read_again(self, name: str, read: dict[str, Any] | None = None) -> Record:
+        """Read a table again, with other options or after a failure."""
+        record = self.table(name)
+        if name in self.tasks:
+            raise RequestError(409, "The table is still being read. Try again in a moment.")
+        private = record["private"]
+        if read is not None:
+            private = {**private, "message": {**private["message"], "read": read}}
+        self._stored.pop(name, None)
+        record = {**record, "status": "reading", "error": None, "read": private["message"].get("read") or {}}
+        self.put("table", {**record, "version": record["version"] + 1, "private": private})
+        self._read(self.table(name))
+        return self.table(name)
+
+    def _read(self, record: Record) -> None:
+        name, folder = record["id"], self.workspace.table(record["id"])
+        message = {
+            **record["private"]["message"], "task": "read", "folder": str(folder), "scale": record["scale"],
+            "rows_folder": str(self.workspace.rows(name, record["version"])), "table_bytes": self.limits.table_bytes,
+        }  # fmt: skip
+        self.follow(name, Task(message, "read", "The table", self._table_events(name)), self._table_read(name))
+
+    def _table_events(self, name: str) -> Any:
+        def on_event(event: dict[str, Any]) -> None:
+            progress = {"fraction": event.get("fraction"), "text": event.get("stage")}
+            self.update("table", name, store=False, progress=progress)
+
+        return on_event
+
+    def _table_read(self, name: str) -> Any:
+        def ended(outcome: Outcome) -> None:
+            if outcome.status != "done":
+                self.update("table", name, status="failed", error=outcome.error, progress=None)
+                return
+            keys = ("rows", "columns", "notes", "suggestions", "duplicates", "has_images", "image_shape")
+            found = {key: outcome.result[key] for key in keys}
+            prepared = _prepared_fields(outcome.result["prepared"])
+            record = self.store.get("table", name)
+            self.update("table", name, status="ready", error=None, progress=None, **found, **prepared)
+            first = record and record["private"].get("first_map")
+            if record and first and prepared["prepared"] is not None and not self.store.all("map", table=name):
+                with contextlib.suppress(RequestError):
+                    self.add_map(name, first, {}, None)
+
+        return ended
+
+    def set_roles(self, name: str, roles: dict[str, str], scale: str | None) -> Record:
+        """Change the roles of columns, and prepare the rows again."""
+        record = self.table(name, ready=True)
+        if name in self.tasks:
+            raise RequestError(409, "The rows are being prepared. Try again in a moment.")
+        names = [column["name"] for column in record["columns"]]
+        for column, role in roles.items():
+            if column not in names:
+                raise RequestError(422, f"The table has no column {column[:80]!r}. Reload the page.")
+            if role not in ROLES:
+                raise RequestError(422, f"roles: {role[:40]!r} is unknown. Choose one of {', '.join(ROLES)}.")
+        if scale is not None and scale not in SCALES:
+            raise RequestError(422, f"scale={scale[:40]!r}: unknown. Choose one of {', '.join(SCALES)}.")
+        columns = [{**c, "role": roles.get(c["name"], c["role"])} for c in record["columns"]]
+        for single in ("id", "label", "weight"):  # at most one column has each of these roles: the new one
+            holders = [c for c in columns if c["role"] == single]
+            for c in holders:
+                if len(holders) > 1 and roles.get(c["name"]) != single:
+                    c["role"] = "keep"
+        version = record["version"] + 1
+        fields = {"columns": columns, "scale": scale or record["scale"], "version": version, "status": "reading"}
+        record = self.put("table", {**record, **fields, "error": None})
+        folder = self.workspace.table(name)
+        message = {
+            "task": "prepare", "stored": str(folder / "table.arrow"), "rows": str(self.workspace.rows(name, version)),
+            "columns": columns, "scale": record["scale"],
+        }  # fmt: skip
+
+        def ended(outcome: Outcome) -> None:
+            found = outcome.result if outcome.status == "done" else {"error": outcome.error}
+            self.update("table", name, status="ready", progress=None, **_prepared_fields(found))
+            self._remove_old_rows(name)
+
+        self.follow(name, Task(message, "read", "The table", self._table_events(name)), ended)
+        return record
+
+    def _remove_old_rows(self, name: str) -> None:
+        """Remove prepared rows that no map needs any more."""
+        record = self.store.get("table", name)
+        busy = {m["private"]["version"] for m in self.store.all("map", table=name) if m["id"] in self.tasks}
+        for folder in self.workspace.table(name).glob("rows-*"):
+            version = int(folder.name.removeprefix("rows-"))
+            if record is not None and version != record["version"] and version not in busy:
+                self.workspace.remove(folder)
+
+    def delete_table(self, name: str) -> None:
+        """Delete a table with its maps and selections, and the file if it was uploaded."""
+        self.table(name)
+        for record in self.store.all("map", table=name):
+            self.delete_map(record["id"])
+        if name in self.tasks:
+            self.queue.cancel(self.tasks[name])
+        for kind in ("selection", "state", "estimate"):
+            for record in self.store.all(kind, table=name):
+                self.store.delete(kind, record["id"])
+        self.store.delete("table", name)
+        self._stored.pop(name, None)
+        self.workspace.remove(self.workspace.table(name))
+        self.workspace.remove(self.workspace.upload(name))
+        self.events.publish("table", {"id": name, "status": "deleted"})
+
+    # --- maps ---
+
+    def inputs_of(self, name: str) -> dict[str, Any]:
+        """Return what a task needs to open the rows and labels of a table."""
+        rows, table = self.rows_folder(name), self.table(name)
+        roles = {
+            column["role"]: j for j, column in enumerate(table["columns"]) if column["role"] in ("label", "weight")
+        }
+        stored = self.workspace.table(name) / "table.arrow"
+        return {"stored": str(stored), "rows": str(rows), "label": roles.get("label"), "weight": roles.get("weight")}
+
+    def add_map(self, table: str, method: str, parameters: dict[str, Any], name: str | None) -> Record:
+        """Add a map and queue it."""
+        from lowland.methods.registry import find_method
+
+        entry = find_method(method)
+        self.rows_folder(table)
+        of = self.table(table)
+        record: Record = {
+            "id": new_id(), "table": table, "name": name or entry.name, "method": entry.name, "parameters": parameters,
+            "status": "queued", "stage": None, "fraction": None, "seconds_left": None, "error": None,
+            "warnings": list(of.get("prepared_notes", [])), "n": of["rows"], "components": None, "seconds": None,
+            "memory": None, "version": 0,
+            "measures": [], "scores": {}, "curves": [], "basis": None, "measured": False, "has_transform": False,
+            "created": time.time(), "private": {"version": of["version"], "inputs": self.inputs_of(table)},
+        }  # fmt: skip
+        self.put("map", record)
+        self._compute(record)
+        self.publish("table", of)
+        return record
+
+    def restart_map(self, name: str) -> Record:
+        """Compute a map again that failed, was canceled or is broken."""
+        record = self.map(name)
+        if name in self.tasks or record["status"] == "done":
+            raise RequestError(409, "The map is already computed, or is being computed.")
+        private = {"version": self.table(record["table"])["version"], "inputs": self.inputs_of(record["table"])}
+        fields = {"status": "queued", "error": None, "stage": None, "fraction": None, "private": private}
+        record = self.put("map", {**record, **fields})
+        self._compute(record)
+        return record
+
+    def _compute(self, record: Record) -> None:
+        name = record["id"]
+        message = {
+            "task": "map", "map": str(self.workspace.map(name)), "method": record["method"],
+            "parameters": record["parameters"], **record["private"]["inputs"],
+        }  # fmt: skip
+        task = Task(
+            message, "map", "The map", self._map_events(name), lambda: self.update("map", name, status="running")
+        )
+        self.follow(name, task, self._map_ended(name))
+
+    def _map_events(self, name: str) -> Any:
+        def on_event(event: dict[str, Any]) -> None:
+            kind = event.pop("event")
+            if kind == "progress":
+                self.update("map", name, store=False, **{"seconds_left": None, **event})
+            elif kind == "live":
+                record = self.store.get("map", name)
+                if record is not None:
+                    record["version"], record["components"] = event["version"], event["components"]
+                    self.events.publish("live", {"id": name, **event})
+            elif kind == "done":
+                record = self.map(name)
+                warnings = [*record["warnings"], *event.pop("warnings")]
+                done: dict[str, Any] = {
+                    "status": "done",
+                    "stage": None,
+                    "fraction": 1.0,
+                    "seconds_left": None,
+                    "warnings": warnings,
+                }
+                self.update("map", name, version=record["version"] + 1, **done, **event)
+
+        return on_event
+
+    def _map_ended(self, name: str) -> Any:
+        def ended(outcome: Outcome) -> None:
+            record = self.store.get("map", name)
+            if record is None:
+                self.workspace.remove(self.workspace.map(name))
+            elif record["status"] == "done":  # only the measures were missing
+                found = outcome.result.get("measured")
+                if found is not None:
+                    warnings = [*record["warnings"], *found.pop("warnings")]
+                    self.update("map", name, stage=None, warnings=warnings, measured=True, **found)
+                else:
+                    text = f"The quality was not measured: {outcome.error}"
+                    self.update("map", name, stage=None, warnings=[*record["warnings"], text], measured=True)
+            else:
+                status = outcome.status if outcome.status != "done" else "failed"
+                cleared: dict[str, Any] = {"stage": None, "fraction": None, "seconds_left": None}
+                self.update("map", name, status=status, error=outcome.error, **cleared)
+
+        return ended
+
+    def cancel_map(self, name: str) -> Record:
+        """Stop computing a map; a map that is done stays as it is."""
+        self.map(name)
+        if name in self.tasks:
+            self.queue.cancel(self.tasks[name])
+            record = self.map(name)
+            if record["status"] != "done":
+                error = "The map was canceled. Start it again if needed."
+                self.update("map", name, status="canceled", error=error, stage=None, fraction=None, seconds_left=None)
+        return self.map(name)
+
+    def delete_map(self, name: str) -> None:
+        """Delete a map."""
+        record = self.map(name)
+        if name in self.tasks:
+            self.queue.cancel(self.tasks[name])
+        for placed in self.store.all("placed", map=name):
+            self.store.delete("placed", placed["id"])
+        self.store.delete("map", name)
+        self.cache.forget(self.workspace.map(name))
+        self.workspace.remove(self.workspace.map(name))
+        self.events.publish("map", {"id": name, "table": record["table"], "status": "deleted"})
+        of = self.store.get("table", record["table"])
+        if of is not None:
+            self.publish("table", of)
+
+
+def new_id() -> str:
+    """Return a new id."""
+    return secrets.token_hex(6)
+
+
+def _prepared_fields(found: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a table that say how its rows were prepared."""
+    if found.get("error"):
+        return {"prepared": None, "unprepared": found["error"], "prepared_notes": []}
+    return {
+        "prepared": found["report"], "unprepared": None, "prepared_notes": found["notes"], "scaled": found["scaled"],
+        "n_features": found["n_columns"],
+    }  # fmt: skip
+
+
+def _locked(root: Path) -> tuple[Workspace, Any]:
+    """Lock a workspace, which only one explorer may use at a time."""
+    try:
+        workspace = Workspace(root)
+        lock = open(root / "lock", "w")  # noqa: SIM115  open as long as the session
+    except OSError as error:
+        raise FileProblem(
+            f"The workspace {str(root)!r} cannot be written: {error.strerror}. Choose another."
+        ) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise FileProblem(
+            f"The workspace {str(root)!r} is used by another explorer. Stop that one, or choose another workspace."
+        ) from error
+    return workspace, lock
