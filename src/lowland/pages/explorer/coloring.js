@@ -107,7 +107,7 @@ export function readClusters(told, name) {
 
 function clusterDialog(app, done) {
   const { store } = app;
-  const asked = { clusters: 8, algorithm: "kmeans", map: "" };
+  const asked = { clusters: 8, algorithm: "k-means", map: "" };
   const maps = store.mapList().filter((map) => map.status === "done");
   const number = el("input", { type: "number", min: 2, max: 200, value: 8, oninput: () => (asked.clusters = Number(number.value)) });
   const places = [["", "The data (all features)"], ...maps.map((map) => [map.id, `The map ${map.name}`])];
@@ -130,7 +130,7 @@ function clusterDialog(app, done) {
           "div",
           { class: "fields" },
           labeled("Of", choice(places, "", (value) => (asked.map = value))),
-          labeled("Algorithm", choice([["kmeans", "k-means: compact groups"], ["density", "Density: any shape, number found by itself"]], "kmeans", (value) => (asked.algorithm = value))),
+          labeled("Algorithm", choice([["k-means", "k-means: compact groups"], ["density", "Density: groups of any shape, and single rows"]], "k-means", (value) => (asked.algorithm = value))),
           labeled("Number of clusters", number),
         ),
         el("p", { class: "note" }, "Clusters of the data do not depend on a map. Clusters of a map show what the picture suggests, true or not."),

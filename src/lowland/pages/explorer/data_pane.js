@@ -1,6 +1,6 @@
 // The left pane's first tab: the table, its findings, its columns, how it is read and scaled.
 
-import { count, el, some } from "../view/elements.js";
+import { el, some } from "../view/elements.js";
 import { deleteAt, getJson, patchJson } from "./api.js";
 import { columnList } from "./columns.js";
 import { button, choice, labeled, glyph, replace } from "./elements.js";
@@ -31,7 +31,7 @@ export function dataPane(app) {
     replace(
       summary,
       el("div", { class: "row spread" }, el("h2", { title: table.source ?? table.name }, table.name), renameButton()),
-      ready && el("p", { class: "note" }, `${some(table.rows, "row")}, ${some(table.columns.length, "column")}${table.duplicates ? `, ${count(table.duplicates)} duplicates` : ""}`),
+      ready && el("p", { class: "note" }, `${some(table.rows, "row")}, ${some(table.columns.length, "column")}${table.duplicates ? `, ${some(table.duplicates, "duplicate")}` : ""}`),
       parentLine(table),
       table.status === "reading" && ready && el("progress", { "aria-label": "The rows are being prepared" }),
       table.unprepared && el("p", { class: "warning" }, glyph("warning"), el("span", null, table.unprepared)),

@@ -12,7 +12,7 @@ import { cellText } from "./words.js";
 
 const NUMBER_OPS = [[">", ">"], [">=", "≥"], ["<", "<"], ["<=", "≤"], ["=", "="], ["!=", "≠"], ["missing", "is missing"], ["present", "is present"]];
 const TEXT_OPS = [["=", "is"], ["!=", "is not"], ["contains", "contains"], ["missing", "is missing"], ["present", "is present"]];
-const opsOf = (column) => (["number", "date"].includes(column?.kind) ? NUMBER_OPS : TEXT_OPS);
+const opsOf = (column) => (["number", "integer", "date"].includes(column?.kind) ? NUMBER_OPS : TEXT_OPS);
 const bare = (op) => op === "missing" || op === "present";
 
 export const conditionText = ({ column, op, value }) => {
@@ -28,7 +28,9 @@ export async function applyConditions(app, conditions) {
   const kept = conditions.filter((each) => each.column === null);
   let mask = null;
   if (asked.length) {
-    const told = await attempt(() => postJson(`/tables/${store.tableId}/filter`, { conditions: asked }));
+    const index = (name) => store.table.columns.findIndex((column) => column.name === name);
+    const sent = asked.map(({ column, op, value }) => ({ column: index(column), op, value: bare(op) ? null : String(value).trim() }));
+    const told = await attempt(() => postJson(`/tables/${store.tableId}/filter`, { conditions: sent }));
     if (!told) return;
     mask = maskOf(told.mask, store.table.rows);
   }

@@ -103,7 +103,7 @@ export function parameterForm(method, { values = {}, onchange }) {
     box.append(
       ...common.map(control),
       ...(rest.length
-        ? [el("details", { class: "more", open: rest.some((parameter) => parameter.name in values) }, el("summary", null, `More (${rest.length})`), rest.map(control))]
+        ? [el("details", { class: "further", open: rest.some((parameter) => parameter.name in values) }, el("summary", null, `More (${rest.length})`), rest.map(control))]
         : []),
       el("div", { class: "row" }, button("Reset to defaults", { kind: "small link", onclick: () => reset() })),
     );

@@ -1,7 +1,7 @@
 // The right pane's third tab: one map, its parameters, scores and charts, and what can be made of it.
 
 import { curveChart } from "../view/charts.js";
-import { bytes, duration, el, offer, score, some } from "../view/elements.js";
+import { BETTER, bytes, duration, el, offer, score, some } from "../view/elements.js";
 import { getFile, getFloats, getJson, postJson, sendFile } from "./api.js";
 import { actionMenu, button, choice, copyButton, facts, glyph, replace, symbolButton } from "./elements.js";
 import { cancelMap, changeParameters, mapActions, mapState, removeMap, runAgain } from "./maps_pane.js";
@@ -53,7 +53,7 @@ export function mapPane(app) {
         done && button("Code", { symbol: "code", kind: "small", title: "The Python and the command line that repeat this map", onclick: () => showCode(map) }),
         done && morphControl(app, map),
       ),
-      (map.warnings ?? []).map((warning) => el("p", { class: "warning" }, glyph("warning"), el("span", null, typeof warning === "string" ? warning : warning.text))),
+      (map.warnings ?? []).map((warning) => el("p", { class: "remark" }, glyph("info"), el("span", null, warning))),
     );
     const method = store.method(map.method);
     const scores = Object.entries(map.scores ?? {}).filter(([, told]) => told !== null);
@@ -61,7 +61,7 @@ export function mapPane(app) {
     replace(
       numbers,
       done && map.measured === false && el("p", { class: "note" }, "Its quality is being measured."),
-      scores.length > 0 && [el("h3", null, "Scores"), facts(scores.map(([name, told]) => [name.replaceAll("_", " "), scoreText(told)]), "figures-list")],
+      scores.length > 0 && [el("h3", null, "Scores"), scoreList(scores)],
       el("h3", null, "How it was made"),
       facts([
         ["method", method?.name ?? map.method],
@@ -99,7 +99,19 @@ export function mapPane(app) {
   return pane;
 }
 
-const scoreText = (told) => score(typeof told === "object" ? told.value : told, 3);
+// Those that most maps are compared by, then all of them.
+const FIRST_SCORES = ["trustworthiness", "continuity", "neighbors preserved", "normalized stress", "nearest-neighbor accuracy", "downstream accuracy", "explained variance ratio", "reconstruction error"];
+
+function scoreList(scores) {
+  const lines = (list) =>
+    facts(
+      list.map(([name, told]) => [el("span", { title: told.about }, name), [score(told.value, 3), told.better && el("small", { title: BETTER[told.better][1] }, ` ${BETTER[told.better][0]}`)]]),
+      "figures-list",
+    );
+  const first = FIRST_SCORES.flatMap((name) => scores.filter(([each]) => each === name));
+  const rest = scores.filter(([name]) => !FIRST_SCORES.includes(name));
+  return [lines(first), rest.length > 0 && el("details", null, el("summary", null, `${rest.length} more scores`), lines(rest))];
+}
 
 // Move the points of this panel to where another map has them, and back.
 function morphControl(app, map) {

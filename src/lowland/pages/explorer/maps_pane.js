@@ -18,16 +18,19 @@ export const STATES = {
 };
 export const BROKEN = "The process that computed this map ended before it was finished. Run it again.";
 
+// How far a map is: stage, percent and time left, as far as they are known.
+export function mapProgress(map) {
+  const parts = map.stage ? [map.stage] : [];
+  if (map.fraction > 0) parts.push(asPercent(map.fraction));
+  if (Number.isFinite(map.seconds_left)) parts.push(`${duration(map.seconds_left)} left`);
+  return parts.join(", ");
+}
+
 // What a map is doing, in one line.
 export function mapState(map) {
-  if (map.status === "running") {
-    const parts = [map.stage || "Being computed"];
-    if (Number.isFinite(map.fraction) && map.fraction > 0) parts.push(asPercent(map.fraction));
-    if (Number.isFinite(map.seconds_left) && map.seconds_left !== null) parts.push(`${duration(map.seconds_left)} left`);
-    return parts.join(", ");
-  }
+  if (map.status === "running") return mapProgress(map) || "Being computed";
   if (map.status === "queued") return "Waiting for its turn";
-  if (map.status === "done") return Number.isFinite(map.seconds) ? `Done in ${duration(map.seconds).replace("less than 1 s", "under 1 s")}` : "Done";
+  if (map.status === "done") return Number.isFinite(map.seconds) ? `Done in ${duration(map.seconds)}` : "Done";
   if (map.status === "canceled") return "Canceled";
   return map.error || (map.status === "broken" ? BROKEN : "It failed.");
 }
@@ -147,5 +150,4 @@ export function mapsPane(app) {
 export function tellOfEnd(app, before, map) {
   if (!before || before.status === map.status || !isActive(before)) return;
   if (map.status === "failed" || map.status === "broken") notice(`${map.name}: ${mapState(map)}`, "problem", ["Details", () => app.focusMap(map.id)]);
-  for (const warning of map.status === "done" ? (map.warnings ?? []).slice(0, 1) : []) notice(`${map.name}: ${typeof warning === "string" ? warning : warning.text}`);
 }

@@ -27,11 +27,16 @@ export function methodsPane(app) {
   new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && estimated?.()).observe(pane);
 
   function fillUsual() {
-    const known = USUAL.map((verb) => store.method(verb)).filter(Boolean);
+    const made = new Set(store.mapList().filter((map) => !Object.keys(map.parameters ?? {}).length).map((map) => map.method));
+    const known = USUAL.map((verb) => store.method(verb)).filter((method) => method && !made.has(method.name));
+    if (!known.length) {
+      replace(usual);
+      return;
+    }
     const cost = el("p", { class: "note cost" });
     replace(
       usual,
-      el("div", { class: "card" }, el("b", null, "The usual maps"), el("p", { class: "note" }, known.map((method) => method.name).join(", ")), cost, button(`Compute ${known.length} usual maps`, { symbol: "play", kind: "main wide", onclick: () => startUsual(known) })),
+      el("div", { class: "card" }, el("b", null, "The usual maps"), el("p", { class: "note" }, known.map((method) => method.name).join(", ")), cost, button(`Compute ${some(known.length, "usual map")}`, { symbol: "play", kind: "main wide", onclick: () => startUsual(known) })),
     );
     estimated = () => estimateAll(known, cost);
     if (pane.offsetParent) estimated();
@@ -128,7 +133,7 @@ export function methodsPane(app) {
   let seen = "";
   const refresh = () => {
     pane.hidden = store.table?.status !== "ready";
-    const now = `${store.tableId} ${store.table?.status} ${store.table?.columns?.map((column) => column.role).join()}`;
+    const now = `${[...store.maps.keys()]} ${store.tableId} ${store.table?.status} ${store.table?.columns?.map((column) => column.role).join()}`;
     if (now === seen) return;
     seen = now;
     fillUsual();
@@ -136,6 +141,7 @@ export function methodsPane(app) {
   };
   store.on("table", refresh);
   store.on("current", refresh);
+  store.on("maps", refresh);
   app.chooseMethod = (verb, values) => {
     const method = store.method(verb);
     if (method) choose(method, values);

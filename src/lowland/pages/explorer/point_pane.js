@@ -71,7 +71,6 @@ export function pointPane(app) {
     replace(
       near,
       el("h3", null, `Its ${told.rows.length} nearest rows in the data, on the maps`),
-      el("ul", { class: "key" }, el("li", { class: "kept" }, "kept: near in the data and on the map"), el("li", { class: "missed" }, "missed: near in the data, far on the map"), el("li", { class: "false" }, "false: near on the map only")),
       maps.map((map) => {
         const { kept, missed } = byMap[map.id];
         const part = el("span", { class: "kept-part" });

@@ -9,7 +9,6 @@ import { keepSelected } from "./filter.js";
 import { createGrid } from "./grid.js";
 import { askText, attempt, notice } from "./notices.js";
 import { debounced } from "./store.js";
-import { cellText } from "./words.js";
 
 const BARS = 12; // columns compared at once
 
@@ -144,7 +143,7 @@ function contrastBars(app, columns) {
     const bar = el("span", { class: `effect ${column.effect < 0 ? "less" : "more"}` });
     bar.style.width = `${(50 * Math.min(1, Math.abs(column.effect) / top)).toFixed(1)}%`;
     const name = column.level !== null && column.level !== undefined ? `${column.name} = ${column.level}` : column.name;
-    const words = (value) => (column.measure?.includes("fraction") && Number.isFinite(value) ? `${Math.round(100 * value)}%` : cellText(value));
+    const words = (value) => (column.kind === "category" && Number.isFinite(value) ? `${Math.round(100 * value)}%` : number(value, 3));
     const index = app.store.table.columns.findIndex((each) => each.name === column.name);
     return el(
       "button",
@@ -163,7 +162,7 @@ function contrastBars(app, columns) {
   const usable = columns.filter((column) => Number.isFinite(column.effect));
   const rest = usable.slice(BARS, 100);
   return [
-    el("p", { class: "note" }, "Selected rows against all others: differences of means in standard deviations (Cohen's d), or of fractions."),
+    el("p", { class: "note" }, "Effect sizes of the selected rows against all others: Cohen's d of numbers, Cohen's h of fractions. 0.2 is small, 0.5 medium, 0.8 large."),
     usable.slice(0, BARS).map(line),
     rest.length > 0 && el("details", null, el("summary", null, `${rest.length} more columns`), rest.map(line)),
     !usable.length && el("p", { class: "note" }, glyph("info"), "No column differs."),

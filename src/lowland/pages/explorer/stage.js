@@ -5,15 +5,23 @@ import { Column, MapData, Table } from "../view/model.js";
 import { createView } from "../view/view.js";
 import { getColumn, getFloats, getJson, getLive } from "./api.js";
 import { replace } from "./elements.js";
-import { mapState, parametersText } from "./maps_pane.js";
+import { mapProgress, mapState, parametersText } from "./maps_pane.js";
 import { tellProblem } from "./notices.js";
 import { isActive } from "./store.js";
 import { cellText } from "./words.js";
 
 const KINDS = { number: "number", integer: "number", boolean: "category", category: "category", ordered: "category", date: "date", text: "text", id: "text", constant: "number" };
 const CLASSES = 60; // a label of numbers with at most so many values is one of classes
+const MAIN_SCORES = ["trustworthiness", "continuity", "normalized stress", "downstream accuracy"];
 const DAY = 86400000;
 const HOVERED = 8; // columns in the hover, besides those the table marks as shown
+
+// The two scores that say most about a map, for its heading.
+function mainScores({ scores }) {
+  const names = Object.keys(scores ?? {}).filter((name) => MAIN_SCORES.includes(name) && scores[name] !== null);
+  names.sort((a, b) => MAIN_SCORES.indexOf(a) - MAIN_SCORES.indexOf(b));
+  return Object.fromEntries(names.slice(0, 2).map((name) => [name, scores[name]]));
+}
 
 export function createStage(app) {
   const { store } = app;
@@ -42,7 +50,7 @@ export function createStage(app) {
 
   // Columns of the hover: name, label and those marked as shown, then the first features.
   function hoverColumns(table) {
-    const rank = { id: 0, label: 1, keep: 2, weight: 3, feature: 4 };
+    const rank = { id: 0, keep: 2, weight: 3, feature: 4 }; // the view shows the label itself
     const order = table.columns.map((column, index) => [rank[column.role] ?? 9, index]).filter(([at]) => at < 9);
     order.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     const marked = order.filter(([at]) => at < 4).length;
@@ -58,13 +66,13 @@ export function createStage(app) {
   const asViewMap = (map) => ({
     key: map.id,
     name: map.name,
-    subtitle: map.status === "done" ? parametersText(map) : mapState(map),
+    subtitle: parametersText(map),
     components: map.components ?? 2,
     n: store.table.rows,
     status: map.status,
-    progress: isActive(map) ? { fraction: map.fraction ?? null, text: mapState(map) } : null,
+    progress: isActive(map) ? { fraction: map.fraction ?? null, text: mapProgress(map) } : null,
     error: ["failed", "broken"].includes(map.status) ? mapState(map) : null,
-    scores: map.scores ?? {},
+    scores: mainScores(map),
   });
 
   function show(table) {
