@@ -1,0 +1,125 @@
+// What is drawn above the points: rings around a row, its neighbors, the outline of a selection, names of axes.
+
+import { NEIGHBOR_LOOKS } from "./neighbors.js";
+import { outline } from "./painter.js";
+
+export function drawMarks(context, view, scale) {
+  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
+  for (const panel of view.panels) {
+    if (!panel.rect || !panel.frame) continue;
+    const { left, top, wide, high } = panel.rect;
+    context.save();
+    context.beginPath();
+    context.rect(left, top, wide, high);
+    context.clip();
+    context.translate(left, top);
+    drawAxisNames(context, panel, wide, high, scale);
+    if (view.shown) drawNeighbors(context, panel, view.shown.row, view.neighborSetsOf(panel), wide, high, scale);
+    if (view.hovered >= 0) drawRing(context, view, panel.pixelOf(view.hovered, wide, high), Math.max(5, (panel.radius ?? 3) + 3) * scale, scale);
+    if (panel.trail) drawTrail(context, view, panel, scale);
+    context.restore();
+  }
+}
+
+function drawRing(context, { theme }, at, r, scale) {
+  if (!at) return;
+  for (const [color, line] of [[theme.paper, 5], [theme.ink, 2]]) {
+    context.beginPath();
+    context.arc(at[0], at[1], r, 0, 2 * Math.PI);
+    context.strokeStyle = color;
+    context.lineWidth = line * scale;
+    context.stroke();
+  }
+}
+
+export function drawNeighbors(context, panel, row, sets, wide, high, scale) {
+  const { theme } = panel.view,
+    center = panel.pixelOf(row, wide, high);
+  if (!center) return;
+  const r = Math.max(3.5, Math.min(6, (panel.radius ?? 3) + 1.5)) * scale,
+    drawn = sets
+      ? NEIGHBOR_LOOKS.map(([name, shape, color]) => ({
+          shape, color: theme[color], dash: name === "missed" ? [5 * scale, 4 * scale] : name === "false" ? [1.5 * scale, 3 * scale] : [],
+          places: (sets[name] ?? []).map((other) => panel.pixelOf(other, wide, high)).filter(Boolean),
+        }))
+      : [];
+  for (const { color, dash, places } of drawn) {
+    context.beginPath();
+    for (const at of places) {
+      context.moveTo(center[0], center[1]);
+      context.lineTo(at[0], at[1]);
+    }
+    context.setLineDash(dash);
+    context.globalAlpha = 0.75;
+    context.strokeStyle = color;
+    context.lineWidth = 1.2 * scale;
+    context.stroke();
+  }
+  context.setLineDash([]);
+  context.globalAlpha = 1;
+  for (const { shape, color, places } of drawn) {
+    for (const at of places) {
+      outline(context, shape, at[0], at[1], r);
+      context.strokeStyle = theme.paper;
+      context.lineWidth = 3 * scale;
+      context.stroke();
+      context.fillStyle = color;
+      context.fill();
+    }
+  }
+  outline(context, "star", center[0], center[1], 1.5 * r);
+  context.strokeStyle = theme.paper;
+  context.lineWidth = 3 * scale;
+  context.stroke();
+  context.fillStyle = theme.ink;
+  context.fill();
+}
+
+function drawTrail(context, { theme, settings }, panel, scale) {
+  const { trail } = panel;
+  context.beginPath();
+  if (settings.tool === "brush") {
+    context.lineCap = context.lineJoin = "round";
+    trail.forEach(([x, y], i) => (i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale)));
+    context.lineTo(trail.at(-1)[0] * scale + 0.01, trail.at(-1)[1] * scale);
+    context.strokeStyle = `${theme.ink}18`;
+    context.lineWidth = 2 * settings.brush * scale;
+    context.stroke();
+    return;
+  }
+  trailOutline(panel, settings.tool).forEach(([x, y], i) => (i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale)));
+  context.closePath();
+  context.fillStyle = `${theme.ink}14`;
+  context.fill();
+  context.setLineDash([4 * scale, 3 * scale]);
+  context.lineWidth = 1.2 * scale;
+  context.strokeStyle = theme.ink;
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function trailOutline({ trail }, tool) {
+  if (tool === "lasso") return trail;
+  const [x, y] = trail[0],
+    [u, v] = trail.at(-1);
+  return [[x, y], [u, y], [u, v], [x, v]];
+}
+
+function drawAxisNames(context, panel, wide, high, scale) {
+  const names = panel.axisNames();
+  if (!names.length || wide < 180 * scale) return;
+  context.font = `${11 * scale}px system-ui, sans-serif`;
+  context.fillStyle = panel.view.theme.soft;
+  if (panel.solid) {
+    context.textAlign = "left";
+    context.fillText(names.join(" · "), 8 * scale, high - 7 * scale);
+    return;
+  }
+  context.textAlign = "right";
+  context.fillText(`${names[0]} →`, wide - 8 * scale, high - 7 * scale);
+  context.save();
+  context.translate(13 * scale, 8 * scale);
+  context.rotate(-Math.PI / 2);
+  context.fillText(`${names[1]} →`, 0, 0);
+  context.restore();
+}

@@ -1,0 +1,273 @@
+// Points of a panel: as shapes if few are in sight, as pixels of an image if many are, or as a density.
+
+import { MISSING, channels, mix, packed } from "./colors.js";
+import { HIDDEN, SELECTED } from "./rows.js";
+
+export const FEW = 8000; // points in sight that are drawn as shapes
+const DEPTHS = 8; // steps of paleness with distance, in three dimensions
+
+// The radius of a point, by how many are in sight.
+export const radiusOf = (inSight, size) => size * Math.min(5, 4 * (200 / Math.max(inSight, 60)) ** 0.2);
+
+// About how many points are in sight, from a sample.
+export function inSight({ X, Y }, { ax, bx, ay, by }, flags, wide, high) {
+  const sampled = Math.min(X.length, 20000);
+  let many = 0;
+  for (let i = 0; i < sampled; i++) {
+    const x = X[i] * ax + bx,
+      y = Y[i] * ay + by;
+    if (x >= 0 && x < wide && y >= 0 && y < high && !(flags[i] & HIDDEN)) many++;
+  }
+  return Math.round((many * X.length) / Math.max(1, sampled));
+}
+
+export class Painter {
+  constructor() {
+    this.stamps = new Map();
+    this.image = null;
+  }
+
+  // scene: { frame, place, flags, selected, shades, palette, theme, radius, many, density, scale } in pixels of the
+  // rectangle { left, top, wide, high } of a canvas.
+  paint(context, rect, scene) {
+    const { left, top, wide, high } = rect;
+    context.save();
+    context.beginPath();
+    context.rect(left, top, wide, high);
+    context.clip();
+    context.clearRect(left, top, wide, high);
+    if (scene.density) this.density(context, rect, scene);
+    else if (scene.shapes) this.shapes(context, rect, scene);
+    else {
+      const image = this.blank(context, wide, high);
+      (scene.frame.Z ? pixelsInDepth : pixels)(new Uint32Array(image.data.buffer), wide, high, scene);
+      context.putImageData(image, left, top);
+    }
+    context.restore();
+  }
+
+  blank(context, wide, high) {
+    if (this.image && this.image.width === wide && this.image.height === high) new Uint32Array(this.image.data.buffer).fill(0);
+    else this.image = context.createImageData(wide, high);
+    return this.image;
+  }
+
+  shapes(context, { left, top, wide, high }, scene) {
+    const { frame, place, flags, selected, shades, palette, theme, radius: r } = scene,
+      { X, Y, Z } = frame,
+      { ax, bx, ay, by } = place,
+      dim = this.stamp("disc", theme.dim, r * 0.85, false, theme),
+      found = [];
+    for (let slot = 0; slot < X.length; slot++) {
+      const x = X[slot] * ax + bx,
+        y = Y[slot] * ay + by;
+      if (x > -r && x < wide + r && y > -r && y < high + r && !(flags[slot] & HIDDEN)) found.push(slot);
+    }
+    if (Z) found.sort((a, b) => Z[a] - Z[b]);
+    for (const pass of selected ? ["rest", "chosen"] : ["all"]) {
+      for (const slot of found) {
+        const chosen = flags[slot] & SELECTED;
+        if ((pass === "rest" && chosen) || (pass === "chosen" && !chosen)) continue;
+        const shade = shades ? shades[slot] : MISSING,
+          image = pass === "rest" ? dim : this.stamp(palette.shape(shade), palette.colors[shade], r, r >= 2.6, theme);
+        if (Z) context.globalAlpha = 0.45 + 0.55 * Math.max(0, Math.min(1, Z[slot] + 0.5));
+        context.drawImage(image, left + X[slot] * ax + bx - image.width / 2, top + Y[slot] * ay + by - image.height / 2);
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  // The picture of one point.
+  stamp(shape, color, radius, outlined, theme) {
+    const r = Math.max(0.75, Math.round(radius * 4) / 4),
+      key = `${shape} ${color} ${r} ${outlined} ${theme.name}`;
+    if (!this.stamps.has(key)) {
+      if (this.stamps.size > 600) this.stamps.clear();
+      this.stamps.set(key, pointImage(shape, color, r, outlined, theme));
+    }
+    return this.stamps.get(key);
+  }
+
+  // Counts in cells of some pixels, smoothed: the color is the mean color of the points, the opacity their number.
+  density(context, { left, top, wide, high }, scene) {
+    const { frame, place, flags, selected, shades, palette, theme, many, scale } = scene,
+      { X, Y } = frame,
+      { ax, bx, ay, by } = place,
+      cell = 2.5 * scale,
+      columns = Math.ceil(wide / cell),
+      lines = Math.ceil(high / cell),
+      sums = [0, 1, 2, 3].map(() => new Float32Array(columns * lines)), // red, green, blue, number
+      rest = new Float32Array(columns * lines),
+      rgb = palette.colors.map(channels);
+    for (let slot = 0; slot < many; slot++) {
+      const x = (X[slot] * ax + bx) / cell,
+        y = (Y[slot] * ay + by) / cell;
+      if (!(x >= 0 && x < columns && y >= 0 && y < lines) || flags[slot] & HIDDEN) continue;
+      const at = Math.floor(y) * columns + Math.floor(x);
+      if (selected && !(flags[slot] & SELECTED)) rest[at]++;
+      else {
+        const color = rgb[shades ? shades[slot] : MISSING];
+        for (let c = 0; c < 3; c++) sums[c][at] += color[c];
+        sums[3][at]++;
+      }
+    }
+    const [red, green, blue, number] = sums.map((values) => smoothed(values, columns, lines)),
+      pale = selected ? smoothed(rest, columns, lines) : rest,
+      largest = quantile(number, 0.995),
+      largestRest = quantile(pale, 0.995),
+      small = new OffscreenCanvas(columns, lines),
+      image = new ImageData(columns, lines),
+      gray = channels(mix(theme.dim, theme.ink, 0.12));
+    for (let i = 0; i < number.length; i++) {
+      const opacity = number[i] ? 0.12 + 0.88 * Math.min(1, Math.log1p(number[i]) / Math.log1p(largest)) : 0,
+        restOpacity = pale[i] ? 0.7 * Math.min(1, Math.log1p(pale[i]) / Math.log1p(largestRest)) : 0,
+        all = opacity + (1 - opacity) * restOpacity;
+      if (!all) continue;
+      [red, green, blue].forEach((values, c) => {
+        const mean = number[i] ? values[i] / number[i] : 0;
+        image.data[4 * i + c] = (opacity * mean + (1 - opacity) * restOpacity * gray[c]) / all;
+      });
+      image.data[4 * i + 3] = 255 * Math.min(1, all * (number[i] ? Math.min(1, 4 * number[i]) : 1));
+    }
+    small.getContext("2d").putImageData(image, 0, 0);
+    context.imageSmoothingEnabled = true;
+    context.imageSmoothingQuality = "high";
+    context.drawImage(small, left, top, columns * cell, lines * cell);
+  }
+}
+
+function smoothed(values, columns, lines) {
+  const along = new Float32Array(values.length),
+    out = new Float32Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const x = i % columns;
+    along[i] = 0.5 * values[i] + 0.25 * ((x ? values[i - 1] : 0) + (x < columns - 1 ? values[i + 1] : 0));
+  }
+  for (let i = 0; i < values.length; i++)
+    out[i] = 0.5 * along[i] + 0.25 * ((i >= columns ? along[i - columns] : 0) + (i + columns < values.length ? along[i + columns] : 0));
+  return out;
+}
+
+function quantile(values, fraction) {
+  const positive = values.filter((value) => value > 0).sort();
+  return positive[Math.floor(fraction * (positive.length - 1))] ?? 1;
+}
+
+// The part of each line of a round point of a given side that is left empty.
+const rimsOf = (side) =>
+  Array.from({ length: side }, (_, y) => Math.round(side / 2 - Math.sqrt((side / 2) ** 2 - (y + 0.5 - side / 2) ** 2)));
+
+function pixels(image, wide, high, { frame, place, flags, selected, shades, palette, theme, radius, many }) {
+  const { X, Y } = frame,
+    { ax, bx, ay, by } = place,
+    side = Math.max(1, Math.round(2 * radius)),
+    rims = rimsOf(side),
+    x0 = bx - side / 2 + 0.5,
+    y0 = by - side / 2 + 0.5,
+    right = wide - side,
+    bottom = high - side,
+    dim = packed(theme.dim),
+    missing = palette.packed[MISSING];
+  for (const pass of selected ? [1, 2] : [0]) {
+    for (let slot = 0; slot < many; slot++) {
+      const x = X[slot] * ax + x0,
+        y = Y[slot] * ay + y0;
+      if (!(x >= 0 && x <= right && y >= 0 && y <= bottom)) continue; // outside, or NaN
+      const flag = flags[slot];
+      if (flag & HIDDEN || (pass === 1 && flag) || (pass === 2 && !flag)) continue;
+      const color = pass === 1 ? dim : shades ? palette.packed[shades[slot]] : missing;
+      let at = (y | 0) * wide + (x | 0);
+      if (side === 1) image[at] = color;
+      else if (side === 2) {
+        image[at] = image[at + 1] = color;
+        at += wide;
+        image[at] = image[at + 1] = color;
+      } else for (let line = 0; line < side; line++, at += wide) for (let i = rims[line]; i < side - rims[line]; i++) image[at + i] = color;
+    }
+  }
+}
+
+// The same in three dimensions: from the back to the front, paler at the back.
+function pixelsInDepth(image, wide, high, scene) {
+  const { frame, place, flags, selected, shades, palette, theme, radius, many } = scene,
+    { X, Y, Z } = frame,
+    { ax, bx, ay, by } = place,
+    side = Math.max(1, Math.round(2 * radius)),
+    rims = rimsOf(side),
+    colors = palesOf(palette, theme),
+    dim = packed(theme.dim),
+    order = backToFront(Z, many);
+  for (const pass of selected ? [1, 2] : [0]) {
+    for (let i = 0; i < many; i++) {
+      const slot = order[i],
+        flag = flags[slot],
+        x = X[slot] * ax + bx - side / 2 + 0.5,
+        y = Y[slot] * ay + by - side / 2 + 0.5;
+      if (!(x >= 0 && x <= wide - side && y >= 0 && y <= high - side)) continue;
+      if (flag & HIDDEN || (pass === 1 && flag) || (pass === 2 && !flag)) continue;
+      const depth = Math.max(0, Math.min(DEPTHS - 1, ((Z[slot] + 0.5) * DEPTHS) | 0)),
+        color = pass === 1 ? dim : colors[depth * 256 + (shades ? shades[slot] : MISSING)];
+      let at = (y | 0) * wide + (x | 0);
+      for (let line = 0; line < side; line++, at += wide) for (let j = rims[line]; j < side - rims[line]; j++) image[at + j] = color;
+    }
+  }
+}
+
+function palesOf(palette, theme) {
+  return (palette.pales ??= Uint32Array.from({ length: DEPTHS * 256 }, (_, i) =>
+    packed(mix(palette.colors[i % 256], theme.paper, 0.6 * (1 - (Math.floor(i / 256) + 1) / DEPTHS))),
+  ));
+}
+
+// Counting sort of the first points by depth.
+function backToFront(Z, many) {
+  const bins = 256,
+    starts = new Uint32Array(bins + 1),
+    binOf = (z) => (z === z ? Math.max(0, Math.min(bins - 1, ((z + 0.87) * (bins / 1.74)) | 0)) : 0),
+    order = new Uint32Array(many);
+  for (let i = 0; i < many; i++) starts[binOf(Z[i]) + 1]++;
+  for (let b = 0; b < bins; b++) starts[b + 1] += starts[b];
+  for (let i = 0; i < many; i++) order[starts[binOf(Z[i])]++] = i;
+  return order;
+}
+
+function pointImage(shape, color, r, outlined, theme) {
+  const side = Math.ceil(2.6 * r + 4),
+    canvas = new OffscreenCanvas(side, side),
+    context = canvas.getContext("2d");
+  outline(context, shape, side / 2, side / 2, r);
+  context.fillStyle = color;
+  context.fill();
+  if (outlined) {
+    context.strokeStyle = rimColor(color, theme);
+    context.lineWidth = Math.max(0.75, r / 6);
+    context.stroke();
+  }
+  return canvas;
+}
+
+export const rimColor = (color, theme) => mix(color, theme.name === "dark" ? theme.paper : theme.ink, 0.45);
+
+// Corners of shapes of about equal area.
+export const CORNERS = {
+  square: [[-0.88, -0.88], [0.88, -0.88], [0.88, 0.88], [-0.88, 0.88]],
+  triangle: [[0, -1.25], [1.15, 0.8], [-1.15, 0.8]],
+  diamond: [[0, -1.3], [1.1, 0], [0, 1.3], [-1.1, 0]],
+  wedge: [[0, 1.25], [1.15, -0.8], [-1.15, -0.8]],
+  cross: [
+    [-0.45, -1.2], [0.45, -1.2], [0.45, -0.45], [1.2, -0.45], [1.2, 0.45], [0.45, 0.45],
+    [0.45, 1.2], [-0.45, 1.2], [-0.45, 0.45], [-1.2, 0.45], [-1.2, -0.45], [-0.45, -0.45],
+  ],
+  star: Array.from({ length: 10 }, (_, i) => {
+    const r = i % 2 ? 0.62 : 1.5,
+      angle = (i * Math.PI) / 5;
+    return [r * Math.sin(angle), -r * Math.cos(angle)];
+  }),
+};
+
+export function outline(context, shape, x, y, r) {
+  context.beginPath();
+  if (!CORNERS[shape]) context.arc(x, y, r, 0, 2 * Math.PI);
+  else CORNERS[shape].forEach(([dx, dy], i) => (i ? context.lineTo(x + dx * r, y + dy * r) : context.moveTo(x + dx * r, y + dy * r)));
+  context.closePath();
+}

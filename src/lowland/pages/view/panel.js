@@ -1,0 +1,339 @@
+// A panel: one map in a rectangle of the shared canvas, with a heading, buttons and its status.
+
+import { el, number, parted, score, some, unseen } from "./elements.js";
+import { MISSING } from "./colors.js";
+import { flatFrame, placeOf, solidFrame, turn, wholeZoom } from "./frames.js";
+import { icon } from "./icons.js";
+import { gridOf, nearestSlot } from "./nearest.js";
+import { FEW, inSight, outline, radiusOf, rimColor } from "./painter.js";
+import { HIDDEN, SELECTED } from "./rows.js";
+
+const HOME = { zoom: 1, x: 0, y: 0 };
+export const STATUS = {
+  queued: "Waiting to be computed",
+  running: "Being computed",
+  failed: "Failed",
+  canceled: "Canceled",
+  broken: "Stopped before it was finished",
+};
+
+export class Panel {
+  constructor(view, map) {
+    Object.assign(this, { view, key: map.key, map, zoomed: { ...HOME }, solid: null, motion: null, rect: null, outside: 0 });
+    this.plot = el("div", { class: "lv-plot", tabindex: "0", role: "application", "aria-roledescription": "map" });
+    this.status = el("div", { class: "lv-status", hidden: true });
+    this.note = el("p", { class: "lv-note", hidden: true });
+    this.title = el("h3", null);
+    this.facts = el("p", { class: "lv-facts" });
+    this.reset = this.button("home", "Reset the zoom", () => this.goHome());
+    this.deep = this.button("solid", "Three dimensions", () => this.setSolid(this.solid ? null : { yaw: 0.6, pitch: 0.4 }));
+    this.larger = this.button("large", "Open large", () => view.open(view.layout.mode === "single" ? null : this.key));
+    this.menu = this.menuOf();
+    this.buttons = el("span", { class: "lv-buttons" }, this.reset, this.deep, this.larger, this.menu);
+    this.node = el(
+      "article",
+      { class: "lv-panel" },
+      el("header", null, el("div", { class: "lv-heading" }, this.title, this.facts), this.buttons),
+      el("div", { class: "lv-frame" }, this.plot, this.status),
+      this.note,
+    );
+    this.tell();
+  }
+
+  button(name, text, onclick) {
+    return el("button", { type: "button", class: "lv-icon-button", title: text, onclick }, icon(name), unseen(text));
+  }
+
+  menuOf() {
+    const list = el("div", { class: "lv-menu-list" });
+    const node = el("details", { class: "lv-menu" }, el("summary", { class: "lv-icon-button", title: "More" }, icon("more"), unseen("More")), list);
+    node.addEventListener("toggle", () => {
+      if (!node.open) return;
+      const items = [
+        { text: "Save as PNG", run: () => this.view.savePicture(this.key, "png") },
+        { text: "Save as SVG", run: () => this.view.savePicture(this.key, "svg") },
+        this.outside > 0 && { text: "Show all rows", run: () => this.showAll() },
+        ...this.view.actions(this.map),
+      ].filter(Boolean);
+      list.replaceChildren(
+        ...items.map(({ text, run }) =>
+          el("button", { type: "button", onclick: () => { node.open = false; run(this.map); } }, text),
+        ),
+      );
+    });
+    node.addEventListener("focusout", (event) => {
+      if (!node.contains(event.relatedTarget)) node.open = false;
+    });
+    node.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      node.open = false;
+      node.firstChild.focus();
+    });
+    return node;
+  }
+
+  // Heading, buttons and status, after a change of the map.
+  tell() {
+    const { map, view } = this,
+      waiting = !map.coordinates;
+    this.title.replaceChildren(...parted(map.name));
+    this.title.title = map.name;
+    this.plot.setAttribute("aria-label", `${map.name}: map of ${some(waiting ? 0 : map.onMap, "row")}. ${map.subtitle}`);
+    const scores = Object.entries(map.scores ?? {}).slice(0, 2);
+    this.facts.replaceChildren(
+      ...[
+        map.subtitle && el("span", { class: "lv-fact" }, map.subtitle),
+        ...scores.map(([name, said]) => el("span", { class: "lv-fact" }, `${name} `, el("b", null, score(said?.value ?? said, 3)))),
+      ].filter(Boolean),
+    );
+    this.facts.hidden = !this.facts.childNodes.length;
+    this.deep.hidden = waiting || map.components < 3;
+    this.deep.setAttribute("aria-pressed", String(Boolean(this.solid)));
+    this.reset.hidden = this.atHome();
+    this.tellStatus(waiting);
+    this.tellNote();
+    view.stage?.askMarks();
+  }
+
+  tellStatus(waiting) {
+    const { status, progress, error } = this.map,
+      busy = status === "queued" || status === "running",
+      fraction = progress?.fraction;
+    this.status.hidden = status === "done" && !waiting;
+    this.status.classList.toggle("lv-over", !waiting); // a live map stays in sight
+    this.node.dataset.status = status;
+    this.status.replaceChildren(
+      ...[
+        el("strong", null, STATUS[status] ?? (waiting ? "No map yet" : "")),
+        progress?.text && el("span", null, progress.text),
+        error && el("span", { class: "lv-error" }, error),
+        busy && el("progress", Number.isFinite(fraction) ? { max: "1", value: String(fraction) } : null),
+        ...(waiting || busy
+          ? this.view.statusActions(this.map).map(({ text, run }) => el("button", { type: "button", onclick: () => run(this.map) }, text))
+          : []),
+      ].filter(Boolean),
+    );
+  }
+
+  tellNote() {
+    const { map } = this,
+      parts = [];
+    const said = this.view.neighborNote(this);
+    if (said) parts.push(said);
+    if (map.coordinates) {
+      const gone = map.n - map.onMap;
+      if (gone) parts.push(gone === map.n ? "No row has coordinates." : `${some(gone, "row")} without coordinates.`);
+      if (map.components === 1) parts.push("One component, on the horizontal axis; vertical positions are jitter.");
+      if (this.outside) parts.push(`${some(this.outside, "row lies", "rows lie")} outside of the axes, marked at the edge. Double-click to show all rows.`);
+    }
+    this.note.hidden = !parts.length;
+    this.note.textContent = parts.join(" ");
+  }
+
+  get axes() {
+    const { x, y, z } = this.view.settings.axes,
+      last = this.map.components - 1;
+    return (this.solid ? [x, y, z] : [x, y]).map((axis) => Math.max(0, Math.min(axis, last)));
+  }
+
+  // The plane of the points, made when it is first needed; null without coordinates.
+  get frame() {
+    const { map, view } = this;
+    if (!map.coordinates) return null;
+    const key = `${this.axes} ${view.settings.equal} ${Boolean(this.solid)}`;
+    if (this.frameKey !== key || this.framed !== map.coordinates) {
+      this.framed = map.coordinates;
+      this.frameKey = key;
+      this.made = this.solid ? solidFrame(map, view.rows.order, this.axes) : flatFrame(map, view.rows.order, this.axes, view.settings.equal);
+      this.grid = null;
+    }
+    if (this.solid) turn(this.made, this.solid, this.sampled ?? this.made.X.length);
+    return this.made;
+  }
+
+  get drawnFrame() {
+    return this.motion ? this.motion.frame : this.frame;
+  }
+
+  atHome() {
+    const { zoom, x, y } = this.zoomed;
+    return zoom === 1 && x === 0 && y === 0;
+  }
+
+  goHome() {
+    this.view.zoomTo(this, { ...HOME });
+  }
+
+  showAll() {
+    this.view.zoomTo(this, { ...wholeZoom(this.frame, this.wide, this.high, this.view.settings.equal), whole: true });
+  }
+
+  // Back to the first zoom; from there to all rows, if some are outside.
+  toggleZoom() {
+    if (this.atHome() && this.outside) this.showAll();
+    else this.goHome();
+  }
+
+  setSolid(angles) {
+    const before = this.frame && this.snapshot();
+    this.solid = this.map.components >= 3 ? angles : null;
+    this.tell();
+    if (before) this.view.stage.move(this, before);
+    this.view.emit("axes");
+  }
+
+  // Positions now, from which points move elsewhere.
+  snapshot() {
+    const { X, Y, wide, high } = this.motion ? this.motion.now() : this.frame;
+    return { X: X.slice(), Y: Y.slice(), wide, high };
+  }
+
+  place(wide = this.wide, high = this.high) {
+    if (this.zoomed.whole && this.frame) Object.assign(this.zoomed, wholeZoom(this.frame, this.wide, this.high, this.view.settings.equal));
+    return placeOf(this.drawnFrame, this.zoomed, wide, high, this.view.settings.equal);
+  }
+
+  // Where the far rows are drawn: at the edge, with an arrow that points to them.
+  edged(slot, place, wide, high) {
+    const { X, Y } = this.frame,
+      edge = 0.025 * Math.min(wide, high),
+      within = (at, room) => Math.max(edge, Math.min(room - edge, at)),
+      x = X[slot] * place.ax + place.bx,
+      y = Y[slot] * place.ay + place.by,
+      at = [within(x, wide), within(y, high)];
+    return { at, angle: Math.atan2(Math.sign(y - at[1]), Math.sign(x - at[0])), moved: at[0] !== x || at[1] !== y };
+  }
+
+  edgeSlots(place, wide, high) {
+    if (this.motion || !this.atHome() || !this.frame) return [];
+    return this.frame.far.map((slot) => ({ slot, ...this.edged(slot, place, wide, high) })).filter((each) => each.moved);
+  }
+
+  pixelOf(row, wide = this.wide, high = this.high) {
+    if (!this.frame || row >= this.map.n) return null;
+    const slot = this.view.rows.slotOf(row),
+      place = this.place(wide, high),
+      { X, Y, far } = this.drawnFrame;
+    if (X[slot] !== X[slot]) return null;
+    if (far.length && this.atHome() && far.includes(slot)) return this.edged(slot, place, wide, high).at;
+    return [X[slot] * place.ax + place.bx, Y[slot] * place.ay + place.by];
+  }
+
+  // The row nearest to a place in the plot, or -1.
+  rowAt(x, y, reach = 9) {
+    if (!this.frame || this.motion) return -1;
+    const { rows } = this.view,
+      place = this.place(),
+      turned = this.solid && `${this.solid.yaw} ${this.solid.pitch}`;
+    const edge = this.edgeSlots(place, this.wide, this.high).find(({ at, slot }) => Math.hypot(at[0] - x, at[1] - y) <= reach && !(rows.flags[slot] & HIDDEN));
+    if (edge) return rows.order[edge.slot];
+    if (!this.grid || this.gridTurned !== turned) {
+      this.grid = gridOf(this.frame);
+      this.gridTurned = turned;
+    }
+    const slot = nearestSlot(this.grid, this.frame, place, rows.flags, x, y, reach);
+    return slot < 0 ? -1 : rows.order[slot];
+  }
+
+  // The number of a placed row at a place in the plot, or -1.
+  placedAt(x, y, reach = 9) {
+    return this.placedPixels(this.wide, this.high).findIndex((at) => at && Math.hypot(at[0] - x, at[1] - y) <= reach);
+  }
+
+  placedPixels(wide, high) {
+    const { placed, components } = this.map;
+    if (!placed || !this.frame || this.motion) return [];
+    const many = placed.coordinates.length / components,
+      place = this.place(wide, high),
+      [x, y] = this.frame.ofPlaced(placed.coordinates, many);
+    return Array.from({ length: many }, (_, i) => {
+      const at = [x(i) * place.ax + place.bx, y(i) * place.ay + place.by];
+      return Number.isFinite(at[0] + at[1]) ? at : null;
+    });
+  }
+
+  // What is drawn, in pixels of the canvas; at most `most` points.
+  scene(wide, high, scale, most, moving) {
+    const { view } = this;
+    this.sampled = this.solid && most < this.map.n ? most : null;
+    const frame = this.drawnFrame,
+      place = this.place(wide, high),
+      { flags, selected } = view.rows,
+      sight = inSight(frame, place, flags, wide, high),
+      grown = scale * Math.min(1.7, Math.max(0.75, wide / scale / 420)),
+      density = view.settings.density,
+      shapes = !density && sight <= (moving ? Math.min(FEW, most / 4) : FEW);
+    const { coloring, palette, theme } = view;
+    this.radius = radiusOf(sight, view.settings.size) * grown / scale;
+    return {
+      frame, place, flags, selected, palette, theme, scale, density, shapes, radius: this.radius * scale,
+      shades: coloring.shadesOf(this.map), many: Math.min(most, frame.X.length),
+    };
+  }
+
+  // Draw into the rectangle of a canvas; returns how many points were written.
+  draw(context, painter, rect, scale, most = Infinity, moving = false) {
+    if (!this.frame) {
+      context.clearRect(rect.left, rect.top, rect.wide, rect.high);
+      return 0;
+    }
+    const scene = this.scene(rect.wide, rect.high, scale, most, moving);
+    painter.paint(context, rect, scene);
+    const edges = this.edgeSlots(scene.place, rect.wide, rect.high);
+    this.drawArrows(context, rect, scene, edges, scale);
+    this.drawPlaced(context, rect, scale);
+    if (edges.length !== this.outside) {
+      this.outside = edges.length;
+      this.tellNote();
+    }
+    this.node.dataset.drawn = String(Number(this.node.dataset.drawn || 0) + 1);
+    return scene.many;
+  }
+
+  drawArrows(context, rect, { flags, selected, shades, palette, theme }, edges, scale) {
+    const r = 6 * scale;
+    for (const { slot, at, angle } of edges) {
+      if (flags[slot] & HIDDEN) continue;
+      context.save();
+      context.translate(rect.left + at[0], rect.top + at[1]);
+      context.rotate(angle);
+      context.beginPath();
+      context.moveTo(r, 0);
+      context.lineTo(-0.8 * r, -0.9 * r);
+      context.lineTo(-0.8 * r, 0.9 * r);
+      context.closePath();
+      context.fillStyle = selected && !(flags[slot] & SELECTED) ? theme.dim : palette.colors[shades ? shades[slot] : MISSING];
+      context.fill();
+      context.strokeStyle = theme.ink;
+      context.lineWidth = scale;
+      context.stroke();
+      context.restore();
+    }
+  }
+
+  // Rows that were placed later are stars with a dark rim.
+  drawPlaced(context, rect, scale) {
+    const { theme } = this.view,
+      places = this.placedPixels(rect.wide, rect.high),
+      r = Math.max(3, Math.min(6, (this.radius ?? 3) + 2.5)) * scale;
+    context.save();
+    context.beginPath();
+    context.rect(rect.left, rect.top, rect.wide, rect.high);
+    context.clip();
+    for (const at of places) {
+      if (!at) continue;
+      outline(context, "star", rect.left + at[0], rect.top + at[1], r);
+      context.fillStyle = theme.mark;
+      context.fill();
+      context.strokeStyle = rimColor(theme.mark, theme);
+      context.lineWidth = scale;
+      context.stroke();
+    }
+    context.restore();
+  }
+
+  axisNames() {
+    if (!this.map.coordinates || this.map.components < 3) return [];
+    return this.axes.map((axis) => `component ${number(axis + 1)}`);
+  }
+}
