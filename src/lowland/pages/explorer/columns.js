@@ -15,7 +15,7 @@ export const ROLES = {
 };
 const SHORT = { feature: "feature", label: "label", id: "name", weight: "weight", keep: "shown", drop: "ignored" };
 const LISTED = 150; // columns listed at once
-const SYMBOLS = { number: "#", boolean: "◐", category: "A", ordered: "A", date: "◷", text: "¶", id: "№", constant: "=", missing: "∅", drop: "×" };
+const SYMBOLS = { number: "#", integer: "#", boolean: "◐", category: "A", ordered: "A", date: "◷", text: "¶", id: "№", constant: "=", missing: "∅", drop: "×" };
 
 // What is typical of a column, in a few words.
 export function columnFacts(column, prepared) {

@@ -9,10 +9,16 @@ import { askText, askYes, attempt, openDialog } from "./notices.js";
 import { openData } from "./open.js";
 
 const SCALES = [
-  ["auto", "Automatic: standardized if their units differ"],
-  ["standard", "Standardized: mean 0, standard deviation 1"],
+  ["auto", "Automatic"],
+  ["standard", "Standardized"],
   ["none", "As they are"],
 ];
+const SCALE_NOTES = {
+  auto: "Columns of numbers are standardized if their units differ.",
+  standard: "Mean 0 and standard deviation 1 in every column.",
+  none: "Columns with large numbers weigh most.",
+};
+export const isNumeric = (column) => ["number", "integer"].includes(column.kind);
 const asText = (note) => (typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note)));
 
 export function dataPane(app) {
@@ -47,7 +53,8 @@ export function dataPane(app) {
     for (const part of [findings, scale, columns.element, columns.element.previousSibling]) part.hidden = !ready;
     if (!ready) return;
     const notes = (table.notes ?? []).map(asText);
-    const advice = (table.suggestions ?? []).map(asText);
+    const hasLabel = table.columns.some((column) => column.role === "label");
+    const advice = (table.suggestions ?? []).map(asText).filter((text) => !(hasLabel && /may contain classes/.test(text)));
     replace(
       findings,
       notes.length + advice.length > 0 &&
@@ -59,7 +66,7 @@ export function dataPane(app) {
         ),
     );
     const set = (value) => attempt(async () => app.takeTable(await patchJson(`/tables/${table.id}`, { scale: value })));
-    replace(scale, labeled("Scale of the features", choice(SCALES, table.scale ?? "auto", set)));
+    replace(scale, labeled("Scale of the features", choice(SCALES, table.scale ?? "auto", set), SCALE_NOTES[table.scale ?? "auto"]));
     columns.fill();
   }
 
@@ -101,6 +108,7 @@ function showRows(app) {
   const grid = createGrid({
     rows: table.rows,
     names: table.columns.map((column) => column.name),
+    numeric: (c) => isNumeric(table.columns[c]),
     label: `Rows of ${table.name}`,
     fetchBlock: (from, count, columns) => rowsOf(table, from, count, columns),
     onrow: (row) => {

@@ -12,7 +12,7 @@ const COLUMNS = 40; // fetched at once
 const TALLEST = 12e6; // pixels: higher elements are cut by browsers
 
 // rows: how many; names: of the columns; fetchBlock(from, count, columns) -> rows of cells; rowNumber(i) -> number shown.
-export function createGrid({ rows, names, heads = names, fetchBlock, rowNumber = (i) => i, onrow, onhead, label }) {
+export function createGrid({ rows, names, numeric = () => false, fetchBlock, rowNumber = (i) => i, onrow, label }) {
   const blocks = new Map();
   const scroll = el("div", { class: "grid-scroll", tabIndex: 0, role: "grid", "aria-label": label, "aria-rowcount": rows, "aria-colcount": names.length });
   const room = el("div", { class: "grid-room" });
@@ -61,8 +61,7 @@ export function createGrid({ rows, names, heads = names, fetchBlock, rowNumber =
     };
     const titles = [];
     for (let c = left; c < right; c++) {
-      const title = el("div", { class: "cell title", role: "columnheader", title: heads[c] }, heads[c]);
-      if (onhead) title.addEventListener("click", () => onhead(c));
+      const title = el("div", { class: `cell title ${numeric(c) ? "figure" : ""}`, role: "columnheader", title: names[c] }, names[c]);
       titles.push(place(title, c));
     }
     replace(head, el("div", { class: "cell number" }, ""), titles);

@@ -14,6 +14,7 @@ import { methodsPane } from "./methods_pane.js";
 import { notice, tellProblem } from "./notices.js";
 import { acceptDrops, emptyState, openData } from "./open.js";
 import { picker } from "./picker.js";
+import { tookPlace } from "./placed.js";
 import { pointPane } from "./point_pane.js";
 import { selectionPane } from "./selection_pane.js";
 import { keepState, saveArchive } from "./session.js";
@@ -60,7 +61,11 @@ app.colorControl = el("label", { class: "color-control" }, el("span", null, "Col
 const tools = el("div", { class: "tools" }, search.element, filterButton(app));
 app.viewOptions = {
   actions: (map) => panelActions(map.key),
-  statusActions: ({ key, status }) => (["queued", "running"].includes(status) ? [{ text: "Cancel", run: () => cancelMap(app, store.maps.get(key)) }] : [{ text: "Run again", run: () => runAgain(app, store.maps.get(key)) }, { text: "Remove", run: () => removeMap(app, store.maps.get(key)) }]),
+  statusActions: ({ key, status }) => {
+    const map = store.maps.get(key);
+    if (status === "queued" || status === "running") return [{ text: "Cancel", run: () => cancelMap(app, map) }];
+    return status === "done" ? [] : [{ text: "Run again", run: () => runAgain(app, map) }, { text: "Remove", run: () => removeMap(app, map) }];
+  },
 };
 // The menu of a panel: what the list of maps offers, except for what the view has itself.
 const panelActions = (key) => mapActions(app, store.maps.get(key)).filter(Boolean).map(([text, run, { disabled } = {}]) => !disabled && { text, run }).filter(Boolean);
@@ -283,6 +288,7 @@ async function start() {
         table: (table) => (removed(table) ? app.dropTable(table.id) : app.takeTable(table)),
         map: (map) => (removed(map) ? app.dropMap(map.id) : app.takeMap(map)),
         live: ({ id, version }) => app.stage.liveAt(id, version),
+        placed: (each) => tookPlace(app, each),
         session: (told) => store.set("session", { session: { ...store.session, ...told } }),
       },
       connection,

@@ -1,16 +1,16 @@
 // The right pane's third tab: one map, its parameters, scores and charts, and what can be made of it.
 
 import { curveChart } from "../view/charts.js";
-import { BETTER, bytes, duration, el, offer, score, some } from "../view/elements.js";
-import { getFile, getFloats, getJson, postJson, sendFile } from "./api.js";
+import { BETTER, bytes, duration, el, offer, score } from "../view/elements.js";
+import { getFile, getJson } from "./api.js";
 import { actionMenu, button, choice, copyButton, facts, glyph, replace, symbolButton } from "./elements.js";
 import { cancelMap, changeParameters, mapActions, mapState, removeMap, runAgain } from "./maps_pane.js";
 import { attempt, notice, openDialog } from "./notices.js";
-import { folderList } from "./open.js";
+import { fillPlaced } from "./placed.js";
 import { isActive } from "./store.js";
 import { asPython } from "./words.js";
 
-const TITLES = { scree: "Scree: explained variance", loadings: "Loadings", Shepard: "Shepard diagram: distances in the data and on the map", R_NX: "R_NX: neighborhoods preserved, beyond chance" };
+const TITLES = { scree: "Scree: explained variance", Shepard: "Shepard diagram: distances in the data and on the map", R_NX: "R_NX: neighborhoods preserved, beyond chance" };
 
 export function mapPane(app) {
   const { store } = app;
@@ -90,14 +90,21 @@ export function mapPane(app) {
     if (!curves || store.focus !== map.id) return;
     replace(
       charts,
-      Object.entries(curves).map(([name, curve]) => el("figure", null, el("figcaption", null, TITLES[name] ?? name), curveChart(curve, { name }))),
+      Object.entries(curves).flatMap(([name, curve]) =>
+        curve.kind === "loadings"
+          ? curve.values.slice(0, 2).map((values, i) => figureOf(`Loadings of component ${i + 1}`, { x: curve.names, y: values, x_name: "loading", y_name: "column", kind: "bars" }))
+          : figureOf(TITLES[name] ?? name, curve),
+      ),
     );
   }
+  store.on("placed", (id) => id === store.focus && fillPlaced(app, store.maps.get(id), placed));
   store.on("focus", fill);
   store.on("maps", fill);
   store.on("current", fill);
   return pane;
 }
+
+const figureOf = (title, curve) => el("figure", null, el("figcaption", null, title), curveChart(curve, { name: title }));
 
 // Those that most maps are compared by, then all of them.
 const FIRST_SCORES = ["trustworthiness", "continuity", "neighbors preserved", "normalized stress", "nearest-neighbor accuracy", "downstream accuracy", "explained variance ratio", "reconstruction error"];
@@ -173,46 +180,4 @@ async function showCode(map) {
   if (!code) return;
   const part = (title, text) => [el("div", { class: "row spread" }, el("h3", null, title), copyButton(text)), el("pre", { tabIndex: 0 }, text)];
   openDialog(`Repeat ${map.name}`, () => [part("Python", code.python), part("Command line", code.command)], { kind: "medium" });
-}
-
-// New rows, placed on a finished map by its model.
-async function fillPlaced(app, map, box) {
-  replace(box);
-  if (!map.has_transform) {
-    replace(box, el("h3", null, "New rows"), el("p", { class: "note" }, "This method cannot place new rows on a finished map."));
-    return;
-  }
-  const told = (await attempt(() => getJson(`/maps/${map.id}/placed`))) ?? [];
-  if (app.store.focus !== map.id) return;
-  const show = (each) =>
-    attempt(async () => {
-      const coordinates = await getFloats(`/maps/${map.id}/placed/${each.id}`);
-      app.stage.view.update(map.id, { placed: { coordinates, names: Array.from({ length: each.n }, (_, i) => `${each.name}, row ${i}`) } });
-      notice(`${some(each.n, "new row")} drawn on ${map.name}.`, "done");
-    });
-  const place = async (sent) => {
-    const made = await attempt(sent);
-    if (!made) return;
-    await fillPlaced(app, map, box);
-    await show({ name: "new", ...made });
-  };
-  const input = el("input", { type: "file", class: "unseen", onchange: () => input.files[0] && place(() => sendFile(`/maps/${map.id}/place`, input.files[0]).done) });
-  replace(
-    box,
-    el("h3", null, "New rows"),
-    el("p", { class: "note" }, "Place rows of another file, with the same columns, on this map."),
-    told.map((each) => el("div", { class: "row spread saved-line" }, el("button", { type: "button", class: "link", onclick: () => show(each) }, each.name ?? `rows ${each.id}`), el("small", null, some(each.n, "row")))),
-    el(
-      "div",
-      { class: "row" },
-      input,
-      button("Choose a file", { symbol: "upload", kind: "small", onclick: () => input.click() }),
-      button("From the folder", {
-        symbol: "folder",
-        kind: "small",
-        onclick: () => openDialog("Place new rows", (close) => folderList(app, (path) => (close(), place(() => postJson(`/maps/${map.id}/place`, { path }))))),
-      }),
-      told.length > 0 && button("Hide", { kind: "small", onclick: () => app.stage.view.update(map.id, { placed: null }) }),
-    ),
-  );
 }

@@ -158,6 +158,7 @@ async function showEstimate(app, method, form, cost) {
   }
   const asked = (showEstimate.asked = {});
   cost.classList.add("asking");
+  if (!cost.firstChild) replace(cost, el("small", { class: "doc" }, "Time and memory are being estimated."));
   let told;
   try {
     told = await postJson("/estimates", { table: tableId, method: method.verb, parameters: form.values() });

@@ -3,7 +3,7 @@
 import { count, el, number, offer, some } from "../view/elements.js";
 import { maskOf, maskText } from "../view/saving.js";
 import { deleteAt, getFile, getJson, postJson } from "./api.js";
-import { valuesOf } from "./data_pane.js";
+import { isNumeric, valuesOf } from "./data_pane.js";
 import { actionMenu, button, glyph, replace, symbolButton } from "./elements.js";
 import { keepSelected } from "./filter.js";
 import { createGrid } from "./grid.js";
@@ -96,6 +96,7 @@ export function selectionPane(app) {
     const grid = createGrid({
       rows: rows.length,
       names: store.table.columns.map((column) => column.name),
+      numeric: (c) => isNumeric(store.table.columns[c]),
       label: "Selected rows",
       rowNumber: (i) => rows[i],
       fetchBlock: (from, count, columns) => valuesOf(store.tableId, rows.slice(from, from + count), columns),

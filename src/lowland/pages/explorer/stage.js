@@ -94,7 +94,7 @@ export function createStage(app) {
     stage.view = createView(room, { table: stage.table, maps: maps.map((map) => new MapData(asViewMap(map))), fit: "fill", toolbar: strip, ...app.viewOptions });
     room.addEventListener("click", (event) => {
       const panel = stage.view?.panels.find((each) => each.node.querySelector(".lv-heading")?.contains(event.target));
-      if (panel) app.focusMap(panel.key);
+      if (panel) app.focusMap(panel.map.key);
     });
     for (const map of maps) fetchCoordinates(map);
     return stage.view;
