@@ -98,6 +98,31 @@ class StoredTable:
         """Return a column as strings."""
         return _as_text(self.table.column(j)).to_pylist()
 
+    def missing(self, j: int) -> np.ndarray:
+        """Return which cells of a column are missing, (n,) bool."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self.table.column(j)
+        absent = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
+        return np.asarray(absent.to_numpy(), dtype=bool)
+
+    def matches(self, j: int, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return which cells of a column contain a text, and which equal it, (n,) bool; in any case of letters."""
+        import pyarrow.compute as pc
+
+        column = pc.utf8_lower(_as_text(self.table.column(j)))
+        contains = pc.match_substring(column, text.lower())
+        equals = pc.equal(pc.utf8_trim_whitespace(column), text.strip().lower())
+        return _is_true(contains), _is_true(equals)
+
+    def equals(self, j: int, texts: Sequence[str]) -> np.ndarray:
+        """Return which cells of a column equal one of the texts, (n,) bool."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return _is_true(pc.is_in(_as_text(self.table.column(j)), value_set=pa.array(list(texts), pa.string())))
+
     def select(self, columns: Sequence[int], rows: np.ndarray | None = None) -> Any:
         """Return some columns, and some rows, as an Arrow table."""
         found = self.table.select(list(columns))
@@ -172,6 +197,33 @@ def _as_text(column: Any) -> Any:
     import pyarrow.compute as pc
 
     return column if pa.types.is_string(column.type) else pc.cast(column, pa.string(), safe=False)
+
+
+def _is_true(column: Any) -> np.ndarray:
+    """A column of booleans as an array, False where missing."""
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.fill_null(column, False).to_numpy(), dtype=bool)
+
+
+def write_table_file(table: Any, path: Path, more: dict[str, np.ndarray]) -> None:
+    """Write an Arrow table as .csv or .parquet, with more columns of numbers; equal names get a number."""
+    import pyarrow as pa
+
+    for name, values in more.items():
+        number = 2
+        while name in table.column_names:
+            name, number = f"{name} ({number})", number + 1
+        table = table.append_column(name, pa.array(values))
+    with atomic_write(path) as temporary:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as parquet
+
+            parquet.write_table(table, temporary)
+        else:
+            from pyarrow import csv
+
+            csv.write_csv(table, temporary)
 
 
 def _plain_values(column: Any) -> list[Any]:
