@@ -23,8 +23,8 @@ function cloudsOf(n, classes, components, seed, spread = 0.8) {
   return coordinates;
 }
 
-// options: n, maps, classes, components, and those of the view.
-function synthetic({ n = 1000, maps = 2, classes = 5, components = 2, levels = null, columns = [], ...options } = {}) {
+// The options of a view with made data. options: n, maps, classes, components, and those of the view.
+function data({ n = 1000, maps = 2, classes = 5, components = 2, levels = null, columns = [], ...options } = {}) {
   const codes = classes < 255 ? new Uint8Array(n) : new Uint16Array(n),
     values = new Float32Array(n),
     random = generator(7);
@@ -52,10 +52,16 @@ function synthetic({ n = 1000, maps = 2, classes = 5, components = 2, levels = n
       trust: { trustworthiness: { values: trust, low: 0, high: 1, better: "higher" } }, scores: { trustworthiness: 0.9 - 0.01 * i },
     });
   });
-  const root = document.getElementById("view");
-  root.className = options.fit === "fill" ? "fill" : "";
-  return createView(root, { table, maps: list, ...options });
+  return { ...options, table, maps: list };
 }
 
-window.lowland = { synthetic, cloudsOf, createView, Table, Column, MapData, maskOf, maskText, bulkRange, randomOrder, gridFor };
+function viewOf(options) {
+  const root = document.getElementById("view");
+  root.className = options.fit === "fill" ? "fill" : "";
+  return createView(root, options);
+}
+
+const synthetic = (options) => viewOf(data(options));
+
+window.lowland = { synthetic, data, viewOf, cloudsOf, createView, Table, Column, MapData, maskOf, maskText, bulkRange, randomOrder, gridFor };
 document.documentElement.dataset.ready = "1";

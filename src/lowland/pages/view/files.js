@@ -3,8 +3,9 @@
 import { LOOKS, MISSING } from "./colors.js";
 import { brief, count, svg } from "./elements.js";
 import { drawNeighbors } from "./marks.js";
-import { CORNERS, Painter, outline, rimColor } from "./painter.js";
+import { Painter } from "./painter.js";
 import { HIDDEN, SELECTED } from "./rows.js";
+import { CORNERS, outline, rimColor } from "./stamps.js";
 
 const MOST_SHAPES = 20000; // points that are written as shapes; more become an image
 const MOST_CLASSES = 24;
@@ -132,7 +133,7 @@ function vectorPoints(panel, wide, high, head) {
     { theme, palette } = view,
     { X, Y, Z } = panel.frame,
     shades = view.coloring.shadesOf(panel.map),
-    scene = panel.scene(wide, high, 1, Infinity, false),
+    scene = panel.scene(wide, high, 1, Infinity),
     { place, radius } = scene,
     edges = new Map(panel.edgeSlots(place, wide, high).map((each) => [each.slot, each.at])),
     groups = new Map(),

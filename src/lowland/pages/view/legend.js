@@ -3,7 +3,7 @@
 import { MISSING, LOOKS } from "./colors.js";
 import { BETTER, brief, count, el, some } from "./elements.js";
 import { NEIGHBOR_LOOKS } from "./neighbors.js";
-import { outline, rimColor } from "./painter.js";
+import { outline, rimColor } from "./stamps.js";
 
 const MOST_LISTED = 300; // classes that are listed at once; the search finds the others
 const SEARCHED = 12; // classes from which there is a search

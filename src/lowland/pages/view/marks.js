@@ -1,7 +1,7 @@
 // What is drawn above the points: rings around a row, its neighbors, the outline of a selection, names of axes.
 
 import { NEIGHBOR_LOOKS } from "./neighbors.js";
-import { outline } from "./painter.js";
+import { outline } from "./stamps.js";
 
 export function drawMarks(context, view, scale) {
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
@@ -67,7 +67,7 @@ export function drawNeighbors(context, panel, row, sets, wide, high, scale) {
       context.fill();
     }
   }
-  outline(context, "star", center[0], center[1], 1.5 * r);
+  outline(context, "star", center[0], center[1], 1.25 * r);
   context.strokeStyle = theme.paper;
   context.lineWidth = 3 * scale;
   context.stroke();

@@ -2,6 +2,7 @@
 
 import { MISSING, channels, mix, packed } from "./colors.js";
 import { HIDDEN, SELECTED } from "./rows.js";
+import { Stamps } from "./stamps.js";
 
 export const FEW = 8000; // points in sight that are drawn as shapes
 const DEPTHS = 8; // steps of paleness with distance, in three dimensions
@@ -23,27 +24,24 @@ export function inSight({ X, Y }, { ax, bx, ay, by }, flags, wide, high) {
 
 export class Painter {
   constructor() {
-    this.stamps = new Map();
+    this.stamps = new Stamps();
     this.image = null;
   }
 
-  // scene: { frame, place, flags, selected, shades, palette, theme, radius, many, density, scale } in pixels of the
-  // rectangle { left, top, wide, high } of a canvas.
+  // scene: { frame, place, flags, selected, shades, palette, theme, radius, many, density, shapes, sight, scale } in pixels
+  // of the rectangle { left, top, wide, high } of a canvas.
   paint(context, rect, scene) {
     const { left, top, wide, high } = rect;
-    context.save();
-    context.beginPath();
-    context.rect(left, top, wide, high);
-    context.clip();
     context.clearRect(left, top, wide, high);
-    if (scene.density) this.density(context, rect, scene);
-    else if (scene.shapes) this.shapes(context, rect, scene);
-    else {
-      const image = this.blank(context, wide, high);
-      (scene.frame.Z ? pixelsInDepth : pixels)(new Uint32Array(image.data.buffer), wide, high, scene);
-      context.putImageData(image, left, top);
+    if (scene.density) {
+      this.density(context, rect, scene);
+      return;
     }
-    context.restore();
+    const image = this.blank(context, wide, high),
+      into = new Uint32Array(image.data.buffer);
+    if (scene.shapes) this.shapes(into, wide, high, scene);
+    else (scene.frame.Z ? pixelsInDepth : pixels)(into, wide, high, scene);
+    context.putImageData(image, left, top);
   }
 
   blank(context, wide, high) {
@@ -52,48 +50,42 @@ export class Painter {
     return this.image;
   }
 
-  shapes(context, { left, top, wide, high }, scene) {
-    const { frame, place, flags, selected, shades, palette, theme, radius: r } = scene,
+  shapes(into, wide, high, scene) {
+    const { frame, place, flags, selected, shades, palette, theme, radius: r, many } = scene,
       { X, Y, Z } = frame,
       { ax, bx, ay, by } = place,
-      dim = this.stamp("disc", theme.dim, r * 0.85, false, theme),
-      found = [];
-    for (let slot = 0; slot < X.length; slot++) {
+      found = [],
+      rest = { shape: "disc", color: theme.dim, radius: 0.85 * r, outlined: false };
+    for (let slot = 0; slot < many; slot++) {
       const x = X[slot] * ax + bx,
         y = Y[slot] * ay + by;
       if (x > -r && x < wide + r && y > -r && y < high + r && !(flags[slot] & HIDDEN)) found.push(slot);
     }
     if (Z) found.sort((a, b) => Z[a] - Z[b]);
+    const pales = Z && palesOf(palette, theme),
+      looks = new Map();
+    const lookOf = (shade, depth) => {
+      const key = depth * 256 + shade;
+      if (!looks.has(key)) looks.set(key, { shape: palette.shape(shade), color: Z ? pales.names[key] : palette.colors[shade], radius: r, outlined: r >= 2.6 });
+      return looks.get(key);
+    };
     for (const pass of selected ? ["rest", "chosen"] : ["all"]) {
       for (const slot of found) {
         const chosen = flags[slot] & SELECTED;
         if ((pass === "rest" && chosen) || (pass === "chosen" && !chosen)) continue;
-        const shade = shades ? shades[slot] : MISSING,
-          image = pass === "rest" ? dim : this.stamp(palette.shape(shade), palette.colors[shade], r, r >= 2.6, theme);
-        if (Z) context.globalAlpha = 0.45 + 0.55 * Math.max(0, Math.min(1, Z[slot] + 0.5));
-        context.drawImage(image, left + X[slot] * ax + bx - image.width / 2, top + Y[slot] * ay + by - image.height / 2);
+        const depth = Z ? depthOf(Z[slot]) : 0,
+          look = pass === "rest" ? rest : lookOf(shades ? shades[slot] : MISSING, depth);
+        this.stamps.put(into, wide, high, X[slot] * ax + bx, Y[slot] * ay + by, look, theme);
       }
     }
-    context.globalAlpha = 1;
-  }
-
-  // The picture of one point.
-  stamp(shape, color, radius, outlined, theme) {
-    const r = Math.max(0.75, Math.round(radius * 4) / 4),
-      key = `${shape} ${color} ${r} ${outlined} ${theme.name}`;
-    if (!this.stamps.has(key)) {
-      if (this.stamps.size > 600) this.stamps.clear();
-      this.stamps.set(key, pointImage(shape, color, r, outlined, theme));
-    }
-    return this.stamps.get(key);
   }
 
   // Counts in cells of some pixels, smoothed: the color is the mean color of the points, the opacity their number.
   density(context, { left, top, wide, high }, scene) {
-    const { frame, place, flags, selected, shades, palette, theme, many, scale } = scene,
+    const { frame, place, flags, selected, shades, palette, theme, many, scale, sight } = scene,
       { X, Y } = frame,
       { ax, bx, ay, by } = place,
-      cell = 2.5 * scale,
+      cell = scale * Math.max(2.5, Math.min(12, 2.5 * (30000 / Math.max(1, sight)) ** 0.33)), // wider if there are few
       columns = Math.ceil(wide / cell),
       lines = Math.ceil(high / cell),
       sums = [0, 1, 2, 3].map(() => new Float32Array(columns * lines)), // red, green, blue, number
@@ -194,7 +186,7 @@ function pixelsInDepth(image, wide, high, scene) {
     { ax, bx, ay, by } = place,
     side = Math.max(1, Math.round(2 * radius)),
     rims = rimsOf(side),
-    colors = palesOf(palette, theme),
+    colors = palesOf(palette, theme).packed,
     dim = packed(theme.dim),
     order = backToFront(Z, many);
   for (const pass of selected ? [1, 2] : [0]) {
@@ -205,18 +197,21 @@ function pixelsInDepth(image, wide, high, scene) {
         y = Y[slot] * ay + by - side / 2 + 0.5;
       if (!(x >= 0 && x <= wide - side && y >= 0 && y <= high - side)) continue;
       if (flag & HIDDEN || (pass === 1 && flag) || (pass === 2 && !flag)) continue;
-      const depth = Math.max(0, Math.min(DEPTHS - 1, ((Z[slot] + 0.5) * DEPTHS) | 0)),
-        color = pass === 1 ? dim : colors[depth * 256 + (shades ? shades[slot] : MISSING)];
+      const color = pass === 1 ? dim : colors[depthOf(Z[slot]) * 256 + (shades ? shades[slot] : MISSING)];
       let at = (y | 0) * wide + (x | 0);
       for (let line = 0; line < side; line++, at += wide) for (let j = rims[line]; j < side - rims[line]; j++) image[at + j] = color;
     }
   }
 }
 
+const depthOf = (z) => Math.max(0, Math.min(DEPTHS - 1, ((z + 0.5) * DEPTHS) | 0));
+
 function palesOf(palette, theme) {
-  return (palette.pales ??= Uint32Array.from({ length: DEPTHS * 256 }, (_, i) =>
-    packed(mix(palette.colors[i % 256], theme.paper, 0.6 * (1 - (Math.floor(i / 256) + 1) / DEPTHS))),
-  ));
+  if (!palette.pales) {
+    const names = Array.from({ length: DEPTHS * 256 }, (_, i) => mix(palette.colors[i % 256], theme.paper, 0.6 * (1 - (Math.floor(i / 256) + 1) / DEPTHS)));
+    palette.pales = { names, packed: Uint32Array.from(names, packed) };
+  }
+  return palette.pales;
 }
 
 // Counting sort of the first points by depth.
@@ -229,45 +224,4 @@ function backToFront(Z, many) {
   for (let b = 0; b < bins; b++) starts[b + 1] += starts[b];
   for (let i = 0; i < many; i++) order[starts[binOf(Z[i])]++] = i;
   return order;
-}
-
-function pointImage(shape, color, r, outlined, theme) {
-  const side = Math.ceil(2.6 * r + 4),
-    canvas = new OffscreenCanvas(side, side),
-    context = canvas.getContext("2d");
-  outline(context, shape, side / 2, side / 2, r);
-  context.fillStyle = color;
-  context.fill();
-  if (outlined) {
-    context.strokeStyle = rimColor(color, theme);
-    context.lineWidth = Math.max(0.75, r / 6);
-    context.stroke();
-  }
-  return canvas;
-}
-
-export const rimColor = (color, theme) => mix(color, theme.name === "dark" ? theme.paper : theme.ink, 0.45);
-
-// Corners of shapes of about equal area.
-export const CORNERS = {
-  square: [[-0.88, -0.88], [0.88, -0.88], [0.88, 0.88], [-0.88, 0.88]],
-  triangle: [[0, -1.25], [1.15, 0.8], [-1.15, 0.8]],
-  diamond: [[0, -1.3], [1.1, 0], [0, 1.3], [-1.1, 0]],
-  wedge: [[0, 1.25], [1.15, -0.8], [-1.15, -0.8]],
-  cross: [
-    [-0.45, -1.2], [0.45, -1.2], [0.45, -0.45], [1.2, -0.45], [1.2, 0.45], [0.45, 0.45],
-    [0.45, 1.2], [-0.45, 1.2], [-0.45, 0.45], [-1.2, 0.45], [-1.2, -0.45], [-0.45, -0.45],
-  ],
-  star: Array.from({ length: 10 }, (_, i) => {
-    const r = i % 2 ? 0.62 : 1.5,
-      angle = (i * Math.PI) / 5;
-    return [r * Math.sin(angle), -r * Math.cos(angle)];
-  }),
-};
-
-export function outline(context, shape, x, y, r) {
-  context.beginPath();
-  if (!CORNERS[shape]) context.arc(x, y, r, 0, 2 * Math.PI);
-  else CORNERS[shape].forEach(([dx, dy], i) => (i ? context.lineTo(x + dx * r, y + dy * r) : context.moveTo(x + dx * r, y + dy * r)));
-  context.closePath();
 }

@@ -5,8 +5,9 @@ import { MISSING } from "./colors.js";
 import { flatFrame, placeOf, solidFrame, turn, wholeZoom } from "./frames.js";
 import { icon } from "./icons.js";
 import { gridOf, nearestSlot } from "./nearest.js";
-import { FEW, inSight, outline, radiusOf, rimColor } from "./painter.js";
+import { FEW, inSight, radiusOf } from "./painter.js";
 import { HIDDEN, SELECTED } from "./rows.js";
+import { outline, rimColor } from "./stamps.js";
 
 const HOME = { zoom: 1, x: 0, y: 0 };
 export const STATUS = {
@@ -253,7 +254,7 @@ export class Panel {
   }
 
   // What is drawn, in pixels of the canvas; at most `most` points.
-  scene(wide, high, scale, most, moving) {
+  scene(wide, high, scale, most) {
     const { view } = this;
     this.sampled = this.solid && most < this.map.n ? most : null;
     const frame = this.drawnFrame,
@@ -262,22 +263,25 @@ export class Panel {
       sight = inSight(frame, place, flags, wide, high),
       grown = scale * Math.min(1.7, Math.max(0.75, wide / scale / 420)),
       density = view.settings.density,
-      shapes = !density && sight <= (moving ? Math.min(FEW, most / 4) : FEW);
+      shapes = !density && sight <= FEW,
+      cost = shapes ? 10 : 1, // a shape takes as long as some ten pixels
+      { length } = frame.X,
+      many = shapes ? Math.ceil(length * Math.min(1, most / cost / Math.max(1, sight))) : Math.min(most, length);
     const { coloring, palette, theme } = view;
     this.radius = radiusOf(sight, view.settings.size) * grown / scale;
     return {
-      frame, place, flags, selected, palette, theme, scale, density, shapes, radius: this.radius * scale,
-      shades: coloring.shadesOf(this.map), many: Math.min(most, frame.X.length),
+      frame, place, flags, selected, palette, theme, scale, sight, density, shapes, radius: this.radius * scale,
+      shades: coloring.shadesOf(this.map), many, written: shapes ? cost * Math.min(sight, most / cost) : many,
     };
   }
 
   // Draw into the rectangle of a canvas; returns how many points were written.
-  draw(context, painter, rect, scale, most = Infinity, moving = false) {
+  draw(context, painter, rect, scale, most = Infinity) {
     if (!this.frame) {
       context.clearRect(rect.left, rect.top, rect.wide, rect.high);
       return 0;
     }
-    const scene = this.scene(rect.wide, rect.high, scale, most, moving);
+    const scene = this.scene(rect.wide, rect.high, scale, most);
     painter.paint(context, rect, scene);
     const edges = this.edgeSlots(scene.place, rect.wide, rect.high);
     this.drawArrows(context, rect, scene, edges, scale);
@@ -287,7 +291,7 @@ export class Panel {
       this.tellNote();
     }
     this.node.dataset.drawn = String(Number(this.node.dataset.drawn || 0) + 1);
-    return scene.many;
+    return scene.written;
   }
 
   drawArrows(context, rect, { flags, selected, shades, palette, theme }, edges, scale) {

@@ -129,7 +129,7 @@ export class Stage {
     let written = 0;
     for (const panel of panels) {
       this.waiting.delete(panel);
-      written += panel.draw(context, this.painter, panel.rect, this.scale, most, moving);
+      written += panel.draw(context, this.painter, panel.rect, this.scale, most);
       if (moving) this.sampled.add(panel);
       else this.sampled.delete(panel);
       if (!moving && performance.now() - began > 14) break; // the others follow in the next frames
@@ -140,14 +140,18 @@ export class Stage {
       if (this.frames.length > 600) this.frames.shift();
       if (moving && written > 20000) this.budget = Math.max(40000, Math.min(1e6, (this.budget * 2 + (written * FRAME) / Math.max(1, spent)) / 3));
     }
-    for (const panel of [...this.waiting]) if (!view.panels.includes(panel)) this.waiting.delete(panel);
+    for (const panel of [...this.waiting, ...this.sampled]) {
+      if (panel.rect && view.panels.includes(panel)) continue;
+      this.waiting.delete(panel); // what comes in sight is drawn because its rectangle changed
+      this.sampled.delete(panel);
+    }
     if (!this.marked || panels.length) {
       this.marked = true;
       drawMarks(this.marks.getContext("2d"), view, this.scale);
     }
     this.moving = false;
     const rest = view.panels.some((panel) => panel.motion);
-    if (rest || [...this.waiting].some((panel) => panel.rect)) this.next();
+    if (rest || this.waiting.size) this.next();
     if (moving) this.rest();
   }
 
