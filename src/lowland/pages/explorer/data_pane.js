@@ -139,9 +139,21 @@ const READING = [
   ["header", "First line", [["", "Automatic"], ["true", "Names of the columns"], ["false", "Values"]]],
 ];
 
+// The options that concern a kind of file, by its ending.
+const CONCERNED = [
+  [/\.(parquet|pq|arrow|feather|ipc)$/i, []],
+  [/\.(xlsx?|xlsm|ods)$/i, ["header", "missing", "sheet"]],
+  [/\.(npz|npy|mat|h5|hdf5)$/i, ["array"]],
+  [/\.(csv|tsv|txt|dat|tab|data)(\.\w+)?$/i, ["separator", "decimal", "encoding", "header", "missing"]],
+];
+const concerned = (name) => CONCERNED.find(([ending]) => ending.test(name))?.[1] ?? null;
+
 // How to read the file, if it was not recognized.
 export function readingForm(app, done) {
   const { table } = app.store;
+  const options = concerned(table.source ?? table.name);
+  const offers = (name) => options === null || options.includes(name);
+  if (options?.length === 0) return el("p", { class: "note" }, "A file of this kind says itself how it is to be read.");
   const given = { ...(table.read ?? {}) };
   const set = (name, value) => {
     if (value === "") delete given[name];
@@ -167,10 +179,10 @@ export function readingForm(app, done) {
     el(
       "div",
       { class: "fields" },
-      READING.map(([name, words, options]) => labeled(words, choice(options, given[name] === undefined ? "" : String(given[name]), (value) => set(name, value)))),
-      text("missing", "Marks of missing values", "separated by commas, such as NA, ?, -999"),
-      text("sheet", "Sheet", "of an Excel or OpenDocument file"),
-      text("array", "Array", "of a NumPy, MATLAB or HDF5 file"),
+      READING.filter(([name]) => offers(name)).map(([name, words, choices]) => labeled(words, choice(choices, given[name] === undefined ? "" : String(given[name]), (value) => set(name, value)))),
+      offers("missing") && text("missing", "Marks of missing values", "separated by commas, such as NA, ?, -999"),
+      offers("sheet") && text("sheet", "Sheet", "of an Excel or OpenDocument file"),
+      offers("array") && text("array", "Array", "of a NumPy, MATLAB or HDF5 file"),
     ),
     el("div", { class: "actions" }, el("button", { type: "submit", class: "main" }, "Read again")),
   );
@@ -189,8 +201,8 @@ export function readingState(app) {
       { class: "empty failed" },
       el("h1", null, `${table.name} could not be read`),
       el("p", { class: "lead" }, table.error),
-      el("h2", null, "Say how to read it"),
-      readingForm(app),
+      concerned(table.source ?? table.name)?.length !== 0 && [el("h2", null, "Say how to read it"), readingForm(app)],
+      el("div", { class: "row center" }, button("Open other data", { symbol: "folder", onclick: () => openData(app) }), button("Remove", { symbol: "trash", onclick: () => removeTable(app) })),
     );
   }
   const fraction = table.progress?.fraction;
