@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -449,3 +450,17 @@ def test_every_form_of_hidden_layer_sizes():
     for bad in ("512", (0,), (1.5,), (True,), ((3,),), (float("nan"),)):
         with pytest.raises(ParameterError, match="integers"):
             layer_widths(bad, 4, "hidden_layer_sizes")
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+def test_a_callback_sees_the_codes_and_can_stop_the_fit(solver):
+    X, shots = arc(), []
+    settings = {"solver": solver, "random_state": 0, "max_iter": 31, "validation_fraction": 0.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        Z = Autoencoder(2, **settings).fit_transform(X, callback=shots.append)
+    np.testing.assert_allclose(shots[-1].embedding, Z, rtol=1e-4, atol=1e-4)
+    assert shots[-1].value < shots[0].value
+    model = Autoencoder(2, **settings).fit(X, callback=lambda shot: False)
+    assert model.n_iter_ == 1
+    assert "callback" in model.stopped_because_

@@ -277,3 +277,17 @@ def test_former_and_new_name_together_are_refused():
         MDS(dissimilarity="precomputed", metric="manhattan").fit(points())
     with pytest.raises(ParameterError, match="dissimilarity"):
         MDS(dissimilarity="manhattan").fit(points())
+
+
+@pytest.mark.parametrize("parameters", [{}, {"metric_mds": False}, {"solver": "gradient"}])
+def test_a_callback_sees_every_iteration_and_can_stop_the_fit(parameters):
+    shots = []
+    model = MDS(random_state=0, **parameters).fit(points(), callback=shots.append)
+    assert [shot.iteration for shot in shots] == sorted({shot.iteration for shot in shots})
+    assert shots[-1].value <= shots[0].value
+    if not parameters:
+        np.testing.assert_allclose(shots[-1].embedding, model.embedding_)
+    np.testing.assert_array_equal(MDS(random_state=0, **parameters).fit(points()).embedding_, model.embedding_)
+    stopped = MDS(random_state=0, **parameters).fit(points(), callback=lambda shot: False)
+    assert stopped.n_iter_ <= 2
+    assert "callback" in stopped.solver_.stopped_because

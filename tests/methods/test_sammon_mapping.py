@@ -116,3 +116,13 @@ def test_zero_distances_between_distinct_points(rng):
     again = SammonMapping(metric="precomputed", tol=1e-9).fit(D[np.ix_(order, order)])
     assert again.n_merged_ == 3
     assert again.stress_ == pytest.approx(sammon.stress_, rel=1e-5)
+
+
+def test_a_callback_sees_every_iteration_and_can_stop_the_fit():
+    X, shots = load_dataset("iris").X, []
+    model = SammonMapping().fit(X, callback=shots.append)
+    assert len(shots) == model.n_iter_
+    assert shots[-1].embedding.shape == (150, 2)  # duplicate rows included
+    assert shots[-1].value == pytest.approx(model.stress_)
+    np.testing.assert_allclose(shots[-1].embedding, model.embedding_)
+    assert SammonMapping().fit(X, callback=lambda shot: False).n_iter_ == 1

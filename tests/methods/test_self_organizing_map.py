@@ -352,3 +352,15 @@ def test_grids_may_be_written_in_several_ways():
     for grid in ((20,), (0, 3), "20", "axb", (2.5, 3), (1, 2, 3), "", (np.inf, 1)):
         with pytest.raises(ParameterError, match=r"grid=.*20x30"):
             grid_sides(grid)
+
+
+@pytest.mark.parametrize("training", ["batch", "online"])
+def test_a_callback_sees_every_epoch_and_can_stop_the_fit(training):
+    X, shots = banana(), []
+    model = SelfOrganizingMap((6, 8), training=training, random_state=0, coordinates="smooth")
+    Z = model.fit_transform(X, callback=shots.append)
+    np.testing.assert_allclose(shots[-1].embedding, Z)
+    assert shots[-1].value < shots[0].value
+    model.fit(X, callback=lambda shot: shot.iteration < 3)
+    assert model.n_iter_ <= 4
+    assert "callback" in model.stopped_because_

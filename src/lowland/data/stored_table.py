@@ -149,7 +149,7 @@ def write_stored(batches: Iterable[Any], path: str | os.PathLike[str], most_byte
                 size += flat.nbytes
                 if most_bytes is not None and size > most_bytes:
                     raise DataError(
-                        f"The table takes more than {most_bytes / 2**30:.3g} GB after unpacking, the limit. Select "
+                        f"The table takes more than {most_bytes / 10**9:.3g} GB after unpacking, the limit. Select "
                         "columns or rows first."
                     )
                 writer.write_batch(flat.cast(schema, safe=False))

@@ -214,9 +214,9 @@ class Upload:
 def in_units(size: float) -> str:
     """Return a number of bytes in words."""
     for unit in ("bytes", "KB", "MB", "GB"):
-        if size < 1024 or unit == "GB":
+        if size < 1000 or unit == "GB":
             return f"{size:.3g} {unit}" if unit != "bytes" else f"{size:,.0f} bytes"
-        size /= 1024
+        size /= 1000
     return ""
 
 

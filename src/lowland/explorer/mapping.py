@@ -93,7 +93,7 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     planned = planned_map(message["method"], message["parameters"], inputs.size)
     if planned.why_left_out is not None:
         raise LowlandError(planned.why_left_out)
-    reporter = Reporter(send, folder)
+    reporter = Reporter(send, folder, inputs.size.n)
     est = load_method(planned.method)(**planned.parameters)
     with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory, config(progress=reporter):
         warnings.simplefilter("always")
@@ -175,8 +175,8 @@ def _plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
 class Reporter:
     """The progress callback of a fit, and the callback that stores snapshots."""
 
-    def __init__(self, send: Send, folder: Path) -> None:
-        self.send, self.folder = send, folder
+    def __init__(self, send: Send, folder: Path, n: int) -> None:
+        self.send, self.folder, self.n = send, folder, n
         self.last = self.last_snapshot = 0.0
         self.version = 0
         self.stage = ""
@@ -201,7 +201,7 @@ class Reporter:
         from lowland.arrays.namespace import to_numpy
 
         Z = to_numpy(shot.embedding)
-        if not np.isfinite(Z).any():
+        if len(Z) != self.n or not np.isfinite(Z).any():  # rows may be left out of the descent
             return
         write_floats(self.folder / "live.f32", Z)
         self.version += 1

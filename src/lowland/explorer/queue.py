@@ -38,10 +38,10 @@ Lane = Literal["read", "map"]
 class Limits:
     """Limits of a session."""
 
-    upload_bytes: int = 2 * 2**30
-    memory_bytes: int = 8 * 2**30  # of one worker process
+    upload_bytes: int = 2 * 10**9
+    memory_bytes: int = 8 * 10**9  # of one worker process
     seconds: float = 3600.0  # of one task
-    table_bytes: int = 16 * 2**30  # of a table after unpacking
+    table_bytes: int = 16 * 10**9  # of a table after unpacking
     at_once: int = 2  # tasks of one lane that run at the same time
 
 

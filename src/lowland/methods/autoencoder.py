@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from lowland.blocks.networks.training import (
     train_by_adam,
     train_by_lbfgs,
 )
-from lowland.blocks.optimize.outcome import Divergence
+from lowland.blocks.optimize.outcome import Divergence, Snapshot, Watch
 from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows, slab_rows
@@ -196,7 +196,22 @@ class Autoencoder(
     engine_: str = attribute("Library and device that were used for training.")
     n_samples_: int = attribute("Number of rows of the training data, validation rows included.")
 
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def fit(self, X: Any, y: Any = None, callback: Callable[[Snapshot], Any] | None = None) -> Self:
+        """Fit to the rows of X; ``y`` is not used.
+
+        ``callback`` receives a snapshot (iteration, total, embedding, value) after every epoch, or every 10 iterations
+        with lbfgs: the codes of all rows, and the loss. If it returns False, the fit ends with the network so far.
+        """
+        return self._fit(X, y, callback=callback)
+
+    def _solve(
+        self,
+        rows: Rows,
+        run: Run,
+        y: np.ndarray | None,
+        weights: np.ndarray | None,
+        callback: Callable[[Snapshot], Any] | None = None,
+    ) -> None:
         """Compute column moments, build the network, hold out validation rows, and train."""
         self._check_choices(rows.d)
         columns = run.fold(rows, double_moments, name="summing columns")
@@ -214,8 +229,9 @@ class Autoencoder(
         engine = self._choose_engine(solver, columns.mean, work)
         held = choose_validation_rows(n, self.validation_fraction, slab_rows(rows.d, 8), rng)
         batches = MiniBatches(rows, run, n, scaling, engine, held, min(self.batch_size, n))
+        watch = None if callback is None else self._watch(callback, loss, batches, columns.mean)
         with threads_for(engine, work, run):
-            found = self._train(solver, start, loss, batches, rng, run)
+            found = self._train(solver, start, loss, batches, rng, run, watch)
         self._keep(found, loss, scaling, rows, columns)
         self.optimizer_, self.engine_ = solver, f"{engine.name} on {engine.device}"
 
@@ -227,20 +243,39 @@ class Autoencoder(
         batches: MiniBatches,
         rng: np.random.Generator,
         run: Run,
+        watch: Watch | None,
     ) -> TrainingResult:
         """Train with all rows in every step, or with mini-batches."""
         schedule = self._schedule(solver, batches.steps_per_epoch)
         if solver == "lbfgs":
             needed = bytes_of_lbfgs(batches, len(start))
             run.require(needed, "Training with all rows in every step", "Choose solver='adam'")
-            return train_by_lbfgs(start, loss, batches, schedule, run)
+            return train_by_lbfgs(start, loss, batches, schedule, run, watch)
         noise = Noise(self.noise_kind, self.noise) if self.noise else None
         try:
-            return train_by_adam(start, loss, batches, noise, rng, schedule, run)
+            return train_by_adam(start, loss, batches, noise, rng, schedule, run, watch)
         except Divergence as error:
             raise ParameterError(
                 f"learning_rate={self.learning_rate:g}: {error}. Choose a smaller learning_rate."
             ) from error
+
+    def _watch(
+        self, callback: Callable[[Snapshot], Any], loss: NetworkLoss, batches: MiniBatches, home: Array
+    ) -> Watch:
+        """Report the codes of all rows for the weights so far."""
+        net, scaling, run = loss.net, batches.scaling, batches.run
+        solver = self._choose_solver(batches.n, batches.rows.d)
+        total = self._schedule(solver, batches.steps_per_epoch).max_iter
+
+        def shown(iteration: int, theta: Array, value: float) -> Any:
+            kind = result_dtype(xp_of(home), batches.rows.dtype)
+            layers = tuple((like(W, home, kind), like(b, home, kind)) for W, b in net.layers(theta))[: net.code]
+            encoder = FeedForward(layers, net.activations[: net.code], like(scaling.shift, home), scaling.unit)
+            rows = in_slabs(batches.rows, encoder.widest)
+            codes = run.gather(encoder, rows, self.n_components, name="encoding rows")
+            return callback(Snapshot(iteration, total, codes, value))
+
+        return shown
 
     # --- choices ---
 

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.blocks.distances.dissimilarities import Dissimilarities, dissimilarities
+from lowland.blocks.optimize.outcome import Snapshot, Watch
 from lowland.blocks.scaling.isotonic import IsotonicCurve
 from lowland.blocks.scaling.majorization import Configuration, stress_majorization
 from lowland.blocks.scaling.nonmetric import nonmetric_scaling
@@ -126,16 +127,32 @@ class MDS(
     init_stresses_: tuple[float, ...] = attribute("Final stress of each initialization.")
     n_samples_: int = attribute("Number of training rows.")
 
-    def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        init: Any = None,
+        weights: Any = None,
+        callback: Callable[[Snapshot], Any] | None = None,
+    ) -> Self:
         """Fit to the rows of X, or to a dissimilarity matrix (metric='precomputed').
 
-        ``init`` (n, k) is an initial configuration; ``weights`` (n, n) are the weights of the pairs.
+        ``init`` (n, k) is an initial configuration; ``weights`` (n, n) are the weights of the pairs. ``callback``
+        receives a snapshot (iteration, total, embedding, value) after every iteration; if it returns False, the fit
+        ends with the map so far.
         """
-        return self._fit(X, y, init=init, pair_weights=weights)
+        return self._fit(X, y, init=init, pair_weights=weights, callback=callback)
 
-    def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Any:
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        init: Any = None,
+        weights: Any = None,
+        callback: Callable[[Snapshot], Any] | None = None,
+    ) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self.fit(X, y, init, weights)._returned_embedding(X)
+        return self.fit(X, y, init, weights, callback)._returned_embedding(X)
 
     def _solve(
         self,
@@ -146,6 +163,7 @@ class MDS(
         init: Any = None,
         pair_weights: Any = None,
         turned: bool = True,
+        callback: Callable[[Snapshot], Any] | None = None,
     ) -> None:
         """Compute the dissimilarities, then minimize the stress from each initialization."""
         self._warn_of_former_names()
@@ -174,8 +192,14 @@ class MDS(
             turned=turned,
             rng=self._generator() if draws else None,
             run=data.run,
+            watch=None if callback is None else self._watch(callback, data),
         )
         self._keep(found, data)
+
+    def _watch(self, callback: Callable[[Snapshot], Any], data: Dissimilarities) -> Watch:
+        """Report configurations in the unit of the data."""
+        unit = data.unit if self._is_metric else 1.0
+        return lambda iteration, Z, value: callback(Snapshot(iteration, self.max_iter, Z * unit, 2 * value * unit**2))
 
     def _keep(self, found: Configuration, data: Dissimilarities) -> None:
         """Set the fitted attributes, in the unit and the precision of the data."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array
 from lowland.blocks.distances.dissimilarities import dissimilarities
+from lowland.blocks.optimize.outcome import Snapshot
 from lowland.blocks.scaling.out_of_sample import LeastStressPlacement
 from lowland.blocks.scaling.sammon import sammon_coordinates
 from lowland.data.open import open_rows
@@ -84,22 +85,38 @@ class SammonMapping(
     trace_: tuple[float, ...] = attribute("Initial stress, and the stress after each iteration.")
     n_samples_: int = attribute("Number of training rows.")
 
-    def fit(self, X: Any, y: Any = None, init: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, init: Any = None, callback: Callable[[Snapshot], Any] | None = None) -> Self:
         """Fit to the rows of X, or to a distance matrix (metric='precomputed').
 
-        ``init`` (n, k) is an initial configuration.
+        ``init`` (n, k) is an initial configuration. ``callback`` receives a snapshot (iteration, total, embedding,
+        value) after every iteration; if it returns False, the fit ends with the map so far.
         """
-        return self._fit(X, y, init=init)
+        return self._fit(X, y, init=init, callback=callback)
 
-    def fit_transform(self, X: Any, y: Any = None, init: Any = None) -> Any:
+    def fit_transform(
+        self, X: Any, y: Any = None, init: Any = None, callback: Callable[[Snapshot], Any] | None = None
+    ) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self.fit(X, y, init)._returned_embedding(X)
+        return self.fit(X, y, init, callback)._returned_embedding(X)
 
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, init: Any = None) -> None:
+    def _solve(
+        self,
+        rows: Rows,
+        run: Run,
+        y: np.ndarray | None,
+        weights: np.ndarray | None,
+        init: Any = None,
+        callback: Callable[[Snapshot], Any] | None = None,
+    ) -> None:
         """Compute the distances, then minimize the stress."""
         data = dissimilarities(rows, run, self.metric, self.metric_params, owner="SammonMapping", missing=False)
         if data.X is not None:
             warn_if_distances(data.X, "SammonMapping")
+
+        def shown(iteration: int, Z: Array, stress: float) -> Any:
+            assert callback is not None
+            return callback(Snapshot(iteration, self.max_iter, data.in_unit(Z), stress))
+
         found = sammon_coordinates(
             data.D,
             self.n_components,
@@ -108,6 +125,7 @@ class SammonMapping(
             max_iter=self.max_iter,
             rng=self._generator() if init is not None or self.init == "random" else None,
             run=data.run,
+            watch=None if callback is None else shown,
         )
         n = data.D.shape[0]
         if found.n_merged == n - 1:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -24,7 +24,7 @@ from lowland.blocks.codebooks.som_batch import (
 )
 from lowland.blocks.codebooks.som_maps import GridPosition, PrototypeAt
 from lowland.blocks.codebooks.som_online import train_online
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import STOPPED, Outcome, Snapshot, Watch
 from lowland.blocks.spectra.component_rules import Fixed
 from lowland.blocks.spectra.principal_axes import Axes, principal_axes
 from lowland.blocks.statistics.labels import ClassLabels
@@ -151,18 +151,45 @@ class SelfOrganizingMap(
     stopped_because_: str = attribute("Why training stopped.")
     n_samples_: int = attribute("Number of training rows.")
 
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def fit(self, X: Any, y: Any = None, callback: Callable[[Snapshot], Any] | None = None) -> Self:
+        """Fit to the rows of X; ``y`` is not used.
+
+        ``callback`` receives a snapshot (iteration, total, embedding, value) after every epoch: the coordinates of all
+        rows on the grid, which take one more pass over the rows, and the quantization error. If it returns False, the
+        fit ends with the map so far.
+        """
+        return self._fit(X, y, callback=callback)
+
+    def _solve(
+        self,
+        rows: Rows,
+        run: Run,
+        y: np.ndarray | None,
+        weights: np.ndarray | None,
+        callback: Callable[[Snapshot], Any] | None = None,
+    ) -> None:
         """Compute the principal plane, choose the grid, train, and keep what the last pass measured."""
         self._check_decay()
         axes = principal_axes(rows, run, Fixed(min(2, rows.d, rows.n or 2)))
         grid = self._choose_grid(axes)
         start, scaling = self._start(axes, grid)
         schedule = self._schedule(grid)
+        watch = None if callback is None else self._watch(callback, rows, run, grid)
         if self.training == "batch":
-            found = train_in_batches(rows, run, grid, scaling, start, schedule)
+            found = train_in_batches(rows, run, grid, scaling, start, schedule, watch)
         else:
-            found = self._train_online(rows, run, grid, scaling, start, schedule)
+            found = self._train_online(rows, run, grid, scaling, start, schedule, watch)
         self._keep(found, grid, axes)
+
+    def _watch(self, callback: Callable[[Snapshot], Any], rows: Rows, run: Run, grid: Grid) -> Watch:
+        """Report the positions of all rows for the prototypes so far."""
+        total = self.epochs + (self.convergence_epochs if self.training == "batch" else 0)
+
+        def shown(epoch: int, prototypes: Array, error: float) -> Any:
+            place = GridPosition(Codebook.of(prototypes), grid, self.coordinates == "smooth")
+            return callback(Snapshot(epoch, total, run.gather(place, rows, 2, name="placing rows"), error))
+
+        return shown
 
     def _check_decay(self) -> None:
         """Refuse a radius or a learning rate that would increase."""
@@ -213,14 +240,23 @@ class SelfOrganizingMap(
         )
 
     def _train_online(
-        self, rows: Rows, run: Run, grid: Grid, scaling: UniformScaling, start: np.ndarray, schedule: Schedule
+        self,
+        rows: Rows,
+        run: Run,
+        grid: Grid,
+        scaling: UniformScaling,
+        start: np.ndarray,
+        schedule: Schedule,
+        watch: Watch | None,
     ) -> TrainedMap:
         X = to_numpy(run.to_array(rows, "Online training"))
-        prototypes, trace = train_online(X, run, grid, scaling, start, schedule, self._generator())
+        prototypes, trace = train_online(X, run, grid, scaling, start, schedule, self._generator(), watch)
+        stopped = len(trace) < schedule.epochs
         sums = quantization_sums(rows, run, prototypes, grid)
         trace.append(sums.error / sums.rows)
         accuracy = last_change(trace, schedule, planned=True)
-        outcome = Outcome.of_trace("online", trace, "the schedule ended", accuracy=accuracy)
+        why = STOPPED if stopped else "the schedule ended"
+        outcome = Outcome.of_trace("online", trace, why, converged=not stopped, accuracy=accuracy)
         return TrainedMap(prototypes, sums, schedule.radius, outcome)
 
     def _keep(self, found: TrainedMap, grid: Grid, axes: Axes) -> None:

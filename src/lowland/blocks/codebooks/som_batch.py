@@ -13,7 +13,7 @@ from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.blocks.codebooks.codebook import Codebook, Nearest, in_low_slabs
 from lowland.blocks.codebooks.grids import Grid, Neighborhood
-from lowland.blocks.optimize.outcome import Accuracy, Outcome, Promise
+from lowland.blocks.optimize.outcome import STOPPED, Accuracy, Outcome, Promise, Watch
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.run.run import Run
@@ -165,19 +165,32 @@ class TrainedMap:
 
 
 def train_in_batches(
-    rows: Rows, run: Run, grid: Grid, scaling: UniformScaling, start: np.ndarray, schedule: Schedule
+    rows: Rows,
+    run: Run,
+    grid: Grid,
+    scaling: UniformScaling,
+    start: np.ndarray,
+    schedule: Schedule,
+    watch: Watch | None = None,
 ) -> TrainedMap:
     """Train with all rows: one pass per epoch finds the best-matching units, then the means are smoothed on the grid.
 
     A pass also gives the quantization error of the map it started with, so the last pass evaluates the result.
     Prototypes are kept in float64, scaled. For float32 rows the rounded prototypes are evaluated in one more pass.
+    ``watch`` sees the prototypes and their error after each epoch, and stops by returning False.
     """
     with blas_on_one_thread():  # tiles are too small to be split among BLAS threads
-        return _trained(in_low_slabs(rows), run, grid, scaling, start, schedule)
+        return _trained(in_low_slabs(rows), run, grid, scaling, start, schedule, watch)
 
 
 def _trained(
-    rows: Rows, run: Run, grid: Grid, scaling: UniformScaling, start: np.ndarray, schedule: Schedule
+    rows: Rows,
+    run: Run,
+    grid: Grid,
+    scaling: UniformScaling,
+    start: np.ndarray,
+    schedule: Schedule,
+    watch: Watch | None,
 ) -> TrainedMap:
     W, trace, radii = scaling.apply(start), [], []
     most = schedule.epochs + schedule.convergence_epochs
@@ -186,6 +199,9 @@ def _trained(
         book = Codebook(scaling, W)
         sums: UnitSums = run.fold(rows, SumByUnit(book, grid), name="one epoch")
         trace.append(sums.error / sums.rows)
+        if watch is not None and watch(epoch, book.prototypes, trace[-1]) is False:
+            converged, why = False, STOPPED
+            break
         if epoch > schedule.epochs and abs(trace[-1] - trace[-2]) <= schedule.tol * trace[-1]:
             converged, why = True, f"an epoch changed the quantization error by less than the fraction {schedule.tol:g}"
             break

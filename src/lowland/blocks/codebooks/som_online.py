@@ -7,6 +7,7 @@ import numpy as np
 from lowland.blocks.codebooks.codebook import Codebook
 from lowland.blocks.codebooks.grids import Grid
 from lowland.blocks.codebooks.som_batch import Schedule, decayed
+from lowland.blocks.optimize.outcome import Watch
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.run.run import Run
 
@@ -21,6 +22,7 @@ def train_online(
     start: np.ndarray,
     schedule: Schedule,
     rng: np.random.Generator,
+    watch: Watch | None = None,
 ) -> tuple[np.ndarray, list[float]]:
     """Train with one row at a time, shuffled in each epoch. Return the prototypes and the mean error of each epoch."""
     from lowland.kernels.som import learn_rows
@@ -29,6 +31,10 @@ def train_online(
     row, column = np.divmod(np.arange(grid.units), grid.columns)
     halves = 2 * column + (row % 2 if grid.topology == "hexagonal" else 0)
     n, steps = len(X), max(1, len(X) * schedule.epochs - 1)
+
+    def prototypes() -> np.ndarray:
+        return Codebook(scaling, W.T.astype(np.float64)).prototypes
+
     bubble, trace = schedule.neighborhood == "bubble", []
     for epoch in run.iterate("training the map", schedule.epochs):
         order, error = rng.permutation(n), 0.0
@@ -42,4 +48,6 @@ def train_online(
                 )
                 stage.advance(len(some))
         trace.append(error * scaling.unit / n)
-    return Codebook(scaling, W.T.astype(np.float64)).prototypes.astype(X.dtype), trace
+        if watch is not None and watch(epoch + 1, prototypes(), trace[-1]) is False:
+            break
+    return prototypes().astype(X.dtype), trace

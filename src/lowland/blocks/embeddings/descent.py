@@ -14,7 +14,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, on_accelerator, to_numpy, xp_of
 from lowland.blocks.embeddings.row_blocks import Together, bounds, count_blocks, together
-from lowland.blocks.optimize.outcome import Accuracy, Divergence, Outcome, Promise
+from lowland.blocks.optimize.outcome import STOPPED, Accuracy, Divergence, Outcome, Promise, Snapshot
 from lowland.errors import warn, was_interrupted
 from lowland.run.run import Run
 
@@ -96,16 +96,6 @@ class HostObjective(EmbeddingObjective, Protocol):
     def on_device(self, home: Array) -> EmbeddingObjective:
         """Return the same objective on tensors beside ``home``."""
         ...
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The map during the descent, as the callback of a fit receives it."""
-
-    iteration: int
-    total: int
-    embedding: Array  # (n, k), a copy
-    value: float  # of the objective
 
 
 @dataclass(frozen=True)
@@ -215,7 +205,7 @@ class _Descent:
         if self.callback is not None:
             copy = xp_of(self.Z).asarray(self.Z, copy=True)
             if self.callback(Snapshot(self.done, self.total, copy, value)) is False:
-                self.why = "the callback returned False"
+                self.why = STOPPED
                 return True
         if value < self.best:
             self.best, self.best_at = value, self.done

@@ -15,7 +15,7 @@ from lowland.arrays.engines import Engine, torch_on
 from lowland.arrays.namespace import Array, on_accelerator, to_numpy
 from lowland.blocks.networks.batches import MiniBatches, Noise
 from lowland.blocks.networks.layers import NetworkLoss
-from lowland.blocks.optimize.outcome import Divergence, Outcome, Promise
+from lowland.blocks.optimize.outcome import STOPPED, Divergence, Outcome, Promise, Watch
 from lowland.run.run import Run
 
 _MEMORY = 20  # correction pairs kept by L-BFGS
@@ -24,6 +24,7 @@ _EXACT = 1e-8  # loss, as a fraction of the variance, below which the reconstruc
 _FLAT = 1e-9  # largest entry of the gradient at which L-BFGS stops
 LITTLE = 2**25  # weights times rows per step up to which numpy on one thread is the fastest
 _AT_ONCE, _AT_ONCE_ON_CPU = 8192, 512  # rows evaluated at a time: many fill a device, few stay in the cache of a core
+_WATCHED = 10  # iterations of L-BFGS between two looks at the weights
 _WARM = 0.15  # fraction of the epochs in which the one-cycle learning rate increases
 _SLOW = 0.1  # fraction of the maximum learning rate below which the loss hardly changes
 
@@ -109,15 +110,24 @@ def threads_for(engine: Engine, work: int, run: Run) -> Iterator[None]:
 
 
 def train_by_lbfgs(
-    start: np.ndarray, loss: NetworkLoss, batches: MiniBatches, schedule: TrainingSchedule, run: Run
+    start: np.ndarray,
+    loss: NetworkLoss,
+    batches: MiniBatches,
+    schedule: TrainingSchedule,
+    run: Run,
+    watch: Watch | None = None,
 ) -> TrainingResult:
-    """Minimize with all rows in every step by L-BFGS (Liu and Nocedal 1989), with early stopping."""
+    """Minimize with all rows in every step by L-BFGS (Liu and Nocedal 1989), with early stopping.
+
+    ``watch`` sees the weights and the loss every few iterations, and stops by returning False.
+    """
     from scipy.optimize import minimize
 
     engine, Y, held = batches.engine, batches.training_rows(), batches.validation_rows()
     trace: list[float] = []
     validation_losses: list[float] = []
     stopping = _EarlyStopping(schedule)
+    stopped: list[bool] = []
 
     def evaluate(theta: np.ndarray) -> tuple[float, np.ndarray]:
         value, g = loss.gradient(engine.array(theta), Y)
@@ -132,23 +142,27 @@ def train_by_lbfgs(
                 validation_losses.append(mean_loss(loss, engine.array(theta), [held]))
             stopping.update((validation_losses or trace)[-1], theta, len(trace), keep=held is not None)
             stage.advance()
-            if stopping.is_due:
+            if watch is not None and len(trace) % _WATCHED == 1:
+                stopped.append(watch(len(trace), engine.array(theta), trace[-1]) is False)
+            if stopping.is_due or any(stopped):
                 stage.finish()
                 raise StopIteration
 
         most = {"maxiter": schedule.max_iter, "maxfun": 4 * schedule.max_iter + 20}
         options = {**most, "maxcor": _MEMORY, "ftol": _LEAST, "gtol": _FLAT}
         found = minimize(evaluate, start, jac=True, method="L-BFGS-B", callback=after_iteration, options=options)
-    out_of_steps = found.status == 1 and not stopping.is_due
+    out_of_steps = found.status == 1 and not stopping.is_due and not any(stopped)
     if not trace:  # the initialization is already a minimum
         trace.append(float(found.fun))
     why = _no_gain(stopping, held) if stopping.is_due else "the loss no longer decreased"
     if out_of_steps:
         why = f"it reached the limit of {schedule.max_iter} iterations"
+    if any(stopped):
+        why = STOPPED
     theta, when = (found.x, len(trace)) if stopping.theta is None else (stopping.theta, stopping.when)
     errors = _errors(loss, engine.array(theta), [Y], held)
     accuracy = LAST_GAIN.checked(_last_gain(validation_losses or trace, stopping), max(schedule.tol, _LEAST))
-    outcome = Outcome("lbfgs", "", len(trace), not out_of_steps, tuple(trace), why, accuracy)
+    outcome = Outcome("lbfgs", "", len(trace), not out_of_steps and not any(stopped), tuple(trace), why, accuracy)
     return TrainingResult(theta, *errors, tuple(validation_losses), when, outcome)
 
 
@@ -165,15 +179,19 @@ def train_by_adam(
     rng: np.random.Generator,
     schedule: TrainingSchedule,
     run: Run,
+    watch: Watch | None = None,
 ) -> TrainingResult:
-    """Minimize by Adam (Kingma and Ba 2015), one step per mini-batch; keep those with the lowest validation loss."""
+    """Minimize by Adam (Kingma and Ba 2015), one step per mini-batch; keep those with the lowest validation loss.
+
+    ``watch`` sees the weights and the loss after each epoch, and stops by returning False.
+    """
     needed = 4 * (2 * batches.window * batches.rows.d + 6 * len(start))
     run.require(needed, "A window of rows and the weights", "Choose narrower layers")
     engine = batches.engine
     theta, held = engine.copy(start), batches.validation_rows()
     whole = batches.training_rows() if batches.n_training * batches.rows.d * 4 <= run.budget / 4 else None
     adam, g = engine.adam(theta), engine.empty(theta.shape)
-    steps, stopping = batches.steps_per_epoch, _EarlyStopping(schedule)
+    steps, stopping, stopped = batches.steps_per_epoch, _EarlyStopping(schedule), False
     trace: list[float] = []
     validation_losses: list[float] = []
     with run.stage("training by Adam", schedule.max_iter) as stage, np.errstate(over="ignore", invalid="ignore"):
@@ -192,17 +210,19 @@ def train_by_adam(
                 raise Divergence(f"the loss diverged in epoch {epoch + 1}")
             informative = schedule.is_informative(epoch / schedule.max_iter)
             stopping.update(watched, theta, epoch + 1, keep=held is not None, informative=informative)
-            if stopping.is_due:
+            stopped = watch is not None and watch(epoch + 1, theta, trace[-1]) is False
+            if stopping.is_due or stopped:
                 stage.finish()
                 break
     best, when = (theta, len(trace)) if stopping.theta is None else (stopping.theta, stopping.when)
     ended = schedule.decay != "constant"
     why = "the learning rate schedule ended" if ended else f"it reached the limit of {schedule.max_iter} epochs"
-    why = _no_gain(stopping, held) if stopping.is_due else why
+    why = STOPPED if stopped else _no_gain(stopping, held) if stopping.is_due else why
     errors = _errors(loss, best, batches.training_slabs(whole), held)
     bound = math.inf if ended and not stopping.is_due else schedule.tol  # a schedule ends as planned
     accuracy = LAST_GAIN.checked(_last_gain(validation_losses or trace, stopping), bound)
-    outcome = Outcome("adam", "", len(trace), stopping.is_due or ended, tuple(trace), why, accuracy)
+    converged = (stopping.is_due or ended) and not stopped
+    outcome = Outcome("adam", "", len(trace), converged, tuple(trace), why, accuracy)
     return TrainingResult(best, *errors, tuple(validation_losses), when, outcome)
 
 

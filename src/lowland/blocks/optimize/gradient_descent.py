@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.blocks.optimize.outcome import Accuracy, Divergence, Outcome, Promise, iteration_limit
+from lowland.blocks.optimize.outcome import STOPPED, Accuracy, Divergence, Outcome, Promise, Watch, iteration_limit
 from lowland.run.run import Run
 
 
@@ -85,11 +85,11 @@ class StepSize:
         return step / 2
 
 
-def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run) -> Descent:
+def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run, watch: Watch | None = None) -> Descent:
     """Minimize by Nesterov's accelerated gradient descent (1983), resetting the momentum where it points uphill.
 
     The restart is that of O'Donoghue and Candès (2015, doi:10.1007/s10208-013-9150-3). A step that would increase
-    the loss is not taken, so the trace never increases.
+    the loss is not taken, so the trace never increases. ``watch`` sees each iteration, and stops by returning False.
     """
     xp = xp_of(theta)
     step, momentum = step_size.step, 1.0
@@ -112,6 +112,8 @@ def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run) -> Des
             if step_size.converged(float(xp.linalg.vector_norm(g)), theta, loss):
                 accuracy = step_size.accuracy(float(xp.linalg.vector_norm(g)), theta, loss)
                 return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, _FLAT, accuracy=accuracy))
+            if watch is not None and watch(len(trace) - 1, theta, trace[-1]) is False:
+                return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, STOPPED, converged=False))
             uphill = float(xp.sum(g * move)) > 0
             longer = 1.0 if uphill else (1 + math.sqrt(1 + 4 * momentum**2)) / 2
             ahead = theta if uphill else theta + ((momentum - 1) / longer) * move

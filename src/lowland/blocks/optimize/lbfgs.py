@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.blocks.optimize.outcome import Outcome, iteration_limit
+from lowland.blocks.optimize.outcome import STOPPED, Outcome, Watch, iteration_limit
 from lowland.run.progress import pulse
 from lowland.run.run import Run
 
@@ -61,8 +61,9 @@ def safeguarded_lbfgs(
     run: Run,
     name: str = "minimizing stress",
     accelerate: bool = True,
+    watch: Watch | None = None,
 ) -> Minimum:
-    """Minimize from Z; the value never increases.
+    """Minimize from Z; the value never increases. ``watch`` sees each iteration, and stops by returning False.
 
     Steps are those of limited-memory BFGS (Liu and Nocedal 1989, doi:10.1007/BF01589116) over the method's own scale.
     One that does not lower the value enough is shortened, then replaced by the method's own step, which is halved until
@@ -86,6 +87,8 @@ def safeguarded_lbfgs(
         else:
             memory.clear()
         here = there
+        if watch is not None and watch(len(trace) - 1, here.Z, here.value) is False:
+            return Minimum(here, Outcome.of_trace(solver, trace, STOPPED, converged=False))
         if short == (2 if accelerate else 1):
             return Minimum(here, Outcome.of_trace(solver, trace, "the tolerance was reached"))
     why = iteration_limit(max_iter)

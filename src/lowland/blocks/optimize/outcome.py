@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
+from lowland.arrays.namespace import Array
 from lowland.arrays.records import record
 from lowland.errors import ParameterError
 
@@ -18,6 +19,20 @@ class Divergence(ParameterError):
 def iteration_limit(n: int) -> str:
     """Return the reason of a solver that stopped without convergence."""
     return f"the limit of {n} iteration{'s' * (n != 1)} was reached"
+
+
+STOPPED = "the callback returned False"
+Watch = Callable[[int, Array, float], Any]  # sees the iteration, what is minimized over, and the objective
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The map during the descent, as the callback of a fit receives it."""
+
+    iteration: int
+    total: int
+    embedding: Array  # (n, k), a copy
+    value: float  # of the objective
 
 
 PROMISES: dict[str, Promise] = {}  # by what is measured

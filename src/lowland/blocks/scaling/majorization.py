@@ -12,7 +12,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, like, xp_of
 from lowland.blocks.optimize.gradient_descent import StepSize, descend
 from lowland.blocks.optimize.lbfgs import Evaluation, Minimum, relative_step, safeguarded_lbfgs
-from lowland.blocks.optimize.outcome import Outcome, Promise
+from lowland.blocks.optimize.outcome import Outcome, Promise, Watch
 from lowland.blocks.scaling.isotonic import IsotonicCurve
 from lowland.blocks.scaling.starts import in_principal_axes, starting_configurations
 from lowland.blocks.scaling.stress import stress_gradient
@@ -75,6 +75,7 @@ def stress_majorization(
     turned: bool = True,
     rng: np.random.Generator | None = None,
     run: Run | None = None,
+    watch: Watch | None = None,
 ) -> Configuration:
     """Return points in k dimensions that minimize the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².
 
@@ -91,6 +92,7 @@ def stress_majorization(
     accelerate : majorization accelerated by L-BFGS; if False, plain SMACOF.
     turned : rotate the result to its principal axes; if False, it keeps the orientation of its initial configuration.
     rng, run : random numbers and engine; None: a fixed seed, this machine.
+    watch : receives the iteration, the configuration and half the stress; returning False stops.
 
     Examples
     --------
@@ -110,6 +112,7 @@ def stress_majorization(
         max_iter=max_iter,
         solver=solver,
         accelerate=accelerate,
+        watch=None if watch is None else problem.watched(watch, turned),
     )
     best = min(minima, key=lambda minimum: minimum.at.value)
     at = stress.exactly(best.at.Z) if problem.targets.by_ratios else best.at
@@ -159,6 +162,10 @@ class ScalingProblem:
             return [minimize_stress(Z, stress, self.run, **options) for Z in starts]
         outcome = Outcome.of_trace("none", [0.0], "all points coincide")
         return [Minimum(Evaluation(Z * 0, 0.0, Z * 0, Z * 0 + 1, 0.0), outcome) for Z in starts]
+
+    def watched(self, watch: Watch, to_axes: bool) -> Watch:
+        """Return a watcher that sees configurations as the result is returned."""
+        return lambda iteration, Z, value: watch(iteration, self.turned(Z, to_axes=to_axes), value)
 
     def turned(self, Z: Array, *, to_axes: bool) -> Array:
         """Center a configuration and rotate it to its principal axes, on the device of the dissimilarities."""
@@ -216,13 +223,14 @@ def minimize_stress(
     max_iter: int,
     solver: StressSolver = "majorization",
     accelerate: bool = True,
+    watch: Watch | None = None,
 ) -> Minimum:
     """Minimize a stress from Z by majorization, or by accelerated gradient descent.
 
     Both stop when an iteration lowers the stress by less than ``eps`` times sum w d².
     """
     if solver == "gradient":
-        return _by_gradients(Z, stress, run, eps, max_iter)
+        return _by_gradients(Z, stress, run, eps, max_iter, watch)
     return safeguarded_lbfgs(
         Z,
         stress,
@@ -230,15 +238,19 @@ def minimize_stress(
         max_iter=max_iter,
         run=run,
         accelerate=accelerate,
+        watch=watch,
     )
 
 
-def _by_gradients(Z: Array, stress: Callable[[Array], Evaluation], run: Run, eps: float, max_iter: int) -> Minimum:
+def _by_gradients(
+    Z: Array, stress: Callable[[Array], Evaluation], run: Run, eps: float, max_iter: int, watch: Watch | None
+) -> Minimum:
     xp = xp_of(Z)
     loss = _RelativeStress(stress, Z)
     first = loss.at(Z)
     step = float(xp.min(first.preconditioner)) * first.scale if first.scale > 0 else 1.0
-    descent = descend(Z, loss, StepSize(step, math.sqrt(eps / step), 1.0, max_iter), run)
+    seen = None if watch is None else lambda iteration, Z, value: watch(iteration, Z, value * loss.unit)
+    descent = descend(Z, loss, StepSize(step, math.sqrt(eps / step), 1.0, max_iter), run, seen)
     trace = tuple(value * loss.unit for value in descent.outcome.trace)
     return Minimum(loss.at(descent.theta), replace(descent.outcome, trace=trace))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.optimize.lbfgs import Evaluation
+from lowland.blocks.optimize.outcome import Watch
 from lowland.blocks.scaling.isotonic import IsotonicCurve, Ranking, Ties, curve_through, monotone_regression, rank
 from lowland.blocks.scaling.majorization import Configuration, ScalingProblem, StressSolver, stress_outcome
 from lowland.blocks.scaling.stress import stress_gradient
@@ -31,6 +32,7 @@ def nonmetric_scaling(
     turned: bool = True,
     rng: np.random.Generator | None = None,
     run: Run | None = None,
+    watch: Watch | None = None,
 ) -> Configuration:
     """Return points in k dimensions whose distances have the order of the dissimilarities, as closely as possible.
 
@@ -51,7 +53,10 @@ def nonmetric_scaling(
     problem = ScalingProblem.of(D, weights, run)
     stress = NonmetricStress.of(problem.D, problem.W, ties, to_numpy(problem.sums.divisors), problem.run)
     starts = (to_numpy(Z) for Z in problem.starts(k, init=init, n_init=n_init, rng=rng))
-    minima = problem.minima(stress, starts, eps=eps, max_iter=max_iter, solver=solver, accelerate=accelerate)
+    watched = None if watch is None else problem.watched(watch, turned)
+    minima = problem.minima(
+        stress, starts, eps=eps, max_iter=max_iter, solver=solver, accelerate=accelerate, watch=watched
+    )
     best = min(minima, key=lambda minimum: minimum.at.value)
     Z, relative, squares, curve = best.at.Z, 2 * best.at.value, problem.sums.squares, None
     raw, extent = relative, 2 * best.at.scale

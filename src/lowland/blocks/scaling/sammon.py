@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.blocks.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
-from lowland.blocks.optimize.outcome import Outcome, Promise
+from lowland.blocks.optimize.outcome import Outcome, Promise, Watch
 from lowland.blocks.scaling.duplicate_points import merge_duplicates
 from lowland.blocks.scaling.starts import in_principal_axes, starting_configurations
 from lowland.blocks.scaling.stress import stress_gradient
@@ -49,6 +49,7 @@ def sammon_coordinates(
     max_iter: int = 1000,
     rng: np.random.Generator | None = None,
     run: Run | None = None,
+    watch: Watch | None = None,
 ) -> SammonConfiguration:
     """Return points in k dimensions that minimize sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij over sum_{i<j} δ_ij.
 
@@ -60,6 +61,7 @@ def sammon_coordinates(
     tol : stop when a Newton step is shorter than this fraction of the extent of the embedding, twice in succession.
     max_iter : maximum number of iterations.
     rng, run : random numbers and engine; None: a fixed seed, this machine.
+    watch : receives the iteration, the configuration and the stress; returning False stops.
 
     Examples
     --------
@@ -79,10 +81,18 @@ def sammon_coordinates(
         size = math.sqrt(float(xp.mean(xp.astype(D, xp.float64) ** 2)))
     (start,) = starting_configurations(D, k, run, init=init, n_init=1, size=size, rng=rng)
     Z = merged.representatives(start)
+
+    def shown(iteration: int, Z: Array, value: float) -> Any:
+        """Report a configuration as the result is returned."""
+        assert watch is not None
+        relative = (2 * value + merged.fixed) / (merged.total or 1.0)
+        return watch(iteration, in_principal_axes(merged.expanded(Z)), relative)
+
+    seen = None if watch is None else shown
     if len(merged.first) == 1:  # all points coincide
         found = Minimum(Evaluation(Z * 0, 0.0, Z, Z, 0.0), Outcome.of_trace("none", [0.0], "all points coincide"))
     else:
-        found = safeguarded_lbfgs(Z, stress, _ShortStep(tol), max_iter=max_iter, run=run, name="minimizing stress")
+        found = safeguarded_lbfgs(Z, stress, _ShortStep(tol), max_iter=max_iter, run=run, watch=seen)
     trace = tuple((2 * value + merged.fixed) / (merged.total or 1.0) for value in found.outcome.trace)
     Z = in_principal_axes(merged.expanded(found.at.Z))
     step, extent = _ShortStep.lengths(found.at)

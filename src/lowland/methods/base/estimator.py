@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.blas_threads import blas_threads_for
 from lowland.arrays.namespace import Array
 from lowland.arrays.random import drawn_seed, generator
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import STOPPED, Outcome
 from lowland.data.open import as_vector, float_vector, has_named_columns, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError, warn, was_interrupted
@@ -251,6 +251,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if "n_iter_" in self._attributes:
             self.n_iter_ = solver.iterations
         accuracy = solver.accuracy
+        if solver.stopped_because == STOPPED:  # as requested: no warning
+            return
         if not solver.converged:
             if not problem:
                 left = f" ({measure} {solver.trace[-1]:.1e})" if solver.trace else ""

@@ -13,14 +13,13 @@ from lowland.blocks.embeddings.descent import (
     Embedded,
     EmbeddingObjective,
     HostObjective,
-    Snapshot,
     StoppingRule,
     descend,
 )
 from lowland.blocks.embeddings.tensor_edges import on_device
 from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.optimize.outcome import Divergence, Outcome
+from lowland.blocks.optimize.outcome import Divergence, Outcome, Snapshot
 from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import ParameterError

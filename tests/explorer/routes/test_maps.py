@@ -1,0 +1,186 @@
+import inspect
+
+import numpy as np
+import pytest
+
+from lowland.explorer.catalog import LIVE, catalog
+from lowland.methods.registry import load_method
+
+
+def coordinates(explorer, record):
+    answer = explorer.get(f"/api/maps/{record['id']}/coordinates")
+    assert answer.status_code == 200
+    return np.frombuffer(answer.content, dtype="<f4").reshape(record["components"], -1).T
+
+
+def test_coordinates_are_those_of_the_library(explorer, table, pca, folder):
+    import lowland
+
+    rows = lowland.open_rows(folder / "small.csv", columns=["x0", "x1", "x2", "x3"])
+    Z = lowland.PCA(2).fit_transform(rows)
+    np.testing.assert_allclose(coordinates(explorer, pca), Z, rtol=1e-5, atol=1e-5)
+
+
+def test_a_result_is_sent_once(explorer, pca):
+    path = f"/api/maps/{pca['id']}/coordinates"
+    first = explorer.get(path)
+    assert "immutable" in first.headers["cache-control"]
+    again = explorer.get(path, headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+    assert not again.content
+
+
+def test_measures_arrive_after_the_map(explorer, pca):
+    assert pca["measured"]
+    names = [measure["name"] for measure in pca["measures"]]
+    assert {"neighbors preserved", "trustworthiness"} <= set(names)
+    for measure in pca["measures"]:
+        answer = explorer.get(f"/api/maps/{pca['id']}/trust/{measure['name']}")
+        values = np.frombuffer(answer.content, dtype="<f4")
+        assert len(values) == 60
+        assert np.nanmin(values) == pytest.approx(measure["low"], abs=1e-6)
+    assert 0 < pca["scores"]["trustworthiness"]["value"] <= 1
+    assert explorer.get(f"/api/maps/{pca['id']}/trust/nothing").status_code == 404
+
+
+def test_curves(explorer, pca):
+    found = explorer.get(f"/api/maps/{pca['id']}/curves").json()
+    assert {"scree", "loadings", "Shepard", "R_NX"} <= set(found)
+    assert sum(found["scree"]["y"]) == pytest.approx(1)
+    assert found["loadings"]["names"] == ["x0", "x1", "x2", "x3"]
+
+
+def test_the_model_file_gives_the_same_coordinates(explorer, pca, tmp_path, folder):
+    import lowland
+
+    answer = explorer.get(f"/api/maps/{pca['id']}/model")
+    (tmp_path / "m.lowland").write_bytes(answer.content)
+    model = lowland.load(tmp_path / "m.lowland")
+    Z = model.transform(lowland.open_rows(folder / "small.csv", columns=["x0", "x1", "x2", "x3"]))
+    np.testing.assert_allclose(Z, coordinates(explorer, pca), rtol=1e-4, atol=1e-4)
+
+
+def test_the_code_repeats_the_map(explorer, pca, table, tmp_path, monkeypatch):
+    """Also where rows are prepared: text as a feature, standardized."""
+    monkeypatch.chdir(tmp_path)
+    made = explorer.open("small.csv")
+    path = f"/api/tables/{made['id']}"
+    explorer.client.patch(path, json={"roles": {"label": "feature"}, "scale": "standard"})
+    explorer.until(path, lambda t: t["status"] == "ready")
+    prepared = explorer.map(explorer.compute(made["id"], "PCA", n_components=3)["id"])
+    for record in (pca, prepared):
+        code = explorer.get(f"/api/maps/{record['id']}/code").json()
+        names: dict = {}
+        exec(code["python"], names)
+        np.testing.assert_allclose(np.asarray(names["Z"]), coordinates(explorer, record), rtol=1e-4, atol=1e-4)
+        assert code["command"].startswith("lowland ")
+
+
+def test_the_command_repeats_the_map(explorer, pca, tmp_path, monkeypatch):
+    import shlex
+    import subprocess
+    import sys
+
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(explorer.get(f"/api/maps/{pca['id']}/code").json()["command"])
+    subprocess.run([sys.executable, "-m", *words], check=True, capture_output=True)
+    Z = np.genfromtxt(tmp_path / "coordinates.csv", delimiter=",", skip_header=1)[:, :2]
+    np.testing.assert_allclose(Z, coordinates(explorer, pca), rtol=1e-4, atol=1e-4)
+
+
+def test_methods_describe_their_forms(explorer):
+    found = explorer.get("/api/methods").json()
+    assert len(found) == 32
+    by_name = {method["name"]: method for method in found}
+    assert by_name["UMAP"]["live"]
+    assert by_name["LinearDiscriminantAnalysis"]["needs_labels"]
+    neighbors = next(p for p in by_name["UMAP"]["parameters"] if p["name"] == "n_neighbors")
+    assert neighbors["default"] == 15
+    assert not neighbors["advanced"]
+
+
+def test_every_method_has_a_group():
+    assert not [method["name"] for method in catalog() if method["group"] == "Other"]
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_live_methods_take_a_callback(name):
+    assert "callback" in inspect.signature(load_method(name).fit).parameters
+
+
+@pytest.mark.parametrize("name", sorted({method["name"] for method in catalog()} - {*LIVE}))
+def test_other_methods_are_not_called_live(name):
+    assert "callback" not in inspect.signature(load_method(name).fit).parameters
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "term"),
+    [
+        ("umpa", {}, "umap"),
+        ("UMAP", {"n_neighbours": 5}, "n_neighbors"),
+        ("PCA", {"__class__": 1}, "__class__"),
+        ("PCA", {"random_state": {"a": 1}, "nothing": 2}, "nothing"),
+    ],
+)
+def test_mistakes_are_refused_at_once(explorer, table, method, parameters, term):
+    answer = explorer.post("/api/maps", json={"table": table["id"], "method": method, "parameters": parameters})
+    assert answer.status_code == 422
+    assert term in answer.json()["error"]
+
+
+def test_a_fit_that_fails_has_a_sentence(explorer, table):
+    found = explorer.map(explorer.compute(table["id"], "Isomap", n_neighbors=600)["id"])
+    assert found["status"] == "failed"
+    assert "n_neighbors" in found["error"]
+    assert explorer.get(f"/api/maps/{found['id']}/coordinates").status_code == 409
+
+
+def test_supervised_and_mixed_methods(explorer, table):
+    lda = explorer.map(explorer.compute(table["id"], "LinearDiscriminantAnalysis")["id"])
+    assert lda["status"] == "done", lda["error"]
+    made = explorer.open("small.csv")
+    explorer.client.patch(f"/api/tables/{made['id']}", json={"roles": {"label": "feature"}})
+    explorer.table(made["id"])
+    mixed = explorer.map(explorer.compute(made["id"], "FactorAnalysisOfMixedData")["id"])
+    assert mixed["status"] == "done", mixed["error"]
+
+
+def test_an_estimate_states_its_basis(explorer, table):
+    wanted = {"table": table["id"], "method": "MDS"}
+    first = explorer.post("/api/estimates", json=wanted)
+    assert first.status_code == 200, first.text
+    found = first.json()
+    assert 0 < found["low"] < found["seconds"] < found["high"]
+    assert "rows" in found["basis"]
+    assert explorer.post("/api/estimates", json=wanted).json() == found  # measured once
+
+
+def test_live_snapshots_and_events(explorer, listen):
+    listener = listen(explorer)
+    made = explorer.open("large.csv")
+    record = explorer.compute(made["id"], "TSNE")
+    shot = listener.wait_for(lambda name, data: name == "live" and data["id"] == record["id"])
+    assert shot["version"] >= 1
+    answer = explorer.get(f"/api/maps/{record['id']}/live")
+    assert answer.status_code == 200
+    assert len(answer.content) == 4 * 2 * 3_000
+    listener.wait_for(lambda name, data: name == "map" and data["id"] == record["id"] and data["status"] == "done")
+    statuses = [data["status"] for name, data in listener.seen if name == "map" and data["id"] == record["id"]]
+    assert list(dict.fromkeys(statuses)) == ["queued", "running", "done"]
+
+
+def test_two_browsers_see_the_same(explorer, table, listen):
+    two = [listen(explorer), listen(explorer)]
+    record = explorer.compute(table["id"], "PCA", n_components=1)
+    for listener in two:
+        listener.wait_for(lambda name, data: name == "map" and data["id"] == record["id"] and data["status"] == "done")
+    explorer.client.delete(f"/api/maps/{record['id']}")
+    for listener in two:
+        listener.wait_for(
+            lambda name, data: name == "map" and data["id"] == record["id"] and data["status"] == "deleted"
+        )
+
+
+def test_the_api_is_described(explorer):
+    paths = explorer.get("/api/openapi.json").json()["paths"]
+    assert {"/api/session", "/api/tables", "/api/maps/{m}/coordinates", "/api/events"} <= set(paths)

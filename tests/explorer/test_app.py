@@ -1,0 +1,160 @@
+"""The server as a whole: start, stop, kill, restart, ports, a full disk."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from lowland.errors import FileProblem
+from lowland.explorer.app import listening_socket
+
+
+def command(*arguments):
+    return subprocess.run([sys.executable, "-m", "lowland", "explore", *arguments], capture_output=True, text=True)
+
+
+def test_a_killed_server_loses_nothing(start):
+    first = start()
+    table = first.open("large.csv")
+    done = first.measured(first.compute(table["id"])["id"])
+    wanted = first.get(f"/api/maps/{done['id']}/coordinates").content
+    first.client.put(f"/api/tables/{table['id']}/state", json={"panels": 3})
+    running = first.descending(table)
+    children = psutil.Process(first.process.pid).children()
+    first.kill()
+    psutil.wait_procs(children, timeout=60)
+    assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+
+    second = start()
+    assert second.get(f"/api/maps/{done['id']}/coordinates").content == wanted
+    assert second.get(f"/api/maps/{done['id']}").json()["scores"] == done["scores"]
+    assert second.get(f"/api/tables/{table['id']}/state").json() == {"panels": 3}
+    broken = second.get(f"/api/maps/{running['id']}").json()
+    assert broken["status"] == "broken"
+    assert "Start it again" in broken["error"]
+    assert second.post(f"/api/maps/{running['id']}/restart").json()["status"] == "queued"
+    second.until(f"/api/maps/{running['id']}", lambda m: m["status"] == "running")
+
+
+def test_a_file_is_opened_at_once_and_its_first_map_computed(start, folder):
+    explorer = start(file=folder / "small.csv")
+    found = explorer.until("/api/maps", lambda maps: bool(maps) and maps[0]["status"] == "done")
+    assert found[0]["method"] == "PCA"
+    assert [t["name"] for t in explorer.get("/api/tables").json()] == ["small.csv"]
+    assert explorer.stop() == 0
+    again = start(file=folder / "small.csv")  # unchanged: it is not read again
+    assert len(again.get("/api/tables").json()) == 1
+    assert again.get("/api/maps").json()[0]["id"] == found[0]["id"]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_server_and_its_workers(start, listen, sent):
+    explorer = start()
+    listen(explorer)  # a browser that listens does not keep it from stopping
+    children = psutil.Process(explorer.process.pid).children()
+    explorer.process.send_signal(sent)
+    assert explorer.process.wait(60) == 0
+    psutil.wait_procs(children, timeout=60)
+    assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_busy_port(start, folder, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        found = command("--folder", str(folder), "--workspace", str(tmp_path / "w"), "--no-open", "--port", str(port))
+        assert found.returncode == 1
+        assert str(port) in found.stderr
+        assert "--port" in found.stderr or "port" in found.stderr
+
+
+def test_without_a_given_port_the_next_free_one_is_taken():
+    first = listening_socket("127.0.0.1", None)
+    second = listening_socket("127.0.0.1", None)
+    assert first.getsockname()[1] != second.getsockname()[1]
+    first.close()
+    second.close()
+
+
+def test_an_address_that_is_not_ours_is_refused():
+    with pytest.raises(FileProblem, match="cannot listen"):
+        listening_socket("192.0.2.1", None)
+
+
+def test_one_workspace_belongs_to_one_explorer(start, folder):
+    explorer = start()
+    found = command("--folder", str(folder), "--workspace", str(explorer.workspace), "--no-open")
+    assert found.returncode == 1
+    assert "another explorer" in found.stderr
+
+
+def test_mistakes_on_the_command_line(folder, tmp_path):
+    for arguments, term in (
+        (["nothing.csv"], "nothing.csv"),
+        (["--folder", str(tmp_path / "none")], "no folder"),
+        ([str(folder / "small.csv"), "--folder", str(folder / "inside")], "outside"),
+    ):
+        found = command(*arguments, "--no-open")
+        assert found.returncode in (1, 2)
+        assert term in found.stderr
+
+
+def test_another_host_demands_the_token_and_says_so(folder, tmp_path):
+    arguments = ["--folder", str(folder), "--workspace", str(tmp_path / "w"), "--no-open", "--host", "0.0.0.0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lowland", "explore", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    line = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, problems = process.communicate(timeout=60)
+    assert re.search(r"token=\S+", line)
+    assert "other machines" in problems
+
+
+def test_a_full_disk(folder, tmp_path):
+    """Files of at most 1 MB: what does not fit fails with a sentence, and leaves nothing half-written."""
+    import httpx
+
+    arguments = ["--folder", str(folder), "--workspace", str(tmp_path / "w"), "--no-open"]
+    process = subprocess.Popen(
+        ["bash", "-c", 'ulimit -f 1024; exec "$@"', "_", sys.executable, "-m", "lowland", "explore", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        address, token = re.match(r"Lowland explorer: (\S+)/\?token=(\S+)", process.stdout.readline()).groups()
+        with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as client:
+            answer = client.post("/api/uploads", files={"file": ("x.csv", b"1,2\n" * 2**19)})
+            assert answer.status_code == 507
+            assert "disk space" in answer.json()["error"]
+            assert not list((tmp_path / "w" / "uploads").iterdir())
+            text = "a,b\n" + "".join(f"{i},{i}\n" for i in range(80_000))
+            made = client.post("/api/uploads", files={"file": ("y.csv", text.encode())}).json()
+            while made["status"] == "reading":
+                made = client.get(f"/api/tables/{made['id']}").json()
+            assert made["status"] == "failed"
+            assert "disk space" in made["error"]
+            assert not [p for p in (tmp_path / "w" / "tables").rglob("*") if p.is_file()]
+            small = client.post("/api/uploads", files={"file": ("z.csv", b"a,b\n1,2\n3,4\n5,7\n8,9\n")}).json()
+            while small["status"] == "reading":
+                small = client.get(f"/api/tables/{small['id']}").json()
+            assert small["status"] == "ready", small["error"]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+        process.stdout.close()
+
+
+def test_errors_are_json(explorer):
+    for path in ("/nothing", "/api/nothing", "/api/tables/none", "/pages/none.js", "/pages/../explorer/app.py"):
+        answer = explorer.get(path)
+        assert answer.status_code == 404
+        assert set(json.loads(answer.text)) == {"error", "type"}

@@ -1,0 +1,136 @@
+import io
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+
+from lowland.errors import FileProblem
+from lowland.explorer.errors import RequestError
+from lowland.explorer.folder import Folder, check_archive, safe_name
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret.csv", "/etc/passwd", "inside/../../secret.csv", "leads_out.csv", "a\0b", "../data-2/x.csv"]
+)
+def test_paths_cannot_leave_the_folder(explorer, path):
+    answer = explorer.post("/api/tables", json={"path": path})
+    assert answer.status_code in (400, 403)
+    assert "folder" in answer.json()["error"] or "null" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["..", "/", "inside/../.."])
+def test_only_the_folder_is_listed(explorer, path):
+    assert explorer.get("/api/files", params={"path": path}).status_code == 403
+
+
+def test_a_listing_shows_what_can_be_read_and_no_links_out(explorer):
+    found = {entry["name"]: entry for entry in explorer.get("/api/files").json()["entries"]}
+    assert found["small.csv"]["readable"]
+    assert found["inside"]["kind"] == "folder"
+    assert "leads_out.csv" not in found
+
+
+def test_a_folder_whose_name_begins_like_ours_is_outside(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data-2").mkdir()
+    (tmp_path / "data-2" / "x.csv").write_text("1")
+    with pytest.raises(RequestError, match="outside"):
+        Folder(tmp_path / "data").resolve("../data-2/x.csv")
+
+
+def test_a_loop_of_links_is_an_error(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(RequestError):
+        Folder(tmp_path).existing("loop/x.csv")
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("table.csv", "table.csv"),
+        ("../../etc/cron.d/x.csv", "x.csv"),
+        ("C:\\Windows\\x.CSV", "x.csv"),
+        ("<script>alert(1)</script>.csv", "script_.csv"),
+        (".csv", "table.csv"),
+        ("a\nb\0c.tsv.gz", "a_b_c.tsv.gz"),
+        ("x" * 500 + ".npy", "x" * 60 + ".npy"),
+    ],
+)
+def test_names_of_uploads_are_made_safe(given, wanted):
+    assert safe_name(given) == wanted
+
+
+@pytest.mark.parametrize("name", ["x.exe", "x.pkl", "x.py", "", "x", "x.csv/..", "x.csv.sh"])
+def test_other_types_are_refused(name):
+    with pytest.raises(RequestError, match="cannot be read"):
+        safe_name(name)
+
+
+def bomb(path, size=2**29):
+    """An archive of zeros, packed a thousand times smaller."""
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("X.npy", "w", force_zip64=True) as file,
+    ):
+        block = bytes(2**24)
+        for _ in range(size // len(block)):
+            file.write(block)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".xlsx", ".ods"])
+def test_an_archive_that_unpacks_to_far_more_is_refused(tmp_path, suffix):
+    path = tmp_path / f"bomb{suffix}"
+    bomb(path)
+    with pytest.raises(FileProblem, match="unpacks to"):
+        check_archive(path, 2**32)
+    with pytest.raises(FileProblem, match="unpacks to"):
+        check_archive(path, 2**20)
+
+
+def test_an_archive_that_lies_about_its_size_is_refused(tmp_path):
+    """The declared size is small; the packed data is a bomb."""
+    path = tmp_path / "liar.npz"
+    bomb(path)
+    raw = bytearray(path.read_bytes())
+    for signature, at in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        place = raw.find(signature)
+        raw[place + at : place + at + 4] = struct.pack("<I", 1000)
+    path.write_bytes(raw)
+    with pytest.raises(FileProblem):
+        check_archive(path, 2**32)
+
+
+def test_overlapping_members_count_each_time(tmp_path):
+    """Many entries of the directory that name the same data: each small, together huge."""
+    path = tmp_path / "overlap.npz"
+    data = zlib.compress(bytes(2**24), 9)[2:-4]
+    out = io.BytesIO()
+    crc = zlib.crc32(bytes(2**24))
+    local = struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, 0, 8, 0, 0, crc, len(data), 2**24, 1, 0) + b"x"
+    out.write(local + data)
+    start, count = out.tell(), 400
+    for _ in range(count):
+        entry = (b"PK\x01\x02", 20, 20, 0, 8, 0, 0, crc, len(data), 2**24, 1, 0, 0, 0, 0, 0, 0)
+        out.write(struct.pack("<4s6H3I5H2I", *entry) + b"x")
+    size = out.tell() - start
+    out.write(struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, count, count, size, start, 0))
+    path.write_bytes(out.getvalue())
+    with pytest.raises(FileProblem, match="unpacks to"):
+        check_archive(path, 2**32)
+
+
+def test_a_real_archive_is_accepted(tmp_path):
+    path = tmp_path / "real.npz"
+    np.savez_compressed(path, X=np.random.default_rng(0).normal(size=(500, 20)))
+    check_archive(path, 2**30)
+    (tmp_path / "table.csv").write_text("a\n1\n")
+    check_archive(tmp_path / "table.csv", 1)  # not an archive
+
+
+def test_a_damaged_archive_is_an_error_with_a_sentence(tmp_path):
+    path = tmp_path / "broken.xlsx"
+    path.write_bytes(b"PK\x03\x04 not a spreadsheet")
+    with pytest.raises(FileProblem, match="not a valid"):
+        check_archive(path, 2**30)

@@ -1,0 +1,86 @@
+"""Faults of workers: canceled, killed, too large, too slow. The table stays usable each time."""
+
+import time
+
+import numpy as np
+
+from lowland.explorer.queue import memory_of
+
+
+def test_cancel_ends_the_process_at_once(explorer):
+    table = explorer.open("large.csv")
+    record = explorer.descending(table)
+    assert record["status"] == "running"
+    process = explorer.busy()
+    found = explorer.post(f"/api/maps/{record['id']}/cancel").json()
+    assert found["status"] == "canceled"
+    assert "again" in found["error"]
+    process.wait(timeout=30)
+    assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
+    again = explorer.post(f"/api/maps/{record['id']}/restart").json()
+    assert again["status"] == "queued"
+    explorer.until(f"/api/maps/{record['id']}", lambda m: m["status"] == "running")
+    explorer.client.delete(f"/api/maps/{record['id']}")
+    assert explorer.get(f"/api/maps/{record['id']}").status_code == 404
+
+
+def test_a_map_that_waits_can_be_canceled(explorer, forever):
+    table = explorer.open("large.csv")
+    running = [explorer.compute(table["id"], "TSNE", **forever)["id"] for _ in range(2)]
+    for name in running:
+        explorer.until(f"/api/maps/{name}", lambda m: m["status"] == "running")
+    waiting = explorer.compute(table["id"])
+    assert explorer.get(f"/api/maps/{waiting['id']}").json()["status"] == "queued"
+    assert explorer.post(f"/api/maps/{waiting['id']}/cancel").json()["status"] == "canceled"
+    assert explorer.open("small.csv")["status"] == "ready"  # tables are read meanwhile
+    for name in running:
+        explorer.post(f"/api/maps/{name}/cancel")
+    assert explorer.get(f"/api/maps/{waiting['id']}").json()["status"] == "canceled"
+
+
+def test_a_worker_that_is_killed_breaks_only_its_map(explorer):
+    table = explorer.open("large.csv")
+    record = explorer.descending(table)
+    explorer.busy().kill()
+    found = explorer.map(record["id"])
+    assert found["status"] == "broken"
+    assert "killed" in found["error"]
+    assert "unharmed" in found["error"]
+    assert explorer.get(f"/api/tables/{table['id']}/rows").status_code == 200
+    assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
+
+
+def test_time_is_limited(start, forever):
+    explorer = start("--time-limit", "4")
+    table = explorer.open("large.csv")
+    found = explorer.map(explorer.compute(table["id"], "TSNE", **forever)["id"])
+    assert found["status"] == "failed"
+    assert "took longer than 4 s" in found["error"]
+    assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
+
+
+def test_too_much_memory_is_refused_with_a_sentence(start, folder):
+    rng = np.random.default_rng(0)
+    np.save(folder / "many.npy", rng.normal(size=(12_000, 3)))
+    explorer = start("--memory", "600MB")
+    table = explorer.open("many.npy")
+    record = explorer.compute(table["id"], "KernelPCA", eigen_solver="dense", n_landmarks=None, kernel="rbf")
+    found = explorer.map(record["id"])
+    (folder / "many.npy").unlink()
+    assert found["status"] == "failed"
+    assert "600 MB of memory" in found["error"] or "memory" in found["error"].lower()
+
+
+def test_the_memory_of_a_process_is_known():
+    held = np.ones(2**24)
+    import os
+
+    assert memory_of(os.getpid()) >= held.nbytes
+    assert memory_of(2**22 + 1) == 0
+
+
+def test_a_finished_worker_is_reused(explorer, table):
+    for _ in range(3):
+        explorer.measured(explorer.compute(table["id"])["id"])
+    time.sleep(0.5)
+    assert len(explorer.workers()) <= 2
