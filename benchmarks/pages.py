@@ -78,8 +78,14 @@ def circle(browser, middle, radius, steps=60) -> None:
     browser.until("view.selectedCount > 0")
     still(browser)
     print(
-        f"  lasso: {browser.run('view.selectedCount'):,} rows selected and drawn {time.perf_counter() - began:.2f} s after the button is released"
+        f"  lasso: {browser.run('view.selectedCount'):,} rows selected and drawn {time.perf_counter() - began:.2f} s "
+        "after the button is released"
     )
+
+
+def clock(browser, code: str) -> float:
+    """How long a statement takes in the page, in milliseconds."""
+    return browser.run(f"(async () => {{ const b = performance.now(); {code}; return performance.now() - b; }})()")
 
 
 def measure(browser, page, options: str) -> None:
@@ -88,14 +94,16 @@ def measure(browser, page, options: str) -> None:
     browser.run(f"window.data = lowland.data({options}); 0")
     took = browser.run(
         "(async () => { const began = performance.now(); window.view = lowland.viewOf(data);"
-        "await view.ready; await new Promise((done) => { const look = () => view.stage.still ? done() : setTimeout(look, 2); setTimeout(look, 2); });"
+        "await view.ready; await new Promise((done) => {"
+        "const look = () => view.stage.still ? done() : setTimeout(look, 2); setTimeout(look, 2); });"
         "await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));"
         "return performance.now() - began; })()"
     )
     print(f"  first picture: {took / 1000:.2f} s")
     still(browser)
     box = browser.run(
-        "(() => { const b = view.panels[0].plot.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2, Math.min(b.width, b.height) / 3]; })()"
+        "(({ left, top, width, height }) => [left + width / 2, top + height / 2, Math.min(width, height) / 3])"
+        "(view.panels[0].plot.getBoundingClientRect())"
     )
     middle, radius = (box[0], box[1]), box[2]
     frames(browser, "move", lambda: browser.drag(middle, (middle[0] + radius, middle[1] + radius / 2), steps=60))
@@ -111,9 +119,11 @@ def measure(browser, page, options: str) -> None:
     circle(browser, middle, radius)
     browser.run("view.clearSelection()")
     still(browser)
-    print(f"  first hover: {browser.run('(() => { view.panels[0].grid = null; const b = performance.now(); view.panels[0].rowAt(200, 200); return performance.now() - b; })()'):.0f} ms; "
-          f"next: {browser.run('(() => { const b = performance.now(); view.panels[0].rowAt(210, 200); return performance.now() - b; })()'):.2f} ms")  # fmt: skip
-    print(f"  color by a column: {browser.run('(async () => { const b = performance.now(); await view.colorBy({ kind: `column`, column: 1 }); return performance.now() - b; })()'):.0f} ms and a picture")  # fmt: skip
+    first, then = (
+        clock(browser, f"{what}view.panels[0].rowAt(200, 200)") for what in ("view.panels[0].grid = null; ", "")
+    )
+    colored = clock(browser, "await view.colorBy({ kind: 'column', column: 1 })")
+    print(f"  hover: {first:.0f} ms at first, then {then:.1f} ms; color by a column: {colored:.0f} ms and a picture")
     still(browser)
     frames(browser, "morph", lambda: (browser.run("view.morph('m0', view.maps.at(-1).key)"), time.sleep(1)))
     heap, resident = memory(browser)

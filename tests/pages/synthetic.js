@@ -19,7 +19,9 @@ function cloudsOf(n, classes, components, seed, spread = 0.8) {
   const random = generator(seed),
     centers = Array.from({ length: classes * components }, () => 10 * random() - 5),
     coordinates = new Float32Array(n * components);
-  for (let c = 0; c < components; c++) for (let i = 0; i < n; i++) coordinates[c * n + i] = centers[(i % classes) * components + c] + spread * normal(random);
+  for (let c = 0; c < components; c++)
+    for (let i = 0; i < n; i++)
+      coordinates[c * n + i] = centers[(i % classes) * components + c] + spread * normal(random);
   return coordinates;
 }
 
@@ -36,7 +38,12 @@ function data({ n = 1000, maps = 2, classes = 5, components = 2, levels = null, 
     n,
     name: "synthetic",
     columns: [
-      new Column({ name: "kind", kind: "category", values: codes, levels: levels ?? Array.from({ length: classes }, (_, i) => `class ${i}`) }),
+      new Column({
+        name: "kind",
+        kind: "category",
+        values: codes,
+        levels: levels ?? Array.from({ length: classes }, (_, i) => `class ${i}`),
+      }),
       new Column({ name: "amount", kind: "number", values }),
       ...columns.map((column) => new Column(column)),
     ],
@@ -48,8 +55,14 @@ function data({ n = 1000, maps = 2, classes = 5, components = 2, levels = null, 
       trust = new Float32Array(n);
     for (let row = 0; row < n; row++) trust[row] = Math.max(0, 1 - Math.abs(coordinates[row]) / 8);
     return new MapData({
-      key: `m${i}`, name: ["PCA", "t-SNE", "UMAP", "Isomap", "LLE"][i % 5] + (i < 5 ? "" : ` ${i}`), subtitle: `${components} components`, coordinates, components, n,
-      trust: { trustworthiness: { values: trust, low: 0, high: 1, better: "higher" } }, scores: { trustworthiness: 0.9 - 0.01 * i },
+      key: `m${i}`,
+      name: ["PCA", "t-SNE", "UMAP", "Isomap", "LLE"][i % 5] + (i < 5 ? "" : ` ${i}`),
+      subtitle: `${components} components`,
+      coordinates,
+      components,
+      n,
+      trust: { trustworthiness: { values: trust, low: 0, high: 1, better: "higher" } },
+      scores: { trustworthiness: 0.9 - 0.01 * i },
     });
   });
   return { ...options, table, maps: list };
@@ -63,5 +76,27 @@ function viewOf(options) {
 
 const synthetic = (options) => viewOf(data(options));
 
-window.lowland = { synthetic, data, viewOf, cloudsOf, createView, Table, Column, MapData, maskOf, maskText, bulkRange, randomOrder, gridFor };
+// Pixels of a canvas, read from a copy: reading the canvas itself would change how the browser draws on it.
+function pixelsOn(canvas, left, top, wide, high) {
+  const context = new OffscreenCanvas(wide, high).getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, -left, -top);
+  return context.getImageData(0, 0, wide, high).data;
+}
+
+window.lowland = {
+  pixelsOn,
+  synthetic,
+  data,
+  viewOf,
+  cloudsOf,
+  createView,
+  Table,
+  Column,
+  MapData,
+  maskOf,
+  maskText,
+  bulkRange,
+  randomOrder,
+  gridFor,
+};
 document.documentElement.dataset.ready = "1";

@@ -6,7 +6,7 @@ function fill(node, attributes, children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of [children].flat(3)) {
+  for (const child of [children].flat(Infinity)) {
     if (child !== null && child !== undefined && child !== false)
       node.append(child instanceof Node ? child : String(child));
   }
@@ -25,7 +25,15 @@ export const tableOf = (attributes, headings, rows) =>
   el(
     "table",
     attributes,
-    el("thead", null, el("tr", null, headings.map((h) => (typeof h === "string" ? el("th", { scope: "col" }, h) : h)))),
+    el(
+      "thead",
+      null,
+      el(
+        "tr",
+        null,
+        headings.map((h) => (typeof h === "string" ? el("th", { scope: "col" }, h) : h)),
+      ),
+    ),
     el("tbody", null, rows),
   );
 
@@ -51,7 +59,8 @@ export const parted = (name) =>
   name.split(/(?<=[a-z_])(?=[A-Z])|(?<=_)|(?==)/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 
 // A long name by its beginning and its end, where names often differ.
-export const brief = (name, most = 26) => (name.length <= most ? name : `${name.slice(0, most - 14)}…${name.slice(-13)}`);
+export const brief = (name, most = 26) =>
+  name.length <= most ? name : `${name.slice(0, most - 14)}…${name.slice(-13)}`;
 
 export const count = (value) => value.toLocaleString("en");
 export const some = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
@@ -59,12 +68,16 @@ export const some = (value, one, many = `${one}s`) => `${count(value)} ${value =
 export function number(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e6) return size < 1e4 ? String(value).replace("-", "−") : count(value).replace("-", "−");
+  if (Number.isInteger(value) && size < 1e6)
+    return size < 1e4 ? String(value).replace("-", "−") : count(value).replace("-", "−");
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     const [digit, power] = value.toExponential(digits - 1).split("e");
     return `${Number(digit)}e${Number(power)}`.replaceAll("-", "−"); // 6e−7, not 6.00e−7: ticks are narrow
   }
-  return (size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(digits)))).replace("-", "−");
+  return (size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(digits)))).replace(
+    "-",
+    "−",
+  );
 }
 
 // Scores of one measure are compared, so trailing zeros are kept: 0.90 next to 0.91.

@@ -101,16 +101,31 @@ export function solidFrame(map, order, axes) {
       into = points[i];
     for (let slot = 0; slot < n; slot++) into[slot] = (values[order[slot]] - center) / unit;
   });
-  const half = 0.72;
+  const half = reachOf(points);
   const frame = {
-    X: new Float32Array(n), Y: new Float32Array(n), Z: new Float32Array(n), wide: 2 * half, high: 2 * half, far: [],
-    whole: { left: -half, right: half, low: -half, top: half }, points, turned: null,
+    X: new Float32Array(n),
+    Y: new Float32Array(n),
+    Z: new Float32Array(n),
+    wide: 2 * half,
+    high: 2 * half,
+    far: [],
+    whole: { left: -half, right: half, low: -half, top: half },
+    points,
+    turned: null,
   };
   frame.ofPlaced = (coordinates, m) => {
     const at = (axis, i) => (coordinates[axes[axis] * m + i] - middleOf(ranges[axis])) / unit;
     return [0, 1].map((which) => (i) => turnedPoint([at(0, i), at(1, i), at(2, i)], frame.turned)[which]);
   };
   return frame;
+}
+
+// The distance from the center within which nearly all points lie.
+function reachOf([x, y, z]) {
+  const distances = new Float32Array(Math.min(x.length, 20000));
+  for (let i = 0; i < distances.length; i++) distances[i] = Math.hypot(x[i], y[i], z[i]);
+  const sorted = distances.filter(Number.isFinite).sort();
+  return Math.max(0.2, sorted[Math.floor(0.995 * (sorted.length - 1))] ?? 0.5);
 }
 
 function turnedPoint([x, y, z], { yaw, pitch }) {

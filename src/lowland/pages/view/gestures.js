@@ -16,7 +16,9 @@ export class Gestures {
     plot.addEventListener("pointerdown", (event) => {
       if (event.button === 0) this.begin(event, at(event));
     });
-    plot.addEventListener("pointermove", (event) => (this.drag ? this.move(event, at(event)) : this.hover(event, at(event))));
+    plot.addEventListener("pointermove", (event) =>
+      this.drag ? this.move(event, at(event)) : this.hover(event, at(event)),
+    );
     plot.addEventListener("pointerup", (event) => this.end(event, at(event)));
     plot.addEventListener("pointercancel", () => this.leave());
     plot.addEventListener("pointerleave", () => {
@@ -31,12 +33,17 @@ export class Gestures {
   wheel(event, at) {
     if (this.view.wheel === "ctrl" && !event.ctrlKey && !event.metaKey) return; // the page scrolls
     event.preventDefault();
+    this.view.tip.hide();
     const lines = event.deltaMode === 1 ? 16 : 1;
     this.zoomAt(at, Math.exp((-event.deltaY * lines) / (event.ctrlKey ? 150 : 350)));
   }
 
   hover(event, [x, y]) {
     this.pointer = { x, y, event };
+    if (this.view.settings.tool === "brush") {
+      this.panel.brushAt = [x, y];
+      this.view.stage.askMarks();
+    }
     if (this.hovering) return;
     this.hovering = requestAnimationFrame(() => {
       this.hovering = 0;
@@ -52,7 +59,7 @@ export class Gestures {
   }
 
   leave() {
-    this.drag = this.panel.trail = this.pointer = null;
+    this.drag = this.panel.trail = this.pointer = this.panel.brushAt = null;
     this.fingers.clear();
     this.view.hover(-1, this.panel);
     this.view.tip.hide();
@@ -68,7 +75,15 @@ export class Gestures {
       return;
     }
     panel.plot.setPointerCapture(event.pointerId);
-    this.drag = { at, last: at, zoomed: { ...panel.zoomed }, solid: panel.solid && { ...panel.solid }, moved: false, before: null, hits: null };
+    this.drag = {
+      at,
+      last: at,
+      zoomed: { ...panel.zoomed },
+      solid: panel.solid && { ...panel.solid },
+      moved: false,
+      before: null,
+      hits: null,
+    };
     if (view.settings.tool === "brush") this.brush(event, at);
   }
 
@@ -90,11 +105,15 @@ export class Gestures {
         };
         view.stage.ask([panel], true);
       } else
-        view.zoomTo(panel, {
-          zoom: panel.zoomed.zoom,
-          x: drag.zoomed.x + (x - drag.at[0]) / panel.wide / panel.zoomed.zoom,
-          y: drag.zoomed.y - (y - drag.at[1]) / panel.high / panel.zoomed.zoom,
-        }, true);
+        view.zoomTo(
+          panel,
+          {
+            zoom: panel.zoomed.zoom,
+            x: drag.zoomed.x + (x - drag.at[0]) / panel.wide / panel.zoomed.zoom,
+            y: drag.zoomed.y - (y - drag.at[1]) / panel.high / panel.zoomed.zoom,
+          },
+          true,
+        );
     } else if (tool === "brush") this.brush(event, [x, y]);
     else {
       (panel.trail ??= [drag.at]).push([x, y]);
@@ -114,7 +133,11 @@ export class Gestures {
       [u, v] = between(before),
       { panel } = this,
       { zoom } = panel.zoomed;
-    this.view.zoomTo(panel, { zoom, x: panel.zoomed.x + (x - u) / panel.wide / zoom, y: panel.zoomed.y - (y - v) / panel.high / zoom }, true);
+    this.view.zoomTo(
+      panel,
+      { zoom, x: panel.zoomed.x + (x - u) / panel.wide / zoom, y: panel.zoomed.y - (y - v) / panel.high / zoom },
+      true,
+    );
     this.zoomAt([x, y], apart(after) / apart(before));
   }
 
@@ -148,7 +171,7 @@ export class Gestures {
     if (!panel.frame || panel.motion) return;
     drag.hits ??= new Uint8Array(view.table.n);
     underBrush(panel.frame, panel.place(), drag.last, at, view.settings.brush, drag.hits);
-    drag.last = at;
+    drag.last = panel.brushAt = at;
     (panel.trail ??= []).push(at);
     this.later(event);
   }
@@ -190,10 +213,16 @@ export class Gestures {
     const { panel, view } = this,
       { zoomed } = panel;
     if (!panel.frame) return;
-    const least = panel.frame.far.length ? wholeZoom(panel.frame, panel.wide, panel.high, view.settings.equal).zoom / 2 : 0.5,
+    const least = panel.frame.far.length
+        ? wholeZoom(panel.frame, panel.wide, panel.high, view.settings.equal).zoom / 2
+        : 0.5,
       zoom = Math.max(least, Math.min(2000, zoomed.zoom * factor)),
       by = 1 / zoom - 1 / zoomed.zoom;
-    view.zoomTo(panel, { zoom, x: zoomed.x + (x / panel.wide - 0.5) * by, y: zoomed.y - (y / panel.high - 0.5) * by }, true);
+    view.zoomTo(
+      panel,
+      { zoom, x: zoomed.x + (x / panel.wide - 0.5) * by, y: zoomed.y - (y / panel.high - 0.5) * by },
+      true,
+    );
   }
 
   key(event) {
@@ -203,15 +232,25 @@ export class Gestures {
       moves = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] },
       move = moves[event.key];
     if (move && panel.solid) {
-      panel.solid = { yaw: panel.solid.yaw + move[0] * 0.12, pitch: Math.max(-Math.PI / 2, Math.min(Math.PI / 2, panel.solid.pitch - move[1] * 0.12)) };
+      panel.solid = {
+        yaw: panel.solid.yaw + move[0] * 0.12,
+        pitch: Math.max(-Math.PI / 2, Math.min(Math.PI / 2, panel.solid.pitch - move[1] * 0.12)),
+      };
       view.stage.ask([panel], true);
-    } else if (move) view.zoomTo(panel, { zoom: panel.zoomed.zoom, x: panel.zoomed.x + move[0] * step, y: panel.zoomed.y + move[1] * step }, true);
+    } else if (move)
+      view.zoomTo(
+        panel,
+        { zoom: panel.zoomed.zoom, x: panel.zoomed.x + move[0] * step, y: panel.zoomed.y + move[1] * step },
+        true,
+      );
     else if (event.key === "+" || event.key === "=") this.zoomAt([panel.wide / 2, panel.high / 2], 1.3);
     else if (event.key === "-") this.zoomAt([panel.wide / 2, panel.high / 2], 1 / 1.3);
     else if (event.key === "0") panel.toggleZoom();
     else if (event.key === "n" || event.key === "p") this.step(event.key === "n" ? 1 : -1);
     else if (event.key === " " && view.hovered >= 0) view.selectRows([view.hovered], "add");
-    else if (event.key === "Enter") view.open(view.layout.mode === "single" ? null : panel.key);
+    else if (event.key === "[" || event.key === "]")
+      view.set({ brush: Math.max(4, Math.min(120, view.settings.brush * (event.key === "]" ? 1.3 : 1 / 1.3))) });
+    else if (event.key === "Enter") panel.enlarge();
     else if (event.key === "Escape") {
       this.leave();
       view.show(null);
@@ -233,7 +272,12 @@ export class Gestures {
     const box = panel.plot.getBoundingClientRect(),
       [x, y] = panel.pixelOf(row);
     view.tip.showRow(row, panel, box.left + x, box.top + y);
-    view.say(view.tip.linesOf(row, panel).map((line) => line.filter(Boolean).join(" ")).join(", "));
+    view.say(
+      view.tip
+        .linesOf(row, panel)
+        .map((line) => line.filter(Boolean).join(" "))
+        .join(", "),
+    );
   }
 }
 

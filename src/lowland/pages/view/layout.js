@@ -17,9 +17,9 @@ export function arrange(view) {
     const open = mode !== "grid" && panel === large;
     panel.node.hidden = mode === "single" && !open;
     panel.node.classList.toggle("lv-large", open);
+    panel.tellSize(mode === "single", many > 1);
   }
   host.style.gridTemplateColumns = host.style.gridAutoRows = "";
-  if (large) large.node.style.gridRow = "";
   for (const panel of panels) panel.node.style.gridRow = "";
   if (fit === "fill") fillRoom(view, mode, large, scroller.clientWidth, scroller.clientHeight);
 }
@@ -53,7 +53,7 @@ export function gridFor(many, wide, high, least) {
     const lines = Math.ceil(many / columns),
       width = (wide - GAP * (columns - 1)) / columns,
       room = (high - GAP * (lines - 1)) / lines,
-      height = Math.max(least, Math.min(room, 1.15 * width + 30)),
+      height = Math.max(least, Math.min(room, 1.45 * width + 30)),
       size = Math.min(width, 1.25 * (height - 40)) * (room < least ? room / least : 1);
     if (width >= Math.min(least, wide) && (!best || size > best.size)) best = { columns, height, size };
   }
@@ -65,6 +65,7 @@ function stripFor(many, wide, high) {
     const lines = Math.ceil(many / columns),
       height = (high - GAP * (lines - 1)) / lines,
       width = Math.max(110, Math.min(0.28 * wide, 1.1 * height, (0.5 * wide) / columns));
-    if (height >= 130 || (columns + 1) * 120 > 0.5 * wide) return { columns, lines, width: Math.floor(width), height: Math.max(110, height) };
+    if (height >= 130 || (columns + 1) * 120 > 0.5 * wide)
+      return { columns, lines, width: Math.floor(width), height: Math.max(110, height) };
   }
 }

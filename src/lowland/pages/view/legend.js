@@ -18,14 +18,20 @@ export function createLegend(view) {
   };
   for (const event of ["colors", "theme", "neighbors"]) view.on(event, draw);
   view.on("classes", () => markPressed(view, node));
-  view.parts.add(node);
+  view.addPart(node);
   draw();
   return node;
 }
 
 function scaleParts(view) {
   const { coloring, palette, theme } = view,
-    bar = el("canvas", { width: 255, height: 1, class: "lv-scale", role: "img", "aria-label": "Color scale from low to high" }),
+    bar = el("canvas", {
+      width: 255,
+      height: 1,
+      class: "lv-scale",
+      role: "img",
+      "aria-label": "Color scale from low to high",
+    }),
     context = bar.getContext("2d"),
     rank = el("input", { type: "checkbox", onchange: () => view.colorBy({ ...coloring.spec, byRank: rank.checked }) });
   rank.checked = Boolean(coloring.spec.byRank);
@@ -44,12 +50,17 @@ function scaleParts(view) {
       el(
         "div",
         { class: "lv-ends" },
-        el("span", null, coloring.format(coloring.low)),
+        el("span", null, coloring.ends[0]),
         coloring.spec.byRank && el("span", null, `median ${coloring.format(coloring.middle)}`),
-        el("span", null, coloring.format(coloring.high)),
+        el("span", null, coloring.ends[1]),
       ),
     ),
-    el("label", { class: "lv-check", title: "Color by rank instead of value, so that outliers do not use up the scale" }, rank, "By rank"),
+    el(
+      "label",
+      { class: "lv-check", title: "Color by rank instead of value, so that outliers do not use up the scale" },
+      rank,
+      "By rank",
+    ),
     coloring.better && el("p", { class: "lv-note" }, BETTER[coloring.better][1]),
     coloring.missing && el("p", { class: "lv-note" }, missing, " missing value"),
   ].filter(Boolean);
@@ -65,18 +76,41 @@ function classParts(view) {
     const wanted = text.trim().toLowerCase(),
       found = codes.filter((code) => !wanted || nameOf(coloring, code).toLowerCase().includes(wanted));
     list.replaceChildren(...found.slice(0, MOST_LISTED).map((code) => classButton(view, code)));
-    if (found.length > MOST_LISTED) list.append(el("p", { class: "lv-note" }, `and ${some(found.length - MOST_LISTED, "more class", "more classes")}. Search to find them.`));
+    if (found.length > MOST_LISTED)
+      list.append(
+        el(
+          "p",
+          { class: "lv-note" },
+          `and ${some(found.length - MOST_LISTED, "more class", "more classes")}. Search to find them.`,
+        ),
+      );
     if (!found.length) list.append(el("p", { class: "lv-note" }, "No class has this name."));
   };
   fill("");
-  const search = codes.length >= SEARCHED && el("input", { type: "search", placeholder: `Search ${count(codes.length)} classes`, "aria-label": "Search classes", oninput: (event) => fill(event.target.value) });
-  const all = el("button", { type: "button", class: "lv-quiet lv-all", onclick: () => view.hideClasses(new Set()) }, "Show all");
+  const search =
+    codes.length >= SEARCHED &&
+    el("input", {
+      type: "search",
+      placeholder: `Search ${count(codes.length)} classes`,
+      "aria-label": "Search classes",
+      oninput: (event) => fill(event.target.value),
+    });
+  const all = el(
+    "button",
+    { type: "button", class: "lv-quiet lv-all", onclick: () => view.hideClasses(new Set()) },
+    "Show all",
+  );
   all.hidden = !view.hiddenClasses.size;
   return [
     el("h4", null, coloring.name, all),
     search,
     list,
-    levels.length > LOOKS && el("p", { class: "lv-note" }, `${count(levels.length)} classes share ${LOOKS} markers. Click one to see only its rows.`),
+    levels.length > LOOKS &&
+      el(
+        "p",
+        { class: "lv-note" },
+        `${count(levels.length)} classes share ${LOOKS} markers. Click one to see only its rows.`,
+      ),
   ].filter(Boolean);
 }
 
@@ -113,13 +147,20 @@ function press(view, code, event) {
   let hidden = new Set(hiddenClasses);
   if (event.shiftKey || event.ctrlKey || event.metaKey) {
     if (!hidden.delete(code)) hidden.add(code);
-  } else if (hidden.size === all - 1 && !hidden.has(code)) hidden = new Set(); // only this one was shown
-  else hidden = new Set(Array.from({ length: coloring.levels.length + 1 }, (_, each) => each).filter((each) => each !== code && (each < coloring.levels.length || all > each)));
+  } else if (hidden.size === all - 1 && !hidden.has(code))
+    hidden = new Set(); // only this one was shown
+  else
+    hidden = new Set(
+      Array.from({ length: coloring.levels.length + 1 }, (_, each) => each).filter(
+        (each) => each !== code && (each < coloring.levels.length || all > each),
+      ),
+    );
   view.hideClasses(hidden);
 }
 
 function markPressed(view, node) {
-  for (const button of node.querySelectorAll(".lv-class")) button.setAttribute("aria-pressed", String(!view.hiddenClasses.has(Number(button.dataset.code))));
+  for (const button of node.querySelectorAll(".lv-class"))
+    button.setAttribute("aria-pressed", String(!view.hiddenClasses.has(Number(button.dataset.code))));
   const all = node.querySelector(".lv-all");
   if (all) all.hidden = !view.hiddenClasses.size;
 }
@@ -148,9 +189,11 @@ function neighborParts(view) {
     el(
       "ul",
       { class: "lv-key" },
-      [...NEIGHBOR_LOOKS].reverse().map(([name, shape, color, meaning]) =>
-        el("li", null, drawnSample(shape, view.theme[color], view.theme), el("b", null, name), ` ${meaning}`),
-      ),
+      [...NEIGHBOR_LOOKS]
+        .reverse()
+        .map(([name, shape, color, meaning]) =>
+          el("li", null, drawnSample(shape, view.theme[color], view.theme), el("b", null, name), ` ${meaning}`),
+        ),
     ),
   ];
 }

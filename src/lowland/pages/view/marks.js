@@ -15,7 +15,22 @@ export function drawMarks(context, view, scale) {
     context.translate(left, top);
     drawAxisNames(context, panel, wide, high, scale);
     if (view.shown) drawNeighbors(context, panel, view.shown.row, view.neighborSetsOf(panel), wide, high, scale);
-    if (view.hovered >= 0) drawRing(context, view, panel.pixelOf(view.hovered, wide, high), Math.max(5, (panel.radius ?? 3) + 3) * scale, scale);
+    if (view.hovered >= 0)
+      drawRing(
+        context,
+        view,
+        panel.pixelOf(view.hovered, wide, high),
+        Math.max(5, (panel.radius ?? 3) + 3) * scale,
+        scale,
+      );
+    if (panel.brushAt && view.settings.tool === "brush")
+      drawRing(
+        context,
+        view,
+        panel.brushAt.map((at) => at * scale),
+        view.settings.brush * scale,
+        0.5 * scale,
+      );
     if (panel.trail) drawTrail(context, view, panel, scale);
     context.restore();
   }
@@ -23,7 +38,10 @@ export function drawMarks(context, view, scale) {
 
 function drawRing(context, { theme }, at, r, scale) {
   if (!at) return;
-  for (const [color, line] of [[theme.paper, 5], [theme.ink, 2]]) {
+  for (const [color, line] of [
+    [theme.paper, 5],
+    [theme.ink, 2],
+  ]) {
     context.beginPath();
     context.arc(at[0], at[1], r, 0, 2 * Math.PI);
     context.strokeStyle = color;
@@ -32,24 +50,32 @@ function drawRing(context, { theme }, at, r, scale) {
   }
 }
 
+// The row, and its neighbors by what the map made of them, in pixels; null if the row is not on the map.
+export function neighborMarks(panel, row, sets, wide, high) {
+  const center = panel.pixelOf(row, wide, high);
+  if (!center) return null;
+  const groups = NEIGHBOR_LOOKS.map(([name, shape, color]) => ({
+    shape,
+    color: panel.view.theme[color],
+    dash: { missed: [5, 4], false: [1.5, 3], kept: [] }[name],
+    places: (sets?.[name] ?? []).map((other) => panel.pixelOf(other, wide, high)).filter(Boolean),
+  }));
+  return { center, groups, radius: Math.max(3.5, Math.min(6, (panel.radius ?? 3) + 1.5)) };
+}
+
 export function drawNeighbors(context, panel, row, sets, wide, high, scale) {
   const { theme } = panel.view,
-    center = panel.pixelOf(row, wide, high);
-  if (!center) return;
-  const r = Math.max(3.5, Math.min(6, (panel.radius ?? 3) + 1.5)) * scale,
-    drawn = sets
-      ? NEIGHBOR_LOOKS.map(([name, shape, color]) => ({
-          shape, color: theme[color], dash: name === "missed" ? [5 * scale, 4 * scale] : name === "false" ? [1.5 * scale, 3 * scale] : [],
-          places: (sets[name] ?? []).map((other) => panel.pixelOf(other, wide, high)).filter(Boolean),
-        }))
-      : [];
+    marks = neighborMarks(panel, row, sets, wide, high);
+  if (!marks) return;
+  const { center, groups: drawn } = marks,
+    r = marks.radius * scale;
   for (const { color, dash, places } of drawn) {
     context.beginPath();
     for (const at of places) {
       context.moveTo(center[0], center[1]);
       context.lineTo(at[0], at[1]);
     }
-    context.setLineDash(dash);
+    context.setLineDash(dash.map((length) => length * scale));
     context.globalAlpha = 0.75;
     context.strokeStyle = color;
     context.lineWidth = 1.2 * scale;
@@ -87,7 +113,9 @@ function drawTrail(context, { theme, settings }, panel, scale) {
     context.stroke();
     return;
   }
-  trailOutline(panel, settings.tool).forEach(([x, y], i) => (i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale)));
+  trailOutline(panel, settings.tool).forEach(([x, y], i) =>
+    i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale),
+  );
   context.closePath();
   context.fillStyle = `${theme.ink}14`;
   context.fill();
@@ -102,7 +130,12 @@ function trailOutline({ trail }, tool) {
   if (tool === "lasso") return trail;
   const [x, y] = trail[0],
     [u, v] = trail.at(-1);
-  return [[x, y], [u, y], [u, v], [x, v]];
+  return [
+    [x, y],
+    [u, y],
+    [u, v],
+    [x, v],
+  ];
 }
 
 function drawAxisNames(context, panel, wide, high, scale) {

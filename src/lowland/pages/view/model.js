@@ -5,7 +5,16 @@ import { dateText, number } from "./elements.js";
 export class Table {
   // rowNumbers: numbers of the rows, if only some are shown. thumbnail(row): address of a picture.
   // details(row): a promise of [[name, text], …], for the hover beyond the loaded columns.
-  constructor({ n, name = "", ids = null, columns = [], label = null, rowNumbers = null, thumbnail = null, details = null }) {
+  constructor({
+    n,
+    name = "",
+    ids = null,
+    columns = [],
+    label = null,
+    rowNumbers = null,
+    thumbnail = null,
+    details = null,
+  }) {
     Object.assign(this, { n, name, ids, label, rowNumbers, thumbnail, details });
     this.columns = columns.map((column) => (column instanceof Column ? column : new Column(column)));
   }
@@ -82,7 +91,9 @@ export class Column {
     if (!this.values) return "";
     const value = this.values[row];
     if (this.kind !== "number") return this.textOf(row) ?? "";
-    return Number.isNaN(value) ? "" : String(this.values instanceof Float32Array ? Number(value.toPrecision(7)) : value);
+    return Number.isNaN(value)
+      ? ""
+      : String(this.values instanceof Float32Array ? Number(value.toPrecision(7)) : value);
   }
 }
 
@@ -90,11 +101,38 @@ export class MapData {
   // coordinates: Float32Array, component after component; NaN: the row is not on the map; null: none yet.
   // status: "queued", "running", "done", "failed", "canceled" or "broken"; progress: { fraction, text }.
   // trust: { measure: { values, low, high, better } }; placed: { coordinates, names }, rows placed later.
+  // badge: a word beside the name, such as "recommended".
   constructor({
-    key, name = key, subtitle = "", coordinates = null, components = 2, n = null, status = "done", progress = null,
-    error = null, trust = {}, curves = {}, scores = {}, placed = null,
+    key,
+    name = key,
+    subtitle = "",
+    coordinates = null,
+    components = 2,
+    n = null,
+    status = "done",
+    progress = null,
+    error = null,
+    trust = {},
+    curves = {},
+    scores = {},
+    placed = null,
+    badge = null,
   }) {
-    Object.assign(this, { key, name, subtitle, coordinates, components, status, progress, error, trust, curves, scores, placed });
+    Object.assign(this, {
+      key,
+      name,
+      subtitle,
+      coordinates,
+      components,
+      status,
+      progress,
+      error,
+      trust,
+      curves,
+      scores,
+      placed,
+      badge,
+    });
     this.n = n ?? (coordinates ? coordinates.length / components : 0);
   }
 
@@ -102,7 +140,13 @@ export class MapData {
     return this.coordinates.subarray(i * this.n, (i + 1) * this.n);
   }
 
+  // How many rows are on the map.
   get onMap() {
-    return this.coordinates ? this.component(0).reduce((sum, value) => sum + (value === value), 0) : 0; // not NaN
+    if (this.counted !== this.coordinates) {
+      this.counted = this.coordinates;
+      this.many = 0;
+      if (this.coordinates) for (const value of this.component(0)) if (Number.isFinite(value)) this.many++;
+    }
+    return this.coordinates ? this.many : 0;
   }
 }

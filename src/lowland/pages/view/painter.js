@@ -4,7 +4,7 @@ import { MISSING, channels, mix, packed } from "./colors.js";
 import { HIDDEN, SELECTED } from "./rows.js";
 import { Stamps } from "./stamps.js";
 
-export const FEW = 8000; // points in sight that are drawn as shapes
+export const FEW = 30000; // points in sight that are drawn as shapes
 const DEPTHS = 8; // steps of paleness with distance, in three dimensions
 
 // The radius of a point, by how many are in sight.
@@ -45,7 +45,8 @@ export class Painter {
   }
 
   blank(context, wide, high) {
-    if (this.image && this.image.width === wide && this.image.height === high) new Uint32Array(this.image.data.buffer).fill(0);
+    if (this.image && this.image.width === wide && this.image.height === high)
+      new Uint32Array(this.image.data.buffer).fill(0);
     else this.image = context.createImageData(wide, high);
     return this.image;
   }
@@ -66,7 +67,13 @@ export class Painter {
       looks = new Map();
     const lookOf = (shade, depth) => {
       const key = depth * 256 + shade;
-      if (!looks.has(key)) looks.set(key, { shape: palette.shape(shade), color: Z ? pales.names[key] : palette.colors[shade], radius: r, outlined: r >= 2.6 });
+      if (!looks.has(key))
+        looks.set(key, {
+          shape: palette.shape(shade),
+          color: Z ? pales.names[key] : palette.colors[shade],
+          radius: r,
+          outlined: r >= 2.6,
+        });
       return looks.get(key);
     };
     for (const pass of selected ? ["rest", "chosen"] : ["all"]) {
@@ -136,7 +143,9 @@ function smoothed(values, columns, lines) {
     along[i] = 0.5 * values[i] + 0.25 * ((x ? values[i - 1] : 0) + (x < columns - 1 ? values[i + 1] : 0));
   }
   for (let i = 0; i < values.length; i++)
-    out[i] = 0.5 * along[i] + 0.25 * ((i >= columns ? along[i - columns] : 0) + (i + columns < values.length ? along[i + columns] : 0));
+    out[i] =
+      0.5 * along[i] +
+      0.25 * ((i >= columns ? along[i - columns] : 0) + (i + columns < values.length ? along[i + columns] : 0));
   return out;
 }
 
@@ -174,7 +183,9 @@ function pixels(image, wide, high, { frame, place, flags, selected, shades, pale
         image[at] = image[at + 1] = color;
         at += wide;
         image[at] = image[at + 1] = color;
-      } else for (let line = 0; line < side; line++, at += wide) for (let i = rims[line]; i < side - rims[line]; i++) image[at + i] = color;
+      } else
+        for (let line = 0; line < side; line++, at += wide)
+          for (let i = rims[line]; i < side - rims[line]; i++) image[at + i] = color;
     }
   }
 }
@@ -199,7 +210,8 @@ function pixelsInDepth(image, wide, high, scene) {
       if (flag & HIDDEN || (pass === 1 && flag) || (pass === 2 && !flag)) continue;
       const color = pass === 1 ? dim : colors[depthOf(Z[slot]) * 256 + (shades ? shades[slot] : MISSING)];
       let at = (y | 0) * wide + (x | 0);
-      for (let line = 0; line < side; line++, at += wide) for (let j = rims[line]; j < side - rims[line]; j++) image[at + j] = color;
+      for (let line = 0; line < side; line++, at += wide)
+        for (let j = rims[line]; j < side - rims[line]; j++) image[at + j] = color;
     }
   }
 }
@@ -208,7 +220,9 @@ const depthOf = (z) => Math.max(0, Math.min(DEPTHS - 1, ((z + 0.5) * DEPTHS) | 0
 
 function palesOf(palette, theme) {
   if (!palette.pales) {
-    const names = Array.from({ length: DEPTHS * 256 }, (_, i) => mix(palette.colors[i % 256], theme.paper, 0.6 * (1 - (Math.floor(i / 256) + 1) / DEPTHS)));
+    const names = Array.from({ length: DEPTHS * 256 }, (_, i) =>
+      mix(palette.colors[i % 256], theme.paper, 0.6 * (1 - (Math.floor(i / 256) + 1) / DEPTHS)),
+    );
     palette.pales = { names, packed: Uint32Array.from(names, packed) };
   }
   return palette.pales;

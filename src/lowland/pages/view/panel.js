@@ -1,136 +1,17 @@
-// A panel: one map in a rectangle of the shared canvas, with a heading, buttons and its status.
+// A panel: one map in a rectangle of the shared canvas.
 
-import { el, number, parted, score, some, unseen } from "./elements.js";
+import { number } from "./elements.js";
 import { MISSING } from "./colors.js";
 import { flatFrame, placeOf, solidFrame, turn, wholeZoom } from "./frames.js";
-import { icon } from "./icons.js";
 import { gridOf, nearestSlot } from "./nearest.js";
 import { FEW, inSight, radiusOf } from "./painter.js";
+import { HOME, PanelBox } from "./panel_box.js";
 import { HIDDEN, SELECTED } from "./rows.js";
 import { outline, rimColor } from "./stamps.js";
 
-const HOME = { zoom: 1, x: 0, y: 0 };
-export const STATUS = {
-  queued: "Waiting to be computed",
-  running: "Being computed",
-  failed: "Failed",
-  canceled: "Canceled",
-  broken: "Stopped before it was finished",
-};
+const MOST_STARS = 3000; // placed rows that are drawn as stars; more become small squares
 
-export class Panel {
-  constructor(view, map) {
-    Object.assign(this, { view, key: map.key, map, zoomed: { ...HOME }, solid: null, motion: null, rect: null, outside: 0 });
-    this.plot = el("div", { class: "lv-plot", tabindex: "0", role: "application", "aria-roledescription": "map" });
-    this.status = el("div", { class: "lv-status", hidden: true });
-    this.note = el("p", { class: "lv-note", hidden: true });
-    this.title = el("h3", null);
-    this.facts = el("p", { class: "lv-facts" });
-    this.reset = this.button("home", "Reset the zoom", () => this.goHome());
-    this.deep = this.button("solid", "Three dimensions", () => this.setSolid(this.solid ? null : { yaw: 0.6, pitch: 0.4 }));
-    this.larger = this.button("large", "Open large", () => view.open(view.layout.mode === "single" ? null : this.key));
-    this.menu = this.menuOf();
-    this.buttons = el("span", { class: "lv-buttons" }, this.reset, this.deep, this.larger, this.menu);
-    this.node = el(
-      "article",
-      { class: "lv-panel" },
-      el("header", null, el("div", { class: "lv-heading" }, this.title, this.facts), this.buttons),
-      el("div", { class: "lv-frame" }, this.plot, this.status),
-      this.note,
-    );
-    this.tell();
-  }
-
-  button(name, text, onclick) {
-    return el("button", { type: "button", class: "lv-icon-button", title: text, onclick }, icon(name), unseen(text));
-  }
-
-  menuOf() {
-    const list = el("div", { class: "lv-menu-list" });
-    const node = el("details", { class: "lv-menu" }, el("summary", { class: "lv-icon-button", title: "More" }, icon("more"), unseen("More")), list);
-    node.addEventListener("toggle", () => {
-      if (!node.open) return;
-      const items = [
-        { text: "Save as PNG", run: () => this.view.savePicture(this.key, "png") },
-        { text: "Save as SVG", run: () => this.view.savePicture(this.key, "svg") },
-        this.outside > 0 && { text: "Show all rows", run: () => this.showAll() },
-        ...this.view.actions(this.map),
-      ].filter(Boolean);
-      list.replaceChildren(
-        ...items.map(({ text, run }) =>
-          el("button", { type: "button", onclick: () => { node.open = false; run(this.map); } }, text),
-        ),
-      );
-    });
-    node.addEventListener("focusout", (event) => {
-      if (!node.contains(event.relatedTarget)) node.open = false;
-    });
-    node.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      node.open = false;
-      node.firstChild.focus();
-    });
-    return node;
-  }
-
-  // Heading, buttons and status, after a change of the map.
-  tell() {
-    const { map, view } = this,
-      waiting = !map.coordinates;
-    this.title.replaceChildren(...parted(map.name));
-    this.title.title = map.name;
-    this.plot.setAttribute("aria-label", `${map.name}: map of ${some(waiting ? 0 : map.onMap, "row")}. ${map.subtitle}`);
-    const scores = Object.entries(map.scores ?? {}).slice(0, 2);
-    this.facts.replaceChildren(
-      ...[
-        map.subtitle && el("span", { class: "lv-fact" }, map.subtitle),
-        ...scores.map(([name, said]) => el("span", { class: "lv-fact" }, `${name} `, el("b", null, score(said?.value ?? said, 3)))),
-      ].filter(Boolean),
-    );
-    this.facts.hidden = !this.facts.childNodes.length;
-    this.deep.hidden = waiting || map.components < 3;
-    this.deep.setAttribute("aria-pressed", String(Boolean(this.solid)));
-    this.reset.hidden = this.atHome();
-    this.tellStatus(waiting);
-    this.tellNote();
-    view.stage?.askMarks();
-  }
-
-  tellStatus(waiting) {
-    const { status, progress, error } = this.map,
-      busy = status === "queued" || status === "running",
-      fraction = progress?.fraction;
-    this.status.hidden = status === "done" && !waiting;
-    this.status.classList.toggle("lv-over", !waiting); // a live map stays in sight
-    this.node.dataset.status = status;
-    this.status.replaceChildren(
-      ...[
-        el("strong", null, STATUS[status] ?? (waiting ? "No map yet" : "")),
-        progress?.text && el("span", null, progress.text),
-        error && el("span", { class: "lv-error" }, error),
-        busy && el("progress", Number.isFinite(fraction) ? { max: "1", value: String(fraction) } : null),
-        ...(waiting || busy
-          ? this.view.statusActions(this.map).map(({ text, run }) => el("button", { type: "button", onclick: () => run(this.map) }, text))
-          : []),
-      ].filter(Boolean),
-    );
-  }
-
-  tellNote() {
-    const { map } = this,
-      parts = [];
-    const said = this.view.neighborNote(this);
-    if (said) parts.push(said);
-    if (map.coordinates) {
-      const gone = map.n - map.onMap;
-      if (gone) parts.push(gone === map.n ? "No row has coordinates." : `${some(gone, "row")} without coordinates.`);
-      if (map.components === 1) parts.push("One component, on the horizontal axis; vertical positions are jitter.");
-      if (this.outside) parts.push(`${some(this.outside, "row lies", "rows lie")} outside of the axes, marked at the edge. Double-click to show all rows.`);
-    }
-    this.note.hidden = !parts.length;
-    this.note.textContent = parts.join(" ");
-  }
-
+export class Panel extends PanelBox {
   get axes() {
     const { x, y, z } = this.view.settings.axes,
       last = this.map.components - 1;
@@ -145,7 +26,9 @@ export class Panel {
     if (this.frameKey !== key || this.framed !== map.coordinates) {
       this.framed = map.coordinates;
       this.frameKey = key;
-      this.made = this.solid ? solidFrame(map, view.rows.order, this.axes) : flatFrame(map, view.rows.order, this.axes, view.settings.equal);
+      this.made = this.solid
+        ? solidFrame(map, view.rows.order, this.axes)
+        : flatFrame(map, view.rows.order, this.axes, view.settings.equal);
       this.grid = null;
     }
     if (this.solid) turn(this.made, this.solid, this.sampled ?? this.made.X.length);
@@ -190,7 +73,8 @@ export class Panel {
   }
 
   place(wide = this.wide, high = this.high) {
-    if (this.zoomed.whole && this.frame) Object.assign(this.zoomed, wholeZoom(this.frame, this.wide, this.high, this.view.settings.equal));
+    if (this.zoomed.whole && this.frame)
+      Object.assign(this.zoomed, wholeZoom(this.frame, this.wide, this.high, this.view.settings.equal));
     return placeOf(this.drawnFrame, this.zoomed, wide, high, this.view.settings.equal);
   }
 
@@ -207,7 +91,9 @@ export class Panel {
 
   edgeSlots(place, wide, high) {
     if (this.motion || !this.atHome() || !this.frame) return [];
-    return this.frame.far.map((slot) => ({ slot, ...this.edged(slot, place, wide, high) })).filter((each) => each.moved);
+    return this.frame.far
+      .map((slot) => ({ slot, ...this.edged(slot, place, wide, high) }))
+      .filter((each) => each.moved);
   }
 
   pixelOf(row, wide = this.wide, high = this.high) {
@@ -226,7 +112,9 @@ export class Panel {
     const { rows } = this.view,
       place = this.place(),
       turned = this.solid && `${this.solid.yaw} ${this.solid.pitch}`;
-    const edge = this.edgeSlots(place, this.wide, this.high).find(({ at, slot }) => Math.hypot(at[0] - x, at[1] - y) <= reach && !(rows.flags[slot] & HIDDEN));
+    const edge = this.edgeSlots(place, this.wide, this.high).find(
+      ({ at, slot }) => Math.hypot(at[0] - x, at[1] - y) <= reach && !(rows.flags[slot] & HIDDEN),
+    );
     if (edge) return rows.order[edge.slot];
     if (!this.grid || this.gridTurned !== turned) {
       this.grid = gridOf(this.frame);
@@ -268,10 +156,22 @@ export class Panel {
       { length } = frame.X,
       many = shapes ? Math.ceil(length * Math.min(1, most / cost / Math.max(1, sight))) : Math.min(most, length);
     const { coloring, palette, theme } = view;
-    this.radius = radiusOf(sight, view.settings.size) * grown / scale;
+    this.radius = (radiusOf(sight, view.settings.size) * grown) / scale;
     return {
-      frame, place, flags, selected, palette, theme, scale, sight, density, shapes, radius: this.radius * scale,
-      shades: coloring.shadesOf(this.map), many, written: shapes ? cost * Math.min(sight, most / cost) : many,
+      frame,
+      place,
+      flags,
+      selected,
+      palette,
+      theme,
+      scale,
+      sight,
+      density,
+      shapes,
+      radius: this.radius * scale,
+      shades: coloring.shadesOf(this.map),
+      many,
+      written: shapes ? cost * Math.min(sight, most / cost) : many,
     };
   }
 
@@ -306,7 +206,8 @@ export class Panel {
       context.lineTo(-0.8 * r, -0.9 * r);
       context.lineTo(-0.8 * r, 0.9 * r);
       context.closePath();
-      context.fillStyle = selected && !(flags[slot] & SELECTED) ? theme.dim : palette.colors[shades ? shades[slot] : MISSING];
+      context.fillStyle =
+        selected && !(flags[slot] & SELECTED) ? theme.dim : palette.colors[shades ? shades[slot] : MISSING];
       context.fill();
       context.strokeStyle = theme.ink;
       context.lineWidth = scale;
@@ -324,10 +225,14 @@ export class Panel {
     context.beginPath();
     context.rect(rect.left, rect.top, rect.wide, rect.high);
     context.clip();
+    context.fillStyle = theme.mark;
     for (const at of places) {
       if (!at) continue;
+      if (places.length > MOST_STARS) {
+        context.fillRect(rect.left + at[0] - scale, rect.top + at[1] - scale, 2 * scale, 2 * scale);
+        continue;
+      }
       outline(context, "star", rect.left + at[0], rect.top + at[1], r);
-      context.fillStyle = theme.mark;
       context.fill();
       context.strokeStyle = rimColor(theme.mark, theme);
       context.lineWidth = scale;

@@ -24,7 +24,9 @@ export class RowStates {
   selection() {
     if (!this.mask) {
       this.mask = new Uint8Array(this.order.length);
-      if (this.selected) for (let slot = 0; slot < this.flags.length; slot++) if (this.flags[slot] & SELECTED) this.mask[this.order[slot]] = 1;
+      if (this.selected)
+        for (let slot = 0; slot < this.flags.length; slot++)
+          if (this.flags[slot] & SELECTED) this.mask[this.order[slot]] = 1;
     }
     return this.mask;
   }
@@ -60,7 +62,8 @@ export class RowStates {
       selected = 0;
     for (let slot = 0; slot < flags.length; slot++) {
       const row = order[slot];
-      if ((mask && !mask[row]) || (codes && hiddenClasses.has(codes[row] < classes ? codes[row] : classes))) flags[slot] = HIDDEN;
+      if ((mask && !mask[row]) || (codes && hiddenClasses.has(codes[row] < classes ? codes[row] : classes)))
+        flags[slot] = HIDDEN;
       else {
         flags[slot] &= ~HIDDEN;
         shown++;
@@ -118,7 +121,12 @@ export function underBrush({ X, Y }, { ax, bx, ay, by }, [x, y], [u, v], radius,
     dy = v - y,
     length = dx * dx + dy * dy || 1,
     reach = radius * radius;
-  const [left, right, top, bottom] = [Math.min(x, u) - radius, Math.max(x, u) + radius, Math.min(y, v) - radius, Math.max(y, v) + radius];
+  const [left, right, top, bottom] = [
+    Math.min(x, u) - radius,
+    Math.max(x, u) + radius,
+    Math.min(y, v) - radius,
+    Math.max(y, v) + radius,
+  ];
   for (let i = 0; i < X.length; i++) {
     const px = X[i] * ax + bx,
       py = Y[i] * ay + by;

@@ -45,7 +45,12 @@ export function savedState(view) {
     version: 1,
     layout: { ...view.layout },
     settings: structuredClone(view.settings),
-    panels: view.panels.map((panel) => ({ key: panel.key, map: panel.map.key, zoomed: { ...panel.zoomed }, solid: panel.solid })),
+    panels: view.panels.map((panel) => ({
+      key: panel.key,
+      map: panel.map.key,
+      zoomed: { ...panel.zoomed },
+      solid: panel.solid,
+    })),
     coloring: specText(view.coloring.spec),
     hiddenClasses: [...view.hiddenClasses],
     selection: view.selectedCount ? maskText(view.selection) : null,

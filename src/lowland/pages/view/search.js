@@ -27,7 +27,9 @@ function hitsOf(table, wanted) {
     if (!column.loaded) continue;
     if (column.kind === "text") tests.push((row) => (column.values[row] ?? "").toLowerCase().includes(wanted));
     else if (column.kind === "category") {
-      const found = new Set([...column.levels.keys()].filter((code) => column.levels[code].toLowerCase().includes(wanted)));
+      const found = new Set(
+        [...column.levels.keys()].filter((code) => column.levels[code].toLowerCase().includes(wanted)),
+      );
       if (found.size) tests.push((row) => found.has(column.values[row]));
     }
   }

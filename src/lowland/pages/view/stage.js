@@ -11,7 +11,15 @@ const MOST_PIXELS = 2.4e7;
 
 export class Stage {
   constructor(view, host) {
-    Object.assign(this, { view, host, waiting: new Set(), sampled: new Set(), budget: 300000, printing: false, frames: [] });
+    Object.assign(this, {
+      view,
+      host,
+      waiting: new Set(),
+      sampled: new Set(),
+      budget: 300000,
+      printing: false,
+      frames: [],
+    });
     this.painter = new Painter();
     this.points = el("canvas", { class: "lv-canvas", "aria-hidden": "true" });
     this.marks = el("canvas", { class: "lv-canvas", "aria-hidden": "true" });
@@ -74,17 +82,27 @@ export class Stage {
     const { box, from, to } = this.sight();
     if (!(box.width > 0) || to <= from) return false;
     const all = this.printing || box.height <= to - from + 2 * BEYOND,
-      within = this.wide === box.width && from >= this.top && to <= this.top + this.high && this.hostHigh === box.height;
+      within =
+        this.wide === box.width && from >= this.top && to <= this.top + this.high && this.hostHigh === box.height;
     if (!within) {
       this.top = all ? 0 : Math.max(0, Math.floor(from - BEYOND));
-      this.high = all ? Math.ceil(box.height) : Math.min(Math.ceil(box.height - this.top), Math.ceil(to - from + 2 * BEYOND));
+      this.high = all
+        ? Math.ceil(box.height)
+        : Math.min(Math.ceil(box.height - this.top), Math.ceil(to - from + 2 * BEYOND));
       this.wide = box.width;
       this.hostHigh = box.height;
     }
     const wanted = this.printing ? 2 : Math.min(2, Math.max(1, devicePixelRatio || 1));
     this.scale = Math.min(wanted, Math.sqrt(MOST_PIXELS / (this.wide * this.high)));
     const rects = this.view.panels.map((panel) => this.rectOf(panel, box)),
-      said = JSON.stringify([this.top, this.high, this.wide, this.scale, rects, this.view.panels.map((panel) => panel.key)]);
+      said = JSON.stringify([
+        this.top,
+        this.high,
+        this.wide,
+        this.scale,
+        rects,
+        this.view.panels.map((panel) => panel.key),
+      ]);
     if (said === this.measured) return false;
     this.measured = said;
     this.view.panels.forEach((panel, i) => {
@@ -138,7 +156,8 @@ export class Stage {
       const spent = performance.now() - began;
       this.frames.push({ spent, written, moving, at: began });
       if (this.frames.length > 600) this.frames.shift();
-      if (moving && written > 20000) this.budget = Math.max(40000, Math.min(1e6, (this.budget * 2 + (written * FRAME) / Math.max(1, spent)) / 3));
+      if (moving && written > 20000)
+        this.budget = Math.max(40000, Math.min(1e6, (this.budget * 2 + (written * FRAME) / Math.max(1, spent)) / 3));
     }
     for (const panel of [...this.waiting, ...this.sampled]) {
       if (panel.rect && view.panels.includes(panel)) continue;
@@ -171,7 +190,11 @@ export class Stage {
 
   // Let the points of a panel move to where they belong from where they were.
   move(panel, before, milliseconds = 700) {
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches || !panel.rect || !panel.frame || before.X.length !== panel.frame.X.length;
+    const still =
+      matchMedia("(prefers-reduced-motion: reduce)").matches ||
+      !panel.rect ||
+      !panel.frame ||
+      before.X.length !== panel.frame.X.length;
     panel.motion = still ? null : new Motion(panel, before, milliseconds);
     this.ask([panel], !still);
   }
@@ -184,7 +207,15 @@ class Motion {
   constructor(panel, from, milliseconds) {
     const to = panel.frame;
     Object.assign(this, { panel, from, to, milliseconds, began: null, t: 0 });
-    this.frame = { X: from.X.slice(), Y: from.Y.slice(), Z: null, wide: from.wide, high: from.high, far: [], whole: to.whole };
+    this.frame = {
+      X: from.X.slice(),
+      Y: from.Y.slice(),
+      Z: null,
+      wide: from.wide,
+      high: from.high,
+      far: [],
+      whole: to.whole,
+    };
   }
 
   // Move on; whether the panel has to be drawn.

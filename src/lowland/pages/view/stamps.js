@@ -7,13 +7,41 @@ export const rimColor = (color, theme) => mix(color, theme.name === "dark" ? the
 
 // Corners of shapes of about equal area.
 export const CORNERS = {
-  square: [[-0.88, -0.88], [0.88, -0.88], [0.88, 0.88], [-0.88, 0.88]],
-  triangle: [[0, -1.25], [1.15, 0.8], [-1.15, 0.8]],
-  diamond: [[0, -1.3], [1.1, 0], [0, 1.3], [-1.1, 0]],
-  wedge: [[0, 1.25], [1.15, -0.8], [-1.15, -0.8]],
+  square: [
+    [-0.88, -0.88],
+    [0.88, -0.88],
+    [0.88, 0.88],
+    [-0.88, 0.88],
+  ],
+  triangle: [
+    [0, -1.25],
+    [1.15, 0.8],
+    [-1.15, 0.8],
+  ],
+  diamond: [
+    [0, -1.3],
+    [1.1, 0],
+    [0, 1.3],
+    [-1.1, 0],
+  ],
+  wedge: [
+    [0, 1.25],
+    [1.15, -0.8],
+    [-1.15, -0.8],
+  ],
   cross: [
-    [-0.45, -1.2], [0.45, -1.2], [0.45, -0.45], [1.2, -0.45], [1.2, 0.45], [0.45, 0.45],
-    [0.45, 1.2], [-0.45, 1.2], [-0.45, 0.45], [-1.2, 0.45], [-1.2, -0.45], [-0.45, -0.45],
+    [-0.45, -1.2],
+    [0.45, -1.2],
+    [0.45, -0.45],
+    [1.2, -0.45],
+    [1.2, 0.45],
+    [0.45, 0.45],
+    [0.45, 1.2],
+    [-0.45, 1.2],
+    [-0.45, 0.45],
+    [-1.2, 0.45],
+    [-1.2, -0.45],
+    [-0.45, -0.45],
   ],
   star: Array.from({ length: 10 }, (_, i) => {
     const r = i % 2 ? 0.62 : 1.5,
@@ -25,7 +53,10 @@ export const CORNERS = {
 export function outline(context, shape, x, y, r) {
   context.beginPath();
   if (!CORNERS[shape]) context.arc(x, y, r, 0, 2 * Math.PI);
-  else CORNERS[shape].forEach(([dx, dy], i) => (i ? context.lineTo(x + dx * r, y + dy * r) : context.moveTo(x + dx * r, y + dy * r)));
+  else
+    CORNERS[shape].forEach(([dx, dy], i) =>
+      i ? context.lineTo(x + dx * r, y + dy * r) : context.moveTo(x + dx * r, y + dy * r),
+    );
   context.closePath();
 }
 
@@ -64,7 +95,11 @@ export class Stamps {
     if (!this.made.has(key)) {
       if (this.made.size > 2000) this.made.clear();
       const { side, half, masks } = this.masksOf(shape, r, outlined);
-      this.made.set(key, { side, half, pictures: masks.map(({ inner, rim }) => tinted(inner, rim, channels(color), channels(rimColor(color, theme)))) });
+      this.made.set(key, {
+        side,
+        half,
+        pictures: masks.map(({ inner, rim }) => tinted(inner, rim, channels(color), channels(rimColor(color, theme)))),
+      });
     }
     return this.made.get(key);
   }
@@ -87,7 +122,10 @@ export class Stamps {
       const masks = Array.from({ length: PHASES * PHASES }, (_, i) => {
         const x = half + ((i % PHASES) + 0.5) / PHASES,
           y = half + (Math.floor(i / PHASES) + 0.5) / PHASES;
-        return { inner: coverage(x, y, () => context.fill()), rim: outlined ? coverage(x, y, () => context.stroke()) : null };
+        return {
+          inner: coverage(x, y, () => context.fill()),
+          rim: outlined ? coverage(x, y, () => context.stroke()) : null,
+        };
       });
       this.masks.set(key, { side, half, masks });
     }

@@ -13,14 +13,39 @@ const TOOLS = [
 const MOST_COLUMNS_LISTED = 400;
 
 export function createToolbar(view) {
-  const node = el("div", { class: "lowland-view-part lv-toolbar", role: "group", "aria-label": "Controls of the maps" });
+  const node = el("div", {
+    class: "lowland-view-part lv-toolbar",
+    role: "group",
+    "aria-label": "Controls of the maps",
+  });
   const colors = el("span", { class: "lv-slot" }),
     axes = el("span", { class: "lv-slot" }),
     layout = el("span", { class: "lv-slot" });
-  const drawColors = () => colors.replaceChildren(colorField(view));
-  const drawAxes = () => axes.replaceChildren(...axisFields(view));
-  const drawLayout = () => layout.replaceChildren(...layoutFields(view));
-  node.append(colors, toolField(view), sizeField(view), checkField(view, "density", "Density", "Show how many points lie where, for crowded maps"), axes, checkField(view, "linked", "Link zoom", "Zoom and move all maps together"), layout);
+  const drawColors = whenChanged(
+    () => [
+      colorChoices(view.table, view.maps).map(({ text, spec }) => [text, spec]),
+      view.coloring.spec.kind,
+      view.coloring.name,
+    ],
+    () => colors.replaceChildren(colorField(view)),
+  );
+  const drawAxes = whenChanged(
+    () => [mostComponents(view), view.settings.axes, view.panels.some((panel) => panel.solid)],
+    () => axes.replaceChildren(...axisFields(view)),
+  );
+  const drawLayout = whenChanged(
+    () => [view.maps.length > 1, view.layout.mode],
+    () => layout.replaceChildren(...layoutFields(view)),
+  );
+  node.append(
+    colors,
+    toolField(view),
+    sizeField(view),
+    checkField(view, "density", "Density", "Show how many points lie where, for crowded maps"),
+    axes,
+    checkField(view, "linked", "Link zoom", "Zoom and move all maps together"),
+    layout,
+  );
   view.on("colors", drawColors);
   view.on("axes", drawAxes);
   view.on("layout", drawLayout);
@@ -32,14 +57,26 @@ export function createToolbar(view) {
   drawColors();
   drawAxes();
   drawLayout();
-  view.parts.add(node);
+  view.addPart(node);
   return node;
+}
+
+// Draw again only if something changed: a list that is open stays open while maps are computed.
+function whenChanged(saying, draw) {
+  let last = null;
+  return () => {
+    const said = JSON.stringify(saying());
+    if (said === last) return;
+    last = said;
+    draw();
+  };
 }
 
 function colorField(view) {
   const { spec } = view.coloring,
     choices = colorChoices(view.table, view.maps).slice(0, MOST_COLUMNS_LISTED);
-  if (!choices.some((choice) => sameSpec(choice.spec, spec))) choices.push({ text: view.coloring.name || "Other", group: null, spec });
+  if (!choices.some((choice) => sameSpec(choice.spec, spec)))
+    choices.push({ text: view.coloring.name || "Other", group: null, spec });
   const at = choices.findIndex((choice) => sameSpec(choice.spec, spec));
   return field(
     "Color by",
@@ -77,7 +114,13 @@ function toolField(view) {
 }
 
 function sizeField(view) {
-  const range = el("input", { type: "range", min: -2, max: 3, step: 0.5, oninput: () => view.set({ size: 1.4 ** Number(range.value) }) });
+  const range = el("input", {
+    type: "range",
+    min: -2,
+    max: 3,
+    step: 0.5,
+    oninput: () => view.set({ size: 1.4 ** Number(range.value) }),
+  });
   const mark = () => {
     range.value = String(Math.round((2 * Math.log(view.settings.size)) / Math.log(1.4)) / 2);
   };
@@ -96,17 +139,29 @@ function checkField(view, key, text, title) {
   return el("label", { class: "lv-check", title }, box, text);
 }
 
+const mostComponents = (view) => Math.max(0, ...view.maps.map((map) => (map.coordinates ? map.components : 0)));
+
 function axisFields(view) {
-  const most = Math.max(0, ...view.maps.map((map) => (map.coordinates ? map.components : 0)));
+  const most = mostComponents(view);
   if (most < 3) return [];
   const names = Array.from({ length: most }, (_, i) => ({ value: String(i), text: String(i + 1) })),
     { axes } = view.settings,
     solid = view.panels.some((panel) => panel.solid);
   return [
     ...(solid ? ["x", "y", "z"] : ["x", "y"]).map((key) =>
-      field(`${key} axis`, choose(names, String(axes[key]), (value) => view.set({ axes: { ...view.settings.axes, [key]: Number(value) } }))),
+      field(
+        `${key} axis`,
+        choose(names, String(axes[key]), (value) =>
+          view.set({ axes: { ...view.settings.axes, [key]: Number(value) } }),
+        ),
+      ),
     ),
-    checkField(view, "equal", "Equal scales", "One unit has the same length on both axes, so that distances are not distorted"),
+    checkField(
+      view,
+      "equal",
+      "Equal scales",
+      "One unit has the same length on both axes, so that distances are not distorted",
+    ),
   ];
 }
 
@@ -117,5 +172,10 @@ function layoutFields(view) {
     { value: "focus", text: "one large" },
     { value: "single", text: "one alone" },
   ];
-  return [field("Layout", choose(options, view.layout.mode, (mode) => view.arrange({ mode, key: view.layout.key ?? view.panels[0]?.key })))];
+  return [
+    field(
+      "Layout",
+      choose(options, view.layout.mode, (mode) => view.arrange({ mode, key: view.layout.key ?? view.panels[0]?.key })),
+    ),
+  ];
 }

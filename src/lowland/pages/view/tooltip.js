@@ -21,12 +21,15 @@ export class Tooltip {
       lines = [["", table.titleOf(row)]];
     if (table.ids) lines.push(["row", String(table.numberOf(row))]);
     if (label) lines.push([label.name, label.textOf(row) ?? (label.loaded ? "no label" : "…")]);
-    for (const [measure, { values }] of Object.entries(panel?.map.trust ?? {})) lines.push([measure, number(values[row])]);
+    for (const [measure, { values }] of Object.entries(panel?.map.trust ?? {}))
+      lines.push([measure, number(values[row])]);
     if (coloring.spec.kind === "values") {
       const value = coloring.spec.values[row];
       lines.push([coloring.name, coloring.levels ? (coloring.levels[value] ?? "–") : number(value, 4)]);
     }
-    const columns = table.columns.filter((column, i) => column.loaded && i !== table.label && i !== coloring.spec.column),
+    const columns = table.columns.filter(
+        (column, i) => column.loaded && i !== table.label && i !== coloring.spec.column,
+      ),
       first = coloring.spec.kind === "column" ? [table.columns[coloring.spec.column]] : [],
       all = [...first, ...columns];
     for (const column of all.slice(0, MOST_COLUMNS)) lines.push([column.name, clipped(column.textOf(row) ?? "–")]);
@@ -48,7 +51,9 @@ export class Tooltip {
       this.details = el("tbody", { class: "lv-details" });
       this.fillDetails(row);
       this.node.replaceChildren(
-        ...[image, el("table", null, el("tbody", null, this.linesOf(row, panel).map(lineOf)), this.details)].filter(Boolean),
+        ...[image, el("table", null, el("tbody", null, this.linesOf(row, panel).map(lineOf)), this.details)].filter(
+          Boolean,
+        ),
       );
       this.node.hidden = false;
     }
@@ -58,9 +63,22 @@ export class Tooltip {
   showPlaced(panel, i, x, y) {
     const { placed, components } = panel.map,
       many = placed.coordinates.length / components,
-      where = Array.from({ length: Math.min(3, components) }, (_, c) => [`component ${c + 1}`, number(placed.coordinates[c * many + i], 4)]);
+      where = Array.from({ length: Math.min(3, components) }, (_, c) => [
+        `component ${c + 1}`,
+        number(placed.coordinates[c * many + i], 4),
+      ]);
     this.row = -1;
-    this.node.replaceChildren(el("table", null, el("tbody", null, [["", placed.names?.[i] ?? `New row ${i}`], ["", "placed on this map"], ...where].map(lineOf))));
+    this.node.replaceChildren(
+      el(
+        "table",
+        null,
+        el(
+          "tbody",
+          null,
+          [["", placed.names?.[i] ?? `New row ${i}`], ["", "placed on this map"], ...where].map(lineOf),
+        ),
+      ),
+    );
     this.node.hidden = false;
     this.put(x, y);
   }
@@ -76,7 +94,9 @@ export class Tooltip {
       this.put();
     };
     if (this.found.has(row)) {
-      into.replaceChildren(...this.found.get(row).map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)));
+      into.replaceChildren(
+        ...this.found.get(row).map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)),
+      );
       return;
     }
     this.asking = setTimeout(async () => {

@@ -2,25 +2,24 @@
 
 import { THEMES } from "./colors.js";
 import { coloringOf, paletteOf } from "./colorings.js";
-import { el, offer, some } from "./elements.js";
+import { el, offer } from "./elements.js";
 import { csvOf, pngOf, svgOf } from "./files.js";
 import { randomOrder } from "./frames.js";
 import { Gestures } from "./gestures.js";
 import { arrange } from "./layout.js";
 import { createLegend } from "./legend.js";
+import { LinkedRows } from "./linked_rows.js";
 import { MapData, Table } from "./model.js";
-import { neighborSets, neighborsInWords } from "./neighbors.js";
 import { Panel } from "./panel.js";
-import { HIDDEN, RowStates } from "./rows.js";
+import { RowStates } from "./rows.js";
 import { restoreState, savedState } from "./saving.js";
-import { searchRows } from "./search.js";
 import { Stage } from "./stage.js";
 import { createToolbar } from "./toolbar.js";
 import { Tooltip } from "./tooltip.js";
 
 let views = 0;
 const KEYS =
-  "Keys: arrows move, plus and minus zoom, 0 resets the zoom, n and p go to the next and previous row, space selects it, Enter opens the map large, Escape clears the selection.";
+  "Keys: arrows move, plus and minus zoom, 0 resets the zoom, n and p go to the next and previous row, space selects it, [ and ] change the size of the brush, Enter opens the map large, Escape clears the selection.";
 
 // options: table, maps, layout ("grid", "focus", "single" or { mode, key, size }), fit ("flow" or "fill"), wheel ("zoom" or
 // "ctrl": only with the Ctrl key), theme ("auto", "light" or "dark"), tool, coloring, toolbar and legend (true, false, or
@@ -29,18 +28,43 @@ export function createView(root, options) {
   return new View(root, options);
 }
 
-export class View {
+export class View extends LinkedRows {
   constructor(root, options) {
-    const { table, maps = [], layout = "grid", fit = "flow", wheel = fit === "fill" ? "zoom" : "ctrl", theme = "auto" } = options;
+    super();
+    const {
+      table,
+      maps = [],
+      layout = "grid",
+      fit = "flow",
+      wheel = fit === "fill" ? "zoom" : "ctrl",
+      theme = "auto",
+    } = options;
     const coarse = matchMedia("(pointer: coarse)").matches;
     Object.assign(this, {
-      root, fit, wheel, number: ++views, listeners: new Map(), parts: new Set([root]), panels: [], maps: [], hovered: -1, shown: null,
-      filterMask: null, hiddenClasses: new Set(), neighborCache: new Map(), themeChoice: theme,
+      root,
+      fit,
+      wheel,
+      number: ++views,
+      parts: new Set([root]),
+      panels: [],
+      maps: [],
+      hiddenClasses: new Set(),
+      themeChoice: theme,
     });
     this.table = table instanceof Table ? table : new Table(table);
-    this.layout = typeof layout === "string" ? { mode: layout, key: null, size: "medium" } : { mode: "grid", key: null, size: "medium", ...layout };
+    this.layout =
+      typeof layout === "string"
+        ? { mode: layout, key: null, size: "medium" }
+        : { mode: "grid", key: null, size: "medium", ...layout };
     this.settings = {
-      tool: coarse ? "look" : (options.tool ?? "look"), size: 1, density: false, linked: false, equal: true, brush: 22, axes: { x: 0, y: 1, z: 2 }, ...options.settings,
+      tool: coarse ? "look" : (options.tool ?? "look"),
+      size: 1,
+      density: false,
+      linked: false,
+      equal: true,
+      brush: 22,
+      axes: { x: 0, y: 1, z: 2 },
+      ...options.settings,
     };
     this.actions = options.actions ?? (() => []);
     this.statusActions = options.statusActions ?? (() => []);
@@ -97,22 +121,6 @@ export class View {
     for (const part of this.parts) part.replaceChildren();
   }
 
-  // --- events: "select" "hover" "click" "colors" "maps" "axes" "settings" "layout" "theme" "filter" "classes" "neighbors"
-
-  on(event, listener) {
-    if (!this.listeners.has(event)) this.listeners.set(event, new Set());
-    this.listeners.get(event).add(listener);
-    return () => this.listeners.get(event).delete(listener);
-  }
-
-  emit(event, detail = null) {
-    for (const listener of this.listeners.get(event) ?? []) listener(detail);
-  }
-
-  say(text) {
-    this.live.textContent = text;
-  }
-
   // --- maps
 
   panelOf(key) {
@@ -126,6 +134,7 @@ export class View {
   add(data, quiet = false) {
     const map = data instanceof MapData ? data : new MapData(data);
     if (this.mapOf(map.key)) return this.update(map.key, map);
+    this.checkRows(map);
     this.maps.push(map);
     const panel = new Panel(this, map);
     panel.plot.setAttribute("aria-describedby", this.keys.id);
@@ -139,7 +148,7 @@ export class View {
       this.recolorTrust();
       this.emit("maps");
     }
-    return panel;
+    return map;
   }
 
   remove(key) {
@@ -154,9 +163,15 @@ export class View {
       other.map = this.mapOf(other.key); // it had morphed to the map that is gone
       other.tell();
     }
-    if (this.layout.key === key) this.layout = { ...this.layout, key: null, mode: this.layout.mode === "single" ? "grid" : this.layout.mode };
+    if (this.layout.key === key)
+      this.layout = { ...this.layout, key: null, mode: this.layout.mode === "single" ? "grid" : this.layout.mode };
     this.rearrange();
     this.emit("maps");
+  }
+
+  checkRows({ name, coordinates, n }) {
+    if (coordinates && n !== this.table.n)
+      throw new RangeError(`${name}: the map has ${n} rows, the table ${this.table.n}.`);
   }
 
   // Change a map. New coordinates of as many rows move the points there.
@@ -170,11 +185,13 @@ export class View {
       components = map.components;
     Object.assign(map, fields);
     if (coordinates) map.n = coordinates.length / map.components;
+    this.checkRows(map);
     showing.forEach((panel, i) => {
       if (replaced) {
         this.neighborCache.clear();
         if (components !== map.components && map.components < 3) panel.solid = null;
-        if (before[i] && before[i].X.length === map.n) this.stage.move(panel, before[i], map.status === "running" ? 350 : 700);
+        if (before[i] && before[i].X.length === map.n)
+          this.stage.move(panel, before[i], map.status === "running" ? 350 : 700);
         else this.stage.ask([panel]);
       } else if ("placed" in fields) this.stage.ask([panel]);
       panel.tell();
@@ -216,7 +233,9 @@ export class View {
   open(key) {
     const back = key === null;
     if (!back && this.layout.mode !== "single") this.before = this.layout.mode;
-    const focused = this.panels.find((panel) => panel.plot === document.activeElement || panel.node.contains(document.activeElement));
+    const focused = this.panels.find(
+      (panel) => panel.plot === document.activeElement || panel.node.contains(document.activeElement),
+    );
     this.arrange({ mode: back ? (this.before ?? "grid") : "single", key: back ? this.layout.key : key });
     if (focused && !focused.node.hidden) focused.plot.focus();
   }
@@ -264,7 +283,6 @@ export class View {
     this.palette = paletteOf(this.coloring, this.theme);
     this.stage.ask(this.panels);
     this.emit("theme");
-    for (const part of this.parts) part.dataset.theme = this.theme.name; // parts that were made meanwhile
   }
 
   // Before and after printing: all panels at once, on white.
@@ -283,8 +301,18 @@ export class View {
   // --- colors
 
   async colorBy(spec) {
-    const asked = (this.coloringAsked = Symbol("coloring")),
+    const asked = (this.coloringAsked = Symbol("coloring"));
+    let coloring;
+    try {
       coloring = await coloringOf(spec, this.table, this.maps, this.rows.order);
+    } catch (error) {
+      this.emit("problem", {
+        text: "The values to color by could not be loaded. Choose another coloring, or try again.",
+        error,
+      });
+      this.emit("colors", this.coloring.spec);
+      return;
+    }
     if (asked !== this.coloringAsked) return; // another one was chosen meanwhile
     const classes = coloring.type === "classes" && coloring.codes === this.coloring.codes;
     this.coloring = coloring;
@@ -304,105 +332,6 @@ export class View {
     this.emit("classes", hidden);
   }
 
-  // --- rows
-
-  get selection() {
-    return this.rows.selection();
-  }
-
-  get selectedCount() {
-    return this.rows.selected;
-  }
-
-  selectedRows(most = Infinity) {
-    const mask = this.selection,
-      rows = [];
-    for (let row = 0; row < mask.length && rows.length < most; row++) if (mask[row]) rows.push(row);
-    return rows;
-  }
-
-  isShown(row) {
-    return !(this.rows.flags[this.rows.slotOf(row)] & HIDDEN);
-  }
-
-  select(mask, how = "new") {
-    this.applyHits(this.rows.bySlot(mask), how, this.rows.flags.slice(), false);
-  }
-
-  selectRows(rows, how = "new") {
-    const mask = new Uint8Array(this.table.n);
-    for (const row of rows) mask[row] = 1;
-    this.select(mask, how);
-  }
-
-  clearSelection() {
-    if (this.rows.selected) this.select(new Uint8Array(this.table.n), "new");
-  }
-
-  applyHits(hits, how, before, live) {
-    this.rows.combine(hits, how, before);
-    this.stage.ask(this.panels, live);
-    this.tellSelection(live);
-  }
-
-  tellSelection(live = false) {
-    const many = this.rows.selected;
-    clearTimeout(this.saying);
-    this.saying = setTimeout(() => this.say(many ? `${some(many, "row")} selected` : "No rows selected"), 300);
-    this.emit("select", { count: many, live });
-  }
-
-  // Show only the rows of a mask, or all with null.
-  filter(mask) {
-    this.filterMask = mask;
-    this.applyFilter();
-    this.emit("filter", { shown: this.rows.shown });
-  }
-
-  applyFilter() {
-    const { coloring } = this,
-      classes = coloring.type === "classes" && this.hiddenClasses.size;
-    const changed = this.rows.show(this.filterMask, classes ? coloring.codes : null, this.hiddenClasses, coloring.levels?.length ?? 0);
-    this.stage.ask(this.panels);
-    if (changed) this.tellSelection();
-  }
-
-  get shownCount() {
-    return this.rows.shown;
-  }
-
-  hover(row, panel = null) {
-    if (row === this.hovered) return;
-    this.hovered = row;
-    this.stage.askMarks();
-    this.emit("hover", { row, key: panel?.key ?? null });
-  }
-
-  // Show a row and its neighbors in all panels; null hides them.
-  show(what) {
-    this.shown = what && what.row >= 0 ? what : null;
-    this.neighborCache.clear();
-    for (const panel of this.panels) panel.tellNote();
-    this.stage.askMarks();
-    this.emit("neighbors");
-  }
-
-  neighborSetsOf(panel) {
-    if (!this.shown) return null;
-    const { map } = panel;
-    if (!this.neighborCache.has(map)) this.neighborCache.set(map, neighborSets(map, this.shown));
-    return this.neighborCache.get(map);
-  }
-
-  neighborNote(panel) {
-    return this.shown?.neighbors ? neighborsInWords(this.neighborSetsOf(panel)) : "";
-  }
-
-  // Rows whose number, id, label or loaded text contains a text: { rows, total }.
-  search(text, most = 200) {
-    return searchRows(this.table, text, most);
-  }
-
   // --- files and state
 
   png(key, options) {
@@ -414,7 +343,10 @@ export class View {
   }
 
   async savePicture(key, kind) {
-    const name = this.panelOf(key).map.name.replace(/[^\w.-]+/g, "_").slice(0, 80) || "map";
+    const name =
+      this.panelOf(key)
+        .map.name.replace(/[^\w.-]+/g, "_")
+        .slice(0, 80) || "map";
     offer(await this[kind](key), `${name}.${kind}`);
   }
 
