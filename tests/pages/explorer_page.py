@@ -53,7 +53,7 @@ class Person:
         self.browser = browser
         self.run, self.press, self.settle = browser.run, browser.press, browser.settle
 
-    def until(self, code, seconds=90):
+    def until(self, code, seconds=40):
         self.browser.until(code, seconds)
 
     def visit(self, address):
@@ -89,7 +89,7 @@ class Person:
         """The text of the first element of a selector."""
         return self.run(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''")
 
-    def sees(self, selector, text="", seconds=90):
+    def sees(self, selector, text="", seconds=40):
         """Wait until a visible element of a selector contains a text."""
         self.until(
             f"[...document.querySelectorAll({json.dumps(selector)})].some((e) => e.checkVisibility() && "
@@ -124,6 +124,13 @@ class Person:
             f"(() => {{ const r = document.querySelectorAll('.lv-plot')[{number}].getBoundingClientRect();"
             "return [r.left, r.top, r.right, r.bottom]; })()"
         )
+
+    def escape(self):
+        """Press Escape, as the browser's own dialogs need it."""
+        for kind in ("keyDown", "keyUp"):
+            self.browser.call(
+                "Input.dispatchKeyEvent", type=kind, key="Escape", code="Escape", windowsVirtualKeyCode=27
+            )
 
     def saved(self, ending):
         """The text of a file that the page offered to save."""

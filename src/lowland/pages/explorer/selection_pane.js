@@ -22,8 +22,7 @@ export function selectionPane(app) {
 
   function fill() {
     const { selected } = store;
-    if (!store.table?.rows) return;
-    if (!selected) {
+    if (!selected || !store.table?.rows) {
       replace(head, el("h2", null, "No rows selected"), el("p", { class: "note" }, "Choose Box, Lasso or Brush above the maps and drag over points. Shift adds, Alt removes, Esc clears."));
       replace(contrast);
       replace(table);
@@ -76,6 +75,7 @@ export function selectionPane(app) {
   // Which columns set the selection apart. Only once it has been still for a moment: the server reads all columns.
   const compare = debounced(async () => {
     const { tableId, selection, selected } = store;
+    if (!selected) return;
     if (selected === store.table.rows) {
       replace(contrast, el("p", { class: "note" }, "All rows are selected: there is nothing to compare them with."));
       return;
@@ -92,6 +92,7 @@ export function selectionPane(app) {
   }, 250);
 
   const list = debounced(() => {
+    if (!store.selected || !app.stage.view) return; // another table is shown meanwhile
     const rows = app.stage.view.selectedRows();
     const grid = createGrid({
       rows: rows.length,
