@@ -50,7 +50,7 @@ async def subset(here: Here, t: str, wanted: SubsetRequest) -> dict[str, Any]:
     await run_in_threadpool(write_array, path, rows)
     roles = {column["name"]: column["role"] for column in table["columns"]}
     message = {
-        "stored": str(here.workspace.table(t) / "table.arrow"), "rows": str(path), "name": name, "roles": roles,
+        "stored": str(here.workspace.table(t) / "table.arrow"), "selected": str(path), "name": name, "roles": roles,
         "id_name": next((column for column, role in roles.items() if role == "id"), None),
         "image_shape": table["image_shape"],
     }  # fmt: skip

@@ -1,0 +1,95 @@
+// The columns of a table: kind, missing values, role, and what was found in them.
+
+import { count, el, number, some } from "../view/elements.js";
+import { patchJson } from "./api.js";
+import { actionMenu, button, glyph, replace } from "./elements.js";
+import { attempt } from "./notices.js";
+
+export const ROLES = {
+  feature: "Feature: the maps are computed from it",
+  label: "Label: colors the points",
+  id: "Name of the row",
+  weight: "Weight of the row",
+  keep: "Only shown",
+  drop: "Ignored",
+};
+const SHORT = { feature: "feature", label: "label", id: "name", weight: "weight", keep: "shown", drop: "ignored" };
+const LISTED = 150; // columns listed at once
+const SYMBOLS = { number: "#", integer: "#", boolean: "◐", category: "A", ordered: "A", date: "◷", text: "¶", id: "№", constant: "=", missing: "∅", drop: "×" };
+
+// What is typical of a column, in a few words.
+export function columnFacts(column, prepared) {
+  const parts = [];
+  if (Number.isFinite(column.min) && Number.isFinite(column.max)) parts.push(`${number(column.min, 4)} to ${number(column.max, 4)}`);
+  else if (column.distinct) parts.push(some(column.distinct, "level"));
+  if (column.missing) parts.push(`${count(column.missing)} missing`);
+  if (column.detail) parts.push(String(column.detail));
+  if (prepared) parts.push(String(prepared));
+  return parts.join(", ");
+}
+
+export async function setRole(app, column, role) {
+  const { table } = app.store;
+  const roles = {};
+  // A table has one label, one name and one weight: the former one is only shown from then on.
+  if (["label", "id", "weight"].includes(role)) for (const other of table.columns) if (other.role === role) roles[other.name] = "keep";
+  roles[column.name] = role;
+  await setRoles(app, roles);
+}
+
+async function setRoles(app, roles) {
+  const changed = await attempt(() => patchJson(`/tables/${app.store.tableId}`, { roles }));
+  if (changed) app.takeTable(changed);
+}
+
+export function columnList(app) {
+  const list = el("div", { class: "columns-list" });
+  const search = el("input", { type: "search", placeholder: "Find a column", "aria-label": "Find a column", oninput: () => fill() });
+  const many = button("All…", { kind: "small", title: "Set the role of all columns found" });
+  const head = el("div", { class: "row" }, search, many);
+  let found = [];
+  many.addEventListener("click", () =>
+    actionMenu(
+      many,
+      ["feature", "keep", "drop"].map((role) => [
+        `${some(found.length, "column")}: ${SHORT[role]}`,
+        () => setRoles(app, Object.fromEntries(found.map((column) => [column.name, role]))),
+      ]),
+    ),
+  );
+
+  function fill() {
+    const { table } = app.store;
+    if (!table?.columns) return;
+    const words = search.value.trim().toLowerCase();
+    found = table.columns.filter((column) => !words || `${column.name} ${column.kind} ${SHORT[column.role]}`.toLowerCase().includes(words));
+    head.hidden = table.columns.length < 8;
+    replace(
+      list,
+      found.slice(0, LISTED).map((column) => line(column)),
+      found.length > LISTED && el("p", { class: "note" }, `${count(found.length - LISTED)} more columns: find them by name.`),
+      !found.length && el("p", { class: "note" }, "No column has this name."),
+    );
+  }
+
+  function line(column) {
+    const role = el(
+      "button",
+      { type: "button", class: `role ${column.role}`, "aria-haspopup": "menu", "aria-label": `Role of ${column.name}: ${SHORT[column.role]}`, title: ROLES[column.role] },
+      SHORT[column.role] ?? column.role,
+      glyph("down"),
+    );
+    role.addEventListener("click", () =>
+      actionMenu(role, Object.entries(ROLES).map(([key, text]) => [text, () => setRole(app, column, key), { checked: key === column.role }])),
+    );
+    const facts = columnFacts(column, app.store.table.prepared?.[column.name]);
+    return el(
+      "div",
+      { class: `column-line ${column.role === "drop" ? "dropped" : ""}` },
+      el("span", { class: "kind", title: column.kind, "aria-label": column.kind }, SYMBOLS[column.kind] ?? "?"),
+      el("span", { class: "column-name" }, el("span", { title: column.name }, column.name), facts && el("small", { title: facts }, facts)),
+      role,
+    );
+  }
+  return { element: el("div", { class: "columns-box" }, head, list), fill };
+}

@@ -1,0 +1,216 @@
+// The left pane's first tab: the table, its findings, its columns, how it is read and scaled.
+
+import { el, some } from "../view/elements.js";
+import { deleteAt, getJson, patchJson } from "./api.js";
+import { columnList } from "./columns.js";
+import { button, choice, labeled, glyph, replace } from "./elements.js";
+import { createGrid } from "./grid.js";
+import { askText, askYes, attempt, openDialog } from "./notices.js";
+import { openData } from "./open.js";
+
+const SCALES = [
+  ["auto", "Automatic"],
+  ["standard", "Standardized"],
+  ["none", "As they are"],
+];
+const SCALE_NOTES = {
+  auto: "Columns of numbers are standardized if their units differ.",
+  standard: "Mean 0 and standard deviation 1 in every column.",
+  none: "Columns with large numbers weigh most.",
+};
+export const isNumeric = (column) => ["number", "integer"].includes(column.kind);
+const asText = (note) => (typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note)));
+
+export function dataPane(app) {
+  const { store } = app;
+  const summary = el("div", { class: "table-summary" });
+  const findings = el("div", { class: "findings" });
+  const columns = columnList(app);
+  const scale = el("div");
+  const pane = el("div", { class: "pane-body" }, summary, findings, scale, el("h3", null, "Columns"), columns.element);
+
+  function fill() {
+    const { table } = store;
+    pane.hidden = !table;
+    if (!table) return;
+    const ready = table.status === "ready" || table.columns?.length > 0;
+    replace(
+      summary,
+      el("div", { class: "row spread" }, el("h2", { title: table.source ?? table.name }, table.name), renameButton()),
+      ready && el("p", { class: "note" }, `${some(table.rows, "row")}, ${some(table.columns.length, "column")}${table.duplicates ? `, ${some(table.duplicates, "duplicate")}` : ""}`),
+      parentLine(table),
+      table.status === "reading" && ready && el("progress", { "aria-label": "The rows are being prepared" }),
+      table.unprepared && el("p", { class: "warning" }, glyph("warning"), el("span", null, table.unprepared)),
+      el(
+        "div",
+        { class: "row" },
+        button("Rows", { symbol: "columns", kind: "small", title: "Look at the rows of the table", disabled: !ready, onclick: () => showRows(app) }),
+        button("Reading", { kind: "small", title: "How the file is read: separator, decimal mark, encoding …", onclick: () => readingDialog(app) }),
+        button("Open other data", { symbol: "folder", kind: "small", onclick: () => openData(app) }),
+        button("Remove", { symbol: "trash", kind: "small", onclick: () => removeTable(app) }),
+      ),
+    );
+    for (const part of [findings, scale, columns.element, columns.element.previousSibling]) part.hidden = !ready;
+    if (!ready) return;
+    const notes = (table.notes ?? []).map(asText);
+    const hasLabel = table.columns.some((column) => column.role === "label");
+    const advice = (table.suggestions ?? []).map(asText).filter((text) => !(hasLabel && /may contain classes/.test(text)));
+    replace(
+      findings,
+      notes.length + advice.length > 0 &&
+        el(
+          "details",
+          { class: "found", open: notes.length + advice.length <= 4 },
+          el("summary", null, `${some(notes.length + advice.length, "finding")} in the data`),
+          el("ul", null, notes.map((text) => el("li", { class: "finding" }, glyph("info"), el("span", null, text))), advice.map((text) => el("li", { class: "finding advice" }, glyph("check"), el("span", null, text)))),
+        ),
+    );
+    const set = (value) => attempt(async () => app.takeTable(await patchJson(`/tables/${table.id}`, { scale: value })));
+    replace(scale, labeled("Scale of the features", choice(SCALES, table.scale ?? "auto", set), SCALE_NOTES[table.scale ?? "auto"]));
+    columns.fill();
+  }
+
+  const renameButton = () =>
+    button("", {
+      symbol: "pen",
+      kind: "symbol",
+      title: "Rename this table",
+      "aria-label": "Rename this table",
+      onclick: async () => {
+        const name = await askText("Rename the table", { value: store.table.name });
+        if (name) attempt(async () => app.takeTable(await patchJson(`/tables/${store.tableId}`, { name })));
+      },
+    });
+
+  const parentLine = (table) => {
+    const parent = table.parent && store.tables.get(table.parent);
+    return parent && el("p", { class: "note" }, "A part of ", el("button", { type: "button", class: "link", onclick: () => app.showTable(parent) }, parent.name));
+  };
+  store.on("table", fill);
+  store.on("current", fill);
+  return pane;
+}
+
+async function removeTable(app) {
+  const { table } = app.store;
+  const maps = app.store.maps.size;
+  const text = `${table.name}${maps ? ` and its ${some(maps, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
+  if (!(await askYes("Remove this table?", text, "Remove"))) return;
+  await attempt(async () => {
+    await deleteAt(`/tables/${table.id}`);
+    app.dropTable(table.id);
+  });
+}
+
+// The rows of the table in a large dialog.
+function showRows(app) {
+  const { table } = app.store;
+  const grid = createGrid({
+    rows: table.rows,
+    names: table.columns.map((column) => column.name),
+    numeric: (c) => isNumeric(table.columns[c]),
+    label: `Rows of ${table.name}`,
+    fetchBlock: (from, count, columns) => rowsOf(table, from, count, columns),
+    onrow: (row) => {
+      box.close();
+      app.showPoint(row);
+    },
+  });
+  const box = openDialog(`${table.name}: ${some(table.rows, "row")}`, () => [grid.element, el("p", { class: "note" }, "Click a row to see it on the maps.")], { kind: "wide" });
+  grid.draw();
+}
+
+async function rowsOf(table, from, count, columns) {
+  if (columns.length === table.columns.length) return (await getJson(`/tables/${table.id}/rows?start=${from}&count=${count}`)).rows;
+  const rows = Array.from({ length: count }, (_, i) => from + i);
+  return valuesOf(table.id, rows, columns);
+}
+
+// Cells of chosen rows and columns.
+export async function valuesOf(table, rows, columns) {
+  const asked = columns ? `&columns=${columns.join(",")}` : "";
+  return (await getJson(`/tables/${table}/values?rows=${rows.join(",")}${asked}`)).rows;
+}
+
+const READING = [
+  ["separator", "Separator", [["", "Automatic"], [",", "Comma ,"], [";", "Semicolon ;"], ["\t", "Tab"], ["|", "Bar |"], [" ", "Space"]]],
+  ["decimal", "Decimal mark", [["", "Automatic"], [".", "Point 1.5"], [",", "Comma 1,5"]]],
+  ["encoding", "Encoding", [["", "Automatic"], "utf-8", "latin-1", "cp1252", "utf-16", "shift_jis", "gb18030"]],
+  ["header", "First line", [["", "Automatic"], ["true", "Names of the columns"], ["false", "Values"]]],
+];
+
+// The options that concern a kind of file, by its ending.
+const CONCERNED = [
+  [/\.(parquet|pq|arrow|feather|ipc)$/i, []],
+  [/\.(xlsx?|xlsm|ods)$/i, ["header", "missing", "sheet"]],
+  [/\.(npz|npy|mat|h5|hdf5)$/i, ["array"]],
+  [/\.(csv|tsv|txt|dat|tab|data)(\.\w+)?$/i, ["separator", "decimal", "encoding", "header", "missing"]],
+];
+const concerned = (name) => CONCERNED.find(([ending]) => ending.test(name))?.[1] ?? null;
+
+// How to read the file, if it was not recognized.
+export function readingForm(app, done) {
+  const { table } = app.store;
+  const options = concerned(table.source ?? table.name);
+  const offers = (name) => options === null || options.includes(name);
+  if (options?.length === 0) return el("p", { class: "note" }, "A file of this kind says itself how it is to be read.");
+  const given = { ...(table.read ?? {}) };
+  const set = (name, value) => {
+    if (value === "") delete given[name];
+    else given[name] = value;
+  };
+  const text = (name, words, note) =>
+    labeled(words, el("input", { type: "text", value: Array.isArray(given[name]) ? given[name].join(", ") : (given[name] ?? ""), oninput: (event) => set(name, event.target.value.trim()) }), note);
+  return el(
+    "form",
+    {
+      class: "reading",
+      onsubmit: async (event) => {
+        event.preventDefault();
+        const read = { ...given };
+        if (typeof read.missing === "string") read.missing = read.missing.split(",").map((mark) => mark.trim());
+        if (typeof read.header === "string") read.header = read.header === "true";
+        const changed = await attempt(() => patchJson(`/tables/${table.id}`, { read }));
+        if (!changed) return;
+        done?.();
+        app.showTable(changed);
+      },
+    },
+    el(
+      "div",
+      { class: "fields" },
+      READING.filter(([name]) => offers(name)).map(([name, words, choices]) => labeled(words, choice(choices, given[name] === undefined ? "" : String(given[name]), (value) => set(name, value)))),
+      offers("missing") && text("missing", "Marks of missing values", "separated by commas, such as NA, ?, -999"),
+      offers("sheet") && text("sheet", "Sheet", "of an Excel or OpenDocument file"),
+      offers("array") && text("array", "Array", "of a NumPy, MATLAB or HDF5 file"),
+    ),
+    el("div", { class: "actions" }, el("button", { type: "submit", class: "main" }, "Read again")),
+  );
+}
+
+function readingDialog(app) {
+  openDialog("How the file is read", (close) => readingForm(app, close), { kind: "narrow" });
+}
+
+// In place of the maps: the table is being read, or could not be.
+export function readingState(app) {
+  const { table } = app.store;
+  if (table.status === "failed") {
+    return el(
+      "div",
+      { class: "empty failed" },
+      el("h1", null, `${table.name} could not be read`),
+      el("p", { class: "lead" }, table.error),
+      concerned(table.source ?? table.name)?.length !== 0 && [el("h2", null, "Say how to read it"), readingForm(app)],
+      el("div", { class: "row center" }, button("Open other data", { symbol: "folder", onclick: () => openData(app) }), button("Remove", { symbol: "trash", onclick: () => removeTable(app) })),
+    );
+  }
+  const fraction = table.progress?.fraction;
+  return el(
+    "div",
+    { class: "empty" },
+    el("h1", null, `Reading ${table.name}`),
+    el("progress", Number.isFinite(fraction) ? { max: 1, value: fraction } : {}),
+    el("p", { class: "note" }, table.progress?.text ?? "Rows, kinds of columns and missing values are being looked at."),
+  );
+}

@@ -1,0 +1,227 @@
+// Search for rows, and filter them by conditions on columns.
+
+import { count, el, some } from "../view/elements.js";
+import { maskOf, maskText } from "../view/saving.js";
+import { getJson, postJson } from "./api.js";
+import { valuesOf } from "./data_pane.js";
+import { button, choice, glyph, popover, replace, symbolButton } from "./elements.js";
+import { attempt } from "./notices.js";
+import { picker } from "./picker.js";
+import { debounced } from "./store.js";
+import { cellText } from "./words.js";
+
+const NUMBER_OPS = [[">", ">"], [">=", "≥"], ["<", "<"], ["<=", "≤"], ["=", "="], ["!=", "≠"], ["missing", "is missing"], ["present", "is present"]];
+const TEXT_OPS = [["=", "is"], ["!=", "is not"], ["contains", "contains"], ["missing", "is missing"], ["present", "is present"]];
+const opsOf = (column) => (["number", "integer", "date"].includes(column?.kind) ? NUMBER_OPS : TEXT_OPS);
+const bare = (op) => op === "missing" || op === "present";
+
+export const conditionText = ({ column, op, value }) => {
+  if (column === null) return value;
+  const words = Object.fromEntries([...TEXT_OPS, ...NUMBER_OPS])[op];
+  return `${column} ${words}${bare(op) ? "" : ` ${value}`}`;
+};
+
+// Ask the server which rows pass, and show only those.
+export async function applyConditions(app, conditions) {
+  const { store, stage } = app;
+  const asked = conditions.filter((each) => each.column !== null && (bare(each.op) || String(each.value).trim() !== ""));
+  const kept = conditions.filter((each) => each.column === null);
+  let mask = null;
+  if (asked.length) {
+    const index = (name) => store.table.columns.findIndex((column) => column.name === name);
+    const sent = asked.map(({ column, op, value }) => ({ column: index(column), op, value: bare(op) ? null : String(value).trim() }));
+    const told = await attempt(() => postJson(`/tables/${store.tableId}/filter`, { conditions: sent }));
+    if (!told) return;
+    mask = maskOf(told.mask, store.table.rows);
+  }
+  for (const { rows } of kept) {
+    const only = maskOf(rows, store.table.rows);
+    mask = mask ? mask.map((shown, row) => shown & only[row]) : only;
+  }
+  stage.view?.filter(mask);
+  store.set("filter", { conditions: [...asked, ...kept], shown: mask });
+}
+
+// Show only the selected rows, as a condition of its own.
+export function keepSelected(app) {
+  const { store } = app;
+  const condition = { column: null, value: `${count(store.selected)} chosen rows`, rows: maskText(store.selection) };
+  applyConditions(app, [...store.conditions.filter((each) => each.column !== null), condition]);
+}
+
+export function filterButton(app) {
+  const { store } = app;
+  const anchor = button("Filter", { symbol: "filter", title: "Show only rows that meet conditions", "aria-haspopup": "dialog", "aria-expanded": "false" });
+  anchor.addEventListener("click", () => openFilter(app, anchor));
+  store.on("filter", () => anchor.classList.toggle("on", store.conditions.length > 0));
+  return anchor;
+}
+
+function openFilter(app, anchor) {
+  const { store } = app;
+  const { columns } = store.table;
+  const first = Math.max(0, columns.findIndex((column) => column.role === "feature"));
+  const rows = store.conditions.filter((each) => each.column !== null).map((each) => ({ ...each }));
+  const own = store.conditions.filter((each) => each.column === null);
+  const list = el("div", { class: "conditions" });
+  const shown = el("span", { class: "note", role: "status" });
+  const told = () => (shown.textContent = store.shown ? `${count(store.shown.reduce((sum, one) => sum + one, 0))} of ${some(store.table.rows, "row")}` : "All rows are shown");
+  const apply = debounced(async () => {
+    await applyConditions(app, [...rows, ...own]);
+    told();
+  }, 300);
+  if (!rows.length) rows.push({ column: columns[first]?.name, op: opsOf(columns[first])[0][0], value: "" });
+
+  const fill = () =>
+    replace(
+      list,
+      rows.map((each, i) => {
+        const column = columns.find((one) => one.name === each.column);
+        const chosen = picker({
+          name: "Column",
+          text: each.column,
+          groups: () => [{ name: "", items: columns.map((one) => ({ key: one.name, text: one.name, note: one.kind })) }],
+          onpick: (name) => {
+            Object.assign(each, { column: name, op: opsOf(columns.find((one) => one.name === name))[0][0], value: "" });
+            openFilterAgain();
+          },
+        });
+        const value = el("input", { type: "text", value: each.value, placeholder: "value", "aria-label": "Value", list: levelList(app, column), oninput: () => ((each.value = value.value), apply()) });
+        value.hidden = bare(each.op);
+        return el(
+          "div",
+          { class: "condition" },
+          chosen.element,
+          choice(opsOf(column), each.op, (op) => ((each.op = op), (value.hidden = bare(op)), apply()), { "aria-label": "Condition" }),
+          value,
+          symbolButton("close", "Remove this condition", () => (rows.splice(i, 1), fill(), apply())),
+        );
+      }),
+    );
+  // The list of columns replaced this box: put the chosen column into the filter and open it again.
+  const openFilterAgain = () => {
+    store.conditions = [...rows, ...own];
+    setTimeout(() => openFilter(app, anchor));
+  };
+  fill();
+  told();
+  popover(
+    anchor,
+    el(
+      "div",
+      { class: "filter-box" },
+      list,
+      el(
+        "div",
+        { class: "row spread" },
+        button("Add a condition", { symbol: "add", kind: "small", onclick: () => (rows.push({ column: columns[first].name, op: opsOf(columns[first])[0][0], value: "" }), fill()) }),
+        shown,
+        button("Show all rows", { kind: "small", onclick: () => (rows.splice(0), own.splice(0), fill(), apply()) }),
+      ),
+    ),
+    { kind: "filter" },
+  );
+}
+
+// Levels of a category are offered while one types.
+function levelList(app, column) {
+  const index = app.store.table.columns.indexOf(column);
+  const known = app.stage.table?.columns[index];
+  if (!known || known.kind !== "category") return null;
+  const id = `levels-${index}`;
+  if (!document.getElementById(id)) {
+    const list = document.body.appendChild(el("datalist", { id }));
+    known.ready().then(() => replace(list, (known.levels ?? []).slice(0, 300).map((level) => el("option", { value: level }))), () => list.remove());
+  }
+  return id;
+}
+
+// The conditions in force, each with a button that removes it.
+export function filterChips(app) {
+  const { store } = app;
+  const box = el("div", { class: "chips", hidden: true });
+  store.on("filter", () => {
+    box.hidden = !store.conditions.length;
+    const left = store.shown?.reduce((sum, one) => sum + one, 0) ?? store.table?.rows ?? 0;
+    replace(
+      box,
+      el("span", { class: "note" }, `${count(left)} of ${some(store.table?.rows ?? 0, "row")} shown:`),
+      store.conditions.map((each, i) =>
+        el("span", { class: "chip removable" }, conditionText(each), symbolButton("close", "Remove this condition", () => applyConditions(app, store.conditions.filter((_, at) => at !== i)))),
+      ),
+    );
+  });
+  return box;
+}
+
+export function searchBox(app) {
+  const { store } = app;
+  const input = el("input", { type: "search", placeholder: "Search rows", "aria-label": "Search rows", autocomplete: "off", spellcheck: "false" });
+  const list = el("div", { class: "results", hidden: true, role: "listbox", "aria-label": "Rows found" });
+  const box = el("div", { class: "search" }, glyph("search"), input, list);
+  let asked = 0;
+  let found = null;
+
+  const hide = () => (list.hidden = true);
+  const selectAll = () => {
+    app.stage.view?.selectRows(found.rows);
+    hide();
+  };
+  const look = debounced(async () => {
+    const words = input.value.trim();
+    const number = ++asked;
+    found = null;
+    if (!words) {
+      hide();
+      return;
+    }
+    const told = await attempt(() => getJson(`/tables/${store.tableId}/search?q=${encodeURIComponent(words)}`));
+    if (!told || number !== asked) return;
+    found = told;
+    const columns = shownColumns(store.table);
+    const first = told.rows.slice(0, 30);
+    const cells = first.length ? await valuesOf(store.tableId, first, columns).catch(() => []) : [];
+    if (number !== asked) return;
+    replace(
+      list,
+      el("div", { class: "row spread" }, el("span", { class: "note" }, told.total ? `${some(told.total, "row")} found` : "No row contains this."), told.rows.length > 0 && button(told.total > told.rows.length ? `Select the first ${count(told.rows.length)}` : `Select ${told.rows.length === 1 ? "it" : "all"}`, { kind: "small", onclick: selectAll })),
+      first.map((row, i) =>
+        el("button", { type: "button", class: "result", role: "option", onclick: () => (hide(), app.showPoint(row)) }, el("b", null, `Row ${row}`), el("span", null, (cells[i] ?? []).map(cellText).join(" · "))),
+      ),
+    );
+    list.hidden = false;
+  }, 200);
+  input.addEventListener("input", look);
+  input.addEventListener("focus", () => found && (list.hidden = false));
+  box.addEventListener("focusout", (event) => box.contains(event.relatedTarget) || hide());
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      hide();
+      input.focus();
+    } else if (event.key === "Enter" && event.target === input && found?.rows.length) selectAll();
+    else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const all = [input, ...list.querySelectorAll(".result")];
+      const next = all[all.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1)];
+      if (next) {
+        event.preventDefault();
+        next.focus();
+      }
+    }
+  });
+  store.on("current", () => {
+    input.value = "";
+    hide();
+  });
+  return { element: box, focus: () => input.focus() };
+}
+
+// A few columns by which a person recognizes a row.
+export function shownColumns(table, most = 4) {
+  const rank = { id: 0, label: 1, keep: 2, feature: 3 };
+  return table.columns
+    .map((column, index) => [rank[column.role] ?? 9, index])
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1])
+    .slice(0, most)
+    .map(([, index]) => index);
+}

@@ -1,0 +1,38 @@
+// The keys and gestures, in a dialog.
+
+import { el } from "../view/elements.js";
+import { openDialog } from "./notices.js";
+
+const HELP_KEYS = [
+  ["Maps", [["Arrow keys", "move the map"], ["+ and −, or the wheel", "zoom"], ["0", "whole map"], ["Tab", "next panel"], ["Enter", "large panel, and back"]]],
+  ["Selection", [["Drag with Box, Lasso or Brush", "select rows"], ["Shift + drag", "add to the selection"], ["Alt + drag", "remove from it"], ["Esc", "clear the selection"], ["Click a point", "its values and neighbors"]]],
+  ["Page", [["/", "search rows"], ["O", "open data"], ["N", "new map"], ["[ and ]", "left and right pane"], ["?", "this help"]]],
+];
+
+export function showHelp() {
+  openDialog(
+    "Keys and gestures",
+    () => [
+      el(
+        "div",
+        { class: "help" },
+        HELP_KEYS.map(([title, lines]) => el("section", null, el("h3", null, title), el("dl", { class: "keys" }, lines.map(([key, does]) => el("div", null, el("dt", null, el("kbd", null, key)), el("dd", null, does)))))),
+      ),
+      el("h3", null, "What can be trusted"),
+      el("p", null, "Every map in two dimensions distorts. Color by trustworthiness or continuity to see where. Click a point: its true neighbors are drawn on all maps, and false ones are told apart. A structure that several maps of different methods share is likely in the data."),
+    ],
+    { kind: "medium" },
+  );
+}
+
+// Keys of the page; those of the maps belong to the view.
+export function pageKeys(actions) {
+  addEventListener("keydown", (event) => {
+    const writing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    if (writing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const action = actions[event.key] ?? actions[event.key.toLowerCase()];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}

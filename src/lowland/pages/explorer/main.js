@@ -1,0 +1,313 @@
+// The explorer's page: puts its parts together and keeps them in step with the server.
+
+import { count, el } from "../view/elements.js";
+import { getJson, listen, NO_ANSWER } from "./api.js";
+import { colorBy, coloringPicker } from "./coloring.js";
+import { dataPane, readingState } from "./data_pane.js";
+import { actionMenu, button, glyph, replace, symbolButton } from "./elements.js";
+import { applyConditions, filterButton, filterChips, searchBox } from "./filter.js";
+import { pageKeys, showHelp } from "./help.js";
+import { sidePane } from "./layout.js";
+import { mapPane, saveReport } from "./map_pane.js";
+import { cancelMap, mapActions, mapsPane, removeMap, runAgain, tellOfEnd } from "./maps_pane.js";
+import { methodsPane } from "./methods_pane.js";
+import { notice, tellProblem } from "./notices.js";
+import { acceptDrops, emptyState, openData } from "./open.js";
+import { picker } from "./picker.js";
+import { tookPlace } from "./placed.js";
+import { pointPane } from "./point_pane.js";
+import { selectionPane } from "./selection_pane.js";
+import { keepState, saveArchive } from "./session.js";
+import { createStage } from "./stage.js";
+import { createStore, isActive } from "./store.js";
+
+const app = { store: createStore(), notice, chosenMethod: null };
+const { store } = app;
+app.sendings = el("div", { class: "sendings" });
+app.stage = createStage(app);
+app.state = keepState(app);
+app.colorBy = (coloring) => colorBy(app, coloring);
+
+const left = sidePane("left", "Data and methods", [
+  ["data", "Data", dataPane(app)],
+  ["methods", "Methods", methodsPane(app)],
+  ["maps", "Maps", mapsPane(app)],
+]);
+const right = sidePane("right", "Details", [
+  ["selection", "Selection", selectionPane(app)],
+  ["point", "Point", pointPane(app)],
+  ["map", "Map", mapPane(app)],
+]);
+const lost = el("div", { class: "lost", role: "alert", hidden: true }, glyph("warning"), el("span", null, NO_ANSWER));
+const other = el("div", { class: "other" });
+const search = searchBox(app);
+const tablePicker = picker({
+  name: "Table",
+  kind: "table-picker",
+  groups: () => [
+    { name: "Tables", items: [...store.tables.values()].map((table) => ({ key: table.id, text: table.name, note: table.status === "ready" ? `${count(table.rows)} rows` : table.status })) },
+    { name: "", items: [{ key: "+", text: "Open other data…" }] },
+  ],
+  onpick: (key) => (key === "+" ? openData(app) : app.showTable(store.tables.get(key))),
+});
+const saveMenu = button("Save", { symbol: "save", "aria-haspopup": "menu", title: "Save the session, or write a report" });
+saveMenu.addEventListener("click", () =>
+  actionMenu(saveMenu, [
+    ["Session: table, maps, selections (one file)", () => saveArchive(app), { symbol: "save" }],
+    ["Report of the maps shown (HTML, works offline)", () => saveReport(app), { symbol: "file" }],
+  ]),
+);
+app.colorControl = el("label", { class: "color-control" }, el("span", null, "Color by"), coloringPicker(app));
+const tools = el("div", { class: "tools" }, search.element, filterButton(app));
+app.viewOptions = {
+  actions: (map) => panelActions(map.key),
+  statusActions: ({ key, status }) => {
+    const map = store.maps.get(key);
+    if (status === "queued" || status === "running") return [{ text: "Cancel", run: () => cancelMap(app, map) }];
+    return status === "done" ? [] : [{ text: "Run again", run: () => runAgain(app, map) }, { text: "Remove", run: () => removeMap(app, map) }];
+  },
+};
+// The menu of a panel: what the list of maps offers, except for what the view has itself.
+const panelActions = (key) => mapActions(app, store.maps.get(key)).filter(Boolean).map(([text, run, { disabled } = {}]) => !disabled && { text, run }).filter(Boolean);
+const bar = el(
+  "header",
+  { class: "bar" },
+  left.handle,
+  el("span", { class: "brand" }, "Lowland"),
+  tablePicker.element,
+  tools,
+  el("div", { class: "bar-end" }, saveMenu, symbolButton("help", "Keys and gestures (?)", showHelp), right.handle),
+);
+const middle = el("main", { class: "middle" }, filterChips(app), app.stage.element, other);
+document.body.append(el("a", { class: "skip", href: "#maps" }, "Skip to the maps"), bar, lost, el("div", { class: "frame" }, left.element, middle, right.element), app.sendings);
+middle.id = "maps";
+middle.tabIndex = -1;
+
+// Panes
+
+app.openTab = (key) => (["data", "methods", "maps"].includes(key) ? left : right).open(key);
+const reveal = (key) => right.choose(key); // without opening a closed pane
+app.focusMap = (id) => {
+  store.set("focus", { focus: id });
+  app.openTab("map");
+};
+app.showPoint = (row, open = true) => {
+  store.set("point", { point: row });
+  if (row !== null && open) app.openTab("point");
+};
+
+// Tables
+
+// While a table is prepared again (roles, scale), its maps stay in sight; they are shown anew only if its rows, its
+// columns or its label changed.
+const shapeOf = (table) => JSON.stringify([table?.rows, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
+app.takeTable = (table) => {
+  const before = store.tables.get(table.id);
+  store.tables.set(table.id, { ...before, ...table });
+  if (table.id !== store.tableId) return;
+  tablePicker.show(table.name);
+  const inSight = app.stage.view !== null;
+  if (table.status === "failed" || !inSight) showCurrent();
+  else if (table.status === "ready" && app.stage.shape !== shapeOf(table)) showCurrent();
+  else store.emit("table");
+};
+app.showTable = async (table) => {
+  store.tables.set(table.id, { ...store.tables.get(table.id), ...table });
+  const again = store.tableId === table.id;
+  store.tableId = table.id;
+  location.hash = `table=${table.id}`;
+  if (!again || table.status !== "ready") left.choose("data");
+  await showCurrent();
+};
+app.dropTable = (id) => {
+  store.tables.delete(id);
+  if (store.tableId !== id) {
+    store.emit("table");
+    return;
+  }
+  store.tableId = null;
+  history.replaceState(null, "", location.pathname);
+  const next = [...store.tables.values()].at(-1);
+  if (next) app.showTable(next);
+  else showCurrent();
+};
+
+let showing = 0;
+async function showCurrent() {
+  const number = ++showing;
+  app.state.leave();
+  app.stage.close();
+  const { tableId, table } = store;
+  Object.assign(store, { maps: new Map(), hidden: new Set(), focus: null, point: null, selection: null, selected: 0, conditions: [], shown: null, clusterings: [], coloring: { kind: "label" } });
+  app.morphed = new Map();
+  tablePicker.show(table?.name ?? "No table");
+  document.title = table ? `${table.name} – Lowland` : "Lowland";
+  const ready = table?.status === "ready";
+  tools.hidden = !ready;
+  saveMenu.hidden = !ready;
+  app.stage.element.hidden = !ready;
+  document.body.classList.toggle("no-table", !table);
+  if (!ready) {
+    for (const event of ["current", "maps", "selection", "filter", "focus"]) store.emit(event);
+    replace(other, table ? readingState(app) : emptyState(app));
+    return;
+  }
+  replace(other);
+  try {
+    const [maps, state] = await Promise.all([getJson(`/maps?table=${tableId}`), app.state.read(tableId)]);
+    if (number !== showing) return;
+    for (const map of maps) store.maps.set(map.id, map);
+    store.hidden = new Set(state.hidden ?? []);
+    watchView(app.stage.show(table));
+    app.stage.shape = shapeOf(table);
+    for (const event of ["current", "maps", "filter"]) store.emit(event);
+    noMaps();
+    await app.state.restore(tableId, state);
+    document.documentElement.dataset.ready = tableId;
+  } catch (error) {
+    tellProblem(error);
+  }
+}
+
+// While a table has no map, say what to do.
+function noMaps() {
+  const none = store.table?.status === "ready" && !store.maps.size;
+  app.stage.element.classList.toggle("bare", none);
+  const there = other.querySelector(".first-map");
+  if (!none) there?.remove();
+  else if (!there)
+    replace(
+      other,
+      el(
+        "div",
+        { class: "empty first-map" },
+        el("h1", null, `${store.table.name} is ready`),
+        el("p", { class: "lead" }, "Look at its columns on the left. Then compute a first map: every row becomes a point."),
+        el("div", { class: "row center" }, button("Choose a method", { kind: "main", onclick: () => app.openTab("methods") }), button("Look at the columns", { onclick: () => app.openTab("data") })),
+      ),
+    );
+}
+
+// The view
+
+app.takeSelection = () => {
+  const { view } = app.stage;
+  if (!view) return;
+  store.set("selection", { selection: view.selection, selected: view.selectedCount ?? 0 });
+};
+
+function watchView(view) {
+  view.on("select", ({ count: many, live }) => {
+    right.count("selection", many ? count(many) : "");
+    if (live) return; // the rest when the gesture ends
+    app.takeSelection();
+    if (store.selected) reveal("selection");
+  });
+  view.on("click", (event) => {
+    const { row } = event;
+    if (view.settings.tool !== "look") return; // a click with another tool selects
+    if (row >= 0) app.showPoint(row, right.isOpen() || window.innerWidth >= 1200);
+    else if (store.point !== null) app.showPoint(null);
+  });
+  for (const event of ["axes", "classes", "layout", "maps", "settings", "zoom"]) view.on(event, () => store.emit("looks"));
+}
+
+// Maps
+
+app.takeMap = (map) => {
+  if (map.table !== store.tableId) return;
+  const before = store.maps.get(map.id);
+  if (before && before.status === "done" && isActive(map)) return; // an event that was overtaken
+  store.maps.set(map.id, { ...before, ...map });
+  if (!before) noMaps();
+  app.stage.update(store.maps.get(map.id));
+  tellOfEnd(app, before, map);
+  if (!before || before.status !== map.status) {
+    if (store.coloring.kind === "trust" && map.status === "done") colorBy(app, store.coloring);
+  }
+  store.emit("maps");
+};
+app.dropMap = (id) => {
+  if (!store.maps.delete(id)) return;
+  store.hidden.delete(id);
+  app.stage.remove(id);
+  if (store.focus === id) store.set("focus", { focus: null });
+  store.emit("maps");
+  noMaps();
+};
+app.hideMap = (id, hide) => {
+  if (hide) store.hidden.add(id);
+  else store.hidden.delete(id);
+  app.stage.update(store.maps.get(id));
+  store.emit("maps");
+  store.emit("hidden");
+};
+store.on("maps", () => {
+  const active = store.mapList().filter(isActive).length;
+  left.count("maps", active ? `${active} …` : store.maps.size || "");
+});
+store.on("selection", () => right.count("selection", store.selected ? count(store.selected) : ""));
+
+// The server
+
+async function refresh() {
+  const tables = await getJson("/tables");
+  const there = new Set(tables.map((table) => table.id));
+  for (const id of [...store.tables.keys()]) if (!there.has(id)) app.dropTable(id);
+  for (const table of tables) app.takeTable(table);
+  if (!store.tableId || store.table?.status !== "ready") return;
+  const maps = await getJson(`/maps?table=${store.tableId}`);
+  const known = new Set(maps.map((map) => map.id));
+  for (const id of [...store.maps.keys()]) if (!known.has(id)) app.dropMap(id);
+  for (const map of maps) app.takeMap(map);
+}
+
+let wasLost = false;
+function connection(there) {
+  lost.hidden = there;
+  document.body.classList.toggle("is-lost", !there);
+  if (there && wasLost) {
+    notice("The server answers again.", "done");
+    refresh().catch(tellProblem);
+  }
+  wasLost = !there;
+}
+
+const removed = (thing) => thing.deleted || thing.removed || thing.status === "deleted" || thing.status === "removed";
+
+async function start() {
+  acceptDrops(app);
+  pageKeys({ "/": search.focus, o: () => openData(app), n: () => app.openTab("methods"), "[": left.toggle, "]": right.toggle, "?": showHelp });
+  try {
+    const [session, methods, tables] = await Promise.all([getJson("/session"), getJson("/methods"), getJson("/tables")]);
+    store.set("session", { session });
+    store.set("methods", { methods });
+    for (const table of tables) store.tables.set(table.id, table);
+    listen(
+      {
+        table: (table) => (removed(table) ? app.dropTable(table.id) : app.takeTable(table)),
+        map: (map) => (removed(map) ? app.dropMap(map.id) : app.takeMap(map)),
+        live: ({ id, version }) => app.stage.liveAt(id, version),
+        placed: (each) => tookPlace(app, each),
+        session: (told) => store.set("session", { session: { ...store.session, ...told } }),
+      },
+      connection,
+    );
+    const asked = new URLSearchParams(location.hash.slice(1)).get("table");
+    const first = store.tables.get(asked) ?? store.tables.get(session.table) ?? [...store.tables.values()].at(-1);
+    if (first) await app.showTable(first);
+    else await showCurrent();
+  } catch (error) {
+    replace(other, el("div", { class: "empty failed" }, el("h1", null, "The explorer could not start"), el("p", { class: "lead" }, error.message)));
+    if (error.status === undefined) throw error;
+  } finally {
+    document.documentElement.dataset.started = "yes";
+  }
+}
+
+addEventListener("hashchange", () => {
+  const asked = new URLSearchParams(location.hash.slice(1)).get("table");
+  if (asked && asked !== store.tableId && store.tables.has(asked)) app.showTable(store.tables.get(asked));
+});
+app.applyConditions = (conditions) => applyConditions(app, conditions);
+start();

@@ -1,0 +1,183 @@
+// The right pane's third tab: one map, its parameters, scores and charts, and what can be made of it.
+
+import { curveChart } from "../view/charts.js";
+import { BETTER, bytes, duration, el, offer, score } from "../view/elements.js";
+import { getFile, getJson } from "./api.js";
+import { actionMenu, button, choice, copyButton, facts, glyph, replace, symbolButton } from "./elements.js";
+import { cancelMap, changeParameters, mapActions, mapState, removeMap, runAgain } from "./maps_pane.js";
+import { attempt, notice, openDialog } from "./notices.js";
+import { fillPlaced } from "./placed.js";
+import { isActive } from "./store.js";
+import { asPython } from "./words.js";
+
+const TITLES = { scree: "Scree: explained variance", Shepard: "Shepard diagram: distances in the data and on the map", R_NX: "R_NX: neighborhoods preserved, beyond chance" };
+
+export function mapPane(app) {
+  const { store } = app;
+  const head = el("div");
+  const numbers = el("div");
+  const charts = el("div", { class: "charts" });
+  const placed = el("div");
+  const pane = el("div", { class: "pane-body" }, head, numbers, charts, placed);
+  let chartsOf = null;
+  let seen = "";
+
+  function fill() {
+    const map = store.maps.get(store.focus);
+    const now = map ? JSON.stringify([map.id, map.name, map.status, map.stage, Math.round(100 * (map.fraction ?? 0)), map.scores, map.seconds, map.measured, map.curves, store.maps.size]) : "";
+    if (now === seen && map) return;
+    seen = now;
+    if (!map) {
+      replace(head, el("h2", null, "No map chosen"), el("p", { class: "note" }, "Click the name of a map to see its parameters, scores and charts."));
+      for (const part of [numbers, charts, placed]) replace(part);
+      chartsOf = null;
+      return;
+    }
+    const done = map.status === "done";
+    const more = symbolButton("dots", "Actions of this map", () => actionMenu(more, mapActions(app, map)), { "aria-haspopup": "menu" });
+    const save = button("Export", { symbol: "download", kind: "small", disabled: !done, "aria-haspopup": "menu" });
+    save.addEventListener("click", () => actionMenu(save, exportsOf(app, map)));
+    replace(
+      head,
+      el("div", { class: "row spread" }, el("h2", null, map.name), more),
+      el("p", { class: `state-line ${map.status}` }, mapState(map)),
+      isActive(map) && el("progress", Number.isFinite(map.fraction) && map.status === "running" ? { max: 1, value: map.fraction } : {}),
+      el(
+        "div",
+        { class: "row" },
+        isActive(map) && button("Cancel", { symbol: "stop", kind: "small", onclick: () => cancelMap(app, map) }),
+        !isActive(map) && !done && button("Run again", { symbol: "redo", kind: "small", onclick: () => runAgain(app, map) }),
+        button("Change parameters", { kind: "small", onclick: () => changeParameters(app, map) }),
+        !isActive(map) && !done && button("Remove", { symbol: "trash", kind: "small", onclick: () => removeMap(app, map) }),
+        done && save,
+        done && button("Code", { symbol: "code", kind: "small", title: "The Python and the command line that repeat this map", onclick: () => showCode(map) }),
+        done && morphControl(app, map),
+      ),
+      (map.warnings ?? []).map((warning) => el("p", { class: "remark" }, glyph("info"), el("span", null, warning))),
+    );
+    const method = store.method(map.method);
+    const scores = Object.entries(map.scores ?? {}).filter(([, told]) => told !== null);
+    const given = Object.entries(map.parameters ?? {});
+    replace(
+      numbers,
+      done && map.measured === false && el("p", { class: "note" }, "Its quality is being measured."),
+      scores.length > 0 && [el("h3", null, "Scores"), scoreList(scores)],
+      el("h3", null, "How it was made"),
+      facts([
+        ["method", method?.name ?? map.method],
+        ...given.map(([name, value]) => [name.replaceAll("_", " "), asPython(value)]),
+        ["other parameters", "defaults"],
+        ["components", map.components ?? "–"],
+        Number.isFinite(map.seconds) && map.seconds !== null ? ["time", duration(map.seconds)] : null,
+        Number.isFinite(map.memory) && map.memory !== null ? ["memory", bytes(map.memory)] : null,
+      ]),
+    );
+    if (!done) {
+      chartsOf = null;
+      replace(charts);
+      replace(placed);
+    } else if (chartsOf !== `${map.id} ${map.curves}`) {
+      chartsOf = `${map.id} ${map.curves}`;
+      replace(charts);
+      fillCharts(map);
+      fillPlaced(app, map, placed);
+    }
+  }
+
+  async function fillCharts(map) {
+    if (map.curves && !map.curves.length) return;
+    const curves = await attempt(() => getJson(`/maps/${map.id}/curves`));
+    if (!curves || store.focus !== map.id) return;
+    replace(
+      charts,
+      Object.entries(curves).flatMap(([name, curve]) =>
+        curve.kind === "loadings"
+          ? curve.values.slice(0, 2).map((values, i) => figureOf(`Loadings of component ${i + 1}`, { x: curve.names, y: values, x_name: "loading", y_name: "column", kind: "bars" }))
+          : figureOf(TITLES[name] ?? name, curve),
+      ),
+    );
+  }
+  store.on("placed", (id) => id === store.focus && fillPlaced(app, store.maps.get(id), placed));
+  store.on("focus", fill);
+  store.on("maps", fill);
+  store.on("current", fill);
+  return pane;
+}
+
+const figureOf = (title, curve) => el("figure", null, el("figcaption", null, title), curveChart(curve, { name: title }));
+
+// Those that most maps are compared by, then all of them.
+const FIRST_SCORES = ["trustworthiness", "continuity", "neighbors preserved", "normalized stress", "nearest-neighbor accuracy", "downstream accuracy", "explained variance ratio", "reconstruction error"];
+
+function scoreList(scores) {
+  const lines = (list) =>
+    facts(
+      list.map(([name, told]) => [el("span", { title: told.about }, name), [score(told.value, 3), told.better && el("small", { title: BETTER[told.better][1] }, ` ${BETTER[told.better][0]}`)]]),
+      "figures-list",
+    );
+  const first = FIRST_SCORES.flatMap((name) => scores.filter(([each]) => each === name));
+  const rest = scores.filter(([name]) => !FIRST_SCORES.includes(name));
+  return [lines(first), rest.length > 0 && el("details", null, el("summary", null, `${rest.length} more scores`), lines(rest))];
+}
+
+// Move the points of this panel to where another map has them, and back.
+function morphControl(app, map) {
+  const others = app.store.mapList().filter((other) => other.id !== map.id && other.status === "done");
+  if (!others.length) return null;
+  const moved = app.morphed?.get(map.id) ?? "";
+  return choice(
+    [["", moved ? "Back to this map" : "Morph to…"], ...others.map((other) => [other.id, other.name])],
+    moved,
+    (to) => {
+      app.morphed ??= new Map();
+      app.morphed.set(map.id, to);
+      app.stage.view.morph(map.id, to || map.id);
+    },
+    { class: "small", "aria-label": "Morph to another map" },
+  );
+}
+
+function exportsOf(app, map) {
+  const { stage, store } = app;
+  const safe = map.name.replace(/[^\w.-]+/g, "_");
+  const picture = (kind) => attempt(async () => offer(await stage.view[kind](map.id), `${safe}.${kind}`));
+  const file = (path, name, options) =>
+    attempt(async () => {
+      const made = await getFile(path, name, options);
+      offer(made.blob, made.name);
+    });
+  const rows = (format) => file(`/tables/${store.tableId}/export`, `${safe}.${format}`, { method: "POST", json: { mask: null, format, maps: [map.id] } });
+  return [
+    ["Picture (PNG)", () => picture("png")],
+    ["Drawing (SVG)", () => picture("svg")],
+    null,
+    ["Coordinates (CSV)", () => rows("csv")],
+    ["Coordinates (Parquet)", () => rows("parquet")],
+    null,
+    ["Model file", () => file(`/maps/${map.id}/model`, `${safe}.lowland`)],
+    ["Report of all maps (HTML)", () => saveReport(app)],
+  ];
+}
+
+export async function saveReport(app) {
+  const { store } = app;
+  const maps = store.mapList().filter((map) => map.status === "done" && !store.hidden.has(map.id)).map((map) => map.id);
+  if (!maps.length) {
+    notice("There is no finished map to report on. Compute one first.");
+    return;
+  }
+  const wait = notice("The report is being written.");
+  await attempt(async () => {
+    const made = await getFile(`/tables/${store.tableId}/report`, `${store.table.name}.html`, { method: "POST", json: { maps } });
+    offer(made.blob, made.name);
+    notice(`${made.name} works without this server: one file, to be opened in any browser.`, "done");
+  });
+  wait.remove();
+}
+
+async function showCode(map) {
+  const code = await attempt(() => getJson(`/maps/${map.id}/code`));
+  if (!code) return;
+  const part = (title, text) => [el("div", { class: "row spread" }, el("h3", null, title), copyButton(text)), el("pre", { tabIndex: 0 }, text)];
+  openDialog(`Repeat ${map.name}`, () => [part("Python", code.python), part("Command line", code.command)], { kind: "medium" });
+}

@@ -1,0 +1,153 @@
+// The left pane's third tab: all maps of the table, with their state.
+
+import { duration, el } from "../view/elements.js";
+import { deleteAt, patchJson, postJson } from "./api.js";
+import { actionMenu, button, replace, symbolButton } from "./elements.js";
+import { startMap } from "./methods_pane.js";
+import { askText, askYes, attempt, notice } from "./notices.js";
+import { isActive } from "./store.js";
+import { asPercent, asPython } from "./words.js";
+
+export const STATES = {
+  queued: "waiting",
+  running: "being computed",
+  done: "done",
+  failed: "failed",
+  canceled: "canceled",
+  broken: "interrupted",
+};
+export const BROKEN = "The process that computed this map ended before it was finished. Run it again.";
+
+// How far a map is: stage, percent and time left, as far as they are known.
+export function mapProgress(map) {
+  const parts = map.stage ? [map.stage] : [];
+  if (map.fraction > 0) parts.push(asPercent(map.fraction));
+  if (Number.isFinite(map.seconds_left)) parts.push(`${duration(map.seconds_left)} left`);
+  return parts.join(", ");
+}
+
+// What a map is doing, in one line.
+export function mapState(map) {
+  if (map.status === "running") return mapProgress(map) || "Being computed";
+  if (map.status === "queued") return "Waiting for its turn";
+  if (map.status === "done") return Number.isFinite(map.seconds) ? `Done in ${duration(map.seconds)}` : "Done";
+  if (map.status === "canceled") return "Canceled";
+  return map.error || (map.status === "broken" ? BROKEN : "It failed.");
+}
+
+export const parametersText = (map) =>
+  Object.entries(map.parameters ?? {})
+    .map(([name, value]) => `${name}=${asPython(value)}`)
+    .join(", ");
+
+export const cancelMap = (app, map) => attempt(async () => app.takeMap(await postJson(`/maps/${map.id}/cancel`)));
+// A map that failed is computed again in its place; of a finished one, a second one is made.
+export const runAgain = (app, map) =>
+  map.status === "done" ? startMap(app, map.method, map.parameters ?? {}, map.name) : attempt(async () => app.takeMap(await postJson(`/maps/${map.id}/restart`)));
+
+export async function renameMap(app, map) {
+  const name = await askText("Rename the map", { value: map.name });
+  if (name) await attempt(async () => app.takeMap(await patchJson(`/maps/${map.id}`, { name })));
+}
+
+export async function removeMap(app, map, ask = true) {
+  if (ask && map.status === "done" && !(await askYes("Remove this map?", `${map.name} and its coordinates will be deleted.`, "Remove"))) return;
+  await attempt(async () => {
+    await deleteAt(`/maps/${map.id}`);
+    app.dropMap(map.id);
+  });
+}
+
+export function changeParameters(app, map) {
+  app.openTab("methods");
+  app.chooseMethod(map.method, map.parameters ?? {});
+}
+
+export function mapActions(app, map) {
+  const { store } = app;
+  const hidden = store.hidden.has(map.id);
+  return [
+    ["Details", () => app.focusMap(map.id), { symbol: "info" }],
+    [hidden ? "Show its panel" : "Hide its panel", () => app.hideMap(map.id, !hidden), { symbol: "eye", disabled: !["done", "running", "queued"].includes(map.status) }],
+    ["Rename", () => renameMap(app, map), { symbol: "pen" }],
+    null,
+    isActive(map) ? ["Cancel", () => cancelMap(app, map), { symbol: "stop" }] : ["Run again", () => runAgain(app, map), { symbol: "redo" }],
+    ["Change its parameters", () => changeParameters(app, map), { symbol: "add" }],
+    ["Remove", () => removeMap(app, map), { symbol: "trash", disabled: isActive(map) }],
+  ];
+}
+
+export function mapsPane(app) {
+  const { store } = app;
+  const list = el("div", { class: "maps-list" });
+  const foot = el("div", { class: "row" });
+  const pane = el("div", { class: "pane-body" }, list, foot);
+  const lines = new Map();
+
+  function line(map) {
+    const title = el("button", { type: "button", class: "link map-name", onclick: () => app.focusMap(map.id) });
+    const state = el("small", { class: "state" });
+    const bar = el("progress", { max: 1 });
+    const more = symbolButton("dots", "Actions of this map", () => actionMenu(more, mapActions(app, store.maps.get(map.id))), { "aria-haspopup": "menu" });
+    const quick = el("span");
+    const parameters = el("small", { class: "doc" });
+    const node = el("div", { class: "map-line" }, el("span", { class: "dot" }), el("div", { class: "map-words" }, title, state, bar, parameters), quick, more);
+    return { node, title, state, bar, quick, parameters };
+  }
+
+  function fill() {
+    const maps = store.mapList();
+    for (const [id, each] of lines)
+      if (!store.maps.has(id)) {
+        each.node.remove();
+        lines.delete(id);
+      }
+    if (!maps.length) {
+      replace(list, el("p", { class: "note" }, "No map yet. Choose a method, or compute the usual maps."), button("Choose a method", { kind: "small", onclick: () => app.openTab("methods") }));
+    } else list.querySelector(":scope > .note")?.parentNode.replaceChildren(...[...lines.values()].map((each) => each.node));
+    for (const map of maps) {
+      if (!lines.has(map.id)) {
+        lines.set(map.id, line(map));
+        list.append(lines.get(map.id).node);
+      }
+      const each = lines.get(map.id);
+      each.node.dataset.status = map.status;
+      each.node.classList.toggle("off", store.hidden.has(map.id));
+      each.node.classList.toggle("focused", store.focus === map.id);
+      each.title.textContent = map.name;
+      each.title.title = map.name;
+      each.state.textContent = mapState(map);
+      each.bar.hidden = !isActive(map);
+      if (Number.isFinite(map.fraction) && map.status === "running") each.bar.value = map.fraction;
+      else each.bar.removeAttribute("value");
+      each.parameters.textContent = parametersText(map) || "default parameters";
+      const wanted = isActive(map) ? "stop" : ["failed", "broken", "canceled"].includes(map.status) ? "redo" : "";
+      if (each.quick.dataset.kind !== wanted) {
+        each.quick.dataset.kind = wanted;
+        replace(
+          each.quick,
+          wanted === "stop" && symbolButton("stop", "Cancel", () => cancelMap(app, store.maps.get(map.id))),
+          wanted === "redo" && symbolButton("redo", "Run again", () => runAgain(app, store.maps.get(map.id))),
+        );
+      }
+    }
+    const active = maps.filter(isActive);
+    replace(
+      foot,
+      active.length > 1 && button(`Cancel all ${active.length}`, { symbol: "stop", kind: "small", onclick: () => active.forEach((map) => cancelMap(app, map)) }),
+      maps.some((map) => ["failed", "broken", "canceled"].includes(map.status)) &&
+        button("Remove those that failed", { symbol: "trash", kind: "small", onclick: () => maps.filter((map) => ["failed", "broken", "canceled"].includes(map.status)).forEach((map) => removeMap(app, map, false)) }),
+    );
+  }
+  store.on("maps", fill);
+  store.on("focus", fill);
+  store.on("current", fill);
+  fill();
+  return pane;
+}
+
+// Tell of maps that end while the page is open.
+export function tellOfEnd(app, before, map) {
+  if (!before || before.status === map.status || !isActive(before)) return;
+  if (map.status === "failed" || map.status === "broken") notice(`${map.name}: ${mapState(map)}`, "problem", ["Details", () => app.focusMap(map.id)]);
+}

@@ -1,0 +1,191 @@
+// The left pane's second tab: choose a method, set its parameters, see what it will cost, and start it.
+
+import { bytes, duration, el, some } from "../view/elements.js";
+import { ApiError, postJson } from "./api.js";
+import { button, glyph, replace } from "./elements.js";
+import { parameterForm } from "./form.js";
+import { attempt, notice } from "./notices.js";
+import { debounced } from "./store.js";
+
+export const USUAL = ["pca", "tsne", "umap", "isomap", "spectral-embedding"];
+// The summary without the name in front of it.
+const shortSummary = (method) => {
+  const at = method.summary.indexOf(": ");
+  const text = at > 0 && at < 60 ? method.summary.slice(at + 2) : method.summary;
+  return text.charAt(0).toUpperCase() + text.slice(1);
+};
+
+export function methodsPane(app) {
+  const { store } = app;
+  const list = el("div", { class: "methods", role: "list" });
+  const search = el("input", { type: "search", placeholder: "Find a method", "aria-label": "Find a method", oninput: () => fillList() });
+  const usual = el("div", { class: "usual" });
+  const chooser = el("div", { class: "chooser" }, usual, search, list);
+  const chosen = el("div", { class: "chosen", hidden: true });
+  const pane = el("div", { class: "pane-body" }, chooser, chosen);
+  let estimated = null; // estimates of the usual maps: made when the pane is seen, since they fit samples of the rows
+  new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && estimated?.()).observe(pane);
+
+  function fillUsual() {
+    const made = new Set(store.mapList().filter((map) => !Object.keys(map.parameters ?? {}).length).map((map) => map.method));
+    const known = USUAL.map((verb) => store.method(verb)).filter((method) => method && !made.has(method.name));
+    if (!known.length) {
+      replace(usual);
+      return;
+    }
+    const cost = el("p", { class: "note cost" });
+    replace(
+      usual,
+      el("div", { class: "card" }, el("b", null, "The usual maps"), el("p", { class: "note" }, known.map((method) => method.name).join(", ")), cost, button(`Compute ${some(known.length, "usual map")}`, { symbol: "play", kind: "main wide", onclick: () => startUsual(known) })),
+    );
+    estimated = () => estimateAll(known, cost);
+    if (pane.offsetParent) estimated();
+  }
+
+  async function estimateAll(known, cost) {
+    const table = store.tableId;
+    estimated = null;
+    const told = [];
+    for (const method of known) {
+      const each = await postJson("/estimates", { table, method: method.verb, parameters: {} }).catch(() => null);
+      if (table !== store.tableId || !cost.isConnected) return;
+      if (Number.isFinite(each?.seconds)) told.push(each);
+    }
+    if (told.length) cost.textContent = `About ${duration(told.reduce((sum, each) => sum + each.seconds, 0))} in all, at most ${bytes(Math.max(...told.map((each) => each.bytes ?? 0)))} of memory.`;
+  }
+
+  async function startUsual(known) {
+    let begun = 0;
+    for (const method of known) if (await startMap(app, method, {})) begun++;
+    if (begun) notice(`${some(begun, "map")} started.`);
+  }
+
+  function fillList() {
+    const words = search.value.trim().toLowerCase();
+    const fits = (method) => !words || `${method.name} ${method.verb} ${method.summary}`.toLowerCase().includes(words);
+    const named = [...new Set(store.methods.map((method) => method.group))];
+    const parts = named.map((name) => {
+      const members = store.methods.filter((method) => method.group === name && fits(method));
+      return members.length ? [el("div", { class: "group-name" }, name), members.map(methodLine)] : null;
+    });
+    replace(list, parts.some(Boolean) ? parts : el("p", { class: "note" }, "No method has this word in its name or summary."));
+  }
+
+  const hasLabel = () => store.table?.columns?.some((column) => column.role === "label");
+  function methodLine(method) {
+    const lacking = method.needs_labels && !hasLabel();
+    return el(
+      "button",
+      { type: "button", class: "method", role: "listitem", title: lacking ? `${method.name} needs a label column: give one column the role label.` : method.summary, onclick: () => choose(method) },
+      el("b", null, method.name, method.live && el("span", { class: "chip", title: "You see the map unfold" }, "live"), method.needs_labels && el("span", { class: "chip" }, "needs labels")),
+      el("small", null, shortSummary(method)),
+    );
+  }
+
+  function choose(method, values = {}) {
+    chooser.hidden = true;
+    chosen.hidden = false;
+    const cost = el("div", { class: "estimate", role: "status" });
+    const wrong = el("p", { class: "wrong", role: "alert", hidden: true });
+    const name = el("input", { type: "text", placeholder: method.name, "aria-label": "Name of the map", maxlength: 120 });
+    const start = button("Compute the map", { symbol: "play", kind: "main wide", onclick: () => begin() });
+    const form = parameterForm(method, { values, onchange: () => changed() });
+    const estimate = debounced(() => showEstimate(app, method, form, cost), 250);
+    const changed = () => {
+      wrong.hidden = true;
+      start.disabled = form.problems().length > 0;
+      estimate();
+    };
+    const begin = async () => {
+      start.disabled = true;
+      try {
+        await startMap(app, method, form.values(), name.value.trim() || undefined, true);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        wrong.textContent = error.message;
+        wrong.hidden = false;
+      }
+      start.disabled = false;
+    };
+    replace(
+      chosen,
+      el("button", { type: "button", class: "link back", onclick: close }, glyph("back"), "All methods"),
+      el("h2", null, method.name),
+      el("p", { class: "note" }, method.summary),
+      method.needs_labels && !hasLabel() && el("p", { class: "warning" }, glyph("warning"), el("span", null, "This method needs labels: give one column the role label first.")),
+      form.element,
+      el("label", { class: "parameter" }, el("span", { class: "field-name" }, "name of the map"), name),
+      el("div", { class: "start" }, cost, wrong, start),
+    );
+    app.chosenMethod = method.verb;
+    pane.parentNode?.scrollTo?.(0, 0);
+    changed();
+  }
+
+  function close() {
+    chooser.hidden = false;
+    chosen.hidden = true;
+    replace(chosen);
+    app.chosenMethod = null;
+  }
+
+  store.on("methods", fillList);
+  let seen = "";
+  const refresh = () => {
+    pane.hidden = store.table?.status !== "ready";
+    const now = `${[...store.maps.keys()]} ${store.tableId} ${store.table?.status} ${store.table?.columns?.map((column) => column.role).join()}`;
+    if (now === seen) return;
+    seen = now;
+    fillUsual();
+    fillList();
+  };
+  store.on("table", refresh);
+  store.on("current", refresh);
+  store.on("maps", refresh);
+  app.chooseMethod = (verb, values) => {
+    const method = store.method(verb);
+    if (method) choose(method, values);
+  };
+  return pane;
+}
+
+// Time and memory of a map before it starts, and a warning beyond the limits.
+async function showEstimate(app, method, form, cost) {
+  const { session, tableId } = app.store;
+  if (form.problems().length || !tableId) {
+    replace(cost);
+    return;
+  }
+  const asked = (showEstimate.asked = {});
+  cost.classList.add("asking");
+  if (!cost.firstChild) replace(cost, el("small", { class: "doc" }, "Time and memory are being estimated."));
+  let told;
+  try {
+    told = await postJson("/estimates", { table: tableId, method: method.verb, parameters: form.values() });
+  } catch (error) {
+    if (asked === showEstimate.asked) replace(cost, el("p", { class: "wrong" }, error.message));
+    return;
+  } finally {
+    if (asked === showEstimate.asked) cost.classList.remove("asking");
+  }
+  if (asked !== showEstimate.asked) return; // a later question is under way
+  const range = Number.isFinite(told.low) && told.high > 1.5 * Math.max(1, told.low) ? `${duration(told.low)} to ${duration(told.high)}` : duration(told.seconds);
+  const tooLong = session.limits?.seconds && told.seconds > session.limits.seconds;
+  const tooLarge = session.limits?.memory_bytes && told.bytes > session.limits.memory_bytes;
+  replace(
+    cost,
+    el("div", { class: "figures" }, el("span", null, el("small", null, "Time"), el("b", null, range)), el("span", null, el("small", null, "Memory"), el("b", null, bytes(told.bytes)))),
+    told.basis && el("small", { class: "doc" }, told.basis),
+    tooLong && el("p", { class: "warning" }, glyph("warning"), el("span", null, `Longer than the limit of ${duration(session.limits.seconds)}: it would be stopped. Choose a quicker method, or a part of the rows.`)),
+    tooLarge && el("p", { class: "warning" }, glyph("warning"), el("span", null, `More than the limit of ${bytes(session.limits.memory_bytes)} of memory: it would be stopped. Choose another method, or a part of the rows.`)),
+  );
+}
+
+// Begin a map. Problems are told, or thrown if the caller shows them.
+export async function startMap(app, method, parameters, name, throws = false) {
+  const body = { table: app.store.tableId, method: method.verb ?? method, parameters };
+  if (name) body.name = name;
+  const map = throws ? await postJson("/maps", body) : await attempt(() => postJson("/maps", body));
+  if (map) app.takeMap(map);
+  return map;
+}

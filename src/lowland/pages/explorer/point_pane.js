@@ -1,0 +1,101 @@
+// The right pane's second tab: one row, its values, and its neighbors in the data and on every map.
+
+import { el, number, some } from "../view/elements.js";
+import { neighborSets } from "../view/neighbors.js";
+import { getJson } from "./api.js";
+import { colorByDistance } from "./coloring.js";
+import { valuesOf } from "./data_pane.js";
+import { button, glyph, replace, symbolButton } from "./elements.js";
+import { shownColumns } from "./filter.js";
+import { attempt } from "./notices.js";
+import { debounced } from "./store.js";
+import { cellText } from "./words.js";
+
+const VALUES = 60; // columns listed
+
+export function pointPane(app) {
+  const { store } = app;
+  const head = el("div");
+  const values = el("div");
+  const near = el("div", { class: "near" });
+  const pane = el("div", { class: "pane-body" }, head, near, values);
+  let asked = 0;
+
+  async function fill() {
+    const { point: row, tableId, table } = store;
+    const turn = ++asked;
+    if (row === null || !table?.columns) {
+      replace(head, el("h2", null, "No point chosen"), el("p", { class: "note" }, "Click a point on a map: its values appear here, and its neighbors are drawn on all maps."));
+      replace(values);
+      replace(near);
+      app.stage.view?.show(null);
+      return;
+    }
+    const image = table.has_images && el("img", { class: "picture", src: `/api/tables/${tableId}/image/${row}`, alt: `Image of row ${row}` });
+    const count = el("input", { type: "range", min: 3, max: 50, value: store.neighbors, "aria-label": "Number of neighbors", oninput: () => ((store.neighbors = Number(count.value)), (shown.textContent = count.value), later()) });
+    const shown = el("output", null, store.neighbors);
+    replace(
+      head,
+      el("div", { class: "row spread" }, el("h2", null, `Row ${row}`), symbolButton("close", "Close this point", () => app.showPoint(null))),
+      image,
+      el(
+        "div",
+        { class: "row" },
+        button("Color by distance from it", { symbol: "point", kind: "small", onclick: () => colorByDistance(app, row) }),
+        button("Select its neighbors", { kind: "small", onclick: () => app.stage.view.selectRows([row, ...(store.near ?? [])]) }),
+      ),
+      el("label", { class: "row" }, el("span", { class: "field-name" }, "Neighbors"), count, shown),
+    );
+    fillNeighbors(turn);
+    const cells = await attempt(() => valuesOf(tableId, [row], order(table)));
+    if (!cells || turn !== asked) return;
+    const listed = order(table);
+    replace(
+      values,
+      el("h3", null, "Values"),
+      el("table", { class: "values" }, el("tbody", null, listed.map((index, i) => el("tr", null, el("th", null, table.columns[index].name), el("td", null, cells[0][i] === null ? el("i", null, "missing") : cellText(cells[0][i])))))),
+      table.columns.length > listed.length && el("p", { class: "note" }, `${count(table.columns.length - listed.length)} more columns.`),
+    );
+  }
+
+  const order = (table) => shownColumns(table, VALUES);
+  const later = debounced(() => fillNeighbors(asked), 150);
+
+  async function fillNeighbors(turn) {
+    const { point: row, tableId, neighbors: k } = store;
+    const told = await attempt(() => getJson(`/tables/${tableId}/neighbors?row=${row}&k=${k}`));
+    if (!told || turn !== asked) return;
+    store.near = told.rows;
+    const byMap = showNeighbors(app, row, told.rows);
+    const maps = store.mapList().filter((map) => byMap[map.id]);
+    replace(
+      near,
+      el("h3", null, `Its ${told.rows.length} nearest rows in the data, on the maps`),
+      maps.map((map) => {
+        const { kept, missed } = byMap[map.id];
+        const part = el("span", { class: "kept-part" });
+        part.style.width = `${(100 * kept.length) / Math.max(1, kept.length + missed.length)}%`;
+        return el("div", { class: "near-line", title: `${map.name}: ${some(kept.length, "neighbor")} kept, ${missed.length} missed, ${byMap[map.id].false.length} false` }, el("span", null, map.name), el("span", { class: "kept-room" }, part), el("small", null, `${kept.length} of ${kept.length + missed.length}`));
+      }),
+      !maps.length && el("p", { class: "note" }, glyph("info"), "There is no finished map yet."),
+      el("details", null, el("summary", null, "List of the rows"), el("div", { class: "row" }, told.rows.map((other, i) => el("button", { type: "button", class: "small", title: `distance ${number(told.distances?.[i], 4)}`, onclick: () => app.showPoint(other) }, other)))),
+    );
+  }
+
+  store.on("point", fill);
+  store.on("current", fill);
+  store.on("coordinates", () => store.point !== null && later());
+  return pane;
+}
+
+// Neighbors of a row in the data, drawn on every map; those of each map are found here, from its coordinates.
+function showNeighbors(app, row, near) {
+  const { stage, store } = app;
+  const byMap = {};
+  for (const map of store.mapList()) {
+    const data = stage.mapData(map.id);
+    if (data?.coordinates) byMap[map.id] = neighborSets(data, { row, neighbors: { near } });
+  }
+  stage.view.show({ row, neighbors: { near, byMap } });
+  return byMap;
+}

@@ -1,0 +1,172 @@
+// The right pane's first tab: the selected rows, what sets them apart, and what can be done with them.
+
+import { count, el, number, offer, some } from "../view/elements.js";
+import { maskOf, maskText } from "../view/saving.js";
+import { deleteAt, getFile, getJson, postJson } from "./api.js";
+import { isNumeric, valuesOf } from "./data_pane.js";
+import { actionMenu, button, glyph, replace, symbolButton } from "./elements.js";
+import { keepSelected } from "./filter.js";
+import { createGrid } from "./grid.js";
+import { askText, attempt, notice } from "./notices.js";
+import { debounced } from "./store.js";
+
+const BARS = 12; // columns compared at once
+
+export function selectionPane(app) {
+  const { store } = app;
+  const head = el("div");
+  const contrast = el("div", { class: "contrast" });
+  const table = el("div", { class: "selected-rows" });
+  const saved = el("div", { class: "saved" });
+  const pane = el("div", { class: "pane-body" }, head, contrast, table, el("h3", null, "Saved selections"), saved);
+
+  function fill() {
+    const { selected } = store;
+    if (!selected || !store.table?.rows) {
+      replace(head, el("h2", null, "No rows selected"), el("p", { class: "note" }, "Choose Box, Lasso or Brush above the maps and drag over points. Shift adds, Alt removes, Esc clears."));
+      replace(contrast);
+      replace(table);
+      compare.cancel();
+      list.cancel();
+      return;
+    }
+    const save = button("Export", { symbol: "download", kind: "small", "aria-haspopup": "menu" });
+    save.addEventListener("click", () => actionMenu(save, [["CSV", () => exportRows("csv")], ["Parquet", () => exportRows("parquet")]]));
+    replace(
+      head,
+      el("div", { class: "row spread" }, el("h2", null, `${some(selected, "row")} selected`), symbolButton("close", "Clear the selection", () => app.stage.view.clearSelection())),
+      el("p", { class: "note" }, `${Number(((100 * selected) / store.table.rows).toPrecision(2))}% of ${some(store.table.rows, "row")}`),
+      el(
+        "div",
+        { class: "row" },
+        button("Save it", { symbol: "save", kind: "small", title: "Give the selection a name and keep it", onclick: nameIt }),
+        save,
+        button("New table", { symbol: "add", kind: "small", title: "A new table of these rows, to be embedded anew", onclick: newTable }),
+        button("Show only these", { symbol: "filter", kind: "small", onclick: () => keepSelected(app) }),
+      ),
+    );
+    compare();
+    list();
+  }
+
+  const nameIt = async () => {
+    const name = await askText("Save the selection", { name: "Name", value: `Selection ${store.selections.length + 1}` });
+    if (!name) return;
+    const made = await attempt(() => postJson(`/tables/${store.tableId}/selections`, { name, mask: maskText(store.selection) }));
+    if (made) loadSaved();
+  };
+  const newTable = async () => {
+    const name = await askText("New table of the selected rows", { value: `${store.table.name}, ${count(store.selected)} rows`, action: "Create", note: "It gets maps of its own, computed from these rows only." });
+    if (!name) return;
+    const made = await attempt(() => postJson(`/tables/${store.tableId}/subset`, { name, mask: maskText(store.selection) }));
+    if (made) {
+      await app.showTable(made);
+      app.openTab("methods");
+    }
+  };
+  const exportRows = (format) =>
+    attempt(async () => {
+      const maps = store.mapList().filter((map) => map.status === "done").map((map) => map.id);
+      const { blob, name } = await getFile(`/tables/${store.tableId}/export`, `${store.table.name}.${format}`, { method: "POST", json: { mask: maskText(store.selection), format, maps } });
+      offer(blob, name);
+      notice(`${some(store.selected, "row")} written to ${name}.`, "done");
+    });
+
+  // Which columns set the selection apart. Only once it has been still for a moment: the server reads all columns.
+  const compare = debounced(async () => {
+    const { tableId, selection, selected } = store;
+    if (!selected) return;
+    if (selected === store.table.rows) {
+      replace(contrast, el("p", { class: "note" }, "All rows are selected: there is nothing to compare them with."));
+      return;
+    }
+    let told;
+    try {
+      told = await postJson(`/tables/${tableId}/contrast`, { mask: maskText(selection) });
+    } catch (error) {
+      replace(contrast, el("p", { class: "note" }, error.message));
+      return;
+    }
+    if (tableId !== store.tableId || selection !== store.selection || selected !== store.selected) return;
+    replace(contrast, el("h3", null, "What sets them apart"), contrastBars(app, told.columns));
+  }, 250);
+
+  const list = debounced(() => {
+    if (!store.selected || !app.stage.view) return; // another table is shown meanwhile
+    const rows = app.stage.view.selectedRows();
+    const grid = createGrid({
+      rows: rows.length,
+      names: store.table.columns.map((column) => column.name),
+      numeric: (c) => isNumeric(store.table.columns[c]),
+      label: "Selected rows",
+      rowNumber: (i) => rows[i],
+      fetchBlock: (from, count, columns) => valuesOf(store.tableId, rows.slice(from, from + count), columns),
+      onrow: (i) => app.showPoint(rows[i]),
+    });
+    replace(table, el("h3", null, "Rows"), grid.element);
+    grid.draw();
+  }, 150);
+
+  async function loadSaved() {
+    const { tableId } = store;
+    if (!tableId || store.table?.status !== "ready") return;
+    const told = await attempt(() => getJson(`/tables/${tableId}/selections`));
+    if (!told || tableId !== store.tableId) return;
+    store.selections = told;
+    replace(
+      saved,
+      !told.length && el("p", { class: "note" }, "None yet. Select rows and save them under a name."),
+      told.map((each) =>
+        el(
+          "div",
+          { class: "row spread saved-line" },
+          el("button", { type: "button", class: "link", title: "Select these rows", onclick: () => select(each) }, each.name),
+          el("small", null, some(each.count, "row")),
+          symbolButton("trash", `Delete ${each.name}`, () => attempt(async () => (await deleteAt(`/tables/${tableId}/selections/${each.id}`), loadSaved()))),
+        ),
+      ),
+    );
+  }
+  const select = (each) =>
+    attempt(async () => {
+      const mask = each.mask ?? (await getJson(`/tables/${store.tableId}/selections`)).find((one) => one.id === each.id).mask;
+      app.stage.view.select(maskOf(mask, store.table.rows), "new");
+    });
+  store.on("selection", fill);
+  store.on("current", () => (fill(), loadSaved()));
+  store.on("table", (reread) => reread && loadSaved());
+  return pane;
+}
+
+// Effect sizes as bars to the left (less) and to the right (more than in the other rows).
+function contrastBars(app, columns) {
+  const top = Math.max(...columns.map((column) => Math.abs(column.effect)).filter(Number.isFinite), 1e-9);
+  const line = (column) => {
+    const bar = el("span", { class: `effect ${column.effect < 0 ? "less" : "more"}` });
+    bar.style.width = `${(50 * Math.min(1, Math.abs(column.effect) / top)).toFixed(1)}%`;
+    const name = column.level !== null && column.level !== undefined ? `${column.name} = ${column.level}` : column.name;
+    const words = (value) => (column.kind === "category" && Number.isFinite(value) ? `${Math.round(100 * value)}%` : number(value, 3));
+    const index = app.store.table.columns.findIndex((each) => each.name === column.name);
+    return el(
+      "button",
+      {
+        type: "button",
+        class: "contrast-line",
+        title: `${name}: ${words(column.selected)} in the selection, ${words(column.rest)} in the rest. ${column.measure} ${number(column.effect, 4)}. Click to color by it.`,
+        onclick: () => index >= 0 && app.colorBy({ kind: "column", column: index }),
+      },
+      el("span", { class: "contrast-name" }, name),
+      el("span", { class: "effect-room" }, bar),
+      el("span", { class: "effect-size" }, number(column.effect, 2)),
+      el("small", null, `${words(column.selected)} against ${words(column.rest)}`),
+    );
+  };
+  const usable = columns.filter((column) => Number.isFinite(column.effect));
+  const rest = usable.slice(BARS, 100);
+  return [
+    el("p", { class: "note" }, "Effect sizes of the selected rows against all others: Cohen's d of numbers, Cohen's h of fractions. 0.2 is small, 0.5 medium, 0.8 large."),
+    usable.slice(0, BARS).map(line),
+    rest.length > 0 && el("details", null, el("summary", null, `${rest.length} more columns`), rest.map(line)),
+    !usable.length && el("p", { class: "note" }, glyph("info"), "No column differs."),
+  ];
+}

@@ -1,0 +1,95 @@
+// The state of the page for each table: kept by the server, found again after a reload, saved to a file on demand.
+
+import { offer } from "../view/elements.js";
+import { getFile, getJson, putJson } from "./api.js";
+import { colorBy, readClusters } from "./coloring.js";
+import { applyConditions } from "./filter.js";
+import { attempt, notice } from "./notices.js";
+import { debounced } from "./store.js";
+
+export function keepState(app) {
+  const { store } = app;
+  let opened = null; // the table whose state has been restored: only that may be written
+  let last = "";
+
+  // Colors, filter and neighbors are kept by what they mean, not by their values.
+  const viewState = () => {
+    const { coloring, filter, shown, ...rest } = app.stage.view.save();
+    return rest;
+  };
+  const current = () => ({
+    version: 1,
+    view: viewState(),
+    hidden: [...store.hidden].filter((id) => store.maps.has(id)),
+    coloring: store.coloring,
+    clusterings: store.clusterings.map(({ name, levels, text }) => ({ name, levels, codes: text })),
+    conditions: store.conditions,
+    point: store.point,
+    focus: store.focus,
+    neighbors: store.neighbors,
+  });
+  const write = async () => {
+    if (!opened || opened !== store.tableId || !app.stage.view) return;
+    const state = current();
+    const text = JSON.stringify(state);
+    if (text === last) return;
+    last = text;
+    try {
+      await putJson(`/tables/${opened}/state`, state);
+    } catch {
+      last = ""; // written again after the next change; a lost connection is told elsewhere
+    }
+  };
+  const later = debounced(write, 700);
+  for (const event of ["selection", "coloring", "filter", "point", "focus", "hidden", "looks"]) store.on(event, later);
+  addEventListener("visibilitychange", () => document.visibilityState === "hidden" && write());
+
+  return {
+    later,
+    write,
+    leave() {
+      later.cancel();
+      opened = null;
+    },
+    async read(table) {
+      try {
+        return (await getJson(`/tables/${table}/state`)) ?? {};
+      } catch {
+        return {};
+      }
+    },
+    // Bring back what was seen; the view has been made with the maps of the table.
+    async restore(table, state) {
+      store.clusterings = (state.clusterings ?? []).map((each) => readClusters(each, each.name));
+      if (state.neighbors) store.neighbors = state.neighbors;
+      if (state.view) {
+        try {
+          await app.stage.view.restore({ ...state.view, coloring: null, filter: null, shown: null }); // these are asked for below
+        } catch (error) {
+          console.warn(`The former view could not be restored: ${error.message}`);
+        }
+      }
+      if (state.coloring && (state.coloring.kind !== "cluster" || store.clusterings[state.coloring.index])) await colorBy(app, state.coloring);
+      else store.emit("coloring");
+      if (state.conditions?.length) await applyConditions(app, state.conditions);
+      if (Number.isInteger(state.point) && state.point < store.table.rows) app.showPoint(state.point, false);
+      if (state.focus && store.maps.has(state.focus)) store.set("focus", { focus: state.focus });
+      app.takeSelection();
+      opened = table;
+      last = JSON.stringify(current());
+    },
+  };
+}
+
+// The table with its maps, selections and this state in one file, to be opened again here or elsewhere.
+export async function saveArchive(app) {
+  const { store } = app;
+  await app.state.write();
+  const wait = notice("The session is being written.");
+  await attempt(async () => {
+    const { blob, name } = await getFile(`/tables/${store.tableId}/archive`, `${store.table.name}.lowland-session`);
+    offer(blob, name);
+    notice(`${name} contains the table, its maps and selections. Drop it onto this page to open it again.`, "done");
+  });
+  wait.remove();
+}

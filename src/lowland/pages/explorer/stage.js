@@ -1,0 +1,193 @@
+// The middle of the page: the view with one panel per map, kept up to date with what the server tells.
+
+import { el } from "../view/elements.js";
+import { Column, MapData, Table } from "../view/model.js";
+import { createView } from "../view/view.js";
+import { getColumn, getFloats, getJson, getLive } from "./api.js";
+import { replace } from "./elements.js";
+import { mapProgress, mapState, parametersText } from "./maps_pane.js";
+import { tellProblem } from "./notices.js";
+import { isActive } from "./store.js";
+import { cellText } from "./words.js";
+
+const KINDS = { number: "number", integer: "number", boolean: "category", category: "category", ordered: "category", date: "date", text: "text", id: "text", constant: "number" };
+const CLASSES = 60; // a label of numbers with at most so many values is one of classes
+const MAIN_SCORES = ["trustworthiness", "continuity", "normalized stress", "downstream accuracy"];
+const DAY = 86400000;
+const HOVERED = 8; // columns in the hover, besides those the table marks as shown
+
+// The two scores that say most about a map, for its heading.
+function mainScores({ scores }) {
+  const names = Object.keys(scores ?? {}).filter((name) => MAIN_SCORES.includes(name) && scores[name] !== null);
+  names.sort((a, b) => MAIN_SCORES.indexOf(a) - MAIN_SCORES.indexOf(b));
+  return Object.fromEntries(names.slice(0, 2).map((name) => [name, scores[name]]));
+}
+
+export function createStage(app) {
+  const { store } = app;
+  const root = el("div", { class: "stage" });
+  const tools = el("div", { class: "strip" });
+  const stage = { element: root, view: null, show, close, update, remove, liveAt, loadTrust, ready: null };
+  const loaded = new Map(); // id -> version of the coordinates in the view
+  const loading = new Set();
+  const wanted = new Map(); // id -> version of a snapshot that came while another was being fetched
+
+  const viewColumns = (table) =>
+    table.columns.map((column, index) => {
+      const classes = column.role === "label" && column.distinct <= CLASSES;
+      const kind = classes ? "category" : (KINDS[column.kind] ?? "text");
+      return new Column({ name: column.name, kind, load: kind === "text" ? null : () => columnOf(table.id, index, kind) });
+    });
+
+  // Dates come as days, and a label of numbers becomes one of classes.
+  async function columnOf(table, index, kind) {
+    const { values, levels } = await getColumn(table, index);
+    if (kind === "date") return Float64Array.from(values, (day) => day * DAY);
+    if (kind !== "category" || levels) return { values, levels };
+    const sorted = [...new Set(values)].filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
+    return { values: Array.from(values, (value) => (Number.isNaN(value) ? null : String(value))), levels: sorted.map(String) };
+  }
+
+  // Columns of the hover: name, label and those marked as shown, then the first features.
+  function hoverColumns(table) {
+    const rank = { id: 0, keep: 2, weight: 3, feature: 4 }; // the view shows the label itself
+    const order = table.columns.map((column, index) => [rank[column.role] ?? 9, index]).filter(([at]) => at < 9);
+    order.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    const marked = order.filter(([at]) => at < 4).length;
+    return order.slice(0, Math.max(HOVERED, Math.min(marked, 20))).map(([, index]) => index);
+  }
+
+  async function detailsOf(table, row) {
+    const columns = hoverColumns(table);
+    const told = await getJson(`/tables/${table.id}/values?rows=${row}&columns=${columns.join(",")}`);
+    return columns.map((index, i) => [table.columns[index].name, cellText(told.rows[0][i])]).filter(([, text]) => text !== "");
+  }
+
+  const asViewMap = (map) => ({
+    key: map.id,
+    name: map.name,
+    subtitle: parametersText(map),
+    components: map.components ?? 2,
+    n: store.table.rows,
+    status: map.status,
+    progress: isActive(map) ? { fraction: map.fraction ?? null, text: mapProgress(map) } : null,
+    error: ["failed", "broken"].includes(map.status) ? mapState(map) : null,
+    scores: mainScores(map),
+  });
+
+  function show(table) {
+    close();
+    const label = table.columns.findIndex((column) => column.role === "label");
+    stage.table = new Table({
+      n: table.rows,
+      name: table.name,
+      columns: viewColumns(table),
+      label: label < 0 ? null : label,
+      thumbnail: table.has_images ? (row) => `/api/tables/${table.id}/image/${row}` : null,
+      details: (row) => detailsOf(table, row),
+    });
+    const room = el("div", { class: "view-room" });
+    const strip = el("div", { class: "view-tools" });
+    replace(tools, app.colorControl, strip);
+    replace(root, tools, room);
+    const maps = store.mapList().filter((map) => !store.hidden.has(map.id));
+    stage.view = createView(room, { table: stage.table, maps: maps.map((map) => new MapData(asViewMap(map))), fit: "fill", toolbar: strip, ...app.viewOptions });
+    room.addEventListener("click", (event) => {
+      const panel = stage.view?.panels.find((each) => each.node.querySelector(".lv-heading")?.contains(event.target));
+      if (panel) app.focusMap(panel.map.key);
+    });
+    for (const map of maps) fetchCoordinates(map);
+    return stage.view;
+  }
+
+  function close() {
+    stage.view?.close();
+    stage.view = null;
+    loaded.clear();
+    loading.clear();
+    wanted.clear();
+    replace(root);
+  }
+
+  // A map is new, has changed, or is shown or hidden.
+  function update(map) {
+    if (!stage.view) return;
+    const shown = viewMap(map.id) !== null;
+    if (store.hidden.has(map.id)) {
+      if (shown) remove(map.id);
+      return;
+    }
+    const { key, n, ...fields } = asViewMap(map);
+    if (shown) stage.view.update(key, loaded.has(key) && isActive(map) ? { ...fields, components: map.components ?? fields.components } : fields);
+    else stage.view.add(new MapData({ key, n, ...fields }));
+    fetchCoordinates(map);
+  }
+
+  function remove(id) {
+    stage.view?.remove(id);
+    loaded.delete(id);
+  }
+
+  async function fetchCoordinates(map) {
+    if (map.status === "running" && map.version > 0) liveAt(map.id, map.version);
+    if (map.status !== "done" || loaded.get(map.id) === "done" || loading.has(map.id)) return;
+    loading.add(map.id);
+    const { view } = stage;
+    try {
+      const coordinates = await getFloats(`/maps/${map.id}/coordinates`);
+      if (view !== stage.view || store.hidden.has(map.id)) return;
+      loaded.set(map.id, "done");
+      view.update(map.id, { coordinates, components: Math.round(coordinates.length / store.table.rows) || map.components, status: "done" });
+      store.emit("coordinates", map.id);
+    } catch (error) {
+      tellProblem(error);
+    } finally {
+      loading.delete(map.id);
+    }
+  }
+
+  // A new snapshot of a map: fetched at once, or after the one that is on its way.
+  async function liveAt(id, version) {
+    if (!stage.view || store.hidden.has(id) || loaded.get(id) === "done") return;
+    if (loading.has(id)) {
+      wanted.set(id, version);
+      return;
+    }
+    loading.add(id);
+    const { view } = stage;
+    try {
+      const { coordinates } = await getLive(id);
+      if (view !== stage.view || loaded.get(id) === "done" || !store.maps.has(id)) return;
+      const first = !loaded.has(id);
+      loaded.set(id, version);
+      view.update(id, { coordinates, components: Math.round(coordinates.length / store.table.rows), status: store.maps.get(id).status });
+      if (first) store.emit("coordinates", id);
+    } catch {
+      // the snapshot was replaced by the finished map
+    } finally {
+      loading.delete(id);
+      const map = store.maps.get(id);
+      if (wanted.delete(id) && map?.status === "running") setTimeout(() => liveAt(id), 30);
+      else if (map?.status === "done") fetchCoordinates(map);
+    }
+  }
+
+  // Trust of every row, for the maps that have it.
+  async function loadTrust(measure) {
+    const { view } = stage;
+    await Promise.all(
+      store.mapList().map(async (map) => {
+        const told = map.measures?.find((each) => each.name === measure);
+        if (!told || map.status !== "done" || store.hidden.has(map.id)) return;
+        const there = viewMap(map.id);
+        if (there?.trust?.[measure]) return;
+        const values = await getFloats(`/maps/${map.id}/trust/${encodeURIComponent(measure)}`);
+        if (view === stage.view) view.update(map.id, { trust: { ...there?.trust, [measure]: { values, low: told.low, high: told.high, better: told.better } } });
+      }),
+    );
+  }
+
+  const viewMap = (id) => stage.view?.mapOf(id) ?? null;
+  stage.mapData = viewMap;
+  return stage;
+}

@@ -1,0 +1,62 @@
+// What the page knows: the server's session, methods, tables and maps, and what is chosen here. Parts listen to it.
+
+export function createStore() {
+  const listeners = new Map();
+  const store = {
+    session: null,
+    methods: [],
+    tables: new Map(), // id -> table as the server tells it
+    tableId: null, // of the table that is shown
+    maps: new Map(), // id -> map of this table
+    hidden: new Set(), // ids of maps that have no panel
+    focus: null, // id of the map whose details are shown
+    point: null, // row that was clicked
+    neighbors: 12, // how many neighbors of it are drawn
+    selection: null, // Uint8Array of the view
+    selected: 0,
+    conditions: [], // of the filter
+    shown: null, // rows that pass the filter, or null: all
+    coloring: { kind: "label" },
+    clusterings: [], // [{ name, codes, levels }]
+    selections: [], // named ones
+
+    on(event, listener) {
+      if (!listeners.has(event)) listeners.set(event, []);
+      listeners.get(event).push(listener);
+    },
+    emit(event, value) {
+      for (const listener of listeners.get(event) ?? []) listener(value);
+    },
+    get table() {
+      return store.tables.get(store.tableId) ?? null;
+    },
+    method(name) {
+      return store.methods.find((each) => each.name === name || each.verb === name) ?? null;
+    },
+    // Newest last, as they were begun.
+    mapList() {
+      return [...store.maps.values()];
+    },
+    mapName(id) {
+      return store.maps.get(id)?.name ?? "";
+    },
+    set(event, fields) {
+      Object.assign(store, fields);
+      store.emit(event);
+    },
+  };
+  return store;
+}
+
+export const isActive = (map) => map.status === "queued" || map.status === "running";
+
+// Call f once things have been quiet for some milliseconds.
+export function debounced(f, wait) {
+  let timer = null;
+  const call = (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => f(...values), wait);
+  };
+  call.cancel = () => clearTimeout(timer);
+  return call;
+}

@@ -1,0 +1,145 @@
+"""The explorer as a person has it: the real server with its workers, and a browser that is driven by the tests."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+# What the page offers to save is kept instead: [{name, text}].
+KEEP_FILES = """(() => {
+  const blobs = new Map(), make = URL.createObjectURL;
+  window.saved = [];
+  URL.createObjectURL = (blob) => { const address = make.call(URL, blob); blobs.set(address, blob); return address; };
+  const click = HTMLAnchorElement.prototype.click;
+  HTMLAnchorElement.prototype.click = function () {
+    if (!this.download) return click.call(this);
+    const file = { name: this.download, size: blobs.get(this.href).size };
+    window.saved.push(file);
+    blobs.get(this.href).text().then((text) => { file.text = text.slice(0, 5000); });
+  };
+})()"""
+
+
+class Server:
+    """``lowland explore`` in a process of its own."""
+
+    def __init__(self, folder, workspace, *more):
+        command = [sys.executable, "-m", "lowland", "explore", "--folder", str(folder), "--workspace", str(workspace)]
+        self.process = subprocess.Popen(
+            [*command, "--no-open", *more], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        line = self.process.stdout.readline()
+        self.address = re.search(r"http://\S+", line)[0]
+
+    def stop(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+        self.process.stdout.close()
+
+
+class Person:
+    """What a person does in the page: clicks on words, types, and waits until something is seen."""
+
+    def __init__(self, browser):
+        self.browser = browser
+        self.run, self.press, self.settle = browser.run, browser.press, browser.settle
+
+    def until(self, code, seconds=40):
+        self.browser.until(code, seconds)
+
+    def visit(self, address):
+        self.browser.call("Page.navigate", url=address)
+        self.until("document.documentElement?.dataset.started")
+        self.run(KEEP_FILES)
+
+    def reload(self):
+        self.run("document.documentElement.removeAttribute('data-ready')")
+        self.browser.call("Page.reload")
+        self.until("document.documentElement?.dataset.ready")
+        self.run(KEEP_FILES)
+
+    def click(self, selector, text=""):
+        """Click the first visible element of a selector that contains a text, as soon as there is one."""
+        find = (
+            f"[...document.querySelectorAll({json.dumps(selector)})].find((e) => e.checkVisibility() && !e.disabled "
+            f"&& e.textContent.includes({json.dumps(text)}))"
+        )
+        self.until(find, 30)
+        self.run(f"{find}.click()")
+
+    def type(self, selector, text):
+        """Write a text into a field."""
+        self.until(f"document.querySelector({json.dumps(selector)})", 30)
+        self.run(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(text)};"
+            "e.dispatchEvent(new Event('input', { bubbles: true }));"
+            "e.dispatchEvent(new Event('change', { bubbles: true })); })()"
+        )
+
+    def text(self, selector):
+        """The text of the first element of a selector."""
+        return self.run(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''")
+
+    def sees(self, selector, text="", seconds=40):
+        """Wait until a visible element of a selector contains a text."""
+        self.until(
+            f"[...document.querySelectorAll({json.dumps(selector)})].some((e) => e.checkVisibility() && "
+            f"e.textContent.includes({json.dumps(text)}))",
+            seconds,
+        )
+
+    def tab(self, key):
+        """Open a tab of a side pane."""
+        self.run(f"document.getElementById('tab-{key}').click()")
+
+    def table(self, name):
+        """Show one of the open tables."""
+        if self.text(".table-picker .picked") != name:
+            self.run("document.documentElement.removeAttribute('data-ready')")
+            self.click(".table-picker")
+            self.click(".option", name)
+            self.until("document.documentElement.dataset.ready")
+
+    def api(self, path, method="GET", body=None):
+        """Ask the server as a script would."""
+        more = f", body: {json.dumps(json.dumps(body))}, headers: {{'Content-Type': 'application/json'}}" if body else ""
+        return self.run(f"fetch('/api{path}', {{ method: '{method}'{more} }}).then((a) => a.json())")
+
+    def tool(self, name):
+        """Choose a tool of the maps."""
+        self.run(f"document.querySelector('.lv-tools input[value={name}]').click()")
+
+    def plot(self, number=0):
+        """Left, top, right and bottom of a map on the screen."""
+        return self.run(
+            f"(() => {{ const r = document.querySelectorAll('.lv-plot')[{number}].getBoundingClientRect();"
+            "return [r.left, r.top, r.right, r.bottom]; })()"
+        )
+
+    def escape(self):
+        """Press Escape, as the browser's own dialogs need it."""
+        for kind in ("keyDown", "keyUp"):
+            self.browser.call(
+                "Input.dispatchKeyEvent", type=kind, key="Escape", code="Escape", windowsVirtualKeyCode=27
+            )
+
+    def saved(self, ending):
+        """The text of a file that the page offered to save."""
+        find = f"window.saved.find((f) => f.name.endsWith({json.dumps(ending)}) && f.text !== undefined)"
+        self.until(find)
+        text = self.run(f"{find}.text")
+        self.run("window.saved.length = 0")
+        return text
+
+    def wait(self, seconds):
+        """Let a moment pass."""
+        time.sleep(seconds)
