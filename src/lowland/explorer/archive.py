@@ -58,6 +58,7 @@ def write_archive(here: Session, t: str, target: Path) -> None:
 
 def open_archive(here: Session, path: Path, folder: Path, name: str) -> dict[str, Any]:
     """Restore a table with its maps and selections from a file, under new ids; return the record of the table."""
+    made: list[str] = []  # maps
     try:
         with zipfile.ZipFile(path) as archive:
             _check_sizes(archive, here.limits.table_bytes)
@@ -67,9 +68,12 @@ def open_archive(here: Session, path: Path, folder: Path, name: str) -> dict[str
                 raise FileProblem(f"{name!r} was saved by another version of Lowland (format {head['format']}).")
             _extract(archive, CELLS, folder / CELLS, here.limits.table_bytes)
             rows = StoredParquet(folder / CELLS).rows
-            ids = {each["id"]: new_id() for each in head["maps"]}
-            found = [_restored_map(here.workspace, archive, each, ids[each["id"]], rows) for each in head["maps"]]
+            ids = {str(each["id"]): new_id() for each in head["maps"]}
+            made.extend(ids.values())
+            found = [_restored_map(here.workspace, archive, each, ids[str(each["id"])], rows) for each in head["maps"]]
     except (zipfile.BadZipFile, KeyError, TypeError, ValueError, AttributeError, EOFError, RuntimeError) as error:
+        for each in made:
+            here.workspace.remove(here.workspace.map(each))
         raise FileProblem(
             f"{name!r} is not a saved session, or it is damaged ({type(error).__name__}). Save it again."
         ) from error
@@ -123,7 +127,8 @@ def _restored_map(
         place, _, file = member.filename.rpartition("/")
         if place == f"maps/{old}" and OF_A_MAP.fullmatch(file):
             _extract(archive, member.filename, folder / file, member.file_size)
-    if n != rows or (folder / "coordinates.f32").stat().st_size != 4 * components * n:
+    coordinates = folder / "coordinates.f32"
+    if n != rows or not coordinates.exists() or coordinates.stat().st_size != 4 * components * n:
         raise ValueError("the coordinates do not match the rows")
     record: dict[str, Any] = {
         "status": "done", "stage": None, "fraction": 1.0, "seconds_left": None, "error": None, "version": 1,

@@ -12,7 +12,7 @@ from lowland.explorer.session import Session
 from lowland.explorer.store import Record
 from lowland.explorer.workspace import read_floats, read_json
 from lowland.study.environment import machine, versions
-from lowland.study.result import Curve, Score, StudyResult, Table, Trial
+from lowland.study.result import Curve, Score, ShownTable, StudyResult, Trial
 
 MOST_ROWS = 100_000  # drawn in a report
 MOST_COLUMNS = 100  # to color by
@@ -32,7 +32,7 @@ def study_of(here: Session, table: Record, maps: list[Record]) -> StudyResult:
     )  # fmt: skip
 
 
-def _table(here: Session, table: Record, shown: np.ndarray) -> Table:
+def _table(here: Session, table: Record, shown: np.ndarray) -> ShownTable:
     stored = here.stored(table["id"])
     numeric = [j for j, c in enumerate(table["columns"]) if c["kind"] in ("number", "integer", "boolean")]
     numeric = [j for j in numeric if table["columns"][j]["role"] in ("feature", "keep")][:MOST_COLUMNS]
@@ -42,11 +42,25 @@ def _table(here: Session, table: Record, shown: np.ndarray) -> Table:
     with np.errstate(over="ignore"):
         values = values.astype(np.float32)
     features = sum(c["role"] == "feature" for c in table["columns"])
-    return Table(
+    return ShownTable(
         table["name"], table["rows"], features, f"{table['id']}-{table['version']}", shown.astype(np.int64),
         tuple(name for name, _ in columns), values, None if label is None else stored.names[label],
         None if label is None else _labels(stored, label)[shown], bool(table.get("scaled")),
+        *_ids(table, stored, shown), _kept(table, stored, shown),
     )  # fmt: skip
+
+
+def _ids(table: Record, stored: Any, shown: np.ndarray) -> tuple[str | None, np.ndarray | None]:
+    j = next((j for j, c in enumerate(table["columns"]) if c["role"] == "id"), None)
+    if j is None:
+        return None, None
+    return stored.names[j], np.array(stored.texts(j), dtype=object)[shown]
+
+
+def _kept(table: Record, stored: Any, shown: np.ndarray) -> dict[str, np.ndarray]:
+    """The texts, dates and categories to keep; the numbers are among the columns to color by."""
+    kept = [j for j, c in enumerate(table["columns"]) if c["role"] == "keep" and stored.numbers(j) is None]
+    return {stored.names[j]: np.array(stored.texts(j), dtype=object)[shown] for j in kept[:MOST_COLUMNS]}
 
 
 def _labels(stored: Any, j: int) -> np.ndarray:

@@ -51,7 +51,6 @@ def main() -> None:
         except (BrokenPipeError, ValueError):  # the server is gone
             os._exit(1)
 
-    sys.modules["pandas"] = None  # type: ignore[assignment]  # scikit-learn would load it, and no task needs it
     _preload(FIRST, wait=True)
     _preload(LATER, wait=False)
     _load_kernels()

@@ -21,7 +21,7 @@ from lowland.explorer.archive import SUFFIX, open_archive, write_archive
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError, not_found
 from lowland.explorer.folder import Upload
-from lowland.explorer.queue import Outcome, Task
+from lowland.explorer.queue import Ending, Task
 from lowland.explorer.routes.analysis import MaskRequest, map_coordinates
 from lowland.explorer.session import Session, new_id
 from lowland.explorer.workspace import read_json, write_array
@@ -81,8 +81,7 @@ def export(here: Here, t: str, wanted: ExportRequest) -> Response:
             more[f"{name} {j + 1}"] = Z[:, j] if rows is None else Z[rows, j]
     path = _temporary(here, f".{wanted.format}")
     write_table_file(stored.select(range(len(stored.names)), rows), path, more)
-    what = table["name"] if rows is None else f"{table['name']} selection"
-    return _sent(path, f"{what}.{wanted.format}")
+    return _sent(path, table["name"], "" if rows is None else " selection")
 
 
 class ReportRequest(BaseModel):
@@ -104,7 +103,7 @@ def report(here: Here, t: str, wanted: ReportRequest) -> Response:
         raise RequestError(409, "No map of this table is done yet. Compute one first.")
     path = _temporary(here, ".html")
     write_report(study_of(here, table, maps), path)
-    return _sent(path, f"{table['name']}.html")
+    return _sent(path, table["name"])
 
 
 # --- sessions ---
@@ -116,7 +115,7 @@ def archive(here: Here, t: str) -> Response:
     table = here.table(t, ready=True)
     path = _temporary(here, SUFFIX)
     write_archive(here, t, path)
-    return _sent(path, f"{table['name']}{SUFFIX}")
+    return _sent(path, table["name"])
 
 
 @router.post("/api/archives", status_code=201)
@@ -172,7 +171,7 @@ async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
         "components": record["components"], "table_bytes": here.limits.table_bytes,
     }  # fmt: skip
 
-    def ended(outcome: Outcome) -> None:
+    def ended(outcome: Ending) -> None:
         fields: dict[str, Any] = {"status": outcome.status, "error": outcome.error}
         if outcome.status == "done":
             fields["n"] = outcome.result["n"]
@@ -251,9 +250,10 @@ def _temporary(here: Session, suffix: str) -> Path:
     return folder / f"{new_id()}{suffix}"
 
 
-def _sent(path: Path, name: str) -> Response:
-    """Send a file once, then remove it."""
-    plain = re.sub(r"[^\w. ()+-]", "_", name).strip(" .")[-120:] or f"table{path.suffix}"
+def _sent(path: Path, table: str, what: str = "") -> Response:
+    """Send a file once, named after the table, then remove it."""
+    stem = re.sub(r"[^\w. ()+-]", "_", Path(table).stem).strip(" .")[:100] or "table"
+    plain = f"{stem}{what}{path.suffix}"
     return FileResponse(
         path,
         media_type="application/octet-stream",
