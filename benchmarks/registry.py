@@ -36,7 +36,7 @@ class Job:
 _WITH_JOBS = (
     "jobs", "real", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
     "neighbors", "isomap", "lle", "laplacian", "dimension", "growth", "selection", "som", "filters", "clustering",
-    "nets", "sparse_models", "quality", "study", "embeddings", "categories", "incomplete",
+    "nets", "sparse_models", "quality", "study", "embeddings", "categories", "incomplete", "explorer",
 )  # fmt: skip
 _declared: dict[str, Job] = {}
 
