@@ -15,8 +15,8 @@ from lowland.methods.registry import entries
 DOCS = Path(__file__).parents[2] / "docs"
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "narwhals", "torch", "dask", "rich"}
 VERBS = (
-    "look", "explore", "fit", "transform", "inverse", "predict", "evaluate", "compare", "dimension", "inspect", "methods",
-    "sample",
+    "look", "explore", "fit", "transform", "inverse", "predict", "evaluate", "compare", "dimension", "inspect",
+    "methods", "sample",
 )  # fmt: skip
 
 

@@ -31,7 +31,6 @@ LATER = (
     "lowland.methods.umap",
     "lowland.methods.tsne",
 )
-NICE = 5  # the server, which answers the browsers, comes first
 Send = Callable[[dict[str, Any]], None]
 
 
@@ -39,8 +38,6 @@ def main() -> None:
     """Work on tasks until the server closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the server, which ends this process
     _end_with_the_server()
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(NICE)
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1, encoding="utf-8")
     sys.stdout = sys.stderr  # output of libraries must not mix with the events
 
@@ -51,7 +48,6 @@ def main() -> None:
         except (BrokenPipeError, ValueError):  # the server is gone
             os._exit(1)
 
-    sys.modules["pandas"] = None  # type: ignore[assignment]  # scikit-learn would load it, and no task needs it
     _preload(FIRST, wait=True)
     _preload(LATER, wait=False)
     _load_kernels()
