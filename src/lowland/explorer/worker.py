@@ -91,7 +91,9 @@ def _done(message: dict[str, Any], send: Send) -> dict[str, Any]:
     """Do one task; return its result, or the error as a sentence."""
     module, _, name = TASKS[message["task"]].partition(":")
     try:
-        return getattr(importlib.import_module(module), name)(message, send) or {}
+        work = getattr(importlib.import_module(module), name)
+        send({"event": "begin"})
+        return work(message, send) or {}
     except Exception as error:  # a task that fails must not end the process
         import traceback
 
