@@ -27,6 +27,8 @@ DOORS = {
     "faiss": ("blocks/neighbors/hnsw.py",),
     "pandas": (),
     "polars": (),
+    "fastapi": ("explorer/",),
+    "uvicorn": ("explorer/",),
     "click": ("cli/",),
     "rich": ("cli/", "run/progress.py"),
 }

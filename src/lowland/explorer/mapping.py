@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 import warnings
 from collections.abc import Callable
@@ -31,6 +33,7 @@ from lowland.study.trials.resources import PeakMemory
 Send = Callable[[dict[str, Any]], None]
 EVERY = 0.1  # seconds between two reports, and between two snapshots
 SEED = 0
+SHORT, NICE = 2.0, 5  # seconds after which a fit gives way to the server, and how far
 LEAST_NEIGHBORS = 15  # of a stored graph: most methods need no more
 
 
@@ -174,18 +177,28 @@ def _plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     return to_plain(parameters)
 
 
+def give_way() -> None:
+    """Lower the priority of this process: the server, which answers the browsers, comes first."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(NICE)
+
+
 class Reporter:
     """The progress callback of a fit, and the callback that stores snapshots."""
 
     def __init__(self, send: Send, folder: Path, n: int) -> None:
         self.send, self.folder, self.n = send, folder, n
         self.last = self.last_snapshot = 0.0
+        self.begun: float | None = time.monotonic()
         self.version = 0
         self.stage = ""
 
     def __call__(self, event: Progress) -> None:
         """Report the stage, the fraction that is done, and the seconds that are left."""
         now = time.monotonic()
+        if self.begun is not None and now - self.begun > SHORT:
+            self.begun = None
+            give_way()
         if now - self.last < EVERY and event.stage == self.stage:
             return
         self.last, self.stage = now, event.stage

@@ -1,8 +1,8 @@
 """The queue: tasks wait for worker processes, are watched while they run, and can be killed at any time.
 
-One process is kept warm, with its libraries loaded, so that a task starts at once. A worker that has finished becomes
-the warm one. Memory and time of a running task are limited by watching its process; a fit inside a compiled library
-cannot be interrupted otherwise.
+At least one process is kept warm, with its libraries loaded, so that a task starts at once. A worker that has finished
+becomes a warm one. Memory and time of a running task are limited by watching its process; a fit inside a compiled
+library cannot be interrupted otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from lowland.explorer.folder import in_units
 
 POLL = 0.1  # seconds between two looks at the memory of a process
 LINE = 2**22  # bytes of a message at most
-START_LIMIT = 120.0  # seconds allowed to load the libraries
 BEGIN = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -63,6 +62,7 @@ class Task:
     what: str  # in sentences: "The map", "The table"
     on_event: Callable[[dict[str, Any]], None] = lambda event: None
     on_start: Callable[[], None] = lambda: None
+    begun: float | None = None  # when a worker, its libraries loaded, began
     stop: Ending | None = None  # why it is to end, or has ended
     child: Child | None = None
     runner: asyncio.Task[Ending] | None = None
@@ -128,14 +128,15 @@ class Queue:
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder, self.limits = folder, limits
         self._lanes = {lane: asyncio.Semaphore(limits.at_once) for lane in ("read", "map")}
-        self._spare: Child | None = None
+        self._idle: list[Child] = []  # warm processes
         self._running: set[Task] = set()
         self._closed = False
 
     async def warm(self) -> None:
-        """Start the warm process, if there is none."""
-        if not self._closed and (self._spare is None or not self._spare.alive):
-            self._spare = await Child.start(self.folder)
+        """Start a warm process, if there is none."""
+        self._idle = [child for child in self._idle if child.alive]
+        if not self._closed and not self._idle:
+            self._idle.append(await Child.start(self.folder))
 
     def submit(self, task: Task) -> asyncio.Task[Ending]:
         """Queue a task; the result of the returned asyncio task is its outcome."""
@@ -155,8 +156,8 @@ class Queue:
         for task in list(self._running):
             self.cancel(task, Ending("broken", f"The explorer was stopped before {_lower(task.what)} was finished."))
         await asyncio.gather(*(t.runner for t in list(self._running) if t.runner), return_exceptions=True)
-        if self._spare is not None:
-            await self._spare.close()
+        for child in self._idle:
+            await child.close()
 
     # --- one task ---
 
@@ -175,12 +176,12 @@ class Queue:
             self._running.discard(task)
 
     async def _take(self) -> Child:
-        child, self._spare = self._spare, None
-        if child is None or not child.alive:
-            child = await Child.start(self.folder)
-        elif not self._closed:
+        """Return a warm process, or start one."""
+        warm = [child for child in self._idle if child.alive]
+        child, self._idle = (warm[0], warm[1:]) if warm else (None, [])
+        if not self._idle and not self._closed:
             self._warming = asyncio.create_task(self._warm_later())
-        return child
+        return child or await Child.start(self.folder)
 
     async def _warm_later(self) -> None:
         """Start the next spare a moment later: the first task should have the processor for itself."""
@@ -188,9 +189,9 @@ class Queue:
         await self.warm()
 
     async def _give(self, child: Child) -> None:
-        """Keep a process that is alive and idle as the warm one, or end it."""
-        if child.alive and self._spare is None and not self._closed:
-            self._spare = child
+        """Keep a process that is alive as a warm one, or end it if there are enough."""
+        if child.alive and len(self._idle) < self.limits.at_once and not self._closed:
+            self._idle.append(child)
         else:
             await child.close()
 
@@ -208,6 +209,9 @@ class Queue:
                 if event is None:
                     code = await child.process.wait()
                     return task.stop or Ending("broken", self._why_it_ended(task, child, code))
+                if event["event"] == "begin":
+                    task.begun = time.monotonic()
+                    continue
                 if event["event"] == "end":
                     error = event.get("error")
                     return task.stop or Ending("failed" if error else "done", error, {**result, **event})
@@ -217,10 +221,10 @@ class Queue:
 
     async def _watch(self, task: Task, child: Child) -> None:
         """Kill the process if it uses too much memory or time."""
-        begun = time.monotonic()
         while child.alive:
             await asyncio.sleep(POLL)
-            used, seconds = memory_of(child.process.pid), time.monotonic() - begun
+            used = memory_of(child.process.pid)
+            seconds = 0.0 if task.begun is None else time.monotonic() - task.begun
             if used > self.limits.memory_bytes:
                 limit = in_units(self.limits.memory_bytes)
                 text = f"{task.what} needs more than {limit} of memory, the limit. Use fewer rows, or another method, "

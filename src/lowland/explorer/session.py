@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import secrets
 import time
 from collections import OrderedDict
@@ -460,6 +459,10 @@ def _locked(root: Path) -> tuple[Workspace, Any]:
         raise FileProblem(
             f"The workspace {str(root)!r} cannot be written: {error.strerror}. Choose another."
         ) from error
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return workspace, lock
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

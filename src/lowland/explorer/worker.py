@@ -31,7 +31,6 @@ LATER = (
     "lowland.methods.umap",
     "lowland.methods.tsne",
 )
-NICE = 5  # the server, which answers the browsers, comes first
 Send = Callable[[dict[str, Any]], None]
 
 
@@ -39,8 +38,6 @@ def main() -> None:
     """Work on tasks until the server closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the server, which ends this process
     _end_with_the_server()
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(NICE)
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1, encoding="utf-8")
     sys.stdout = sys.stderr  # output of libraries must not mix with the events
 
@@ -94,7 +91,9 @@ def _done(message: dict[str, Any], send: Send) -> dict[str, Any]:
     """Do one task; return its result, or the error as a sentence."""
     module, _, name = TASKS[message["task"]].partition(":")
     try:
-        return getattr(importlib.import_module(module), name)(message, send) or {}
+        work = getattr(importlib.import_module(module), name)
+        send({"event": "begin"})
+        return work(message, send) or {}
     except Exception as error:  # a task that fails must not end the process
         import traceback
 

@@ -213,7 +213,7 @@ def image(here: Here, t: str, row: int) -> Response:
     pixels = _pixels(record)[: int(np.prod(shape))]
     values = np.array([v if isinstance(v, int | float) else 0 for v in stored.cells([row], pixels)[0]], dtype=float)
     top = max((record["columns"][j]["max"] or 0 for j in pixels), default=0) or 1.0
-    gray = np.clip(255 * values / top, 0, 255).astype(np.uint8).reshape(shape)
+    gray = np.clip(np.rint(255 * values / top), 0, 255).astype(np.uint8).reshape(shape)
     headers = {"Cache-Control": "private, max-age=3600"}
     return Response(png(gray), media_type="image/png", headers=headers)
 
