@@ -18,6 +18,7 @@ from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.data.stored_table import StoredTable
 from lowland.errors import LowlandError
 from lowland.explorer.preparing import PreparedRows
+from lowland.explorer.reusing import KnownMap
 from lowland.explorer.workspace import open_array, write_array, write_floats
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import find_method, load_method
@@ -97,6 +98,10 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     planned = planned_map(message["method"], message["parameters"], inputs.size)
     if planned.why_left_out is not None:
         raise LowlandError(planned.why_left_out)
+    known = KnownMap(inputs, planned, SEED)
+    restored = known.restore(folder, send)
+    if restored is not None:
+        return restored
     reporter = Reporter(send, folder, inputs.size.n)
     est = load_method(planned.method)(**planned.parameters)
     with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory, config(progress=reporter):
@@ -115,11 +120,14 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
         "fitted_rows": planned.fitted_rows,
     }  # fmt: skip
     send({"event": "done", **done})
-    send({"event": "model", "has_transform": _saved(est, planned, inputs, folder)})
+    has_transform = _saved(est, planned, inputs, folder)
+    send({"event": "model", "has_transform": has_transform})
     from lowland.explorer.measuring import measured
 
     send({"event": "progress", "stage": "measuring the quality", "fraction": None})
-    return {"measured": measured(est, planned, shared, inputs, Z, folder)}
+    quality = measured(est, planned, shared, inputs, Z, folder)
+    known.keep(folder, done, has_transform, quality)
+    return {"measured": quality}
 
 
 def _coordinates(est: Any, planned: Planned, shared: SharedInputs, inputs: MapInputs, reporter: Reporter) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from lowland.explorer.workspace import open_array, read_json, write_array, write
 MAX_RATIO = 10.0  # of standard deviations: above it, scale="auto" standardizes the columns
 KINDS = {"number": "number", "integer": "number", "category": "category", "date": "date", "text": "text"}
 NUMERIC = ("number", "integer")
+PIXEL = re.compile(r"(pixel|px)[ _-]?\d", re.IGNORECASE)
 
 
 def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -52,6 +54,8 @@ def is_standardized(columns: list[dict[str, Any]], scale: str) -> bool:
     if scale != "auto":
         return scale == "standard"
     features = [c for c in columns if c["role"] == "feature"]
+    if all(PIXEL.match(c["name"]) for c in features):  # images: all columns have the same unit
+        return False
     if any(c["kind"] not in (*NUMERIC, "boolean") for c in features):
         return True
     spread = [c["sd"] for c in features if c["sd"]]

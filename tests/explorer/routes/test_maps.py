@@ -184,3 +184,18 @@ def test_two_browsers_see_the_same(explorer, table, listen):
 def test_the_api_is_described(explorer):
     paths = explorer.get("/api/openapi.json").json()["paths"]
     assert {"/api/session", "/api/tables", "/api/maps/{m}/coordinates", "/api/events"} <= set(paths)
+
+
+def test_a_map_that_was_computed_before_comes_from_the_cache(start, folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = start(workspace=tmp_path / "one")
+    slow = first.measured(first.compute(first.open("small.csv")["id"], "TSNE", max_iter=400)["id"])
+    second = start(workspace=tmp_path / "two")
+    table = second.open("small.csv")["id"]
+    same = second.measured(second.compute(table, "TSNE", max_iter=400)["id"])
+    assert same["seconds"] == slow["seconds"]
+    assert same["scores"] == slow["scores"]
+    where = "/api/maps/{}/coordinates"
+    assert second.get(where.format(same["id"])).content == first.get(where.format(slow["id"])).content
+    other = second.measured(second.compute(table, "TSNE", max_iter=401)["id"])
+    assert other["seconds"] != slow["seconds"]
