@@ -144,6 +144,14 @@ def write_csv(path, n=60, d=4, seed=0):
     path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """The cache of maps: none of the person's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("explored") / "data"

@@ -83,6 +83,7 @@ def test_a_session_is_saved_and_opened_again(explorer, place, m, table):
     assert [(s["name"], s["mask"]) for s in again] == [("three", kept["mask"])]
     explorer.client.delete(f"{place}/selections/{kept['id']}")
     explorer.client.delete(f"/api/tables/{opened['id']}")
+    explorer.client.put(f"{place}/state", json={})
 
 
 def test_damaged_and_hostile_sessions_are_refused(explorer, place, m):
