@@ -101,7 +101,9 @@ app.showPoint = (row, open = true) => {
 // While a table is prepared again (roles, scale), its maps stay in sight; they are shown anew only if its rows, its
 // columns or its label changed.
 const shapeOf = (table) => JSON.stringify([table?.rows, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
+let told = 0; // how many changes of tables have been told
 app.takeTable = (table) => {
+  told++;
   const before = store.tables.get(table.id);
   store.tables.set(table.id, { ...before, ...table });
   if (table.id !== store.tableId) return;
@@ -111,13 +113,18 @@ app.takeTable = (table) => {
   else if (table.status === "ready" && app.stage.shape !== shapeOf(table)) showCurrent();
   else store.emit("table");
 };
+// Changes come by events, which may overtake the answer to a request: what is known of a table is newer than the answer.
 app.showTable = async (table) => {
-  store.tables.set(table.id, { ...store.tables.get(table.id), ...table });
+  if (!store.tables.has(table.id)) store.tables.set(table.id, table);
   const again = store.tableId === table.id;
   store.tableId = table.id;
   location.hash = `table=${table.id}`;
   if (!again || table.status !== "ready") left.choose("data");
   await showCurrent();
+  if (store.table?.status === "ready" || store.tableId !== table.id) return;
+  const number = told;
+  const fresh = await getJson(`/tables/${table.id}`).catch(() => null);
+  if (fresh && number === told) app.takeTable(fresh); // no event came meanwhile
 };
 app.dropTable = (id) => {
   store.tables.delete(id);

@@ -186,6 +186,6 @@ export async function startMap(app, method, parameters, name, throws = false) {
   const body = { table: app.store.tableId, method: method.verb ?? method, parameters };
   if (name) body.name = name;
   const map = throws ? await postJson("/maps", body) : await attempt(() => postJson("/maps", body));
-  if (map) app.takeMap(map);
+  if (map && !app.store.maps.has(map.id)) app.takeMap(map); // events are newer than this answer
   return map;
 }

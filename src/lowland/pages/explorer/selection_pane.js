@@ -94,13 +94,14 @@ export function selectionPane(app) {
   const list = debounced(() => {
     if (!store.selected || !app.stage.view) return; // another table is shown meanwhile
     const rows = app.stage.view.selectedRows();
+    const { columns: all, id } = store.table;
     const grid = createGrid({
       rows: rows.length,
-      names: store.table.columns.map((column) => column.name),
-      numeric: (c) => isNumeric(store.table.columns[c]),
+      names: all.map((column) => column.name),
+      numeric: (c) => isNumeric(all[c]),
       label: "Selected rows",
       rowNumber: (i) => rows[i],
-      fetchBlock: (from, count, columns) => valuesOf(store.tableId, rows.slice(from, from + count), columns),
+      fetchBlock: (from, count, columns) => valuesOf(id, rows.slice(from, from + count), columns),
       onrow: (i) => app.showPoint(rows[i]),
     });
     replace(table, el("h3", null, "Rows"), grid.element);
