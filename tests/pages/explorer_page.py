@@ -117,7 +117,9 @@ class Person:
 
     def api(self, path, method="GET", body=None):
         """Ask the server as a script would."""
-        more = f", body: {json.dumps(json.dumps(body))}, headers: {{'Content-Type': 'application/json'}}" if body else ""
+        more = (
+            f", body: {json.dumps(json.dumps(body))}, headers: {{'Content-Type': 'application/json'}}" if body else ""
+        )
         return self.run(f"fetch('/api{path}', {{ method: '{method}'{more} }}).then((a) => a.json())")
 
     def tool(self, name):

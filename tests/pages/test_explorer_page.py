@@ -172,7 +172,9 @@ def test_the_decimal_mark_is_set_when_a_file_was_misread(person):
     person.click(".file", "european.csv")
     person.sees(".table-summary", "12 rows")
     person.click(".table-summary button", "Reading")
-    person.run("(() => { const s = document.querySelector('.reading select'); s.value = ';'; s.dispatchEvent(new Event('change')); })()")
+    person.run(
+        "(() => { const s = document.querySelector('.reading select'); s.value = ';'; s.dispatchEvent(new Event('change')); })()"
+    )
     person.click(".reading button", "Read again")
     person.until("document.querySelector('.column-line')?.textContent.includes('0.5 to 11.5')")
 
@@ -275,7 +277,10 @@ def test_neighbors_of_a_point_are_counted_on_all_maps(person):
     person.until("document.querySelectorAll('.near-line').length === 2")
     found = person.api(f"/tables/{person.api('/tables')[0]['id']}/neighbors?row={row}&k=12")["rows"]
     assert len(found) == 12
-    assert all(" of 12" in text for text in person.run("[...document.querySelectorAll('.near-line small')].map((e) => e.textContent)"))
+    assert all(
+        " of 12" in text
+        for text in person.run("[...document.querySelectorAll('.near-line small')].map((e) => e.textContent)")
+    )
     person.sees(".lv-panel", "12 neighbors")
     person.sees(".values", "measure 3")
 
@@ -303,7 +308,10 @@ def test_a_selection_is_compared_saved_exported_and_embedded_anew(person):
     assert 10 < many < 150
     person.sees(".contrast", "What sets them apart")
     person.until("document.querySelectorAll('.contrast-line').length >= 4")
-    sizes = [abs(float(t.replace("−", "-"))) for t in person.run("[...document.querySelectorAll('.effect-size')].map((e) => e.textContent)")]
+    sizes = [
+        abs(float(t.replace("−", "-")))
+        for t in person.run("[...document.querySelectorAll('.effect-size')].map((e) => e.textContent)")
+    ]
     assert sizes == sorted(sizes, reverse=True)
     person.sees(".selected-rows .grid-row", "flower")
     person.click("#pane-selection button", "Save it")
@@ -323,7 +331,6 @@ def test_a_selection_is_compared_saved_exported_and_embedded_anew(person):
     person.type("dialog input", "Left half")
     person.click("dialog button.main", "Create")
     person.sees(".table-picker", "Left half")
-    person.tab("data")
     person.sees(".table-summary", f"{many} rows")
     person.sees(".table-summary", "A part of")
 
@@ -340,7 +347,11 @@ def test_a_map_shows_scores_and_charts_and_is_exported(person):
     person.sees("dialog pre", "import lowland")
     person.sees("dialog pre", "lowland ")
     person.run("document.querySelector('dialog').close()")
-    for item, ending, start in (("PNG", ".png", "\ufffdPNG"), ("SVG", ".svg", "<svg"), ("Model", ".lowland", "lowland")):
+    for item, ending, start in (
+        ("PNG", ".png", "\ufffdPNG"),
+        ("SVG", ".svg", "<svg"),
+        ("Model", ".lowland", "lowland"),
+    ):
         person.click("#pane-map button", "Export")
         person.click("[role=menuitem]", item)
         assert start in person.saved(ending)[:300]
@@ -401,8 +412,10 @@ def test_the_session_is_saved_to_a_file_and_opened_again(person):
     person.tab("maps")
     person.until("document.querySelectorAll('.map-line[data-status=done]').length === 2")
     person.tab("data")
+    copy = person.run("location.hash")
     person.click(".table-summary button", "Remove")
     person.click("dialog button.main", "Remove")
+    person.until(f"location.hash !== {copy!r} && document.documentElement.dataset.ready")
 
 
 def test_the_report_is_written_as_one_file(person):
@@ -429,7 +442,9 @@ def test_nothing_is_cut_off(person, width):
     person.settle()
     try:
         wide = "[...document.querySelectorAll('.bar, .strip, .side .pane-body, .lv-panel header')]"
-        cut = person.run(f"{wide}.filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.className)")
+        cut = person.run(
+            f"{wide}.filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.className)"
+        )
         assert cut == []
         assert person.run("document.documentElement.scrollWidth") <= width
     finally:

@@ -28,6 +28,7 @@ export function showHelp() {
 // Keys of the page; those of the maps belong to the view.
 export function pageKeys(actions) {
   addEventListener("keydown", (event) => {
+    if (event.defaultPrevented) return; // a key of the maps
     const writing = event.target.closest?.("input, textarea, select, [contenteditable]");
     if (writing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const action = actions[event.key] ?? actions[event.key.toLowerCase()];

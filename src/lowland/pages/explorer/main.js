@@ -170,7 +170,7 @@ async function showCurrent() {
     for (const event of ["current", "maps", "filter"]) store.emit(event);
     noMaps();
     await app.state.restore(tableId, state);
-    document.documentElement.dataset.ready = tableId;
+    if (number === showing) document.documentElement.dataset.ready = tableId;
   } catch (error) {
     tellProblem(error);
   }

@@ -59,10 +59,7 @@ export function selectionPane(app) {
     const name = await askText("New table of the selected rows", { value: `${store.table.name}, ${count(store.selected)} rows`, action: "Create", note: "It gets maps of its own, computed from these rows only." });
     if (!name) return;
     const made = await attempt(() => postJson(`/tables/${store.tableId}/subset`, { name, mask: maskText(store.selection) }));
-    if (made) {
-      await app.showTable(made);
-      app.openTab("methods");
-    }
+    if (made) await app.showTable(made);
   };
   const exportRows = (format) =>
     attempt(async () => {
