@@ -91,6 +91,20 @@ class Person:
             "e.dispatchEvent(new Event('change', { bubbles: true })); })()"
         )
 
+    def choose(self, selector, value):
+        """Choose a value of a list."""
+        self.run(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(value)};"
+            "e.dispatchEvent(new Event('change', { bubbles: true })); })()"
+        )
+
+    def drop(self, content, name):
+        """Drop a file; ``content`` is an expression: a string or a blob."""
+        self.run(
+            f"(() => {{ const data = new DataTransfer(); data.items.add(new File([{content}], {json.dumps(name)}));"
+            "dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true })); })()"
+        )
+
     def text(self, selector):
         """The text of the first element of a selector."""
         return self.run(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''")

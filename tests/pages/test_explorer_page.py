@@ -9,10 +9,11 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
-from lowland.data import load_dataset
-from lowland.data.write import write_columns
 from tests.pages.explorer_page import Person, Server
 from tests.study.report.browser import Browser, chromium
+
+from lowland.data import load_dataset
+from lowland.data.write import write_columns
 
 pytestmark = pytest.mark.skipif(
     chromium() is None,
@@ -172,19 +173,14 @@ def test_the_decimal_mark_is_set_when_a_file_was_misread(person):
     person.click(".file", "european.csv")
     person.sees(".table-summary", "12 rows")
     person.click(".table-summary button", "Reading")
-    person.run(
-        "(() => { const s = document.querySelector('.reading select'); s.value = ';'; s.dispatchEvent(new Event('change')); })()"
-    )
+    person.choose(".reading select", ";")
     person.click(".reading button", "Read again")
     person.until("document.querySelector('.column-line')?.textContent.includes('0.5 to 11.5')")
 
 
 def test_a_dropped_file_is_sent_and_its_names_run_nothing(person, folder):
     text = (folder / "hostile.csv").read_text()
-    person.run(
-        "(() => { const data = new DataTransfer(); data.items.add(new File([%r], 'dropped.csv'));"
-        "dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true })); })()" % text
-    )
+    person.drop(repr(text), "dropped.csv")
     person.sees(".table-picker", "dropped.csv")
     person.sees(".column-name", HOSTILE)
     person.sees(".lv-legend", "<img src=x")
@@ -360,11 +356,11 @@ def test_a_map_shows_scores_and_charts_and_is_exported(person):
 def test_a_panel_morphs_to_another_map_and_back(person):
     person.tab("maps")
     person.click(".map-name", "PCA")
-    choose = "(() => {{ const s = document.querySelector('#pane-map select'); s.selectedIndex = {}; s.dispatchEvent(new Event('change')); }})()"
     person.sees("#pane-map select")
-    person.run(choose.format(1))
+    other = person.run("document.querySelector('#pane-map select').options[1].value")
+    person.choose("#pane-map select", other)
     person.until("[...document.querySelectorAll('.lv-panel h3')].every((e) => e.textContent === 'ClassicalMDS')")
-    person.run(choose.format(0))
+    person.choose("#pane-map select", "")
     person.until("document.querySelector('.lv-panel h3').textContent === 'PCA'")
 
 
@@ -404,15 +400,14 @@ def test_the_session_is_saved_to_a_file_and_opened_again(person):
     )
     person.until("window.archive")
     before = person.run("location.hash")
-    person.run(
-        "(() => { const data = new DataTransfer(); data.items.add(new File([window.archive], 'mine.lowland-session'));"
-        "dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true })); })()"
-    )
+    person.drop("window.archive", "mine.lowland-session")
     person.until(f"location.hash !== {before!r}")
     person.tab("maps")
     person.until("document.querySelectorAll('.map-line[data-status=done]').length === 2")
     person.tab("data")
     copy = person.run("location.hash")
+    person.sees("#pane-selection", "Saved selections")
+    person.wait(1.5)  # what is seen is asked for: it would be gone
     person.click(".table-summary button", "Remove")
     person.click("dialog button.main", "Remove")
     person.until(f"location.hash !== {copy!r} && document.documentElement.dataset.ready")

@@ -96,6 +96,7 @@ async function removeTable(app) {
   const maps = app.store.maps.size;
   const text = `${table.name}${maps ? ` and its ${some(maps, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
   if (!(await askYes("Remove this table?", text, "Remove"))) return;
+  app.state.forget();
   await attempt(async () => {
     await deleteAt(`/tables/${table.id}`);
     app.dropTable(table.id);

@@ -132,6 +132,7 @@ app.dropTable = (id) => {
     store.emit("table");
     return;
   }
+  app.state.forget();
   store.tableId = null;
   history.replaceState(null, "", location.pathname);
   const next = [...store.tables.values()].at(-1);

@@ -48,6 +48,11 @@ export function keepState(app) {
   return {
     later,
     write,
+    // The table is gone, and its state with it.
+    forget() {
+      later.cancel();
+      opened = null;
+    },
     // Another table will be shown: the last changes are written now.
     leave() {
       write();
