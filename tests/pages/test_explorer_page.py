@@ -236,12 +236,13 @@ def test_a_map_that_fails_says_why_and_can_be_removed(person):
     person.until("document.querySelectorAll('.lv-panel').length === 2")
 
 
-def test_a_map_is_canceled(person):
+def test_a_map_unfolds_in_view_and_is_canceled(person):
     choose_method(person, "TSNE")
     person.click(".further summary")
     person.type("input[name=max_iter]", "100000")
     person.click(".start button", "Compute the map")
     person.tab("maps")
+    person.until("Number(document.querySelector('.lv-panel[data-status=running]')?.dataset.drawn) > 2")
     person.click(".map-line [aria-label=Cancel]")
     person.until("document.querySelector('.map-line[data-status=canceled]')")
     person.click("#pane-maps button", "Remove those that failed")
@@ -417,6 +418,21 @@ def test_the_report_is_written_as_one_file(person):
     person.click(".bar button", "Save")
     person.click("[role=menuitem]", "Report")
     assert "<!doctype html>" in person.saved(".html").lower()
+
+
+def test_an_example_and_the_usual_maps_are_one_click_away(person):
+    person.click(".bar button", "iris.parquet")
+    person.click(".option", "Open other data")
+    person.click("dialog .example", "Iris")
+    person.sees(".table-picker", "Iris")
+    person.until("document.querySelector('.map-line[data-status=done]')")
+    person.tab("methods")
+    person.run("document.querySelector('.chosen:not([hidden]) .back')?.click()")
+    person.click(".usual button", "Compute 4 usual maps")
+    person.tab("maps")
+    person.until("document.querySelectorAll('.map-line').length === 5")
+    person.click("#pane-maps button", "Cancel all")
+    person.until("!document.querySelector('.map-line[data-status=running], .map-line[data-status=queued]')")
 
 
 def test_panes_close_and_the_keys_are_explained(person):

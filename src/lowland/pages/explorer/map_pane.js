@@ -124,15 +124,12 @@ function scoreList(scores) {
 function morphControl(app, map) {
   const others = app.store.mapList().filter((other) => other.id !== map.id && other.status === "done");
   if (!others.length) return null;
-  const moved = app.morphed?.get(map.id) ?? "";
+  const there = app.stage.view?.panelOf(map.id)?.map.key ?? map.id;
+  const moved = there === map.id ? "" : there;
   return choice(
     [["", moved ? "Back to this map" : "Morph to…"], ...others.map((other) => [other.id, other.name])],
     moved,
-    (to) => {
-      app.morphed ??= new Map();
-      app.morphed.set(map.id, to);
-      app.stage.view.morph(map.id, to || map.id);
-    },
+    (to) => app.stage.view.morph(map.id, to || map.id),
     { class: "small", "aria-label": "Morph to another map" },
   );
 }

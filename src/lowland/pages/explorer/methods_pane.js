@@ -117,7 +117,6 @@ export function methodsPane(app) {
       el("label", { class: "parameter" }, el("span", { class: "field-name" }, "name of the map"), name),
       el("div", { class: "start" }, cost, wrong, start),
     );
-    app.chosenMethod = method.verb;
     pane.parentNode?.scrollTo?.(0, 0);
     changed();
   }
@@ -126,7 +125,6 @@ export function methodsPane(app) {
     chooser.hidden = false;
     chosen.hidden = true;
     replace(chosen);
-    app.chosenMethod = null;
   }
 
   store.on("methods", fillList);

@@ -70,7 +70,7 @@ export function createStage(app) {
     components: map.components ?? 2,
     n: store.table.rows,
     status: map.status,
-    progress: isActive(map) ? { fraction: map.fraction ?? null, text: mapProgress(map) } : null,
+    progress: isActive(map) ? { fraction: map.fraction ?? null, text: mapProgress(loaded.has(map.id) ? { ...map, stage: null } : map) } : null, // a live map stays in sight
     error: ["failed", "broken"].includes(map.status) ? mapState(map) : null,
     scores: mainScores(map),
   });
