@@ -47,6 +47,7 @@ export function methodsPane(app) {
     estimated = null;
     const told = [];
     for (const method of known) {
+      if (store.table?.status !== "ready" || !cost.isConnected) return; // it is prepared anew: estimated again after that
       const each = await postJson("/estimates", { table, method: method.verb, parameters: {} }).catch(() => null);
       if (table !== store.tableId || !cost.isConnected) return;
       if (Number.isFinite(each?.seconds)) told.push(each);
@@ -130,7 +131,7 @@ export function methodsPane(app) {
   store.on("methods", fillList);
   let seen = "";
   const refresh = () => {
-    pane.hidden = store.table?.status !== "ready";
+    pane.hidden = !store.table?.columns?.length;
     const now = `${[...store.maps.keys()]} ${store.tableId} ${store.table?.status} ${store.table?.columns?.map((column) => column.role).join()}`;
     if (now === seen) return;
     seen = now;
@@ -150,7 +151,7 @@ export function methodsPane(app) {
 // Time and memory of a map before it starts, and a warning beyond the limits.
 async function showEstimate(app, method, form, cost) {
   const { session, tableId } = app.store;
-  if (form.problems().length || !tableId) {
+  if (form.problems().length || app.store.table?.status !== "ready") {
     replace(cost);
     return;
   }
