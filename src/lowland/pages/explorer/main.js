@@ -84,12 +84,12 @@ app.showPoint = (row, open = true) => {
 
 // Tables
 
-// While a table is prepared again (roles, scale), its maps stay in sight; they are shown anew only if its rows, its
+// While a table is prepared again (roles, scale), its maps stay in sight; they are built again only if its rows, its
 // columns or its label changed.
 const shapeOf = (table) => JSON.stringify([table?.rows, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
-let told = 0; // how many changes of tables have been told
+let reports = 0; // how many changes of tables were reported
 app.takeTable = (table) => {
-  told++;
+  reports++;
   const before = store.tables.get(table.id);
   store.tables.set(table.id, { ...before, ...table });
   if (table.id !== store.tableId) return;
@@ -108,9 +108,9 @@ app.showTable = async (table) => {
   if (!again || table.status !== "ready") left.choose("data");
   await showCurrent();
   if (store.table?.status === "ready" || store.tableId !== table.id) return;
-  const number = told;
+  const number = reports;
   const fresh = await getJson(`/tables/${table.id}`).catch(() => null);
-  if (fresh && number === told) app.takeTable(fresh); // no event came meanwhile
+  if (fresh && number === reports) app.takeTable(fresh); // no event came meanwhile
 };
 app.dropTable = (id) => {
   store.tables.delete(id);
@@ -282,7 +282,7 @@ async function start() {
         map: (map) => (removed(map) ? app.dropMap(map.id) : app.takeMap(map)),
         live: ({ id, version }) => app.stage.liveAt(id, version),
         placed: (each) => tookPlace(app, each),
-        session: (told) => store.set("session", { session: { ...store.session, ...told } }),
+        session: (reports) => store.set("session", { session: { ...store.session, ...reports } }),
       },
       connection,
     );

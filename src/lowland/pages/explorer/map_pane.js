@@ -56,7 +56,7 @@ export function mapPane(app) {
       (map.warnings ?? []).map((warning) => el("p", { class: "remark" }, glyph("info"), el("span", null, warning))),
     );
     const method = store.method(map.method);
-    const scores = Object.entries(map.scores ?? {}).filter(([, told]) => told !== null);
+    const scores = Object.entries(map.scores ?? {}).filter(([, reply]) => reply !== null);
     const given = Object.entries(map.parameters ?? {});
     replace(
       numbers,
@@ -112,7 +112,7 @@ const FIRST_SCORES = ["trustworthiness", "continuity", "neighbors preserved", "n
 function scoreList(scores) {
   const lines = (list) =>
     facts(
-      list.map(([name, told]) => [el("span", { title: told.about }, name), [score(told.value, 3), told.better && el("small", { title: BETTER[told.better][1] }, ` ${BETTER[told.better][0]}`)]]),
+      list.map(([name, reply]) => [el("span", { title: reply.about }, name), [score(reply.value, 3), reply.better && el("small", { title: BETTER[reply.better][1] }, ` ${BETTER[reply.better][0]}`)]]),
       "figures-list",
     );
   const first = FIRST_SCORES.flatMap((name) => scores.filter(([each]) => each === name));

@@ -38,7 +38,7 @@ export function keepState(app) {
     try {
       await putJson(`/tables/${opened}/state`, state);
     } catch {
-      last = ""; // written again after the next change; a lost connection is told elsewhere
+      last = ""; // written again after the next change; a lost connection is shown elsewhere
     }
   };
   const later = debounced(write, 700);
