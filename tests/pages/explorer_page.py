@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 # What the page offers to save is kept instead: [{name, text}].
 KEEP_FILES = """(() => {
@@ -54,7 +55,12 @@ class Person:
         self.run, self.press, self.settle = browser.run, browser.press, browser.settle
 
     def until(self, code, seconds=40):
-        self.browser.until(code, seconds)
+        try:
+            self.browser.until(code, seconds)
+        except TimeoutError:
+            if os.environ.get("LOWLAND_PICTURES"):
+                self.browser.picture(Path(os.environ["LOWLAND_PICTURES"]) / f"failed-{time.time():.0f}.png")
+            raise
 
     def visit(self, address):
         self.browser.call("Page.navigate", url=address)
@@ -83,6 +89,20 @@ class Person:
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(text)};"
             "e.dispatchEvent(new Event('input', { bubbles: true }));"
             "e.dispatchEvent(new Event('change', { bubbles: true })); })()"
+        )
+
+    def choose(self, selector, value):
+        """Choose a value of a list."""
+        self.run(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(value)};"
+            "e.dispatchEvent(new Event('change', { bubbles: true })); })()"
+        )
+
+    def drop(self, content, name):
+        """Drop a file; ``content`` is an expression: a string or a blob."""
+        self.run(
+            f"(() => {{ const data = new DataTransfer(); data.items.add(new File([{content}], {json.dumps(name)}));"
+            "dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true })); })()"
         )
 
     def text(self, selector):

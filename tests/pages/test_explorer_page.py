@@ -173,19 +173,14 @@ def test_the_decimal_mark_is_set_when_a_file_was_misread(person):
     person.click(".file", "european.csv")
     person.sees(".table-summary", "12 rows")
     person.click(".table-summary button", "Reading")
-    person.run(
-        "(() => { const s = document.querySelector('.reading select'); s.value = ';'; s.dispatchEvent(new Event('change')); })()"
-    )
+    person.choose(".reading select", ";")
     person.click(".reading button", "Read again")
     person.until("document.querySelector('.column-line')?.textContent.includes('0.5 to 11.5')")
 
 
 def test_a_dropped_file_is_sent_and_its_names_run_nothing(person, folder):
     text = (folder / "hostile.csv").read_text()
-    person.run(
-        "(() => { const data = new DataTransfer(); data.items.add(new File([%r], 'dropped.csv'));"
-        "dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true })); })()" % text
-    )
+    person.drop(repr(text), "dropped.csv")
     person.sees(".table-picker", "dropped.csv")
     person.sees(".column-name", HOSTILE)
     person.sees(".lv-legend", "<img src=x")
@@ -241,12 +236,13 @@ def test_a_map_that_fails_says_why_and_can_be_removed(person):
     person.until("document.querySelectorAll('.lv-panel').length === 2")
 
 
-def test_a_map_is_canceled(person):
+def test_a_map_unfolds_in_view_and_is_canceled(person):
     choose_method(person, "TSNE")
     person.click(".further summary")
     person.type("input[name=max_iter]", "100000")
     person.click(".start button", "Compute the map")
     person.tab("maps")
+    person.until("Number(document.querySelector('.lv-panel[data-status=running]')?.dataset.drawn) > 2")
     person.click(".map-line [aria-label=Cancel]")
     person.until("document.querySelector('.map-line[data-status=canceled]')")
     person.click("#pane-maps button", "Remove those that failed")
@@ -332,7 +328,6 @@ def test_a_selection_is_compared_saved_exported_and_embedded_anew(person):
     person.type("dialog input", "Left half")
     person.click("dialog button.main", "Create")
     person.sees(".table-picker", "Left half")
-    person.tab("data")
     person.sees(".table-summary", f"{many} rows")
     person.sees(".table-summary", "A part of")
 
@@ -362,11 +357,11 @@ def test_a_map_shows_scores_and_charts_and_is_exported(person):
 def test_a_panel_morphs_to_another_map_and_back(person):
     person.tab("maps")
     person.click(".map-name", "PCA")
-    choose = "(() => {{ const s = document.querySelector('#pane-map select'); s.selectedIndex = {}; s.dispatchEvent(new Event('change')); }})()"
     person.sees("#pane-map select")
-    person.run(choose.format(1))
+    other = person.run("document.querySelector('#pane-map select').options[1].value")
+    person.choose("#pane-map select", other)
     person.until("[...document.querySelectorAll('.lv-panel h3')].every((e) => e.textContent === 'ClassicalMDS')")
-    person.run(choose.format(0))
+    person.choose("#pane-map select", "")
     person.until("document.querySelector('.lv-panel h3').textContent === 'PCA'")
 
 
@@ -406,22 +401,38 @@ def test_the_session_is_saved_to_a_file_and_opened_again(person):
     )
     person.until("window.archive")
     before = person.run("location.hash")
-    person.run(
-        "(() => { const data = new DataTransfer(); data.items.add(new File([window.archive], 'mine.lowland-session'));"
-        "dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true })); })()"
-    )
+    person.drop("window.archive", "mine.lowland-session")
     person.until(f"location.hash !== {before!r}")
     person.tab("maps")
     person.until("document.querySelectorAll('.map-line[data-status=done]').length === 2")
     person.tab("data")
+    copy = person.run("location.hash")
+    person.sees("#pane-selection", "Saved selections")
+    person.wait(1.5)  # what is seen is asked for: it would be gone
     person.click(".table-summary button", "Remove")
     person.click("dialog button.main", "Remove")
+    person.until(f"location.hash !== {copy!r} && document.documentElement.dataset.ready")
 
 
 def test_the_report_is_written_as_one_file(person):
     person.click(".bar button", "Save")
     person.click("[role=menuitem]", "Report")
     assert "<!doctype html>" in person.saved(".html").lower()
+
+
+def test_an_example_and_the_usual_maps_are_one_click_away(person):
+    person.click(".bar button", "iris.parquet")
+    person.click(".option", "Open other data")
+    person.click("dialog .example", "Iris")
+    person.sees(".table-picker", "Iris")
+    person.until("document.querySelector('.map-line[data-status=done]')")
+    person.tab("methods")
+    person.run("document.querySelector('.chosen:not([hidden]) .back')?.click()")
+    person.click(".usual button", "Compute 4 usual maps")
+    person.tab("maps")
+    person.until("document.querySelectorAll('.map-line').length === 5")
+    person.click("#pane-maps button", "Cancel all")
+    person.until("!document.querySelector('.map-line[data-status=running], .map-line[data-status=queued]')")
 
 
 def test_panes_close_and_the_keys_are_explained(person):

@@ -38,7 +38,7 @@ class SubsetRequest(MaskRequest):
 
 @router.post("/api/tables/{t}/subset", status_code=201)
 async def subset(here: Here, t: str, wanted: SubsetRequest) -> dict[str, Any]:
-    """Make a table of the selected rows, with the same roles; its maps are computed anew."""
+    """Make a table of the selected rows, with the same roles; its maps are computed again."""
     table, stored = here.table(t, ready=True), here.stored(t)
     rows = np.flatnonzero(decoded_mask(wanted.mask, stored.n))
     if not len(rows):
@@ -148,7 +148,7 @@ async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
     if not record["has_transform"]:
         raise RequestError(
             409,
-            f"{record['method']} cannot place new rows on a map, or was fitted to a part of the rows. Compute it anew.",
+            f"{record['method']} cannot place new rows on a map, or was fitted to a part of the rows. Compute another map.",
         )
     new = new_id()
     if request.headers.get("content-type", "").startswith("multipart/"):

@@ -14,9 +14,9 @@ export class ApiError extends Error {
 function failure(status, text) {
   if (status === 401) return new ApiError(NO_TOKEN, "Unauthorized", status);
   try {
-    const told = JSON.parse(text);
-    if (typeof told.error === "string") return new ApiError(told.error, told.type, status);
-    if (told.detail) return new ApiError(`The server refused this: ${JSON.stringify(told.detail)}`, "Refused", status);
+    const reply = JSON.parse(text);
+    if (typeof reply.error === "string") return new ApiError(reply.error, reply.type, status);
+    if (reply.detail) return new ApiError(`The server refused this: ${JSON.stringify(reply.detail)}`, "Refused", status);
   } catch {
     // no JSON: the sentence below
   }
@@ -62,8 +62,8 @@ export const getFloats = async (path) => new Float32Array(await received(await a
 // A file made by the server, and its name.
 export async function getFile(path, fallback, { method = "GET", json } = {}) {
   const answer = await ask(method, path, { json });
-  const told = /filename\*?=(?:UTF-8'')?"?([^";]+)"?/i.exec(answer.headers.get("Content-Disposition") ?? "");
-  const name = told ? decodeURIComponent(told[1]) : fallback;
+  const reply = /filename\*?=(?:UTF-8'')?"?([^";]+)"?/i.exec(answer.headers.get("Content-Disposition") ?? "");
+  const name = reply ? decodeURIComponent(reply[1]) : fallback;
   return { blob: await received(answer, "blob"), name };
 }
 

@@ -99,10 +99,10 @@ export async function colorBy(app, coloring) {
   store.set("coloring", { coloring });
 }
 
-export function readClusters(told, name) {
-  const bytes = bytesOf(told.codes);
-  const wide = told.kind === "u2" || told.levels.length > 254;
-  return { name, codes: wide ? new Uint16Array(bytes.buffer) : bytes, levels: told.levels, text: told.codes };
+export function readClusters(reply, name) {
+  const bytes = bytesOf(reply.codes);
+  const wide = reply.kind === "u2" || reply.levels.length > 254;
+  return { name, codes: wide ? new Uint16Array(bytes.buffer) : bytes, levels: reply.levels, text: reply.codes };
 }
 
 function clusterDialog(app, done) {
@@ -117,11 +117,11 @@ function clusterDialog(app, done) {
       const go = button("Find clusters", { kind: "main" });
       go.addEventListener("click", async () => {
         go.disabled = true;
-        const told = await attempt(() => postJson(`/tables/${store.tableId}/clusters`, { ...asked, map: asked.map || null }));
+        const reply = await attempt(() => postJson(`/tables/${store.tableId}/clusters`, { ...asked, map: asked.map || null }));
         go.disabled = false;
-        if (!told) return;
+        if (!reply) return;
         const where = asked.map ? store.mapName(asked.map) : "the data";
-        store.clusterings.push(readClusters(told, `${told.levels.length} clusters of ${where}`));
+        store.clusterings.push(readClusters(reply, `${reply.levels.length} clusters of ${where}`));
         close();
         done({ kind: "cluster", index: store.clusterings.length - 1 });
       });

@@ -38,8 +38,7 @@ export async function setRole(app, column, role) {
 }
 
 async function setRoles(app, roles) {
-  const changed = await attempt(() => patchJson(`/tables/${app.store.tableId}`, { roles }));
-  if (changed) app.takeTable(changed);
+  await attempt(() => patchJson(`/tables/${app.store.tableId}`, { roles })); // an event brings the changed table
 }
 
 export function columnList(app) {

@@ -65,7 +65,7 @@ export function dataPane(app) {
           el("ul", null, notes.map((text) => el("li", { class: "finding" }, glyph("info"), el("span", null, text))), advice.map((text) => el("li", { class: "finding advice" }, glyph("check"), el("span", null, text)))),
         ),
     );
-    const set = (value) => attempt(async () => app.takeTable(await patchJson(`/tables/${table.id}`, { scale: value })));
+    const set = (value) => attempt(() => patchJson(`/tables/${table.id}`, { scale: value }));
     replace(scale, labeled("Scale of the features", choice(SCALES, table.scale ?? "auto", set), SCALE_NOTES[table.scale ?? "auto"]));
     columns.fill();
   }
@@ -78,7 +78,7 @@ export function dataPane(app) {
       "aria-label": "Rename this table",
       onclick: async () => {
         const name = await askText("Rename the table", { value: store.table.name });
-        if (name) attempt(async () => app.takeTable(await patchJson(`/tables/${store.tableId}`, { name })));
+        if (name) attempt(() => patchJson(`/tables/${store.tableId}`, { name }));
       },
     });
 
@@ -96,6 +96,7 @@ async function removeTable(app) {
   const maps = app.store.maps.size;
   const text = `${table.name}${maps ? ` and its ${some(maps, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
   if (!(await askYes("Remove this table?", text, "Remove"))) return;
+  app.state.forget();
   await attempt(async () => {
     await deleteAt(`/tables/${table.id}`);
     app.dropTable(table.id);

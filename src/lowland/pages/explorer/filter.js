@@ -30,9 +30,9 @@ export async function applyConditions(app, conditions) {
   if (asked.length) {
     const index = (name) => store.table.columns.findIndex((column) => column.name === name);
     const sent = asked.map(({ column, op, value }) => ({ column: index(column), op, value: bare(op) ? null : String(value).trim() }));
-    const told = await attempt(() => postJson(`/tables/${store.tableId}/filter`, { conditions: sent }));
-    if (!told) return;
-    mask = maskOf(told.mask, store.table.rows);
+    const reply = await attempt(() => postJson(`/tables/${store.tableId}/filter`, { conditions: sent }));
+    if (!reply) return;
+    mask = maskOf(reply.mask, store.table.rows);
   }
   for (const { rows } of kept) {
     const only = maskOf(rows, store.table.rows);
@@ -65,10 +65,10 @@ function openFilter(app, anchor) {
   const own = store.conditions.filter((each) => each.column === null);
   const list = el("div", { class: "conditions" });
   const shown = el("span", { class: "note", role: "status" });
-  const told = () => (shown.textContent = store.shown ? `${count(store.shown.reduce((sum, one) => sum + one, 0))} of ${some(store.table.rows, "row")}` : "All rows are shown");
+  const reply = () => (shown.textContent = store.shown ? `${count(store.shown.reduce((sum, one) => sum + one, 0))} of ${some(store.table.rows, "row")}` : "All rows are shown");
   const apply = debounced(async () => {
     await applyConditions(app, [...rows, ...own]);
-    told();
+    reply();
   }, 300);
   if (!rows.length) rows.push({ column: columns[first]?.name, op: opsOf(columns[first])[0][0], value: "" });
 
@@ -104,7 +104,7 @@ function openFilter(app, anchor) {
     setTimeout(() => openFilter(app, anchor));
   };
   fill();
-  told();
+  reply();
   popover(
     anchor,
     el(
@@ -175,16 +175,16 @@ export function searchBox(app) {
       hide();
       return;
     }
-    const told = await attempt(() => getJson(`/tables/${store.tableId}/search?q=${encodeURIComponent(words)}`));
-    if (!told || number !== asked) return;
-    found = told;
+    const reply = await attempt(() => getJson(`/tables/${store.tableId}/search?q=${encodeURIComponent(words)}`));
+    if (!reply || number !== asked) return;
+    found = reply;
     const columns = shownColumns(store.table);
-    const first = told.rows.slice(0, 30);
+    const first = reply.rows.slice(0, 30);
     const cells = first.length ? await valuesOf(store.tableId, first, columns).catch(() => []) : [];
     if (number !== asked) return;
     replace(
       list,
-      el("div", { class: "row spread" }, el("span", { class: "note" }, told.total ? `${some(told.total, "row")} found` : "No row contains this."), told.rows.length > 0 && button(told.total > told.rows.length ? `Select the first ${count(told.rows.length)}` : `Select ${told.rows.length === 1 ? "it" : "all"}`, { kind: "small", onclick: selectAll })),
+      el("div", { class: "row spread" }, el("span", { class: "note" }, reply.total ? `${some(reply.total, "row")} found` : "No row contains this."), reply.rows.length > 0 && button(reply.total > reply.rows.length ? `Select the first ${count(reply.rows.length)}` : `Select ${reply.rows.length === 1 ? "it" : "all"}`, { kind: "small", onclick: selectAll })),
       first.map((row, i) =>
         el("button", { type: "button", class: "result", role: "option", onclick: () => (hide(), app.showPoint(row)) }, el("b", null, `Row ${row}`), el("span", null, (cells[i] ?? []).map(cellText).join(" · "))),
       ),

@@ -19,7 +19,7 @@ export function showHelp() {
         HELP_KEYS.map(([title, lines]) => el("section", null, el("h3", null, title), el("dl", { class: "keys" }, lines.map(([key, does]) => el("div", null, el("dt", null, el("kbd", null, key)), el("dd", null, does)))))),
       ),
       el("h3", null, "What can be trusted"),
-      el("p", null, "Every map in two dimensions distorts. Color by trustworthiness or continuity to see where. Click a point: its true neighbors are drawn on all maps, and false ones are told apart. A structure that several maps of different methods share is likely in the data."),
+      el("p", null, "Every map in two dimensions distorts. Color by trustworthiness or continuity to see where. Click a point: its true neighbors are drawn on all maps, and false ones are marked. A structure that several maps of different methods share is likely in the data."),
     ],
     { kind: "medium" },
   );
@@ -28,6 +28,7 @@ export function showHelp() {
 // Keys of the page; those of the maps belong to the view.
 export function pageKeys(actions) {
   addEventListener("keydown", (event) => {
+    if (event.defaultPrevented) return; // a key of the maps
     const writing = event.target.closest?.("input, textarea, select, [contenteditable]");
     if (writing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const action = actions[event.key] ?? actions[event.key.toLowerCase()];

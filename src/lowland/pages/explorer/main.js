@@ -2,26 +2,26 @@
 
 import { count, el } from "../view/elements.js";
 import { getJson, listen, NO_ANSWER } from "./api.js";
+import { saveButton, tableChoice } from "./bar.js";
 import { colorBy, coloringPicker } from "./coloring.js";
 import { dataPane, readingState } from "./data_pane.js";
-import { actionMenu, button, glyph, replace, symbolButton } from "./elements.js";
-import { applyConditions, filterButton, filterChips, searchBox } from "./filter.js";
+import { button, glyph, replace, symbolButton } from "./elements.js";
+import { filterButton, filterChips, searchBox } from "./filter.js";
 import { pageKeys, showHelp } from "./help.js";
 import { sidePane } from "./layout.js";
-import { mapPane, saveReport } from "./map_pane.js";
+import { mapPane } from "./map_pane.js";
 import { cancelMap, mapActions, mapsPane, removeMap, runAgain, tellOfEnd } from "./maps_pane.js";
 import { methodsPane } from "./methods_pane.js";
 import { notice, tellProblem } from "./notices.js";
 import { acceptDrops, emptyState, openData } from "./open.js";
-import { picker } from "./picker.js";
 import { tookPlace } from "./placed.js";
 import { pointPane } from "./point_pane.js";
 import { selectionPane } from "./selection_pane.js";
-import { keepState, saveArchive } from "./session.js";
+import { keepState } from "./session.js";
 import { createStage } from "./stage.js";
 import { createStore, isActive } from "./store.js";
 
-const app = { store: createStore(), notice, chosenMethod: null };
+const app = { store: createStore(), notice };
 const { store } = app;
 app.sendings = el("div", { class: "sendings" });
 app.stage = createStage(app);
@@ -41,22 +41,8 @@ const right = sidePane("right", "Details", [
 const lost = el("div", { class: "lost", role: "alert", hidden: true }, glyph("warning"), el("span", null, NO_ANSWER));
 const other = el("div", { class: "other" });
 const search = searchBox(app);
-const tablePicker = picker({
-  name: "Table",
-  kind: "table-picker",
-  groups: () => [
-    { name: "Tables", items: [...store.tables.values()].map((table) => ({ key: table.id, text: table.name, note: table.status === "ready" ? `${count(table.rows)} rows` : table.status })) },
-    { name: "", items: [{ key: "+", text: "Open other data…" }] },
-  ],
-  onpick: (key) => (key === "+" ? openData(app) : app.showTable(store.tables.get(key))),
-});
-const saveMenu = button("Save", { symbol: "save", "aria-haspopup": "menu", title: "Save the session, or write a report" });
-saveMenu.addEventListener("click", () =>
-  actionMenu(saveMenu, [
-    ["Session: table, maps, selections (one file)", () => saveArchive(app), { symbol: "save" }],
-    ["Report of the maps shown (HTML, works offline)", () => saveReport(app), { symbol: "file" }],
-  ]),
-);
+const tablePicker = tableChoice(app);
+const saveMenu = saveButton(app);
 app.colorControl = el("label", { class: "color-control" }, el("span", null, "Color by"), coloringPicker(app));
 const tools = el("div", { class: "tools" }, search.element, filterButton(app));
 app.viewOptions = {
@@ -98,10 +84,12 @@ app.showPoint = (row, open = true) => {
 
 // Tables
 
-// While a table is prepared again (roles, scale), its maps stay in sight; they are shown anew only if its rows, its
+// While a table is prepared again (roles, scale), its maps stay in sight; they are built again only if its rows, its
 // columns or its label changed.
 const shapeOf = (table) => JSON.stringify([table?.rows, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
+let reports = 0; // how many changes of tables were reported
 app.takeTable = (table) => {
+  reports++;
   const before = store.tables.get(table.id);
   store.tables.set(table.id, { ...before, ...table });
   if (table.id !== store.tableId) return;
@@ -111,13 +99,18 @@ app.takeTable = (table) => {
   else if (table.status === "ready" && app.stage.shape !== shapeOf(table)) showCurrent();
   else store.emit("table");
 };
+// Changes come by events, which may overtake the answer to a request: what is known of a table is newer than the answer.
 app.showTable = async (table) => {
-  store.tables.set(table.id, { ...store.tables.get(table.id), ...table });
+  if (!store.tables.has(table.id)) store.tables.set(table.id, table);
   const again = store.tableId === table.id;
   store.tableId = table.id;
   location.hash = `table=${table.id}`;
   if (!again || table.status !== "ready") left.choose("data");
   await showCurrent();
+  if (store.table?.status === "ready" || store.tableId !== table.id) return;
+  const number = reports;
+  const fresh = await getJson(`/tables/${table.id}`).catch(() => null);
+  if (fresh && number === reports) app.takeTable(fresh); // no event came meanwhile
 };
 app.dropTable = (id) => {
   store.tables.delete(id);
@@ -125,6 +118,7 @@ app.dropTable = (id) => {
     store.emit("table");
     return;
   }
+  app.state.forget();
   store.tableId = null;
   history.replaceState(null, "", location.pathname);
   const next = [...store.tables.values()].at(-1);
@@ -139,7 +133,6 @@ async function showCurrent() {
   app.stage.close();
   const { tableId, table } = store;
   Object.assign(store, { maps: new Map(), hidden: new Set(), focus: null, point: null, selection: null, selected: 0, conditions: [], shown: null, clusterings: [], coloring: { kind: "label" } });
-  app.morphed = new Map();
   tablePicker.show(table?.name ?? "No table");
   document.title = table ? `${table.name} – Lowland` : "Lowland";
   const ready = table?.status === "ready";
@@ -163,7 +156,7 @@ async function showCurrent() {
     for (const event of ["current", "maps", "filter"]) store.emit(event);
     noMaps();
     await app.state.restore(tableId, state);
-    document.documentElement.dataset.ready = tableId;
+    if (number === showing) document.documentElement.dataset.ready = tableId;
   } catch (error) {
     tellProblem(error);
   }
@@ -289,7 +282,7 @@ async function start() {
         map: (map) => (removed(map) ? app.dropMap(map.id) : app.takeMap(map)),
         live: ({ id, version }) => app.stage.liveAt(id, version),
         placed: (each) => tookPlace(app, each),
-        session: (told) => store.set("session", { session: { ...store.session, ...told } }),
+        session: (reports) => store.set("session", { session: { ...store.session, ...reports } }),
       },
       connection,
     );
@@ -309,5 +302,4 @@ addEventListener("hashchange", () => {
   const asked = new URLSearchParams(location.hash.slice(1)).get("table");
   if (asked && asked !== store.tableId && store.tables.has(asked)) app.showTable(store.tables.get(asked));
 });
-app.applyConditions = (conditions) => applyConditions(app, conditions);
 start();

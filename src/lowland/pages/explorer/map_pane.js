@@ -56,7 +56,7 @@ export function mapPane(app) {
       (map.warnings ?? []).map((warning) => el("p", { class: "remark" }, glyph("info"), el("span", null, warning))),
     );
     const method = store.method(map.method);
-    const scores = Object.entries(map.scores ?? {}).filter(([, told]) => told !== null);
+    const scores = Object.entries(map.scores ?? {}).filter(([, reply]) => reply !== null);
     const given = Object.entries(map.parameters ?? {});
     replace(
       numbers,
@@ -112,7 +112,7 @@ const FIRST_SCORES = ["trustworthiness", "continuity", "neighbors preserved", "n
 function scoreList(scores) {
   const lines = (list) =>
     facts(
-      list.map(([name, told]) => [el("span", { title: told.about }, name), [score(told.value, 3), told.better && el("small", { title: BETTER[told.better][1] }, ` ${BETTER[told.better][0]}`)]]),
+      list.map(([name, reply]) => [el("span", { title: reply.about }, name), [score(reply.value, 3), reply.better && el("small", { title: BETTER[reply.better][1] }, ` ${BETTER[reply.better][0]}`)]]),
       "figures-list",
     );
   const first = FIRST_SCORES.flatMap((name) => scores.filter(([each]) => each === name));
@@ -124,15 +124,12 @@ function scoreList(scores) {
 function morphControl(app, map) {
   const others = app.store.mapList().filter((other) => other.id !== map.id && other.status === "done");
   if (!others.length) return null;
-  const moved = app.morphed?.get(map.id) ?? "";
+  const there = app.stage.view?.panelOf(map.id)?.map.key ?? map.id;
+  const moved = there === map.id ? "" : there;
   return choice(
     [["", moved ? "Back to this map" : "Morph to…"], ...others.map((other) => [other.id, other.name])],
     moved,
-    (to) => {
-      app.morphed ??= new Map();
-      app.morphed.set(map.id, to);
-      app.stage.view.morph(map.id, to || map.id);
-    },
+    (to) => app.stage.view.morph(map.id, to || map.id),
     { class: "small", "aria-label": "Morph to another map" },
   );
 }

@@ -40,14 +40,14 @@ export const parametersText = (map) =>
     .map(([name, value]) => `${name}=${asPython(value)}`)
     .join(", ");
 
-export const cancelMap = (app, map) => attempt(async () => app.takeMap(await postJson(`/maps/${map.id}/cancel`)));
+export const cancelMap = (app, map) => attempt(() => postJson(`/maps/${map.id}/cancel`));
 // A map that failed is computed again in its place; of a finished one, a second one is made.
 export const runAgain = (app, map) =>
-  map.status === "done" ? startMap(app, map.method, map.parameters ?? {}, map.name) : attempt(async () => app.takeMap(await postJson(`/maps/${map.id}/restart`)));
+  map.status === "done" ? startMap(app, map.method, map.parameters ?? {}, map.name) : attempt(() => postJson(`/maps/${map.id}/restart`));
 
 export async function renameMap(app, map) {
   const name = await askText("Rename the map", { value: map.name });
-  if (name) await attempt(async () => app.takeMap(await patchJson(`/maps/${map.id}`, { name })));
+  if (name) await attempt(() => patchJson(`/maps/${map.id}`, { name }));
 }
 
 export async function removeMap(app, map, ask = true) {

@@ -45,13 +45,14 @@ export function methodsPane(app) {
   async function estimateAll(known, cost) {
     const table = store.tableId;
     estimated = null;
-    const told = [];
+    const reply = [];
     for (const method of known) {
+      if (store.table?.status !== "ready" || !cost.isConnected) return; // it is being prepared: estimated again after that
       const each = await postJson("/estimates", { table, method: method.verb, parameters: {} }).catch(() => null);
       if (table !== store.tableId || !cost.isConnected) return;
-      if (Number.isFinite(each?.seconds)) told.push(each);
+      if (Number.isFinite(each?.seconds)) reply.push(each);
     }
-    if (told.length) cost.textContent = `About ${duration(told.reduce((sum, each) => sum + each.seconds, 0))} in all, at most ${bytes(Math.max(...told.map((each) => each.bytes ?? 0)))} of memory.`;
+    if (reply.length) cost.textContent = `About ${duration(reply.reduce((sum, each) => sum + each.seconds, 0))} in all, at most ${bytes(Math.max(...reply.map((each) => each.bytes ?? 0)))} of memory.`;
   }
 
   async function startUsual(known) {
@@ -117,7 +118,6 @@ export function methodsPane(app) {
       el("label", { class: "parameter" }, el("span", { class: "field-name" }, "name of the map"), name),
       el("div", { class: "start" }, cost, wrong, start),
     );
-    app.chosenMethod = method.verb;
     pane.parentNode?.scrollTo?.(0, 0);
     changed();
   }
@@ -126,13 +126,12 @@ export function methodsPane(app) {
     chooser.hidden = false;
     chosen.hidden = true;
     replace(chosen);
-    app.chosenMethod = null;
   }
 
   store.on("methods", fillList);
   let seen = "";
   const refresh = () => {
-    pane.hidden = store.table?.status !== "ready";
+    pane.hidden = !store.table?.columns?.length;
     const now = `${[...store.maps.keys()]} ${store.tableId} ${store.table?.status} ${store.table?.columns?.map((column) => column.role).join()}`;
     if (now === seen) return;
     seen = now;
@@ -152,16 +151,16 @@ export function methodsPane(app) {
 // Time and memory of a map before it starts, and a warning beyond the limits.
 async function showEstimate(app, method, form, cost) {
   const { session, tableId } = app.store;
-  if (form.problems().length || !tableId) {
+  if (form.problems().length || app.store.table?.status !== "ready") {
     replace(cost);
     return;
   }
   const asked = (showEstimate.asked = {});
   cost.classList.add("asking");
   if (!cost.firstChild) replace(cost, el("small", { class: "doc" }, "Time and memory are being estimated."));
-  let told;
+  let reply;
   try {
-    told = await postJson("/estimates", { table: tableId, method: method.verb, parameters: form.values() });
+    reply = await postJson("/estimates", { table: tableId, method: method.verb, parameters: form.values() });
   } catch (error) {
     if (asked === showEstimate.asked) replace(cost, el("p", { class: "wrong" }, error.message));
     return;
@@ -169,23 +168,23 @@ async function showEstimate(app, method, form, cost) {
     if (asked === showEstimate.asked) cost.classList.remove("asking");
   }
   if (asked !== showEstimate.asked) return; // a later question is under way
-  const range = Number.isFinite(told.low) && told.high > 1.5 * Math.max(1, told.low) ? `${duration(told.low)} to ${duration(told.high)}` : duration(told.seconds);
-  const tooLong = session.limits?.seconds && told.seconds > session.limits.seconds;
-  const tooLarge = session.limits?.memory_bytes && told.bytes > session.limits.memory_bytes;
+  const range = Number.isFinite(reply.low) && reply.high > 1.5 * Math.max(1, reply.low) ? `${duration(reply.low)} to ${duration(reply.high)}` : duration(reply.seconds);
+  const tooLong = session.limits?.seconds && reply.seconds > session.limits.seconds;
+  const tooLarge = session.limits?.memory_bytes && reply.bytes > session.limits.memory_bytes;
   replace(
     cost,
-    el("div", { class: "figures" }, el("span", null, el("small", null, "Time"), el("b", null, range)), el("span", null, el("small", null, "Memory"), el("b", null, bytes(told.bytes)))),
-    told.basis && el("small", { class: "doc" }, told.basis),
+    el("div", { class: "figures" }, el("span", null, el("small", null, "Time"), el("b", null, range)), el("span", null, el("small", null, "Memory"), el("b", null, bytes(reply.bytes)))),
+    reply.basis && el("small", { class: "doc" }, reply.basis),
     tooLong && el("p", { class: "warning" }, glyph("warning"), el("span", null, `Longer than the limit of ${duration(session.limits.seconds)}: it would be stopped. Choose a quicker method, or a part of the rows.`)),
     tooLarge && el("p", { class: "warning" }, glyph("warning"), el("span", null, `More than the limit of ${bytes(session.limits.memory_bytes)} of memory: it would be stopped. Choose another method, or a part of the rows.`)),
   );
 }
 
-// Begin a map. Problems are told, or thrown if the caller shows them.
+// Begin a map. Problems are shown, or thrown if the caller shows them.
 export async function startMap(app, method, parameters, name, throws = false) {
   const body = { table: app.store.tableId, method: method.verb ?? method, parameters };
   if (name) body.name = name;
   const map = throws ? await postJson("/maps", body) : await attempt(() => postJson("/maps", body));
-  if (map) app.takeMap(map);
+  if (map && !app.store.maps.has(map.id)) app.takeMap(map); // events are newer than this answer
   return map;
 }

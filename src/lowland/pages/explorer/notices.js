@@ -27,7 +27,7 @@ export function notice(text, kind = "info", action = null) {
 // Tell of a failure; canceled requests are no failures.
 export function tellProblem(error) {
   if (error?.name === "AbortError") return;
-  if (!(error instanceof ApiError)) console.error(error);
+  if (!(error instanceof ApiError)) console.error(error.stack);
   notice(error instanceof ApiError ? error.message : `Unexpected error in the page: ${error.message}`, "problem");
 }
 

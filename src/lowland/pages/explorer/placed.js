@@ -14,8 +14,8 @@ export async function fillPlaced(app, map, box) {
     box.append(el("p", { class: "note" }, "This method cannot place new rows on a finished map."));
     return;
   }
-  const told = await attempt(() => getJson(`/maps/${map.id}/placed`));
-  if (!told || app.store.focus !== map.id) return;
+  const reply = await attempt(() => getJson(`/maps/${map.id}/placed`));
+  if (!reply || app.store.focus !== map.id) return;
   const again = () => fillPlaced(app, map, box);
   const place = async (sent) => {
     const made = await attempt(sent);
@@ -35,7 +35,7 @@ export async function fillPlaced(app, map, box) {
     box,
     el("h3", null, "New rows"),
     el("p", { class: "note" }, "Place rows of another file, with the same columns, on this map."),
-    told.map((each) =>
+    reply.map((each) =>
       el(
         "div",
         { class: "row spread saved-line" },
@@ -50,7 +50,7 @@ export async function fillPlaced(app, map, box) {
       input,
       button("Choose a file", { symbol: "upload", kind: "small", onclick: () => input.click() }),
       button("From the folder", { symbol: "folder", kind: "small", onclick: fromFolder }),
-      told.length > 0 && button("Hide", { kind: "small", title: "Do not draw new rows", onclick: () => app.stage.view.update(map.id, { placed: null }) }),
+      reply.length > 0 && button("Hide", { kind: "small", title: "Do not draw new rows", onclick: () => app.stage.view.update(map.id, { placed: null }) }),
     ),
   );
 }

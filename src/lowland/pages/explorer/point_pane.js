@@ -63,14 +63,14 @@ export function pointPane(app) {
 
   async function fillNeighbors(turn) {
     const { point: row, tableId, neighbors: k } = store;
-    const told = await attempt(() => getJson(`/tables/${tableId}/neighbors?row=${row}&k=${k}`));
-    if (!told || turn !== asked) return;
-    store.near = told.rows;
-    const byMap = showNeighbors(app, row, told.rows);
+    const reply = await attempt(() => getJson(`/tables/${tableId}/neighbors?row=${row}&k=${k}`));
+    if (!reply || turn !== asked) return;
+    store.near = reply.rows;
+    const byMap = showNeighbors(app, row, reply.rows);
     const maps = store.mapList().filter((map) => byMap[map.id]);
     replace(
       near,
-      el("h3", null, `Its ${told.rows.length} nearest rows in the data, on the maps`),
+      el("h3", null, `Its ${reply.rows.length} nearest rows in the data, on the maps`),
       maps.map((map) => {
         const { kept, missed } = byMap[map.id];
         const part = el("span", { class: "kept-part" });
@@ -78,7 +78,7 @@ export function pointPane(app) {
         return el("div", { class: "near-line", title: `${map.name}: ${some(kept.length, "neighbor")} kept, ${missed.length} missed, ${byMap[map.id].false.length} false` }, el("span", null, map.name), el("span", { class: "kept-room" }, part), el("small", null, `${kept.length} of ${kept.length + missed.length}`));
       }),
       !maps.length && el("p", { class: "note" }, glyph("info"), "There is no finished map yet."),
-      el("details", null, el("summary", null, "List of the rows"), el("div", { class: "row" }, told.rows.map((other, i) => el("button", { type: "button", class: "small", title: `distance ${number(told.distances?.[i], 4)}`, onclick: () => app.showPoint(other) }, other)))),
+      el("details", null, el("summary", null, "List of the rows"), el("div", { class: "row" }, reply.rows.map((other, i) => el("button", { type: "button", class: "small", title: `distance ${number(reply.distances?.[i], 4)}`, onclick: () => app.showPoint(other) }, other)))),
     );
   }
 

@@ -41,7 +41,7 @@ export function selectionPane(app) {
         { class: "row" },
         button("Save it", { symbol: "save", kind: "small", title: "Give the selection a name and keep it", onclick: nameIt }),
         save,
-        button("New table", { symbol: "add", kind: "small", title: "A new table of these rows, to be embedded anew", onclick: newTable }),
+        button("New table", { symbol: "add", kind: "small", title: "A new table of these rows, to be embedded again", onclick: newTable }),
         button("Show only these", { symbol: "filter", kind: "small", onclick: () => keepSelected(app) }),
       ),
     );
@@ -59,10 +59,7 @@ export function selectionPane(app) {
     const name = await askText("New table of the selected rows", { value: `${store.table.name}, ${count(store.selected)} rows`, action: "Create", note: "It gets maps of its own, computed from these rows only." });
     if (!name) return;
     const made = await attempt(() => postJson(`/tables/${store.tableId}/subset`, { name, mask: maskText(store.selection) }));
-    if (made) {
-      await app.showTable(made);
-      app.openTab("methods");
-    }
+    if (made) await app.showTable(made);
   };
   const exportRows = (format) =>
     attempt(async () => {
@@ -80,27 +77,28 @@ export function selectionPane(app) {
       replace(contrast, el("p", { class: "note" }, "All rows are selected: there is nothing to compare them with."));
       return;
     }
-    let told;
+    let reply;
     try {
-      told = await postJson(`/tables/${tableId}/contrast`, { mask: maskText(selection) });
+      reply = await postJson(`/tables/${tableId}/contrast`, { mask: maskText(selection) });
     } catch (error) {
       replace(contrast, el("p", { class: "note" }, error.message));
       return;
     }
     if (tableId !== store.tableId || selection !== store.selection || selected !== store.selected) return;
-    replace(contrast, el("h3", null, "What sets them apart"), contrastBars(app, told.columns));
+    replace(contrast, el("h3", null, "What sets them apart"), contrastBars(app, reply.columns));
   }, 250);
 
   const list = debounced(() => {
     if (!store.selected || !app.stage.view) return; // another table is shown meanwhile
     const rows = app.stage.view.selectedRows();
+    const { columns: all, id } = store.table;
     const grid = createGrid({
       rows: rows.length,
-      names: store.table.columns.map((column) => column.name),
-      numeric: (c) => isNumeric(store.table.columns[c]),
+      names: all.map((column) => column.name),
+      numeric: (c) => isNumeric(all[c]),
       label: "Selected rows",
       rowNumber: (i) => rows[i],
-      fetchBlock: (from, count, columns) => valuesOf(store.tableId, rows.slice(from, from + count), columns),
+      fetchBlock: (from, count, columns) => valuesOf(id, rows.slice(from, from + count), columns),
       onrow: (i) => app.showPoint(rows[i]),
     });
     replace(table, el("h3", null, "Rows"), grid.element);
@@ -110,13 +108,13 @@ export function selectionPane(app) {
   async function loadSaved() {
     const { tableId } = store;
     if (!tableId || store.table?.status !== "ready") return;
-    const told = await attempt(() => getJson(`/tables/${tableId}/selections`));
-    if (!told || tableId !== store.tableId) return;
-    store.selections = told;
+    const reply = await attempt(() => getJson(`/tables/${tableId}/selections`));
+    if (!reply || tableId !== store.tableId) return;
+    store.selections = reply;
     replace(
       saved,
-      !told.length && el("p", { class: "note" }, "None yet. Select rows and save them under a name."),
-      told.map((each) =>
+      !reply.length && el("p", { class: "note" }, "None yet. Select rows and save them under a name."),
+      reply.map((each) =>
         el(
           "div",
           { class: "row spread saved-line" },

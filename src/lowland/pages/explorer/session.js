@@ -29,7 +29,8 @@ export function keepState(app) {
     neighbors: store.neighbors,
   });
   const write = async () => {
-    if (!opened || opened !== store.tableId || !app.stage.view) return;
+    later.cancel();
+    if (!opened || !app.stage.view) return;
     const state = current();
     const text = JSON.stringify(state);
     if (text === last) return;
@@ -37,7 +38,7 @@ export function keepState(app) {
     try {
       await putJson(`/tables/${opened}/state`, state);
     } catch {
-      last = ""; // written again after the next change; a lost connection is told elsewhere
+      last = ""; // written again after the next change; a lost connection is shown elsewhere
     }
   };
   const later = debounced(write, 700);
@@ -47,8 +48,14 @@ export function keepState(app) {
   return {
     later,
     write,
-    leave() {
+    // The table is gone, and its state with it.
+    forget() {
       later.cancel();
+      opened = null;
+    },
+    // Another table will be shown: the last changes are written now.
+    leave() {
+      write();
       opened = null;
     },
     async read(table) {
@@ -60,18 +67,22 @@ export function keepState(app) {
     },
     // Bring back what was seen; the view has been made with the maps of the table.
     async restore(table, state) {
+      const { view } = app.stage;
+      const gone = () => view !== app.stage.view; // another table is shown meanwhile
       store.clusterings = (state.clusterings ?? []).map((each) => readClusters(each, each.name));
       if (state.neighbors) store.neighbors = state.neighbors;
       if (state.view) {
         try {
-          await app.stage.view.restore({ ...state.view, coloring: null, filter: null, shown: null }); // these are asked for below
+          await view.restore({ ...state.view, coloring: null, filter: null, shown: null }); // these are asked for below
         } catch (error) {
           console.warn(`The former view could not be restored: ${error.message}`);
         }
       }
+      if (gone()) return;
       if (state.coloring && (state.coloring.kind !== "cluster" || store.clusterings[state.coloring.index])) await colorBy(app, state.coloring);
       else store.emit("coloring");
-      if (state.conditions?.length) await applyConditions(app, state.conditions);
+      if (!gone() && state.conditions?.length) await applyConditions(app, state.conditions);
+      if (gone()) return;
       if (Number.isInteger(state.point) && state.point < store.table.rows) app.showPoint(state.point, false);
       if (state.focus && store.maps.has(state.focus)) store.set("focus", { focus: state.focus });
       app.takeSelection();

@@ -59,8 +59,8 @@ export function createStage(app) {
 
   async function detailsOf(table, row) {
     const columns = hoverColumns(table);
-    const told = await getJson(`/tables/${table.id}/values?rows=${row}&columns=${columns.join(",")}`);
-    return columns.map((index, i) => [table.columns[index].name, cellText(told.rows[0][i])]).filter(([, text]) => text !== "");
+    const reply = await getJson(`/tables/${table.id}/values?rows=${row}&columns=${columns.join(",")}`);
+    return columns.map((index, i) => [table.columns[index].name, cellText(reply.rows[0][i])]).filter(([, text]) => text !== "");
   }
 
   const asViewMap = (map) => ({
@@ -70,7 +70,7 @@ export function createStage(app) {
     components: map.components ?? 2,
     n: store.table.rows,
     status: map.status,
-    progress: isActive(map) ? { fraction: map.fraction ?? null, text: mapProgress(map) } : null,
+    progress: isActive(map) ? { fraction: map.fraction ?? null, text: mapProgress(loaded.has(map.id) ? { ...map, stage: null } : map) } : null, // a live map stays in sight
     error: ["failed", "broken"].includes(map.status) ? mapState(map) : null,
     scores: mainScores(map),
   });
@@ -177,12 +177,12 @@ export function createStage(app) {
     const { view } = stage;
     await Promise.all(
       store.mapList().map(async (map) => {
-        const told = map.measures?.find((each) => each.name === measure);
-        if (!told || map.status !== "done" || store.hidden.has(map.id)) return;
+        const reply = map.measures?.find((each) => each.name === measure);
+        if (!reply || map.status !== "done" || store.hidden.has(map.id)) return;
         const there = viewMap(map.id);
         if (there?.trust?.[measure]) return;
         const values = await getFloats(`/maps/${map.id}/trust/${encodeURIComponent(measure)}`);
-        if (view === stage.view) view.update(map.id, { trust: { ...there?.trust, [measure]: { values, low: told.low, high: told.high, better: told.better } } });
+        if (view === stage.view) view.update(map.id, { trust: { ...there?.trust, [measure]: { values, low: reply.low, high: reply.high, better: reply.better } } });
       }),
     );
   }
