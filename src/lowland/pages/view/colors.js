@@ -1,0 +1,102 @@
+// Colors of the two themes, of classes (which also differ in shape) and of continuous scales.
+
+export const THEMES = {
+  light: {
+    name: "light",
+    paper: "#ffffff",
+    ink: "#20242b",
+    soft: "#5a626e",
+    dim: "#d3d8df",
+    missing: "#b3b9c2",
+    line: "#d9dde3",
+    kept: "#0b6fb8",
+    missed: "#b45309",
+    wrong: "#b0185f",
+    mark: "#bd1f01",
+    scale: [0, 0.93],
+  },
+  dark: {
+    name: "dark",
+    paper: "#171a20",
+    ink: "#eceff3",
+    soft: "#a5aebb",
+    dim: "#343a44",
+    missing: "#5c6470",
+    line: "#333a44",
+    kept: "#62b0f4",
+    missed: "#f5a623",
+    wrong: "#ff7eb6",
+    mark: "#ff7a5c",
+    scale: [0.14, 1],
+  },
+};
+
+// Ten colors chosen for all kinds of color vision (Petroff 2021, arXiv:2107.02270), as in the figures of lowland.plots.
+export const COLORS = [
+  "#3f90da",
+  "#ffa90e",
+  "#bd1f01",
+  "#832db6",
+  "#94a4a2",
+  "#a96b59",
+  "#e76300",
+  "#b9ac70",
+  "#717581",
+  "#92dadd",
+];
+export const SHAPES = ["disc", "square", "triangle", "diamond", "wedge", "cross"];
+export const LOOKS = COLORS.length * SHAPES.length; // further classes repeat these markers
+export const MISSING = 255; // the shade of a missing value
+
+// Viridis at eleven points: perceptually uniform, and readable with any color vision.
+const VIRIDIS = [
+  "#440154",
+  "#482475",
+  "#414487",
+  "#355f8d",
+  "#2a788e",
+  "#21918c",
+  "#22a884",
+  "#44bf70",
+  "#7ad151",
+  "#bddf26",
+  "#fde725",
+];
+
+export const channels = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+const hexOf = (rgb) => `#${rgb.map((c) => Math.round(c).toString(16).padStart(2, "0")).join("")}`;
+
+export function mix(a, b, fraction) {
+  const to = channels(b);
+  return hexOf(channels(a).map((c, i) => c + (to[i] - c) * fraction));
+}
+
+// A color as a pixel of an image.
+export function packed(color) {
+  const [r, g, b] = channels(color);
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}
+
+export function scaleColor(fraction, theme) {
+  const [from, to] = theme.scale;
+  const place = (from + fraction * (to - from)) * (VIRIDIS.length - 1);
+  const left = Math.min(Math.floor(place), VIRIDIS.length - 2);
+  return mix(VIRIDIS[left], VIRIDIS[left + 1], place - left);
+}
+
+function lightness(color) {
+  const [r, g, b] = channels(color).map((c) =>
+    c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4,
+  );
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+// On a dark background the darkest colors are lightened to a contrast ratio of 3:1.
+export function classColor(index, theme) {
+  let color = COLORS[index % COLORS.length];
+  while (theme.name === "dark" && (lightness(color) + 0.05) / (lightness(theme.paper) + 0.05) < 3)
+    color = mix(color, theme.ink, 0.1);
+  return color;
+}
+
+export const classShape = (look) => SHAPES[((look % COLORS.length) + Math.floor(look / COLORS.length)) % SHAPES.length];

@@ -1,0 +1,267 @@
+// Pictures of a panel and text of rows, for files.
+
+import { LOOKS, MISSING } from "./colors.js";
+import { brief, count, svg } from "./elements.js";
+import { drawNeighbors, neighborMarks } from "./marks.js";
+import { Painter } from "./painter.js";
+import { HIDDEN, SELECTED } from "./rows.js";
+import { CORNERS, outline, rimColor } from "./stamps.js";
+
+const MOST_SHAPES = 20000; // points that are written as shapes; more become an image
+const MOST_CLASSES = 24;
+const LAYERS = 12;
+
+const measuresOf = (view, { width = 900, height = 760, title = true, legend = true }) => {
+  const head = title ? 40 : 12,
+    items = legend ? legendItems(view) : [],
+    side = items.length ? 190 : 0;
+  return { width, height, head, side, items, wide: width - side - 16, high: height - head - 12 };
+};
+
+// What the legend of a picture shows: a color bar or classes.
+function legendItems({ coloring, palette, hiddenClasses }) {
+  if (coloring.type === "scale")
+    return [{ bar: true, name: coloring.name, low: coloring.ends[0], high: coloring.ends[1] }];
+  if (coloring.type !== "classes") return [];
+  const codes = [...coloring.levels.keys()].filter((code) => coloring.counts[code] && !hiddenClasses.has(code)),
+    listed = codes.slice(0, MOST_CLASSES).map((code) => ({ name: coloring.levels[code], shade: code % LOOKS }));
+  if (coloring.missing) listed.push({ name: "no label", shade: MISSING });
+  if (codes.length > MOST_CLASSES) listed.push({ name: `and ${count(codes.length - MOST_CLASSES)} more`, shade: null });
+  return listed.map((item) => ({
+    ...item,
+    color: item.shade === null ? null : palette.colors[item.shade],
+    shape: item.shade === null ? null : palette.shape(item.shade),
+  }));
+}
+
+// Draw the points of a panel on a canvas of their own.
+function pointsOf(panel, wide, high, scale) {
+  const canvas = new OffscreenCanvas(Math.round(wide * scale), Math.round(high * scale)),
+    context = canvas.getContext("2d"),
+    { view } = panel,
+    [wideBefore, highBefore] = [panel.wide, panel.high];
+  Object.assign(panel, { wide, high, sampled: null });
+  panel.draw(context, new Painter(), { left: 0, top: 0, wide: canvas.width, high: canvas.height }, scale);
+  if (view.shown)
+    drawNeighbors(context, panel, view.shown.row, view.neighborSetsOf(panel), canvas.width, canvas.height, scale);
+  Object.assign(panel, { wide: wideBefore, high: highBefore });
+  return canvas;
+}
+
+export async function pngOf(panel, options = {}) {
+  const { view } = panel,
+    { theme } = view,
+    { width, height, head, side, items, wide, high } = measuresOf(view, options),
+    scale = options.scale ?? 2,
+    canvas = new OffscreenCanvas(width * scale, height * scale),
+    context = canvas.getContext("2d");
+  context.fillStyle = theme.paper;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(pointsOf(panel, wide, high, scale), 8 * scale, head * scale);
+  context.scale(scale, scale);
+  context.fillStyle = theme.ink;
+  context.textBaseline = "middle";
+  if (options.title !== false) {
+    context.font = "600 17px system-ui, sans-serif";
+    context.fillText(brief(panel.map.name, 90), 16, 22, width - 32);
+  }
+  context.font = "13px system-ui, sans-serif";
+  items.forEach((item, i) => {
+    const x = width - side + 8,
+      y = head + 16 + 22 * i;
+    context.fillStyle = theme.ink;
+    if (item.bar) {
+      context.fillText(brief(item.name, 28), x, y, side - 16);
+      for (let j = 0; j < 160; j++) {
+        context.fillStyle = view.palette.colors[Math.round((j * 254) / 159)];
+        context.fillRect(x + j, y + 14, 1.2, 12);
+      }
+      context.fillStyle = theme.ink;
+      context.fillText(item.low, x, y + 38);
+      context.textAlign = "right";
+      context.fillText(item.high, x + 160, y + 38);
+      context.textAlign = "left";
+      return;
+    }
+    if (item.color) {
+      outline(context, item.shape, x + 6, y, 5);
+      context.fillStyle = item.color;
+      context.fill();
+      context.strokeStyle = rimColor(item.color, theme);
+      context.stroke();
+    }
+    context.fillStyle = theme.ink;
+    context.fillText(brief(item.name), x + 18, y, side - 34);
+  });
+  return canvas.convertToBlob({ type: "image/png" });
+}
+
+export async function svgOf(panel, options = {}) {
+  const { view } = panel,
+    { theme } = view,
+    { width, height, head, side, items, wide, high } = measuresOf(view, options),
+    shapes = panel.map.n <= MOST_SHAPES && !view.settings.density,
+    points = shapes ? vectorPoints(panel, wide, high, head) : await imagePoints(panel, wide, high, head);
+  const words = { fill: theme.ink, "font-family": "system-ui, sans-serif" };
+  const root = svg(
+    "svg",
+    { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` },
+    svg("rect", { width, height, fill: theme.paper }),
+    svg("clipPath", { id: "map" }, svg("rect", { x: 8, y: head, width: wide, height: high })),
+    options.title !== false &&
+      svg("text", { x: 16, y: 28, "font-size": 17, "font-weight": 600, ...words }, brief(panel.map.name, 90)),
+    svg("g", { "clip-path": "url(#map)" }, points),
+    items.map((item, i) => legendItem(item, view, width - side + 8, head + 16 + 22 * i, words)),
+  );
+  return new Blob([new XMLSerializer().serializeToString(root)], { type: "image/svg+xml" });
+}
+
+function legendItem(item, { palette, theme }, x, y, words) {
+  const text = { "font-size": 13, ...words };
+  if (item.bar) {
+    const steps = Array.from({ length: 64 }, (_, i) =>
+      svg("rect", {
+        x: x + 2.5 * i,
+        y: y + 14,
+        width: 2.7,
+        height: 12,
+        fill: palette.colors[Math.round((i * 254) / 63)],
+      }),
+    );
+    return [
+      svg("text", { x, y: y + 4, ...text }, brief(item.name, 28)),
+      steps,
+      svg("text", { x, y: y + 42, ...text }, item.low),
+      svg("text", { x: x + 160, y: y + 42, "text-anchor": "end", ...text }, item.high),
+    ];
+  }
+  return [
+    item.color &&
+      svg("path", {
+        d: pathOf(item.shape, x + 6, y, 5),
+        fill: item.color,
+        stroke: rimColor(item.color, theme),
+        "stroke-width": 0.8,
+      }),
+    svg("text", { x: x + 18, y: y + 4, ...text }, brief(item.name)),
+  ];
+}
+
+function pathOf(shape, x, y, r) {
+  const at = (value) => Math.round(value * 100) / 100;
+  if (!CORNERS[shape])
+    return `M${at(x - r)} ${at(y)}a${at(r)} ${at(r)} 0 1 0 ${at(2 * r)} 0a${at(r)} ${at(r)} 0 1 0 ${at(-2 * r)} 0z`;
+  return `M${CORNERS[shape].map(([dx, dy]) => `${at(x + dx * r)} ${at(y + dy * r)}`).join("L")}z`;
+}
+
+// The rows that are not selected first, then the others in some layers, so that no class covers all others. In each layer
+// there is one path per color and shape.
+function vectorPoints(panel, wide, high, head) {
+  const { view } = panel,
+    { flags, selected } = view.rows,
+    { theme, palette } = view,
+    { X, Y, Z } = panel.frame,
+    shades = view.coloring.shadesOf(panel.map),
+    scene = panel.scene(wide, high, 1, Infinity),
+    { place, radius } = scene,
+    edges = new Map(panel.edgeSlots(place, wide, high).map((each) => [each.slot, each.at])),
+    groups = new Map(),
+    slots = Array.from({ length: X.length }, (_, slot) => slot);
+  if (Z) slots.sort((a, b) => Z[a] - Z[b]);
+  slots.forEach((slot, at) => {
+    if (flags[slot] & HIDDEN || X[slot] !== X[slot]) return;
+    const [x, y] = edges.get(slot) ?? [X[slot] * place.ax + place.bx, Y[slot] * place.ay + place.by];
+    if (x < 0 || y < 0 || x > wide || y > high) return;
+    const pale = selected && !(flags[slot] & SELECTED),
+      shade = shades ? shades[slot] : MISSING,
+      group = pale ? -1 : 256 * Math.floor((LAYERS * at) / slots.length) + shade;
+    if (!groups.has(group)) groups.set(group, []);
+    groups.get(group).push(pathOf(pale ? "disc" : palette.shape(shade), x + 8, y + head, radius));
+  });
+  const drawn = [...groups]
+    .sort(([a], [b]) => a - b)
+    .map(([group, paths]) => {
+      const color = group < 0 ? theme.dim : palette.colors[group % 256];
+      return svg("path", {
+        d: paths.join(""),
+        fill: color,
+        stroke: group < 0 ? "none" : rimColor(color, theme),
+        "stroke-width": Math.max(0.3, radius / 6),
+      });
+    });
+  const placed = panel.placedPixels(wide, high).filter(Boolean);
+  if (placed.length)
+    drawn.push(
+      svg("path", {
+        d: placed.map(([x, y]) => pathOf("star", x + 8, y + head, radius + 2.5)).join(""),
+        fill: theme.mark,
+        stroke: rimColor(theme.mark, theme),
+      }),
+    );
+  return [...drawn, vectorNeighbors(panel, wide, high, head)];
+}
+
+function vectorNeighbors(panel, wide, high, head) {
+  const { shown, theme } = panel.view,
+    marks = shown && neighborMarks(panel, shown.row, panel.view.neighborSetsOf(panel), wide, high);
+  if (!marks) return [];
+  const [u, v] = marks.center,
+    rim = { stroke: theme.paper, "stroke-width": 1.5 };
+  const lines = marks.groups.map(({ color, dash, places }) =>
+    svg("path", {
+      d: places.map(([x, y]) => `M${u + 8} ${v + head}L${x + 8} ${y + head}`).join(""),
+      stroke: color,
+      "stroke-width": 1.2,
+      "stroke-dasharray": dash.join(" ") || "none",
+    }),
+  );
+  const points = marks.groups.map(({ shape, color, places }) =>
+    svg("path", {
+      d: places.map(([x, y]) => pathOf(shape, x + 8, y + head, marks.radius)).join(""),
+      fill: color,
+      ...rim,
+    }),
+  );
+  return [
+    lines,
+    points,
+    svg("path", { d: pathOf("star", u + 8, v + head, 1.25 * marks.radius), fill: theme.ink, ...rim }),
+  ];
+}
+
+async function imagePoints(panel, wide, high, head) {
+  const blob = await pointsOf(panel, wide, high, 2).convertToBlob({ type: "image/png" }),
+    data = await new Promise((done, fail) => {
+      const reader = new FileReader();
+      reader.onload = () => done(reader.result);
+      reader.onerror = () => fail(reader.error);
+      reader.readAsDataURL(blob);
+    });
+  return svg("image", { x: 8, y: head, width: wide, height: high, href: data });
+}
+
+// Row number, id, loaded columns and coordinates of rows, as comma-separated text.
+export function csvOf({ table, maps }, rows) {
+  const columns = table.columns.filter((column) => column.loaded),
+    drawn = maps.filter((map) => map.coordinates),
+    head = ["row", ...(table.ids ? ["id"] : []), ...columns.map((column) => column.name)];
+  for (const map of drawn) for (let c = 0; c < map.components; c++) head.push(`${map.name} ${c + 1}`);
+  const lines = [head.map(quoted).join(",")];
+  for (const row of rows) {
+    const cells = [
+      String(table.numberOf(row)),
+      ...(table.ids ? [String(table.ids[row])] : []),
+      ...columns.map((column) => column.exactTextOf(row)),
+    ];
+    for (const map of drawn) {
+      for (let c = 0; c < map.components; c++) {
+        const value = map.coordinates[c * map.n + row];
+        cells.push(Number.isNaN(value) ? "" : String(Number(value.toPrecision(7))));
+      }
+    }
+    lines.push(cells.map(quoted).join(","));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

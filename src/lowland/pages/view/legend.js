@@ -1,0 +1,199 @@
+// The legend: classes with counts to show and hide, or a color bar.
+
+import { MISSING, LOOKS } from "./colors.js";
+import { BETTER, brief, count, el, some } from "./elements.js";
+import { NEIGHBOR_LOOKS } from "./neighbors.js";
+import { outline, rimColor } from "./stamps.js";
+
+const MOST_LISTED = 300; // classes that are listed at once; the search finds the others
+const SEARCHED = 12; // classes from which there is a search
+
+export function createLegend(view) {
+  const node = el("section", { class: "lowland-view-part lv-legend", "aria-label": "Legend" });
+  const draw = () => {
+    const { coloring } = view,
+      parts = coloring.type === "classes" ? classParts(view) : coloring.type === "scale" ? scaleParts(view) : [];
+    node.replaceChildren(...parts, ...neighborParts(view));
+    node.hidden = !node.childNodes.length;
+  };
+  for (const event of ["colors", "theme", "neighbors"]) view.on(event, draw);
+  view.on("classes", () => markPressed(view, node));
+  view.addPart(node);
+  draw();
+  return node;
+}
+
+function scaleParts(view) {
+  const { coloring, palette, theme } = view,
+    bar = el("canvas", {
+      width: 255,
+      height: 1,
+      class: "lv-scale",
+      role: "img",
+      "aria-label": "Color scale from low to high",
+    }),
+    context = bar.getContext("2d"),
+    rank = el("input", { type: "checkbox", onchange: () => view.colorBy({ ...coloring.spec, byRank: rank.checked }) });
+  rank.checked = Boolean(coloring.spec.byRank);
+  for (let i = 0; i < 255; i++) {
+    context.fillStyle = palette.colors[i];
+    context.fillRect(i, 0, 1, 1);
+  }
+  const missing = el("span", { class: "lv-swatch" });
+  missing.style.background = theme.missing;
+  return [
+    el("h4", null, coloring.name),
+    el(
+      "div",
+      { class: "lv-bar" },
+      bar,
+      el(
+        "div",
+        { class: "lv-ends" },
+        el("span", null, coloring.ends[0]),
+        coloring.spec.byRank && el("span", null, `median ${coloring.format(coloring.middle)}`),
+        el("span", null, coloring.ends[1]),
+      ),
+    ),
+    el(
+      "label",
+      { class: "lv-check", title: "Color by rank instead of value, so that outliers do not use up the scale" },
+      rank,
+      "By rank",
+    ),
+    coloring.better && el("p", { class: "lv-note" }, BETTER[coloring.better][1]),
+    coloring.missing && el("p", { class: "lv-note" }, missing, " missing value"),
+  ].filter(Boolean);
+}
+
+function classParts(view) {
+  const { coloring } = view,
+    { levels, counts } = coloring,
+    list = el("div", { class: "lv-classes", role: "group", "aria-label": coloring.name }),
+    codes = [...levels.keys()];
+  if (counts[levels.length]) codes.push(levels.length);
+  const fill = (text) => {
+    const wanted = text.trim().toLowerCase(),
+      found = codes.filter((code) => !wanted || nameOf(coloring, code).toLowerCase().includes(wanted));
+    list.replaceChildren(...found.slice(0, MOST_LISTED).map((code) => classButton(view, code)));
+    if (found.length > MOST_LISTED)
+      list.append(
+        el(
+          "p",
+          { class: "lv-note" },
+          `and ${some(found.length - MOST_LISTED, "more class", "more classes")}. Search to find them.`,
+        ),
+      );
+    if (!found.length) list.append(el("p", { class: "lv-note" }, "No class has this name."));
+  };
+  fill("");
+  const search =
+    codes.length >= SEARCHED &&
+    el("input", {
+      type: "search",
+      placeholder: `Search ${count(codes.length)} classes`,
+      "aria-label": "Search classes",
+      oninput: (event) => fill(event.target.value),
+    });
+  const all = el(
+    "button",
+    { type: "button", class: "lv-quiet lv-all", onclick: () => view.hideClasses(new Set()) },
+    "Show all",
+  );
+  all.hidden = !view.hiddenClasses.size;
+  return [
+    el("h4", null, coloring.name, all),
+    search,
+    list,
+    levels.length > LOOKS &&
+      el(
+        "p",
+        { class: "lv-note" },
+        `${count(levels.length)} classes share ${LOOKS} markers. Click one to see only its rows.`,
+      ),
+  ].filter(Boolean);
+}
+
+const nameOf = (coloring, code) => coloring.levels[code] ?? "no label";
+
+function classButton(view, code) {
+  const { coloring } = view,
+    name = nameOf(coloring, code),
+    many = coloring.counts[code];
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "lv-class",
+      "data-code": String(code),
+      "aria-pressed": String(!view.hiddenClasses.has(code)),
+      title: `${name}: ${some(many, "row")}. Click to show only this class, Shift-click to hide or show it, Alt-click to select its rows.`,
+      onclick: (event) => press(view, code, event),
+    },
+    sampleOf(view, code < coloring.levels.length ? code % LOOKS : MISSING),
+    el("span", { class: "lv-name" }, brief(name, 40)),
+    el("span", { class: "lv-count" }, count(many)),
+  );
+}
+
+function press(view, code, event) {
+  const { coloring, hiddenClasses } = view,
+    all = coloring.levels.length + (coloring.counts[coloring.levels.length] ? 1 : 0);
+  if (event.altKey) {
+    const mask = Uint8Array.from(coloring.codes, (each) => (Math.min(each, coloring.levels.length) === code ? 1 : 0));
+    view.select(mask, event.shiftKey ? "add" : "new");
+    return;
+  }
+  let hidden = new Set(hiddenClasses);
+  if (event.shiftKey || event.ctrlKey || event.metaKey) {
+    if (!hidden.delete(code)) hidden.add(code);
+  } else if (hidden.size === all - 1 && !hidden.has(code))
+    hidden = new Set(); // only this one was shown
+  else
+    hidden = new Set(
+      Array.from({ length: coloring.levels.length + 1 }, (_, each) => each).filter(
+        (each) => each !== code && (each < coloring.levels.length || all > each),
+      ),
+    );
+  view.hideClasses(hidden);
+}
+
+function markPressed(view, node) {
+  for (const button of node.querySelectorAll(".lv-class"))
+    button.setAttribute("aria-pressed", String(!view.hiddenClasses.has(Number(button.dataset.code))));
+  const all = node.querySelector(".lv-all");
+  if (all) all.hidden = !view.hiddenClasses.size;
+}
+
+function sampleOf(view, shade) {
+  const { palette, theme } = view;
+  return drawnSample(palette.shape(shade), palette.colors[shade], theme);
+}
+
+function drawnSample(shape, color, theme) {
+  const canvas = el("canvas", { width: 26, height: 26, class: "lv-sample", "aria-hidden": "true" }),
+    context = canvas.getContext("2d");
+  outline(context, shape, 13, 13, 8);
+  context.fillStyle = color;
+  context.fill();
+  context.strokeStyle = rimColor(color, theme);
+  context.lineWidth = 1.4;
+  context.stroke();
+  return canvas;
+}
+
+function neighborParts(view) {
+  if (!view.shown?.neighbors) return [];
+  return [
+    el("h4", null, `Neighbors of ${view.table.titleOf(view.shown.row)}`),
+    el(
+      "ul",
+      { class: "lv-key" },
+      [...NEIGHBOR_LOOKS]
+        .reverse()
+        .map(([name, shape, color, meaning]) =>
+          el("li", null, drawnSample(shape, view.theme[color], view.theme), el("b", null, name), ` ${meaning}`),
+        ),
+    ),
+  ];
+}

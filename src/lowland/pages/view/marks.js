@@ -1,0 +1,158 @@
+// What is drawn above the points: rings around a row, its neighbors, the outline of a selection, names of axes.
+
+import { NEIGHBOR_LOOKS } from "./neighbors.js";
+import { outline } from "./stamps.js";
+
+export function drawMarks(context, view, scale) {
+  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
+  for (const panel of view.panels) {
+    if (!panel.rect || !panel.frame) continue;
+    const { left, top, wide, high } = panel.rect;
+    context.save();
+    context.beginPath();
+    context.rect(left, top, wide, high);
+    context.clip();
+    context.translate(left, top);
+    drawAxisNames(context, panel, wide, high, scale);
+    if (view.shown) drawNeighbors(context, panel, view.shown.row, view.neighborSetsOf(panel), wide, high, scale);
+    if (view.hovered >= 0)
+      drawRing(
+        context,
+        view,
+        panel.pixelOf(view.hovered, wide, high),
+        Math.max(5, (panel.radius ?? 3) + 3) * scale,
+        scale,
+      );
+    if (panel.brushAt && view.settings.tool === "brush")
+      drawRing(
+        context,
+        view,
+        panel.brushAt.map((at) => at * scale),
+        view.settings.brush * scale,
+        0.5 * scale,
+      );
+    if (panel.trail) drawTrail(context, view, panel, scale);
+    context.restore();
+  }
+}
+
+function drawRing(context, { theme }, at, r, scale) {
+  if (!at) return;
+  for (const [color, line] of [
+    [theme.paper, 5],
+    [theme.ink, 2],
+  ]) {
+    context.beginPath();
+    context.arc(at[0], at[1], r, 0, 2 * Math.PI);
+    context.strokeStyle = color;
+    context.lineWidth = line * scale;
+    context.stroke();
+  }
+}
+
+// The row, and its neighbors by what the map made of them, in pixels; null if the row is not on the map.
+export function neighborMarks(panel, row, sets, wide, high) {
+  const center = panel.pixelOf(row, wide, high);
+  if (!center) return null;
+  const groups = NEIGHBOR_LOOKS.map(([name, shape, color]) => ({
+    shape,
+    color: panel.view.theme[color],
+    dash: { missed: [5, 4], false: [1.5, 3], kept: [] }[name],
+    places: (sets?.[name] ?? []).map((other) => panel.pixelOf(other, wide, high)).filter(Boolean),
+  }));
+  return { center, groups, radius: Math.max(3.5, Math.min(6, (panel.radius ?? 3) + 1.5)) };
+}
+
+export function drawNeighbors(context, panel, row, sets, wide, high, scale) {
+  const { theme } = panel.view,
+    marks = neighborMarks(panel, row, sets, wide, high);
+  if (!marks) return;
+  const { center, groups: drawn } = marks,
+    r = marks.radius * scale;
+  for (const { color, dash, places } of drawn) {
+    context.beginPath();
+    for (const at of places) {
+      context.moveTo(center[0], center[1]);
+      context.lineTo(at[0], at[1]);
+    }
+    context.setLineDash(dash.map((length) => length * scale));
+    context.globalAlpha = 0.75;
+    context.strokeStyle = color;
+    context.lineWidth = 1.2 * scale;
+    context.stroke();
+  }
+  context.setLineDash([]);
+  context.globalAlpha = 1;
+  for (const { shape, color, places } of drawn) {
+    for (const at of places) {
+      outline(context, shape, at[0], at[1], r);
+      context.strokeStyle = theme.paper;
+      context.lineWidth = 3 * scale;
+      context.stroke();
+      context.fillStyle = color;
+      context.fill();
+    }
+  }
+  outline(context, "star", center[0], center[1], 1.25 * r);
+  context.strokeStyle = theme.paper;
+  context.lineWidth = 3 * scale;
+  context.stroke();
+  context.fillStyle = theme.ink;
+  context.fill();
+}
+
+function drawTrail(context, { theme, settings }, panel, scale) {
+  const { trail, trailTool } = panel;
+  context.beginPath();
+  if (trailTool === "brush") {
+    context.lineCap = context.lineJoin = "round";
+    trail.forEach(([x, y], i) => (i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale)));
+    context.lineTo(trail.at(-1)[0] * scale + 0.01, trail.at(-1)[1] * scale);
+    context.strokeStyle = `${theme.ink}18`;
+    context.lineWidth = 2 * settings.brush * scale;
+    context.stroke();
+    return;
+  }
+  trailOutline(trail, trailTool).forEach(([x, y], i) =>
+    i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale),
+  );
+  context.closePath();
+  context.fillStyle = `${theme.ink}14`;
+  context.fill();
+  context.setLineDash([4 * scale, 3 * scale]);
+  context.lineWidth = 1.2 * scale;
+  context.strokeStyle = theme.ink;
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function trailOutline(trail, tool) {
+  if (tool === "lasso") return trail;
+  const [x, y] = trail[0],
+    [u, v] = trail.at(-1);
+  return [
+    [x, y],
+    [u, y],
+    [u, v],
+    [x, v],
+  ];
+}
+
+function drawAxisNames(context, panel, wide, high, scale) {
+  const names = panel.axisNames();
+  if (!names.length || wide < 180 * scale) return;
+  context.font = `${11 * scale}px system-ui, sans-serif`;
+  context.fillStyle = panel.view.theme.soft;
+  if (panel.solid) {
+    context.textAlign = "left";
+    context.fillText(names.join(" · "), 8 * scale, high - 7 * scale);
+    return;
+  }
+  context.textAlign = "right";
+  context.fillText(`${names[0]} →`, wide - 8 * scale, high - 7 * scale);
+  context.save();
+  context.translate(13 * scale, 8 * scale);
+  context.rotate(-Math.PI / 2);
+  context.fillText(`${names[1]} →`, 0, 0);
+  context.restore();
+}

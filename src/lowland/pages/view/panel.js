@@ -1,0 +1,254 @@
+// A panel: one map in a rectangle of the shared canvas.
+
+import { number } from "./elements.js";
+import { MISSING } from "./colors.js";
+import { flatFrame, placeOf, solidFrame, turn, wholeZoom } from "./frames.js";
+import { gridOf, nearestSlot } from "./nearest.js";
+import { FEW, inSight, radiusOf } from "./painter.js";
+import { HOME, PanelBox } from "./panel_box.js";
+import { HIDDEN, SELECTED } from "./rows.js";
+import { outline, rimColor } from "./stamps.js";
+
+const MOST_STARS = 3000; // placed rows that are drawn as stars; more become small squares
+
+export class Panel extends PanelBox {
+  get axes() {
+    const { x, y, z } = this.view.settings.axes,
+      last = this.map.components - 1;
+    return (this.solid ? [x, y, z] : [x, y]).map((axis) => Math.max(0, Math.min(axis, last)));
+  }
+
+  // The plane of the points, made when it is first needed; null without coordinates.
+  get frame() {
+    const { map, view } = this;
+    if (!map.coordinates) return null;
+    const key = `${this.axes} ${view.settings.equal} ${Boolean(this.solid)}`;
+    if (this.frameKey !== key || this.framed !== map.coordinates) {
+      this.framed = map.coordinates;
+      this.frameKey = key;
+      this.made = this.solid
+        ? solidFrame(map, view.rows.order, this.axes)
+        : flatFrame(map, view.rows.order, this.axes, view.settings.equal);
+      this.grid = null;
+    }
+    if (this.solid) turn(this.made, this.solid, this.sampled ?? this.made.X.length);
+    return this.made;
+  }
+
+  get drawnFrame() {
+    return this.motion ? this.motion.frame : this.frame;
+  }
+
+  atHome() {
+    const { zoom, x, y } = this.zoomed;
+    return zoom === 1 && x === 0 && y === 0;
+  }
+
+  goHome() {
+    this.view.zoomTo(this, { ...HOME });
+  }
+
+  showAll() {
+    this.view.zoomTo(this, { ...wholeZoom(this.frame, this.wide, this.high, this.view.settings.equal), whole: true });
+  }
+
+  // Back to the first zoom; from there to all rows, if some are outside.
+  toggleZoom() {
+    if (this.atHome() && this.outside) this.showAll();
+    else this.goHome();
+  }
+
+  setSolid(angles) {
+    const before = this.frame && this.snapshot();
+    this.solid = this.map.components >= 3 ? angles : null;
+    this.tell();
+    if (before) this.view.stage.move(this, before);
+    this.view.emit("axes");
+  }
+
+  // Positions now, from which points move elsewhere.
+  snapshot() {
+    const { X, Y, wide, high } = this.motion ? this.motion.now() : this.frame;
+    return { X: X.slice(), Y: Y.slice(), wide, high };
+  }
+
+  place(wide = this.wide, high = this.high) {
+    if (this.zoomed.whole && this.frame)
+      Object.assign(this.zoomed, wholeZoom(this.frame, this.wide, this.high, this.view.settings.equal));
+    return placeOf(this.drawnFrame, this.zoomed, wide, high, this.view.settings.equal);
+  }
+
+  // Where the far rows are drawn: at the edge, with an arrow that points to them.
+  edged(slot, place, wide, high) {
+    const { X, Y } = this.frame,
+      edge = 0.025 * Math.min(wide, high),
+      within = (at, room) => Math.max(edge, Math.min(room - edge, at)),
+      x = X[slot] * place.ax + place.bx,
+      y = Y[slot] * place.ay + place.by,
+      at = [within(x, wide), within(y, high)];
+    return { at, angle: Math.atan2(Math.sign(y - at[1]), Math.sign(x - at[0])), moved: at[0] !== x || at[1] !== y };
+  }
+
+  edgeSlots(place, wide, high) {
+    if (this.motion || !this.atHome() || !this.frame) return [];
+    return this.frame.far
+      .map((slot) => ({ slot, ...this.edged(slot, place, wide, high) }))
+      .filter((each) => each.moved);
+  }
+
+  pixelOf(row, wide = this.wide, high = this.high) {
+    if (!this.frame || row >= this.map.n) return null;
+    const slot = this.view.rows.slotOf(row),
+      place = this.place(wide, high),
+      { X, Y, far } = this.drawnFrame;
+    if (X[slot] !== X[slot]) return null;
+    if (far.length && this.atHome() && far.includes(slot)) return this.edged(slot, place, wide, high).at;
+    return [X[slot] * place.ax + place.bx, Y[slot] * place.ay + place.by];
+  }
+
+  // The row nearest to a place in the plot, or -1.
+  rowAt(x, y, reach = 9) {
+    if (!this.frame || this.motion) return -1;
+    const { rows } = this.view,
+      place = this.place(),
+      turned = this.solid && `${this.solid.yaw} ${this.solid.pitch}`;
+    const edge = this.edgeSlots(place, this.wide, this.high).find(
+      ({ at, slot }) => Math.hypot(at[0] - x, at[1] - y) <= reach && !(rows.flags[slot] & HIDDEN),
+    );
+    if (edge) return rows.order[edge.slot];
+    if (this.gridTurned !== turned) this.grid = null;
+    this.gridTurned = turned;
+    this.index();
+    const slot = nearestSlot(this.grid, this.frame, place, rows.flags, x, y, reach);
+    return slot < 0 ? -1 : rows.order[slot];
+  }
+
+  // Sort the points into the grid in which the nearest one is found; whether that was necessary.
+  index() {
+    if (!this.frame || this.grid) return false;
+    this.grid = gridOf(this.frame);
+    return true;
+  }
+
+  // The number of a placed row at a place in the plot, or -1.
+  placedAt(x, y, reach = 9) {
+    return this.placedPixels(this.wide, this.high).findIndex((at) => at && Math.hypot(at[0] - x, at[1] - y) <= reach);
+  }
+
+  placedPixels(wide, high) {
+    const { placed, components } = this.map;
+    if (!placed || !this.frame || this.motion) return [];
+    const many = placed.coordinates.length / components,
+      place = this.place(wide, high),
+      [x, y] = this.frame.ofPlaced(placed.coordinates, many);
+    return Array.from({ length: many }, (_, i) => {
+      const at = [x(i) * place.ax + place.bx, y(i) * place.ay + place.by];
+      return Number.isFinite(at[0] + at[1]) ? at : null;
+    });
+  }
+
+  // What is drawn, in pixels of the canvas; at most `most` points.
+  scene(wide, high, scale, most) {
+    const { view } = this;
+    this.sampled = this.solid && most < this.map.n ? most : null;
+    const frame = this.drawnFrame,
+      place = this.place(wide, high),
+      { flags, selected } = view.rows,
+      sight = inSight(frame, place, flags, wide, high),
+      grown = scale * Math.min(1.7, Math.max(0.75, wide / scale / 420)),
+      density = view.settings.density,
+      shapes = !density && sight <= FEW,
+      cost = shapes ? 10 : 1, // a shape takes as long as some ten pixels
+      { length } = frame.X,
+      many = shapes ? Math.ceil(length * Math.min(1, most / cost / Math.max(1, sight))) : Math.min(most, length);
+    const { coloring, palette, theme } = view;
+    this.radius = (radiusOf(sight, view.settings.size) * grown) / scale;
+    return {
+      frame,
+      place,
+      flags,
+      selected,
+      palette,
+      theme,
+      scale,
+      sight,
+      density,
+      shapes,
+      radius: this.radius * scale,
+      shades: coloring.shadesOf(this.map),
+      many,
+      written: shapes ? cost * Math.min(sight, most / cost) : many,
+    };
+  }
+
+  // Draw into the rectangle of a canvas; returns how many points were written.
+  draw(context, painter, rect, scale, most = Infinity) {
+    if (!this.frame) {
+      context.clearRect(rect.left, rect.top, rect.wide, rect.high);
+      return 0;
+    }
+    const scene = this.scene(rect.wide, rect.high, scale, most);
+    painter.paint(context, rect, scene);
+    const edges = this.edgeSlots(scene.place, rect.wide, rect.high);
+    this.drawArrows(context, rect, scene, edges, scale);
+    this.drawPlaced(context, rect, scale);
+    if (edges.length !== this.outside) {
+      this.outside = edges.length;
+      this.tellNote();
+    }
+    this.node.dataset.drawn = String(Number(this.node.dataset.drawn || 0) + 1);
+    return scene.written;
+  }
+
+  drawArrows(context, rect, { flags, selected, shades, palette, theme }, edges, scale) {
+    const r = 6 * scale;
+    for (const { slot, at, angle } of edges) {
+      if (flags[slot] & HIDDEN) continue;
+      context.save();
+      context.translate(rect.left + at[0], rect.top + at[1]);
+      context.rotate(angle);
+      context.beginPath();
+      context.moveTo(r, 0);
+      context.lineTo(-0.8 * r, -0.9 * r);
+      context.lineTo(-0.8 * r, 0.9 * r);
+      context.closePath();
+      context.fillStyle =
+        selected && !(flags[slot] & SELECTED) ? theme.dim : palette.colors[shades ? shades[slot] : MISSING];
+      context.fill();
+      context.strokeStyle = theme.ink;
+      context.lineWidth = scale;
+      context.stroke();
+      context.restore();
+    }
+  }
+
+  // Rows that were placed later are stars with a dark rim.
+  drawPlaced(context, rect, scale) {
+    const { theme } = this.view,
+      places = this.placedPixels(rect.wide, rect.high),
+      r = Math.max(3, Math.min(6, (this.radius ?? 3) + 2.5)) * scale;
+    context.save();
+    context.beginPath();
+    context.rect(rect.left, rect.top, rect.wide, rect.high);
+    context.clip();
+    context.fillStyle = theme.mark;
+    for (const at of places) {
+      if (!at) continue;
+      if (places.length > MOST_STARS) {
+        context.fillRect(rect.left + at[0] - scale, rect.top + at[1] - scale, 2 * scale, 2 * scale);
+        continue;
+      }
+      outline(context, "star", rect.left + at[0], rect.top + at[1], r);
+      context.fill();
+      context.strokeStyle = rimColor(theme.mark, theme);
+      context.lineWidth = scale;
+      context.stroke();
+    }
+    context.restore();
+  }
+
+  axisNames() {
+    if (!this.map.coordinates || this.map.components < 3) return [];
+    return this.axes.map((axis) => `component ${number(axis + 1)}`);
+  }
+}

@@ -1,0 +1,181 @@
+// Controls of a view: coloring, tools, points, axes and layout.
+
+import { colorChoices, sameSpec } from "./colorings.js";
+import { choose, el, field, unseen } from "./elements.js";
+import { icon } from "./icons.js";
+
+const TOOLS = [
+  ["look", "Look", "Move the map by dragging; in three dimensions, turn it. Hold Shift to select with a box."],
+  ["box", "Box", "Drag a box to select rows"],
+  ["lasso", "Lasso", "Draw around rows to select them"],
+  ["brush", "Brush", "Paint over rows to select them"],
+];
+const MOST_COLUMNS_LISTED = 400;
+
+export function createToolbar(view) {
+  const node = el("div", {
+    class: "lowland-view-part lv-toolbar",
+    role: "group",
+    "aria-label": "Controls of the maps",
+  });
+  const colors = el("span", { class: "lv-slot" }),
+    axes = el("span", { class: "lv-slot" }),
+    layout = el("span", { class: "lv-slot" });
+  const drawColors = whenChanged(
+    () => [
+      colorChoices(view.table, view.maps).map(({ text, spec }) => [text, spec]),
+      view.coloring.spec.kind,
+      view.coloring.name,
+    ],
+    () => colors.replaceChildren(colorField(view)),
+  );
+  const drawAxes = whenChanged(
+    () => [mostComponents(view), view.settings.axes, view.panels.some((panel) => panel.solid)],
+    () => axes.replaceChildren(...axisFields(view)),
+  );
+  const drawLayout = whenChanged(
+    () => [view.maps.length > 1, view.layout.mode],
+    () => layout.replaceChildren(...layoutFields(view)),
+  );
+  node.append(
+    colors,
+    toolField(view),
+    sizeField(view),
+    checkField(view, "density", "Density", "Show how many points lie where, for crowded maps"),
+    axes,
+    checkField(view, "linked", "Link zoom", "Zoom and move all maps together"),
+    layout,
+  );
+  view.on("colors", drawColors);
+  view.on("axes", drawAxes);
+  view.on("layout", drawLayout);
+  view.on("maps", () => {
+    drawColors();
+    drawAxes();
+    drawLayout();
+  });
+  drawColors();
+  drawAxes();
+  drawLayout();
+  view.addPart(node);
+  return node;
+}
+
+// Draw again only if something changed: a list that is open stays open while maps are computed.
+function whenChanged(saying, draw) {
+  let last = null;
+  return () => {
+    const said = JSON.stringify(saying());
+    if (said === last) return;
+    last = said;
+    draw();
+  };
+}
+
+function colorField(view) {
+  const { spec } = view.coloring,
+    choices = colorChoices(view.table, view.maps).slice(0, MOST_COLUMNS_LISTED);
+  if (!choices.some((choice) => sameSpec(choice.spec, spec)))
+    choices.push({ text: view.coloring.name || "Other", group: null, spec });
+  const at = choices.findIndex((choice) => sameSpec(choice.spec, spec));
+  return field(
+    "Color by",
+    choose(
+      choices.map(({ text, group }, i) => ({ value: String(i), text, group })),
+      String(at),
+      (value) => view.colorBy({ ...choices[value].spec, byRank: spec.byRank }),
+    ),
+  );
+}
+
+function toolField(view) {
+  const name = `lv-tool-${view.number}`,
+    radios = new Map();
+  const node = el(
+    "div",
+    { class: "lv-field", role: "radiogroup", "aria-label": "Pointer tool" },
+    el("span", null, "Tool"),
+    el(
+      "div",
+      { class: "lv-tools" },
+      TOOLS.map(([key, text, title]) => {
+        const radio = el("input", { type: "radio", name, value: key, onchange: () => view.set({ tool: key }) });
+        radios.set(key, radio);
+        return el("label", { title }, radio, icon(key), unseen(text));
+      }),
+    ),
+  );
+  const mark = () => {
+    for (const [key, radio] of radios) radio.checked = key === view.settings.tool;
+  };
+  view.on("settings", mark);
+  mark();
+  return node;
+}
+
+function sizeField(view) {
+  const range = el("input", {
+    type: "range",
+    min: -2,
+    max: 3,
+    step: 0.5,
+    oninput: () => view.set({ size: 1.4 ** Number(range.value) }),
+  });
+  const mark = () => {
+    range.value = String(Math.round((2 * Math.log(view.settings.size)) / Math.log(1.4)) / 2);
+  };
+  view.on("settings", mark);
+  mark();
+  return field("Point size", range);
+}
+
+function checkField(view, key, text, title) {
+  const box = el("input", { type: "checkbox", onchange: () => view.set({ [key]: box.checked }) });
+  const mark = () => {
+    box.checked = view.settings[key];
+  };
+  view.on("settings", mark);
+  mark();
+  return el("label", { class: "lv-check", title }, box, text);
+}
+
+const mostComponents = (view) => Math.max(0, ...view.maps.map((map) => (map.coordinates ? map.components : 0)));
+
+function axisFields(view) {
+  const most = mostComponents(view);
+  if (most < 3) return [];
+  const names = Array.from({ length: most }, (_, i) => ({ value: String(i), text: String(i + 1) })),
+    { axes } = view.settings,
+    solid = view.panels.some((panel) => panel.solid);
+  return [
+    ...(solid ? ["x", "y", "z"] : ["x", "y"]).map((key) =>
+      field(
+        `${key} axis`,
+        choose(names, String(axes[key]), (value) =>
+          view.set({ axes: { ...view.settings.axes, [key]: Number(value) } }),
+        ),
+      ),
+    ),
+    checkField(
+      view,
+      "equal",
+      "Equal scales",
+      "One unit has the same length on both axes, so that distances are not distorted",
+    ),
+  ];
+}
+
+function layoutFields(view) {
+  if (view.maps.length < 2) return [];
+  const options = [
+    { value: "grid", text: "grid" },
+    { value: "focus", text: "one large" },
+    { value: "single", text: "one alone" },
+  ];
+  return [
+    field(
+      "Layout",
+      choose(options, view.layout.mode, (mode) => view.arrange({ mode, key: view.layout.key ?? view.panels[0]?.key })),
+    ),
+  ];
+}

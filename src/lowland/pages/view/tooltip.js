@@ -1,0 +1,137 @@
+// The description of a row, and the tooltip that shows it.
+
+import { el, number, some } from "./elements.js";
+
+const MOST_COLUMNS = 8;
+const MOST_TEXT = 240;
+const PAUSE = 120; // milliseconds until further details are asked for
+
+export class Tooltip {
+  constructor(view) {
+    this.view = view;
+    this.node = el("div", { class: "lv-tip", "aria-hidden": "true", hidden: true });
+    this.found = new Map(); // details by row
+    this.row = -1;
+  }
+
+  // Id, label, quality in a map, and values of a row: [name, text].
+  linesOf(row, panel) {
+    const { table, coloring } = this.view,
+      label = table.labelColumn,
+      lines = [["", table.titleOf(row)]];
+    if (table.ids) lines.push(["row", String(table.numberOf(row))]);
+    if (label) lines.push([label.name, label.textOf(row) ?? (label.loaded ? "no label" : "…")]);
+    for (const [measure, { values }] of Object.entries(panel?.map.trust ?? {}))
+      lines.push([measure, number(values[row])]);
+    if (coloring.spec.kind === "values") {
+      const value = coloring.spec.values[row];
+      lines.push([coloring.name, coloring.levels ? (coloring.levels[value] ?? "–") : number(value, 4)]);
+    }
+    const columns = table.columns.filter(
+        (column, i) => column.loaded && i !== table.label && i !== coloring.spec.column,
+      ),
+      first = coloring.spec.kind === "column" ? [table.columns[coloring.spec.column]] : [],
+      all = [...first, ...columns];
+    for (const column of all.slice(0, MOST_COLUMNS)) lines.push([column.name, clipped(column.textOf(row) ?? "–")]);
+    if (all.length > MOST_COLUMNS) lines.push(["", `and ${some(all.length - MOST_COLUMNS, "more column")}`]);
+    return lines;
+  }
+
+  showRow(row, panel, x, y) {
+    if (row < 0) {
+      this.hide();
+      return;
+    }
+    if (row !== this.row || this.node.hidden || this.panel !== panel) {
+      this.row = row;
+      this.panel = panel;
+      const picture = this.view.table.thumbnail?.(row),
+        image = picture && el("img", { src: picture, alt: "" });
+      image?.addEventListener("load", () => this.put());
+      this.details = el("tbody", { class: "lv-details" });
+      this.fillDetails(row);
+      this.node.replaceChildren(
+        ...[image, el("table", null, el("tbody", null, this.linesOf(row, panel).map(lineOf)), this.details)].filter(
+          Boolean,
+        ),
+      );
+      this.node.hidden = false;
+    }
+    this.put(x, y);
+  }
+
+  showPlaced(panel, i, x, y) {
+    const { placed, components } = panel.map,
+      many = placed.coordinates.length / components,
+      where = Array.from({ length: Math.min(3, components) }, (_, c) => [
+        `component ${c + 1}`,
+        number(placed.coordinates[c * many + i], 4),
+      ]);
+    this.row = -1;
+    this.node.replaceChildren(
+      el(
+        "table",
+        null,
+        el(
+          "tbody",
+          null,
+          [["", placed.names?.[i] ?? `New row ${i}`], ["", "placed on this map"], ...where].map(lineOf),
+        ),
+      ),
+    );
+    this.node.hidden = false;
+    this.put(x, y);
+  }
+
+  fillDetails(row) {
+    const { details } = this.view.table,
+      into = this.details;
+    clearTimeout(this.asking);
+    if (!details) return;
+    const show = (lines) => {
+      if (this.row !== row || this.node.hidden) return;
+      into.replaceChildren(...lines.map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)));
+      this.put();
+    };
+    if (this.found.has(row)) {
+      into.replaceChildren(
+        ...this.found.get(row).map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)),
+      );
+      return;
+    }
+    this.asking = setTimeout(async () => {
+      try {
+        const lines = await details(row);
+        if (this.found.size > 300) this.found.clear();
+        this.found.set(row, lines);
+        show(lines);
+      } catch {
+        show([["", "The other columns could not be read."]]);
+      }
+    }, PAUSE);
+  }
+
+  put(x = this.x, y = this.y) {
+    this.x = x;
+    this.y = y;
+    const { node } = this,
+      { offsetWidth: wide, offsetHeight: high } = node,
+      room = document.documentElement.clientWidth,
+      left = x + 16 + wide > room ? Math.max(4, x - 16 - wide) : x + 16;
+    node.style.left = `${Math.min(left, Math.max(4, room - wide - 4))}px`;
+    node.style.top = `${Math.max(4, Math.min(y + 14, innerHeight - high - 4))}px`;
+  }
+
+  hide() {
+    this.node.hidden = true;
+    this.row = -1;
+    clearTimeout(this.asking);
+  }
+}
+
+const clipped = (text) => (text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text);
+
+const lineOf = ([name, text], i) =>
+  name
+    ? el("tr", null, el("th", { scope: "row" }, name), el("td", null, text))
+    : el("tr", { class: i ? "lv-more" : "lv-first" }, el("td", { colspan: 2 }, text));
