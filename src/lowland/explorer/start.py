@@ -128,9 +128,12 @@ def _browse(X: Any, y: Any, maps: Any, options: dict[str, Any]) -> None:
     if in_notebook():
         raise ParameterError("explore(where='browser'): run `lowland explore` in a terminal, or leave out where.")
     if isinstance(X, StudyResult) or maps is not None:
+        study = (
+            "study" if isinstance(X, StudyResult) or isinstance(maps, StudyResult) else "compare(X, embeddings=maps)"
+        )
         raise ParameterError(
-            "explore() shows a study and given coordinates only in a notebook. Elsewhere, write a report: "
-            "lowland.compare(X, y, embeddings=maps).report('report.html')."
+            "explore() shows a study and given coordinates in a notebook only. Elsewhere, write a report: "
+            f"{study}.report('report.html')."
         )
     if unknown := [name for name in options if name not in OF_THE_SERVER]:
         raise ParameterError(

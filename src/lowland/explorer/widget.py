@@ -76,7 +76,7 @@ class MapsWidget(anywidget.AnyWidget):
     """
 
     _esm = _module()
-    _css = page_text("view/view.css")
+    _css = page_text("view/view.css") + page_text("notebook/widget.css")
     selection = RowNumbers(help="Numbers of the selected rows, ascending.").tag(
         sync=True, to_json=_bits_of, from_json=_numbers_of
     )

@@ -1,6 +1,7 @@
 // Linked maps inside a notebook. Data arrives once, as binary traits of the widget's model; the selection and the coloring
 // go both ways. anywidget calls renderWidget for each place where the widget is shown.
 
+import { count, el, some } from "../view/elements.js";
 import { MapData, Table } from "../view/model.js";
 import { createView } from "../view/view.js";
 
@@ -8,7 +9,7 @@ const TRAIT_ARRAYS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: U
 const NIGHT_BELOW = 0.35; // luminance of the page behind the widget
 
 export function renderWidget({ model, el: place }) {
-  const root = document.createElement("div"),
+  const root = el("div", { class: "lowland-notebook" }),
     height = model.get("_height");
   if (height) root.style.height = `${height}px`;
   root.dataset.lmSuppressShortcuts = "true"; // keys belong to the maps, not to the notebook
@@ -26,7 +27,13 @@ export function renderWidget({ model, el: place }) {
       theme: themeAround(place),
       coloring: withArrays(model.get("_coloring")),
     }),
-    stops = [linkSelection(model, view), linkColoring(model, view), followTheme(place, view), freeTooltip(root, view)];
+    stops = [
+      showSelected(root, view),
+      linkSelection(model, view),
+      linkColoring(model, view),
+      followTheme(place, view),
+      freeTooltip(root, view),
+    ];
   return () => {
     for (const stop of stops) stop();
     view.close();
@@ -55,6 +62,20 @@ function withArrays(fields) {
 function follow(model, name, listener) {
   model.on(`change:${name}`, listener);
   return () => model.off(`change:${name}`, listener);
+}
+
+// A line below the maps: how many rows are selected, and where they are in Python.
+function showSelected(root, view) {
+  const node = el("p", { class: "lv-note" }),
+    tell = () => {
+      const many = view.selectedCount;
+      node.textContent = many
+        ? `${count(many)} of ${some(view.table.n, "row")} selected. In Python: selection has their numbers, selected the rows.`
+        : "No rows selected. Draw around points to select them in all maps; Shift adds, Alt removes, Escape clears.";
+    };
+  root.append(node);
+  tell();
+  return view.on("select", tell);
 }
 
 // --- selection: one bit per row, least significant first
