@@ -99,6 +99,12 @@ class Panels:
         known = dict([each for each in (ids, label) if each is not None]) | others
         return cls(table, maps, {key: np.asarray(value) for key, value in known.items()}, shown, rows, source)
 
+    def mask_of(self, numbers: np.ndarray) -> np.ndarray:
+        """Return which of the rows shown have these numbers, (m,) bool."""
+        mask = np.zeros(self.rows, dtype=bool)
+        mask[numbers] = True
+        return mask[self.shown]
+
     def rows_at(self, numbers: np.ndarray) -> Any:
         """Return the rows with these numbers: of the data, or a dict of columns if the data is not known."""
         X = self.source

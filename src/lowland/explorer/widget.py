@@ -26,7 +26,7 @@ def _module() -> str:
 
 def _bits_of(numbers: np.ndarray, widget: MapsWidget) -> bytes:
     """The selection as the page has it: one bit per row shown, least significant first."""
-    return np.packbits(np.isin(widget.panels.shown, numbers), bitorder="little").tobytes()
+    return np.packbits(widget.panels.mask_of(numbers), bitorder="little").tobytes()
 
 
 def _numbers_of(bits: Any, widget: MapsWidget) -> np.ndarray:
@@ -58,7 +58,7 @@ class RowNumbers(traitlets.TraitType):
             raise ParameterError("selection: pass row numbers, or a mask with one boolean per row.")
         if given.size and not (given.min() >= 0 and given.max() < rows):
             raise ParameterError(f"selection: the table has {rows:,} rows. Row numbers run from 0 to {rows - 1:,}.")
-        return _frozen(np.intersect1d(given.astype(np.int64), shown))
+        return _frozen(shown[obj.panels.mask_of(given.astype(np.int64))])
 
     def set(self, obj: Any, value: Any) -> None:
         """Set the rows; if they are the same as before, nobody is notified."""
