@@ -90,6 +90,7 @@ def test_given_maps_are_drawn_without_rows_that_have_no_coordinates():
         ({"a": IRIS.X[:10]}, "maps have 10 rows, the data has 150"),
         ({"a": IRIS.X, "b": IRIS.X[:10]}, "'b' has 10 rows, 'a' has 150"),
         ({"a": np.zeros((N, 2))}, "'a'.*equal"),
+        ({1: IRIS.X}, "name 1.*string"),
     ],
 )
 def test_maps_that_cannot_be_drawn_are_refused(maps, said):
@@ -157,6 +158,8 @@ def test_columns_are_numbers_dates_categories_or_text():
     assert decoded(category["values"]).tolist() == [1, 255, 0, 255, 255]
     text = encode_column("d", [f"text {i}" for i in range(2000)])
     assert (text["kind"], text["values"][3]) == ("text", "text 3")
+    nested = encode_column("f", pl.Series([[1, 2], [3], None]).to_numpy())
+    assert (nested["kind"], nested["levels"][0]) == ("category", "[1, 2]")
     boxed = encode_column("e", np.array([1, None, 3], dtype=object))
     assert boxed["kind"] == "number"
 
@@ -167,4 +170,5 @@ def test_labels_are_classes_unless_they_are_continuous():
     assert decoded(label["values"]).tolist() == [1, 0, 255]
     assert encode_column("y", np.arange(100), is_label=True)["kind"] == "number"
     assert encode_column("y", [0.5, 1.0], is_label=True)["kind"] == "number"
+    assert encode_column("y", [np.inf, 1.0], is_label=True)["kind"] == "number"
     assert len(encode_column("y", [f"c{i}" for i in range(300)], is_label=True)["levels"]) == 300

@@ -60,7 +60,10 @@ class Panels:
                 f"explore(maps=…) is {'empty' if isinstance(maps, Mapping) else f'a {type(maps).__name__}'}. Pass a "
                 "study, or a dict of names and coordinates, such as {'TriMap': Z}."
             )
-        drawn = {str(name): _coordinates(str(name), Z) for name, Z in maps.items()}
+        for name in maps:
+            if not isinstance(name, str) or not name:
+                raise ParameterError(f"explore(maps=…): the name {name!r} must be a string that is not empty.")
+        drawn = {name: _coordinates(name, Z) for name, Z in maps.items()}
         n = len(next(iter(drawn.values())))
         for name, Z in drawn.items():
             if len(Z) != n:
@@ -107,7 +110,7 @@ class Panels:
 
     def rows_at(self, numbers: np.ndarray) -> Any:
         """Return the rows with these numbers: of the data, or a dict of columns if the data is not known."""
-        X = self.source
+        X, numbers = self.source, np.array(numbers)  # torch warns about arrays that are read-only
         if X is None:
             at = np.searchsorted(self.shown, numbers)
             return {"row": numbers} | {name: values[at] for name, values in self.columns.items()}
@@ -174,14 +177,17 @@ def _single(values: np.ndarray) -> np.ndarray:
 
 def _are_classes(values: np.ndarray) -> bool:
     present = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    return not np.any(present % 1) and len(np.unique(present)) <= MOST_CLASSES
+    return bool(np.isfinite(present).all()) and not np.any(present % 1) and len(np.unique(present)) <= MOST_CLASSES
 
 
 def plain_column(values: Any) -> np.ndarray:
     """Return a column as numbers (NaN: missing), dates, or strings (None: missing)."""
     values = np.asarray(values)
-    if values.dtype.kind in "iufM":
+    if values.ndim == 1 and values.dtype.kind in "iufM":
         return values
+    if values.ndim > 1 or any(isinstance(each, list | np.ndarray) for each in values):  # a column of lists
+        lists = [each.tolist() if isinstance(each, np.ndarray) else each for each in values]
+        values = np.array([None if each is None else str(each) for each in lists], dtype=object)
     missing = missing_labels(values)
     present = unboxed(values[~missing])
     if len(present) and present.dtype.kind in "iuf":
@@ -189,7 +195,7 @@ def plain_column(values: Any) -> np.ndarray:
         numbers[~missing] = present
         return numbers
     return np.array(
-        [None if gone or each == "" else str(each) for each, gone in zip(values.tolist(), missing, strict=True)],
+        [None if gone or not str(each) else str(each) for each, gone in zip(values.tolist(), missing, strict=True)],
         dtype=object,
     )
 

@@ -1,11 +1,12 @@
-// Linked maps inside a notebook. Data arrives once, as binary traits of the widget's model; the selection and the coloring
-// go both ways. anywidget calls renderWidget for each place where the widget is shown.
+// Linked maps inside a notebook. Data arrives once, as binary traits of the widget's model; the selection and the
+// coloring go both ways. anywidget calls renderWidget for each place where the widget is shown.
 
 import { count, el, some } from "../view/elements.js";
 import { MapData, Table } from "../view/model.js";
 import { createView } from "../view/view.js";
 
 const TRAIT_ARRAYS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
+const THEME_ATTRIBUTES = ["class", "style", "theme", "data-jp-theme-light", "data-vscode-theme-kind"];
 const NIGHT_BELOW = 0.35; // luminance of the page behind the widget
 
 export function renderWidget({ model, el: place }) {
@@ -163,7 +164,7 @@ function followTheme(place, view) {
       waiting = setTimeout(look, 200); // style sheets are loaded after the attributes change
     });
   for (const node of [document.documentElement, document.body])
-    observer.observe(node, { attributes: true, attributeFilter: ["class", "style", "theme", "data-jp-theme-light", "data-vscode-theme-kind"] });
+    observer.observe(node, { attributes: true, attributeFilter: THEME_ATTRIBUTES });
   const started = requestAnimationFrame(look); // the widget may not be in the page yet
   return () => {
     observer.disconnect();
@@ -172,7 +173,7 @@ function followTheme(place, view) {
   };
 }
 
-// The tooltip is placed on the screen. A notebook that moves its cells by transforms would shift it, so it goes to the body.
+// The tooltip is placed on the screen. A notebook that moves its cells by transforms would shift it: it goes to the body.
 function freeTooltip(root, view) {
   const { node } = view.tip,
     started = requestAnimationFrame(() => {
