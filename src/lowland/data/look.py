@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from lowland.data.columns import NamedTable
 from lowland.data.formats.arrow import number_batches
 from lowland.data.kinds import ColumnKind, TableKinds, kinds_of
@@ -61,7 +63,8 @@ class Look:
         head = ("Column", "Kind", "Missing", "Distinct", "Values")
         widths = [max(len(row[j]) for row in (head, *rows)) for j in range(4)]
         lines = [
-            f"{self.kinds.source.strip(chr(39))}: {self.kinds.n:,} rows × {len(self.columns):,} columns ({kinds})", "",
+            f"{self.kinds.source.strip(chr(39))}: {_number(self.kinds.n, 'row')} × "
+            f"{_number(len(self.columns), 'column')} ({kinds})", "",
             *("  ".join([*(f"{c:<{w}}" for c, w in zip(row, widths, strict=False)), row[4]]).rstrip()
               for row in (head, *rows)),
         ]  # fmt: skip
@@ -113,10 +116,11 @@ def _advised(found: TableKinds, label: str | None) -> Look:
     if found.duplicates:
         one = found.duplicates == 1
         said.append(f"{found.duplicates:,} row{'' if one else 's'} equal{'s' * one} an earlier row.")
-    spread = [c.sd for c in found.columns if c.sd and c.kind in ("number", "integer")]
+    spread = [c.sd for c in found.columns if c.sd and c.sd == c.sd and c.kind in ("number", "integer")]
     ratio = max(spread) / min(spread) if spread else 1.0
     if ratio > MAX_RATIO:
-        said.append(f"The largest standard deviation is {ratio:,.0f} times the smallest. Standardize the columns.")
+        times = f"{ratio:,.0f}" if ratio < 1e9 else f"{ratio:.0e}" if ratio < np.inf else "more than 1e300"
+        said.append(f"The largest standard deviation is {times} times the smallest. Standardize the columns.")
     label = of.classes[0] if of.classes else label
     own = None if found.id_name is not None or not of.ids else of.ids[0]
     useless = {*of.ids, *of.kind("missing"), *of.kind("constant"), *of.nested} - {label, own, found.id_name}
@@ -160,6 +164,10 @@ class _Sorts:
 
 def _listed(names: list[str], most: int = 6) -> str:
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _counted(kind: str, count: int) -> str:

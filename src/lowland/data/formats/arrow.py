@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ def content_of(kind: Any) -> str:
     return "numbers" if holds_numbers(kind) else str(kind)
 
 
+@lru_cache(maxsize=256)  # a table may have 100,000 columns of one type
 def holds_numbers(kind: Any) -> bool:
     """Whether a column of this type contains numbers, or nothing."""
     import pyarrow.types as kinds

@@ -5,6 +5,8 @@ The dialect is detected in the first lines and said in a note. A first line of n
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +19,14 @@ from lowland.data.formats.arrow import arrow_rows, first_line, holds_numbers, jo
 from lowland.data.formats.csv_dialect import MISSING, detect, has_row_names
 from lowland.data.formats.header import completed, listed
 from lowland.data.formats.written_numbers import WrittenNumbers, form_of
-from lowland.data.passes import Passes
+from lowland.data.passes import Passes, stamp_of
 from lowland.data.problems import ProblemCounter
 from lowland.data.read_options import OF_TEXT, ReadOptions
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, file_error, warn
 
 _BLOCK = 4 * 2**20  # bytes parsed at a time; no row may be longer
+SHOWN_LINES = 5  # of those with too many or too few cells
 _SMALL_BLOCK = 2**20  # for short rows: Arrow holds many blocks at once, 155 MB with blocks of 4 MB
 
 
@@ -35,21 +38,26 @@ class CsvTable(TableFile):
         self.read.refuse_others((*OF_TEXT, "missing"), "a text file")
         self.passes = Passes(self.source, [path])
         head = self._head()
+        is_small = len(head) < _BLOCK
         default = "\t" if ".tsv" in path.name.lower() else ","
         self.dialect = detect(head, default, self.read)
         short = 8 * max(map(len, head.split(b"\n"))) <= _SMALL_BLOCK and b'"' not in head.partition(b"\n")[2]
         self.block = min(_BLOCK, _SMALL_BLOCK) if short else _BLOCK
+        head = head.split(b"\n", self.dialect.skipped)[-1]
         first = self.dialect.records[0] if self.dialect.records else []
         self.clauses = list(self.dialect.notes)
         self.has_header = True
         self.given_names: list[str] | None = None
         self.keeps_blank_lines = False
+        self._held: dict[bool, Any] = {}  # a small table of numbers, as it was parsed (False) and as floats (True)
         self._find_names([cell.strip() for cell in first], is_quoted='"' in _line(head))
         with self._reader() as reader:
             self.schema = reader.schema
             self.names = list(self.schema.names)
             self.keeps_blank_lines = len(self.names) == 1 and first != []  # a missing value of the only column
             self._find_forms(reader)
+            if is_small and not self.keeps_blank_lines and all(holds_numbers(f.type) for f in self.schema):
+                self._hold(reader)
         if self.read.header is None and self.given_names is None and '"' not in _line(head):
             self._warn_of_numbers()
         if self.dialect.doubt:
@@ -107,6 +115,30 @@ class CsvTable(TableFile):
             named = [name for name, form in self.forms.items() if form.in_words() == words]
             self.clauses.append(f"{words} in {listed(named)}")
 
+    def _hold(self, reader: Any) -> None:
+        """Keep a small table of numbers, so that its text is parsed once; a table may have 100,000 columns."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            table = reader.read_all()
+        except pa.ArrowInvalid:  # a later block has decimals or text
+            return
+        kept, cast = (pa.float64(), pa.bool_()), pc.CastOptions.unsafe(pa.float64())
+        floats = [c if c.type in kept else pc.call_function("cast", [c], cast) for c in table.columns]
+        self._stamp = stamp_of(self.path)
+        self._held = {False: table, True: pa.table(floats, names=self.names)}
+
+    def _held_batches(self, names: list[str], column_types: dict[str, Any] | None = None, **_: Any) -> Any:
+        """The batches of a table that is in memory, if these types are those of numbers; otherwise None."""
+        if not self._held or stamp_of(self.path) != self._stamp:
+            return None
+        table = self._held[bool(column_types)]
+        kinds = dict(zip(self.names, table.schema.types, strict=True))
+        if column_types and any(column_types.get(name) != kinds[name] for name in names):
+            return None
+        return (table if names == self.names else table.select(names)).to_batches()
+
     def _without_marks(self, column: Any) -> Any:
         """Return a column of text with the marks of missing values as missing."""
         import pyarrow as pa
@@ -143,25 +175,25 @@ class CsvTable(TableFile):
         return pa.input_stream(str(self.path), compression="detect")
 
     def _reader(self, **convert: Any) -> Any:
-        import pyarrow.csv as csv
+        from pyarrow import csv as arrow_csv
 
         renamed = self.given_names is not None and self.has_header
         if self.read.missing:
             convert["null_values"] = [*MISSING, *self.read.missing]
         with self._reading():
-            return csv.open_csv(
+            return arrow_csv.open_csv(
                 self._stream(),
                 # one thread: only then does an error give the line number
-                read_options=csv.ReadOptions(
+                read_options=arrow_csv.ReadOptions(
                     use_threads=False, block_size=self.block, column_names=self.given_names,
-                    encoding=self.dialect.encoding,
+                    encoding=self.dialect.encoding, skip_rows=self.dialect.skipped,
                     skip_rows_after_names=int(renamed),
                 ),
-                parse_options=csv.ParseOptions(
+                parse_options=arrow_csv.ParseOptions(
                     delimiter=self.dialect.separator, ignore_empty_lines=not self.keeps_blank_lines,
                     newlines_in_values=self.dialect.has_quotes,
                 ),
-                convert_options=csv.ConvertOptions(decimal_point=self.dialect.decimal, **convert),
+                convert_options=arrow_csv.ConvertOptions(decimal_point=self.dialect.decimal, **convert),
             )  # fmt: skip
 
     @contextmanager
@@ -186,10 +218,26 @@ class CsvTable(TableFile):
         if "Empty CSV" in words:
             return DataError(f"{self.source} is empty: Found array with 0 sample(s). Check the file.")
         if "columns, got" in words:
-            return DataError(
-                f"{self.source} has rows of different lengths: {words}. Fix that line (the first line is row 1)."
-            )
+            return DataError(f"{self.source} has rows of different lengths: {self._uneven() or words}. Fix them.")
         return DataError(f"{self.source} cannot be read as numbers: {words}. Fix that value, or drop its column.")
+
+    def _uneven(self) -> str:
+        """The lines with more or fewer cells than the header, in words."""
+        width = len(self.dialect.records[0]) if self.dialect.records else 0
+        found: list[str] = []
+        count = 0
+        with self._stream() as stream, io.TextIOWrapper(stream, self.dialect.encoding, "replace", newline="") as text:
+            reader = csv.reader(text, delimiter=self.dialect.separator)
+            start = 1
+            for record in reader:
+                if start > self.dialect.skipped and record and len(record) != width:
+                    count += 1
+                    if len(found) < SHOWN_LINES:
+                        cells = self.dialect.separator.join(record[:5])
+                        found.append(f"line {start} has {len(record)} ({cells[:40]})")
+                start = reader.line_num + 1
+        more = f" and {count - len(found):,} more lines" if count > len(found) else ""
+        return f"the first has {width} cells, {', '.join(found)}{more}" if found else ""
 
     def _not_decoded(self, what: str) -> DataError:
         name = "UTF-8" if self.dialect.encoding == "utf8" else self.dialect.encoding
@@ -259,7 +307,7 @@ class CsvTable(TableFile):
 
         kinds = {f.name: f.type for f in self.schema}
         for f in self.schema:
-            if not text_fields([f]) and not pa.types.is_boolean(f.type):
+            if holds_numbers(f.type) and not pa.types.is_boolean(f.type):
                 kinds[f.name] = pa.float64()
         read = 0
         try:
@@ -284,7 +332,7 @@ class CsvTable(TableFile):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        counter, line = ProblemCounter(names), 1 + self.has_header
+        counter, line = ProblemCounter(names), 1 + self.dialect.skipped + self.has_header
         if self.has_header and self.dialect.records:
             line += sum(cell.count("\n") for cell in self.dialect.records[0])
         number = rf"^(?i:{WrittenNumbers(self.dialect.decimal).pattern[1:-1]}|[+-]?(?:nan|inf|infinity))$"
@@ -317,6 +365,10 @@ class CsvTable(TableFile):
         """Yield record batches of the named columns."""
         import pyarrow as pa
 
+        held = self._held_batches(names, **convert)
+        if held is not None:
+            yield from held
+            return
         for name in names:
             if pa.types.is_binary(self.schema.field(name).type):
                 raise self._not_decoded(f"column {name!r}")
