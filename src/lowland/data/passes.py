@@ -39,6 +39,12 @@ class Passes:
         self.stamps = [stamp_of(file) for file in self.files]
         self._found: dict[Any, Any] = {}  # filled by several threads: setdefault is one step
 
+    def of_other_rows(self) -> Passes:
+        """Return the passes over other rows of the same files, such as other columns."""
+        other = Passes(self.source, self.files)
+        other.stamps = self.stamps
+        return other
+
     def check_files(self) -> None:
         """Raise an error if a file was written since it was opened."""
         for file, stamp in zip(self.files, self.stamps, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,9 @@ def named_table(file: Path) -> Any:
     opened = {} if ctx is None else ctx.meta.setdefault("lowland.tables", {})
     if file not in opened:
         opened[file] = open_table_file(file, read_options())
-    return opened[file]
+    table = copy(opened[file])
+    table.passes = table.passes.of_other_rows()
+    return table
 
 
 def check_label(file: Path, label: str | None) -> None:

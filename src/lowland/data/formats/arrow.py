@@ -75,6 +75,12 @@ def text_fields(fields: Sequence[Any]) -> list[str]:
     return [f.name for f in fields if not holds_numbers(f.type)]
 
 
+def pandas_index(schema: Any) -> list[str]:
+    """Return the index columns of a pandas frame, which are not features."""
+    written = (schema.pandas_metadata or {}).get("index_columns", ())
+    return [name for name in written if isinstance(name, str) and name in schema.names]
+
+
 def content_of(kind: Any) -> str:
     """Return what a column of this type contains: "numbers", "text", "nothing", or the name of the type."""
     import pyarrow.types as kinds

@@ -354,7 +354,17 @@ class CsvTable(TableFile):
         return counter
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
-        batches = self._batches([self.names[j]], strings_can_be_null=missing_text)
+        """The values of a column; without missing values, as ids: integers that change as numbers stay text."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        name, is_number = self.names[j], holds_numbers(self.schema.field(j).type)
+        if is_number and not missing_text:
+            text = [batch.column(0) for batch in self._batches([name], column_types={name: pa.string()})]
+            changed = r"^\s*[+-]?0\d+\s*$|^\s*[+-]?\d{19,}\s*$"  # leading zeros, or beyond 64 bits
+            if any(pc.any(pc.match_substring_regex(part, changed)).as_py() for part in text):
+                return joined([part.to_numpy(zero_copy_only=False) for part in text])
+        batches = self._batches([name], strings_can_be_null=missing_text)
         return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
 
     def first_text_column(self) -> str | None:
