@@ -41,3 +41,16 @@ def test_numbers_whose_squares_overflow(tmp_path):
     assert (a.kind, a.max, a.mean) == ("number", 1e200, pytest.approx(-1e250))
     assert (b.examples, c.examples) == (("0", "1"), ("false", "true"))
     assert "1 row × " not in str(look(tmp_path / "x.csv"))
+
+
+def test_numbers_with_units_are_not_ids(tmp_path):
+    rows = [f"{150 + 1.7 * i:.1f} cm,{i}:{i + 10}:05,A{i}kg,name{i},{i % 4 / 3}" for i in range(40)]
+    (tmp_path / "x.csv").write_text("height,time,code,who,x\n" + "\n".join(rows))
+    found = look(tmp_path / "x.csv")
+    assert [column.kind for column in found.columns] == ["text", "text", "id", "id", "number"]
+    assert any("'height', 'time': numbers with units" in sentence for sentence in found.suggestions)
+
+
+def test_classes_have_more_than_one_row(tmp_path):
+    (tmp_path / "x.csv").write_text("name,g,a\nx,u,1\ny,u,2\nz,v,4\n")
+    assert look(tmp_path / "x.csv").label == "g"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -30,6 +31,10 @@ BLOCK_CELLS = 2**20  # numbers counted at once
 MOST_ROWS_COMPARED = 5_000_000  # rows whose duplicates are counted
 TRUE = {"yes", "true", "y", "t", "1", "ja", "oui", "si", "sí"}
 FALSE = {"no", "false", "n", "f", "0", "nein", "nee", "non"}
+MOST_UNITS = 4  # units of a column of numbers with units
+_QUANTITY = re.compile(
+    r"^\s*[+\-−]?\d+(?:(?:[.,]\d+)?\s*(?P<unit>[^\W\d_]{1,5}[²³/]?[^\W\d_]{0,3}|°[CF]?)|(?::\d{2}){1,2})\s*$"
+)
 _WORDS_OF_MARKS = {"n/k", "unknown", "unk", "missing", "none", "nil", "not available", "no data", "tbd"}
 
 
@@ -296,6 +301,8 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> 
         found.sd = float(np.sqrt(c.squares / (c.count - 1))) if c.count > 1 else 0.0
     found.kind = _kind_of(c, values, suspect, is_id)
     found.is_nested = c.is_nested
+    if found.kind == "text" and values and (units := _units(values)):
+        found.detail = f"numbers with units: {', '.join(units)}"
     if not is_id and _has_marks(c, values):
         found.kind, found.marks, found.mark_rows = "text", tuple(c.others), tuple(c.others.values())
     if found.kind == "date" and c.is_text:
@@ -350,10 +357,24 @@ def _are_yes_or_no(values: list[Any]) -> bool:
     return len(words) == 2 and len(words & TRUE) == len(words & FALSE) == 1
 
 
+def _units(values: list[Any]) -> tuple[str, ...]:
+    """The units of texts that are all numbers with one of a few units, such as "54.9 kg"; () for other texts."""
+    found: set[str] = set()
+    for value in values:
+        match = _QUANTITY.match(str(value))
+        if match is None:
+            return ()
+        found.add(match["unit"] or "h:mm")
+        if len(found) > MOST_UNITS:
+            return ()
+    return tuple(sorted(found))
+
+
 def _kind_of_text(c: _Counts, values: list[Any] | None, present: int) -> Kind:
     """An id, if every text differs and is short; a category, if few differ; text."""
     words = c.words / present
-    if not c.repeats and present >= LEAST_IDS and words <= WORDS_OF_ID and c.longest <= LONGEST_ID:
+    is_quantity = values is not None and bool(_units(values))
+    if not is_quantity and not c.repeats and present >= LEAST_IDS and words <= WORDS_OF_ID and c.longest <= LONGEST_ID:
         return "id"
     if values is None:
         return "text"

@@ -107,6 +107,8 @@ def _advised(found: TableKinds, label: str | None) -> Look:
         )
     said += [f"{_listed(of.encoded)}: not numbers, but can be encoded as numbers."] if of.encoded else []
     said += [f"{_listed(of.assumed)}: dates of which {of.order} was assumed."] if of.assumed else []
+    if of.quantities:
+        said.append(f"{_listed(of.quantities)}: numbers with units, read as text. Write them in one unit, without it.")
     said += [f"{_listed(of.nested)}: lists or records. Drop."] if of.nested else []
     said += [f"{_listed(of.kind('missing'))}: no values at all."] if of.kind("missing") else []
     said += [f"{_listed(of.kind('constant'))}: constant, so without information."] if of.kind("constant") else []
@@ -143,10 +145,11 @@ class _Sorts:
         self.classes = [
             c.name for c in columns
             if c.kind in ("category", "boolean") and c.distinct and c.distinct <= MOST_CLASSES and c.sd is None
-            and label is None
+            and c.distinct < c.n - c.missing and label is None
         ]  # fmt: skip
         self.marked = [c.name for c in columns if c.marks]
         self.marks = list(dict.fromkeys(mark for c in columns for mark in c.marks))
+        self.quantities = [c.name for c in columns if c.detail.startswith("numbers with units")]
         self.nested = [c.name for c in columns if c.is_nested]
         self.encoded = [
             c.name for c in columns

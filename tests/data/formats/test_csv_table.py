@@ -320,3 +320,16 @@ def test_a_small_table_of_numbers_is_parsed_once(tmp_path, monkeypatch):
     assert whole(table.rows_at([1, 2])).tolist() == [[2.5, 1], [3, 0]]
     assert table.column("b").tolist() == [2.5, 3]
     assert [batch.num_rows for batch in table.scan()] == [2]
+
+
+def test_text_files(tmp_path):
+    (tmp_path / "x.txt").write_text("a\tb\n1,5\t2\n2,5\t3\n", encoding="utf-16")
+    assert whole(open_rows(tmp_path / "x.txt")).tolist() == [[1.5, 2], [2.5, 3]]
+
+
+def test_columns_between_spaces_are_not_one_column(tmp_path):
+    (tmp_path / "x.txt").write_text("a  b   c\n 1.5  2 3\n 2.5 -1  4\n")
+    with pytest.raises(DataError, match="separated by spaces"):
+        CsvTable(tmp_path / "x.txt")
+    (tmp_path / "y.csv").write_text("full name\nAnn Lee\nBo Ek\n")
+    assert CsvTable(tmp_path / "y.csv").names == ["full name"]

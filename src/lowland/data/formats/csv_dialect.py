@@ -136,6 +136,15 @@ def _lines_of(text: str, separator: str, records: int) -> int:
     return above
 
 
+def are_separated_by_spaces(records: list[list[str]]) -> bool:
+    """Whether every line is one cell of as many words as the last, and those of all rows are numbers."""
+    if len(records) < 3 or any(len(record) != 1 for record in records):
+        return False
+    lines = [record[0].split() for record in records]
+    width = len(lines[-1])
+    return width > 1 and all(len(line) == width and all(map(_is_number, line)) for line in lines[1:])
+
+
 def has_row_names(records: list[list[str]]) -> bool:
     """Whether the rows have one cell more than the header, a row name, as R writes them: unique text, or 1, 2, 3, …
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from lowland.data.columns import ArrowColumns, TableFile
 from lowland.data.formats.arrow import arrow_rows, first_line, holds_numbers, joined, reslab, text_fields
-from lowland.data.formats.csv_dialect import MISSING, detect, has_row_names
+from lowland.data.formats.csv_dialect import MISSING, are_separated_by_spaces, detect, has_row_names
 from lowland.data.formats.header import completed, listed
 from lowland.data.formats.written_numbers import WrittenNumbers, form_of
 from lowland.data.passes import Passes, stamp_of
@@ -39,10 +39,15 @@ class CsvTable(TableFile):
         self.passes = Passes(self.source, [path])
         head = self._head()
         is_small = len(head) < _BLOCK
-        default = "\t" if ".tsv" in path.name.lower() else ","
+        default = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz", ".txt")) else ","
         self.dialect = detect(head, default, self.read)
         short = 8 * max(map(len, head.split(b"\n"))) <= _SMALL_BLOCK and b'"' not in head.partition(b"\n")[2]
         self.block = min(_BLOCK, _SMALL_BLOCK) if short else _BLOCK
+        if self.read.separator is None and are_separated_by_spaces(self.dialect.records):
+            raise DataError(
+                f"The columns of {self.source} are separated by spaces. Separate them by commas: "
+                "awk '{$1=$1}1' OFS=, old.txt > new.csv"
+            )
         head = head.split(b"\n", self.dialect.skipped)[-1]
         first = self.dialect.records[0] if self.dialect.records else []
         self.clauses = list(self.dialect.notes)
