@@ -123,16 +123,14 @@ class CsvTable(TableFile):
     def _hold(self, reader: Any) -> None:
         """Keep a small table of numbers, so that its text is parsed once; a table may have 100,000 columns."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         try:
             table = reader.read_all()
         except pa.ArrowInvalid:  # a later block has decimals or text
             return
-        kept, cast = (pa.float64(), pa.bool_()), pc.CastOptions.unsafe(pa.float64())
-        floats = [c if c.type in kept else pc.call_function("cast", [c], cast) for c in table.columns]
+        parts = [pa.record_batch([_as_floats(c) for c in b.columns], names=self.names) for b in table.to_batches()]
         self._stamp = stamp_of(self.path)
-        self._held = {False: table, True: pa.table(floats, names=self.names)}
+        self._held = {False: table, True: pa.Table.from_batches(parts)} if parts else {}
 
     def _held_batches(self, names: list[str], column_types: dict[str, Any] | None = None, **_: Any) -> Any:
         """The batches of a table that is in memory, if these types are those of numbers; otherwise None."""
@@ -393,6 +391,17 @@ class CsvTable(TableFile):
 
 class _NotNumbers(Exception):
     """A cell of a column of written numbers has another form."""
+
+
+def _as_floats(column: Any) -> Any:
+    """A column of numbers as float64; booleans stay booleans."""
+    import pyarrow as pa
+
+    if column.type == pa.float64() or column.type == pa.bool_():
+        return column
+    if column.type == pa.int64() and not column.null_count:
+        return pa.array(column.to_numpy().astype(np.float64))  # three times as fast as a cast
+    return column.cast(pa.float64(), safe=False)
 
 
 def _line(head: bytes) -> str:
