@@ -7,7 +7,9 @@ import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
+pytest.importorskip("PIL")
 
+from PIL import Image
 from tests.pages.explorer_page import Person, Server
 from tests.study.report.browser import Browser, chromium
 
@@ -21,6 +23,9 @@ def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     rng = np.random.default_rng(0)
     write_columns({f"c{j}": rng.normal(size=50) for j in range(90)}, folder / "ninety.parquet")
+    (folder / "pictures").mkdir()
+    for i in range(12):
+        Image.fromarray(rng.integers(0, 255, (6, 6), dtype=np.uint8)).save(folder / "pictures" / f"{i}.png")
     server = Server(folder, tmp_path_factory.mktemp("workspace"))
     yield server
     server.stop()
@@ -54,3 +59,15 @@ def test_a_row_of_many_columns_shows_its_values(person):
     person.click(".result")
     person.sees("#pane-point .values", "c0")
     person.sees("#pane-point .note", "30 more columns")
+
+
+def test_a_folder_of_images_is_opened_as_one_table(person):
+    person.tab("data")
+    person.type(".columns-box input", "c7")
+    person.run("document.documentElement.removeAttribute('data-ready')")
+    person.press("o", "KeyO")
+    person.click(".file", "pictures")
+    person.click(".file", "Open this folder as one table")
+    person.until("document.documentElement.dataset.ready")
+    person.sees(".table-summary", "12 rows")
+    assert person.run("document.querySelector('.columns-box input').value") == ""
