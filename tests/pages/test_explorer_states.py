@@ -23,6 +23,10 @@ def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     rng = np.random.default_rng(0)
     write_columns({f"c{j}": rng.normal(size=50) for j in range(90)}, folder / "ninety.parquet")
+    classes = np.array([f"a class with a long name, number {i % 200:03d}" for i in range(1_000)])
+    remarks = np.array([f"nothing to remark about row {i}" for i in range(1_000)])
+    numbers = {name: rng.normal(size=1_000) for name in "xyz"}
+    write_columns({**numbers, "class": classes, "remark": remarks}, folder / "classes.parquet")
     (folder / "pictures").mkdir()
     for i in range(12):
         Image.fromarray(rng.integers(0, 255, (6, 6), dtype=np.uint8)).save(folder / "pictures" / f"{i}.png")
@@ -71,3 +75,16 @@ def test_a_folder_of_images_is_opened_as_one_table(person):
     person.until("document.documentElement.dataset.ready")
     person.sees(".table-summary", "12 rows")
     assert person.run("document.querySelector('.columns-box input').value") == ""
+
+
+def test_a_column_of_many_long_class_names_colors_the_points(person):
+    person.run("document.documentElement.removeAttribute('data-ready')")
+    person.press("o", "KeyO")
+    person.click(".file", "classes.parquet")
+    person.until("document.documentElement.dataset.ready")
+    person.click(".color-control .picker")
+    person.sees(".option", "class")
+    assert not person.run("[...document.querySelectorAll('.option')].some((e) => e.textContent.includes('remark'))")
+    person.click(".option", "class")
+    person.sees(".lv-legend", "number 000")
+    person.sees(".lv-legend input[placeholder*='200 classes']")
