@@ -166,6 +166,15 @@ def test_numbers_are_standardized_on_request_and_text_encoded_without(lowland, p
     assert "standardized" not in text
 
 
+@pytest.mark.parametrize("file", ["people.csv", "gaps.csv"])
+def test_a_study_of_prepared_rows_has_the_name_of_the_file(lowland, people, gaps, file):
+    from lowland.study import load_study
+
+    words = ("compare", file, "--methods", "pca", "--impute", "median", "--save", "study")
+    assert lowland(*words).exit_code == 0
+    assert file in load_study("study").table.source
+
+
 def test_standardizing_needs_named_columns(lowland, X):
     np.save("x.npy", X)
     result = lowland("fit", "pca", "x.npy", "--prepare", "standardize")

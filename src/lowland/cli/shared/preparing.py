@@ -133,7 +133,9 @@ def _encoded(
     named = [name for name in columns or () if preparer.kinds_[name] == "id" and name in numbers]
     if named:  # numbers that look like ids, but were asked for by name
         preparer.set_params(kinds=dict.fromkeys(named, "number")).fit(table)
-    return Prepared(preparer.open_rows(table), labels, [("prepare", preparer)], dict(preparer.report_))
+    rows = preparer.open_rows(table)
+    rows.source = table.source  # the name of the file, for messages and reports
+    return Prepared(rows, labels, [("prepare", preparer)], dict(preparer.report_))
 
 
 def _refuse_gaps(found: Prepared, source: str, est: Any) -> None:
@@ -166,6 +168,7 @@ def _fill(found: Prepared, file: Path, columns: Any, drop: Any, label: str | Non
     means = available.mean[None, :]  # the mean of a row of means is that row: the file was read in chunks
     preparer.fit(source if how != "mean" else arrow_table(means.T, names) if named else means)
     found.rows, found.steps = preparer.open_rows(source), [("impute", preparer)]
+    found.rows.source = rows.source
     if not named:
         found.rows.names = None
 
