@@ -75,6 +75,7 @@ export function folderList(app, onopen) {
     const entries = [...found.entries].sort((a, b) => (a.kind === b.kind ? a.name.localeCompare(b.name) : a.kind === "folder" ? -1 : 1));
     replace(
       list,
+      found.readable && parts.length > 0 && el("button", { type: "button", class: "file whole", role: "listitem", onclick: () => onopen(parts.join("/")) }, glyph("folder"), el("b", null, "Open this folder as one table")),
       entries.map((entry) =>
         el(
           "button",
@@ -83,7 +84,7 @@ export function folderList(app, onopen) {
             class: "file",
             role: "listitem",
             disabled: entry.kind !== "folder" && !entry.readable,
-            title: entry.kind !== "folder" && !entry.readable ? "Lowland does not read this kind of file." : entry.name,
+            title: entry.kind !== "folder" && !entry.readable ? "This file alone is not a table." : entry.name,
             onclick: () => (entry.kind === "folder" ? enter(inside(entry.name)) : onopen(inside(entry.name))),
           },
           glyph(entry.kind === "folder" ? "folder" : "file"),
