@@ -240,13 +240,29 @@ class Session:
             found = {key: outcome.result[key] for key in keys}
             prepared = _prepared_fields(outcome.result["prepared"])
             record = self.store.get("table", name)
+            former = self._drop_former(record, found["rows"]) if record else []
             self.update("table", name, status="ready", error=None, progress=None, **found, **prepared)
             first = record and record["private"].get("first_map")
-            if record and first and prepared["prepared"] is not None and not self.store.all("map", table=name):
-                with contextlib.suppress(RequestError):
-                    self.add_map(name, first, {}, None)
+            if record is None or prepared["prepared"] is None:
+                return
+            with contextlib.suppress(RequestError):
+                for method, parameters, title in former or ([(first, {}, None)] if first else []):
+                    self.add_map(name, method, parameters, title)
 
         return ended
+
+    def _drop_former(self, record: Record, rows: int) -> list[tuple[str, dict[str, Any], str]]:
+        """Remove the maps of a table that was read again, and what refers to other rows; return the maps to compute."""
+        name = record["id"]
+        former = self.store.all("map", table=name)
+        for each in former:
+            self.delete_map(each["id"])
+        if former and record["rows"] != rows:
+            for kind in ("selection", "state"):
+                for each in self.store.all(kind, table=name):
+                    self.store.delete(kind, each["id"])
+            self.events.publish("selection", {"table": name})
+        return [(each["method"], each["parameters"], each["name"]) for each in former]
 
     def set_roles(self, name: str, roles: dict[str, str], scale: str | None) -> Record:
         """Change the roles of columns, and prepare the rows again."""

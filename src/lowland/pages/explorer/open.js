@@ -62,7 +62,7 @@ function chooseFile(app, close) {
 export function folderList(app, onopen) {
   const list = el("div", { class: "files", role: "list", "aria-label": "Files in the folder" });
   const trail = el("div", { class: "trail" });
-  const enter = async (path) => {
+  const enter = async (path, whole = false) => {
     const found = await attempt(() => getJson(`/files?path=${encodeURIComponent(path)}`));
     if (!found) return;
     const parts = found.path ? found.path.split("/").filter((part) => part && part !== ".") : [];
@@ -75,6 +75,7 @@ export function folderList(app, onopen) {
     const entries = [...found.entries].sort((a, b) => (a.kind === b.kind ? a.name.localeCompare(b.name) : a.kind === "folder" ? -1 : 1));
     replace(
       list,
+      whole && button("Open this folder as one table", { symbol: "folder", kind: "small", title: "Its images, or its Parquet files, are the rows of one table", onclick: () => onopen(found.path) }),
       entries.map((entry) =>
         el(
           "button",
@@ -84,7 +85,7 @@ export function folderList(app, onopen) {
             role: "listitem",
             disabled: entry.kind !== "folder" && !entry.readable,
             title: entry.kind !== "folder" && !entry.readable ? "Lowland does not read this kind of file." : entry.name,
-            onclick: () => (entry.kind === "folder" ? enter(inside(entry.name)) : onopen(inside(entry.name))),
+            onclick: () => (entry.kind === "folder" ? enter(inside(entry.name), entry.readable) : onopen(inside(entry.name))),
           },
           glyph(entry.kind === "folder" ? "folder" : "file"),
           el("span", null, entry.name),
