@@ -226,14 +226,11 @@ def test_pictures_are_generated_small_and_shown(generate):
     assert all(path.stat().st_size <= generate.MOST_BYTES for path in files.values())
 
 
-def test_the_readme_lists_every_figure_and_no_existing_feature_as_missing():
+def test_the_readme_lists_every_figure():
     from lowland import plots
 
     row = next(line for line in read(ROOT / "README.md").splitlines() if line.startswith("| Figures |"))
     assert set(re.findall(r"`(\w+)`", row)) == set(plots.__all__)
-    missing = read(ROOT / "README.md").split("Not available yet:")[1].split("##")[0].lower()
-    for words in ("self-organizing", "feature selection", "autoencoder", "agglomerat"):
-        assert words not in missing
 
 
 def test_a_page_may_define_its_own_picture(generate, tmp_path):

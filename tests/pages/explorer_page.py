@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
+
 # What the page offers to save is kept instead: [{name, text}].
 KEEP_FILES = """(() => {
   const blobs = new Map(), make = URL.createObjectURL;
@@ -23,18 +25,51 @@ KEEP_FILES = """(() => {
   };
 })()"""
 
+# The pixels of a map, read from a copy.
+COPY = """(() => {
+  const plot = document.querySelectorAll('.lv-plot')[%d].getBoundingClientRect();
+  const canvas = [...document.querySelectorAll('.view-room canvas')].find((c) => c.width > 300);
+  const box = canvas.getBoundingClientRect(), scale = canvas.width / box.width;
+  const copy = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  copy.canvas.width = plot.width * scale;
+  copy.canvas.height = plot.height * scale;
+  copy.drawImage(canvas, (box.left - plot.left) * scale, (box.top - plot.top) * scale);
+  return copy.getImageData(0, 0, copy.canvas.width, copy.canvas.height);
+})()"""
+
 
 class Server:
     """``lowland explore`` in a process of its own."""
 
-    def __init__(self, folder, workspace, *more):
-        command = [sys.executable, "-m", "lowland", "explore", "--folder", str(folder), "--workspace", str(workspace)]
+    def __init__(self, folder, workspace, *more, largest=None):
+        """``largest``: kilobytes of a file at most, as on a disk that is full."""
+        limit = ["bash", "-c", f'ulimit -f {largest}; exec "$@"', "_"] if largest else []
+        explore = [sys.executable, "-m", "lowland", "explore"]
+        command = [*limit, *explore, "--folder", str(folder), "--workspace", str(workspace)]
         self.process = subprocess.Popen(
             [*command, "--no-open", *more], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             start_new_session=True,
         )  # fmt: skip
         line = self.process.stdout.readline()
         self.address = re.search(r"http://\S+", line)[0]
+
+    @property
+    def port(self):
+        return re.search(r":(\d+)/", self.address)[1]
+
+    def kill(self):
+        """End the server at once, as a crash would."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def busiest(self):
+        """The worker that computes most at this time."""
+        workers = psutil.Process(self.process.pid).children()
+        before = [sum(worker.cpu_times()[:2]) for worker in workers]
+        time.sleep(0.5)
+        after = [sum(worker.cpu_times()[:2]) for worker in workers]
+        return workers[max(range(len(workers)), key=lambda i: after[i] - before[i])]
 
     def stop(self):
         if self.process.poll() is None:
@@ -54,7 +89,7 @@ class Person:
         self.browser = browser
         self.run, self.press, self.settle = browser.run, browser.press, browser.settle
 
-    def until(self, code, seconds=40):
+    def until(self, code, seconds=60):
         try:
             self.browser.until(code, seconds)
         except TimeoutError:
@@ -79,7 +114,7 @@ class Person:
             f"[...document.querySelectorAll({json.dumps(selector)})].find((e) => e.checkVisibility() && !e.disabled "
             f"&& e.textContent.includes({json.dumps(text)}))"
         )
-        self.until(find, 30)
+        self.until(find)
         self.run(f"{find}.click()")
 
     def type(self, selector, text):
@@ -109,7 +144,7 @@ class Person:
         """The text of the first element of a selector."""
         return self.run(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''")
 
-    def sees(self, selector, text="", seconds=40):
+    def sees(self, selector, text="", seconds=60):
         """Wait until a visible element of a selector contains a text."""
         self.until(
             f"[...document.querySelectorAll({json.dumps(selector)})].some((e) => e.checkVisibility() && "
@@ -147,12 +182,53 @@ class Person:
             "return [r.left, r.top, r.right, r.bottom]; })()"
         )
 
-    def escape(self):
-        """Press Escape, as the browser's own dialogs need it."""
+    def key(self, name):
+        """Press a key as the browser's own controls need it: Escape closes, Tab moves on, Enter presses a button."""
+        code, text = {"Escape": (27, ""), "Tab": (9, ""), "Enter": (13, "\r")}[name]
         for kind in ("keyDown", "keyUp"):
+            more = {"text": text} if text and kind == "keyDown" else {}
             self.browser.call(
-                "Input.dispatchKeyEvent", type=kind, key="Escape", code="Escape", windowsVirtualKeyCode=27
+                "Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code, **more
             )
+
+    def escape(self):
+        """Press Escape."""
+        self.key("Escape")
+
+    def walk_to(self, selector, text=""):
+        """Press Tab until an element of a selector that contains a text has the focus."""
+        here = (
+            f"document.activeElement?.matches({json.dumps(selector)}) && "
+            f"document.activeElement.textContent.includes({json.dumps(text)})"
+        )
+        for _ in range(150):
+            if self.run(f"Boolean({here})"):
+                return
+            self.key("Tab")
+        raise AssertionError(f"Tab does not lead to {selector} {text}")
+
+    def write(self, text):
+        """Type a text where the focus is."""
+        self.browser.call("Input.insertText", text=text)
+
+    def drawn(self, number=0):
+        """A number that changes when the picture of a map changes."""
+        return self.run(
+            f"(() => {{ const {{ data }} = {COPY % number};"
+            "let sum = 0; for (let i = 0; i < data.length; i++) sum = (sum * 31 + data[i]) | 0; return sum; })()"
+        )
+
+    def hover(self, number=0):
+        """Move the pointer over a point of a map."""
+        left, top, right, _ = self.plot(number)
+        at, wide = self.run(
+            f"(() => {{ const {{ data, width }} = {COPY % number};"
+            "let i = 3; while (i < data.length && data[i] < 200) i += 4; return [i >> 2, width]; })()"
+        )
+        x, y = left + at % wide * (right - left) / wide, top + at // wide * (right - left) / wide
+        self.browser.mouse("mouseMoved", x - 2, y)
+        self.browser.mouse("mouseMoved", x, y + 1)
+        self.sees(".lv-tip")
 
     def saved(self, ending):
         """The text of a file that the page offered to save."""

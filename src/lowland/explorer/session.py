@@ -262,6 +262,7 @@ class Session:
         for kind in ("selection", "state") if record["rows"] != n else ():
             for each in self.store.all(kind, table=name):
                 self.store.delete(kind, each["id"])
+        self.events.publish("selection", {"table": name})
         return maps
 
     def set_roles(self, name: str, roles: dict[str, str], scale: str | None) -> Record:

@@ -185,6 +185,7 @@ def keep_selection(here: Here, t: str, wanted: SelectionRequest) -> dict[str, An
         "created": time.time(),
     }  # fmt: skip
     here.store.put("selection", record)
+    here.events.publish("selection", {"id": record["id"], "table": t})
     return record
 
 
@@ -195,4 +196,5 @@ async def delete_selection(here: Here, t: str, s: str) -> dict[str, Any]:
     if found is None or found["table"] != t:
         raise not_found("selection", s)
     here.store.delete("selection", s)
+    here.events.publish("selection", {"id": s, "table": t})
     return {"id": s, "status": "deleted"}

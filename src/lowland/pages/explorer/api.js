@@ -104,10 +104,12 @@ export function sendFile(path, file, onprogress, fields = {}) {
   return { done, cancel: () => request.abort() };
 }
 
-// Events of the server. They are asked for again after an interruption; `onstate(connected)` says which it is.
+// Events of the server. They are asked for again after an interruption; `onstate(connected, sentence)` says which it is:
+// a server that was started again has a new token, which this page has once its address was opened in any tab.
 export function listen(handlers, onstate) {
   let source = null;
   let waiting = null;
+  const why = () => getJson("/session").then(() => NO_ANSWER, (error) => error.message);
   const start = () => {
     source = new EventSource("/api/events");
     source.addEventListener("open", () => {
@@ -116,8 +118,10 @@ export function listen(handlers, onstate) {
       onstate(true);
     });
     source.addEventListener("error", () => {
-      waiting ??= setTimeout(() => onstate(false), 1200); // a restart of less than that is not worth a word
-      if (source.readyState === EventSource.CLOSED) setTimeout(start, 2000);
+      waiting ??= setTimeout(() => onstate(false, NO_ANSWER), 1200); // a restart of less than that is not worth a word
+      if (source.readyState !== EventSource.CLOSED) return;
+      why().then((sentence) => waiting && onstate(false, sentence));
+      setTimeout(start, 2000);
     });
     for (const [name, handler] of Object.entries(handlers))
       source.addEventListener(name, (event) => handler(JSON.parse(event.data)));

@@ -91,11 +91,11 @@ export function dataPane(app) {
   return pane;
 }
 
-async function removeTable(app) {
+async function removeTable(app, ask = true) {
   const { table } = app.store;
   const maps = app.store.maps.size;
   const text = `${table.name}${maps ? ` and its ${some(maps, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
-  if (!(await askYes("Remove this table?", text, "Remove"))) return;
+  if (ask && !(await askYes("Remove this table?", text, "Remove"))) return;
   app.state.forget();
   await attempt(async () => {
     await deleteAt(`/tables/${table.id}`);
@@ -213,5 +213,6 @@ export function readingState(app) {
     el("h1", null, `Reading ${table.name}`),
     el("progress", Number.isFinite(fraction) ? { max: 1, value: fraction } : {}),
     el("p", { class: "note" }, table.progress?.text ?? "Rows, kinds of columns and missing values are being looked at."),
+    button("Cancel", { onclick: () => removeTable(app, false) }),
   );
 }

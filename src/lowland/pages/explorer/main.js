@@ -39,6 +39,7 @@ const right = sidePane("right", "Details", [
   ["map", "Map", mapPane(app)],
 ]);
 const lost = el("div", { class: "lost", role: "alert", hidden: true }, glyph("warning"), el("span", null, NO_ANSWER));
+const lostWords = lost.lastChild;
 const other = el("div", { class: "other" });
 const search = searchBox(app);
 const tablePicker = tableChoice(app);
@@ -263,7 +264,8 @@ async function refresh() {
 }
 
 let wasLost = false;
-function connection(there) {
+function connection(there, sentence) {
+  if (sentence) lostWords.textContent = sentence;
   lost.hidden = there;
   document.body.classList.toggle("is-lost", !there);
   if (there && wasLost) {
@@ -289,6 +291,7 @@ async function start() {
         map: (map) => (removed(map) ? app.dropMap(map.id) : app.takeMap(map)),
         live: ({ id, version }) => app.stage.liveAt(id, version),
         placed: (each) => tookPlace(app, each),
+        selection: ({ table }) => table === store.tableId && store.emit("saved"),
         session: (reports) => store.set("session", { session: { ...store.session, ...reports } }),
       },
       connection,

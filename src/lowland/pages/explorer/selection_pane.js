@@ -134,7 +134,7 @@ export function selectionPane(app) {
     });
   store.on("selection", fill);
   store.on("current", () => (fill(), loadSaved()));
-  store.on("table", (reread) => reread && loadSaved());
+  store.on("saved", loadSaved); // here or in another browser
   return pane;
 }
 

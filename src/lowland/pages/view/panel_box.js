@@ -164,7 +164,7 @@ export class PanelBox {
         progress?.text && el("span", null, progress.text),
         error && el("span", { class: "lv-error" }, error),
         busy && el("progress", Number.isFinite(fraction) ? { max: "1", value: String(fraction) } : null),
-        ...(waiting || busy
+        ...(waiting || status !== "done"
           ? this.view
               .statusActions(this.map)
               .map(({ text, run }) => el("button", { type: "button", onclick: () => run(this.map) }, text))
