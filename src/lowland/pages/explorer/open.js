@@ -62,7 +62,7 @@ function chooseFile(app, close) {
 export function folderList(app, onopen) {
   const list = el("div", { class: "files", role: "list", "aria-label": "Files in the folder" });
   const trail = el("div", { class: "trail" });
-  const enter = async (path, whole = false) => {
+  const enter = async (path) => {
     const found = await attempt(() => getJson(`/files?path=${encodeURIComponent(path)}`));
     if (!found) return;
     const parts = found.path ? found.path.split("/").filter((part) => part && part !== ".") : [];
