@@ -246,7 +246,9 @@ class Session:
             if record is None or prepared["prepared"] is None:
                 return
             with contextlib.suppress(RequestError):
-                for method, parameters, title in former or ([(first, {}, None)] if first else []):
+                if first and not former:
+                    self.add_map(name, first, {}, None)
+                for method, parameters, title in former:
                     self.add_map(name, method, parameters, title)
 
         return ended
