@@ -78,7 +78,7 @@ def explorer(plan: Plan) -> Iterator[Line]:
         bars = () if plan.quick else (Bar("ours", 1.0),)
         yield Line(
             f"lasso over {many:,} points", lasso, required=bars,
-            remark=f"{rows:,} rows selected; memory: {heap / 1e6:,.0f} MB in JavaScript, {process / 1e6:,.0f} MB of the page",
+            remark=f"{rows:,} rows selected; {heap / 1e6:,.0f} MB in JavaScript, {process / 1e6:,.0f} MB of the page",
         )  # fmt: skip
     m = plan.size(50_000, 2_000)
     with exploring(m) as (_, client, _):
