@@ -14,6 +14,7 @@ _PLACES = {
     "compare": "study.comparison",
     "config": "run.settings",
     "drop_missing": "missing_values",
+    "explore": "explorer.start",
     "fastica": "functions",
     "impute": "missing_values",
     "load": "methods.model_files",

@@ -24,6 +24,8 @@ DOORS = {
     "threadpoolctl": ("arrays/blas_threads.py",),
     "matplotlib": ("plots/",),
     "plotly": ("plots/",),
+    "anywidget": ("explorer/widget.py",),
+    "traitlets": ("explorer/widget.py",),
     "faiss": ("blocks/neighbors/hnsw.py",),
     "pandas": (),
     "polars": (),

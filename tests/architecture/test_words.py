@@ -100,11 +100,17 @@ def prose(path):
     return text.splitlines()
 
 
+ANY = re.compile("|".join(f"(?:{pattern})" for pattern in BANNED), re.I)
+
+
 def banned_in(path):
     """Every banned term of a file: line, term, what to write instead."""
+    lines = prose(path)
+    if not ANY.search("\n".join(lines)):
+        return []
     return [
         (number, found.group(), instead)
-        for number, line in enumerate(prose(path), 1)
+        for number, line in enumerate(lines, 1)
         for pattern, instead in BANNED.items()
         for found in re.finditer(pattern, line, re.I)
     ]

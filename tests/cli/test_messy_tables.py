@@ -62,3 +62,46 @@ def test_wrong_options_of_reading(lowland, table, words, term):
     result = lowland("fit", "pca", table, *words)
     assert result.exit_code == 1
     assert term in result.stderr
+
+
+def test_categories_that_are_missing_have_a_command_that_works(lowland, tmp_path):
+    rows = [f"{'' if i == 4 else 'xyz'[i % 3]},{'uv'[i % 2]}" for i in range(30)]
+    Path("words.csv").write_text("a,b\n" + "\n".join(rows))
+    refused = lowland("fit", "mca", "words.csv", "--to", "z.csv")
+    assert (refused.exit_code, "--missing-values category" in refused.stderr) == (1, True)
+    command = refused.stderr[refused.stderr.index("lowland fit mca") :]
+    assert lowland(*shlex.split(command)[1:], "--model", "m.lowland").exit_code == 0
+    later = lowland("transform", "m.lowland", "words.csv", "--to", "new.csv")
+    assert "lowland fit --missing-values category" in later.stderr
+
+
+def test_lists_and_infinity_have_a_command_that_works(lowland):
+    lines = [{"a": i * i % 7, "b": i % 5, "c": [i], "d": {"e": i}, "f": "xy"[i % 2]} for i in range(30)]
+    Path("x.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    rows = [f"{'inf' if i == 4 else i * i % 7},{i % 5},{'' if i == 3 else i % 3}" for i in range(30)]
+    Path("y.csv").write_text("a,b,c\n" + "\n".join(rows))
+    for file, words in (
+        ("x.jsonl", ("'c' (list", "'d' (struct", "--drop c,d")),
+        ("y.csv", ("infinity", "--drop a --impute median")),
+    ):
+        refused = lowland("fit", "pca", file, "--to", f"{file}.csv")
+        assert refused.exit_code == 1
+        assert all(word in refused.stderr for word in words), refused.stderr
+        command = refused.stderr[refused.stderr.index("lowland fit pca") :]
+        assert lowland(*shlex.split(command)[1:]).exit_code == 0
+
+
+def test_ids_stay_as_they_are_written(lowland):
+    big = 12345678901234567890
+    Path("x.csv").write_text("code,big,a,b\n" + "".join(f"{i:05},{big + i},{i * i % 7},{i % 5}\n" for i in range(30)))
+    assert lowland("fit", "pca", "x.csv", "--id", "code", "--keep", "big", "--to", "z.csv").exit_code == 0
+    last = Path("z.csv").read_text().splitlines()[-1]
+    assert (last.split(",")[0], last.split(",")[-1]) == ('"00029"', f'"{big + 29}"')
+
+
+def test_the_index_of_a_feather_file(lowland):
+    frame = pytest.importorskip("pandas").DataFrame({"a": range(20), "b": [i * i % 7 for i in range(20)]})
+    frame.index = [f"s{i}" for i in range(20)]
+    frame.rename_axis("sample").to_feather("x.feather")
+    assert lowland("fit", "pca", "x.feather", "--to", "z.csv").exit_code == 0
+    assert Path("z.csv").read_text().splitlines()[1].startswith('"s0",')

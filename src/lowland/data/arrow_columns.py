@@ -15,6 +15,7 @@ from lowland.data.formats.arrow import content_of
 from lowland.data.kinds import FALSE, TRUE
 from lowland.data.open import as_numpy, has_named_columns, open_rows, open_table
 from lowland.data.paths import NUMPY
+from lowland.data.problems import NestedColumns
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError
 
@@ -150,16 +151,13 @@ def converted(column: Any, kind: str, what: str, date_order: str | None = None) 
 
 
 def refuse_nested(table: Any, names: Sequence[str]) -> None:
-    """Raise an error for a column of lists, records or bytes."""
-    import pyarrow as pa
+    """Raise an error that names the columns of lists, records or bytes."""
+    import pyarrow.types as kinds
 
-    for name in names:
-        kind = table.column(name).type
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            raise DataTypeError(
-                f"Column {name!r} contains {kind}, which cannot be prepared. Drop it (kinds={{{name!r}: 'drop'}}), or "
-                "convert it to numbers or strings."
-            )
+    tests = (kinds.is_nested, kinds.is_binary, kinds.is_large_binary)
+    found = [name for name in names if any(is_kind(table.column(name).type) for is_kind in tests)]
+    if found:
+        raise NestedColumns({name: str(table.column(name).type) for name in found})
 
 
 def is_ordered(column: Any) -> bool:

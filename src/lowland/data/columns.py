@@ -153,7 +153,7 @@ def refuse_duplicates(names: Sequence[Hashable], source: str) -> None:
 def _refuse_surrogates(names: Sequence[str], source: str) -> None:
     """Raise an error for a name that no file can hold."""
     for name in names:
-        if any("\ud800" <= character <= "\udfff" for character in name):
+        if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
             raise DataError(
                 f"The column name {name!r} of {source} contains half of a surrogate pair, which is not a character. "
                 "Rename the column."

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -26,9 +27,14 @@ MOST_CLASSES = 50  # distinct texts of a category, or one per 20 rows
 WORDS_OF_TEXT = 3  # mean number of words from which on many distinct values are text
 WORDS_OF_ID, LONGEST_ID, LEAST_IDS = 2, 40, 10  # mean words, characters, rows: distinct texts that are ids
 HELD_ROWS, HELD_CELLS = 20_000, 2**22  # numbers kept to look for ids and codes
+BLOCK_CELLS = 2**20  # numbers counted at once
 MOST_ROWS_COMPARED = 5_000_000  # rows whose duplicates are counted
 TRUE = {"yes", "true", "y", "t", "1", "ja", "oui", "si", "sí"}
 FALSE = {"no", "false", "n", "f", "0", "nein", "nee", "non"}
+MOST_UNITS = 4  # units of a column of numbers with units
+_QUANTITY = re.compile(
+    r"^\s*[+\-−]?\d+(?:(?:[.,]\d+)?\s*(?P<unit>[^\W\d_]{1,5}[²³/]?[^\W\d_]{0,3}|°[CF]?)|(?::\d{2}){1,2})\s*$"
+)
 _WORDS_OF_MARKS = {"n/k", "unknown", "unk", "missing", "none", "nil", "not available", "no data", "tbd"}
 
 
@@ -80,8 +86,8 @@ class _Counts:
     written: int = 0  # numbers among text
     others: dict[str, int] = field(default_factory=dict)  # the other texts and their first rows, while they are few
 
-    def add(self, column: Any) -> Any:
-        """Count a batch of values; return its numbers, (m,) float64 with NaN for missing, or None."""
+    def add(self, column: Any) -> None:
+        """Count a batch of values that are not numbers."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -94,13 +100,6 @@ class _Counts:
             self.is_ordered = bool(kind.ordered)
             column, kind = column.dictionary_decode(), kind.value_type
         before, self.n = self.n, self.n + len(column)
-        if kinds.is_null(kind):
-            self.missing += len(column)
-            return np.full(len(column), np.nan)
-        if holds_numbers(kind):
-            numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            self._add_numbers(numbers, is_boolean=bool(kinds.is_boolean(kind)))
-            return numbers
         observed = column.drop_null()
         self.missing += column.null_count
         self.is_numeric = self.is_numeric and not len(observed)
@@ -113,7 +112,6 @@ class _Counts:
             for text in [text for text, row in self.others.items() if row < 0]:
                 self.others[text] = before + pc.index(column, text).as_py() + 1
         self._add_values(distinct.to_pylist())
-        return None
 
     def _add_text(self, column: Any, distinct: Any) -> None:
         """Count words and the numbers among text; collect the other texts while they are few."""
@@ -133,22 +131,22 @@ class _Counts:
     def _has_seen(self, distinct: Any) -> bool:
         return bool(self.values) and any(text in (self.values or ()) for text in distinct.to_pylist())
 
-    def _add_numbers(self, numbers: np.ndarray, *, is_boolean: bool) -> None:
-        x = numbers[~np.isnan(numbers)]
-        self.missing += len(numbers) - len(x)
+    def add_numbers(self, numbers: _Numbers, j: int, *, is_boolean: bool) -> None:
+        """Count column j of a batch of numbers."""
+        self.n += numbers.n
+        count = numbers.count[j]
+        self.missing += numbers.n - count
         self.is_date = False
         self.is_boolean = self.is_boolean and is_boolean
-        if not len(x):
+        if not count:
             return
-        self.is_integer = self.is_integer and bool((x == np.floor(x)).all())
-        self.low, self.high = min(self.low, float(x.min())), max(self.high, float(x.max()))
-        with np.errstate(over="ignore", invalid="ignore"):
-            m, total = float(x.mean()), self.count + len(x)
-            step = m - self.mean
-            self.squares += float(((x - m) ** 2).sum()) + step**2 * self.count * len(x) / total
-            self.mean, self.count = self.mean + step * len(x) / total, total
+        self.is_integer = self.is_integer and numbers.is_integer[j]
+        self.low, self.high = min(self.low, numbers.low[j]), max(self.high, numbers.high[j])
+        total, step = self.count + count, numbers.mean[j] - self.mean
+        self.squares += numbers.squares[j] + step * (self.count * count / total) * step
+        self.mean, self.count = self.mean + step * (count / total), total
         if self.values is not None:
-            self._add_values(np.unique(x)[: MOST_DISTINCT + 1].tolist())
+            self._add_values(numbers.distinct(j))
 
     def _add_values(self, values: list[Any]) -> None:
         if self.values is None:
@@ -156,6 +154,34 @@ class _Counts:
         self.values.update(dict.fromkeys(values))
         if len(self.values) > MOST_DISTINCT and (self.is_numeric or len(self.values) > MOST_TEXTS):
             self.values = None
+
+
+class _Numbers:
+    """What is counted of several columns of numbers at once, given as X (d, m) with NaN for missing."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.n = X.shape[1]
+        is_missing = np.isnan(X)
+        counts = self.n - is_missing.sum(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            zeros = np.where(is_missing, 0.0, X)
+            means = zeros.sum(axis=1) / np.maximum(counts, 1)
+            self.squares = (np.where(is_missing, 0.0, X - means[:, None]) ** 2).sum(axis=1).tolist()
+        self.count, self.mean = counts.tolist(), means.tolist()
+        self.is_integer = (zeros == np.floor(zeros)).all(axis=1).tolist()
+        self.low = np.where(is_missing, np.inf, X).min(axis=1, initial=np.inf).tolist()
+        self.high = np.where(is_missing, -np.inf, X).max(axis=1, initial=-np.inf).tolist()
+        self.X = X
+        self._ordered: np.ndarray | None = None
+
+    def distinct(self, j: int) -> list[float]:
+        """Return the distinct values of column j, at most one more than are counted, in order."""
+        if self._ordered is None:  # NaN last
+            self._ordered = np.sort(self.X, axis=1)
+            self._is_new = np.ones(self.X.shape, dtype=bool)
+            np.not_equal(self._ordered[:, 1:], self._ordered[:, :-1], out=self._is_new[:, 1:])
+        count = self.count[j]
+        return self._ordered[j, :count][self._is_new[j, :count]][: MOST_DISTINCT + 1].tolist()
 
 
 @dataclass(frozen=True)
@@ -180,33 +206,68 @@ def kinds_of(
     duplicates: bool = True,
 ) -> TableKinds:
     """Return the kinds of the columns of Arrow record batches, read once; ``duplicates``: whether to count rows."""
+    import pyarrow as pa
+
     counts: dict[str, _Counts] = {}
     hashes: list[np.ndarray] | None = [] if duplicates else None
     held: dict[str, list[np.ndarray]] = {}
     n = 0
     for batch in batches:
+        names, kinds = batch.schema.names, batch.schema.types
+        for name in names:
+            counts.setdefault(name, _Counts())
         row_hash = np.zeros(batch.num_rows, dtype=np.uint64)
-        keeps = n < HELD_ROWS and n * batch.num_columns < HELD_CELLS
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            numbers = counts.setdefault(name, _Counts()).add(column)
-            if keeps and numbers is not None:
-                held.setdefault(name, []).append(numbers)
-            if hashes is not None and name != id_name:
-                row_hash = row_hash * np.uint64(0x9E3779B97F4A7C15) + _hashes(column, numbers)
+        factors = np.cumprod(np.full(len(names), 0x9E3779B97F4A7C15, dtype=np.uint64))
+        factors[[name == id_name for name in names]] = 0  # rows that differ only in their ids are duplicates
+        keeps = n < HELD_ROWS and n * len(names) < HELD_CELLS
+        numeric = [j for j, kind in enumerate(kinds) if holds_numbers(kind)]
+        for block in _blocks(numeric, batch.num_rows):
+            numbers = _Numbers(np.stack([_floats(batch.column(j)) for j in block]))
+            for i, j in enumerate(block):
+                counts[names[j]].add_numbers(numbers, i, is_boolean=kinds[j] == pa.bool_())
+                if keeps:
+                    held.setdefault(names[j], []).append(numbers.X[i])
+            if hashes is not None:
+                row_hash += factors[block] @ _number_hashes(numbers.X)
+        for j in sorted({*range(len(names))} - {*numeric}):
+            counts[names[j]].add(batch.column(j))
+            if hashes is not None:
+                row_hash += factors[j] * _hashes(batch.column(j))
         n += batch.num_rows
         if hashes is not None:
             hashes.append(row_hash)
             hashes = hashes if n <= MOST_ROWS_COMPARED else None
     equal = None if hashes is None else n - (len(np.unique(np.concatenate(hashes))) if hashes else 0)
-    suspects = _suspects({k: v for k, v in held.items() if counts[k].is_numeric})
+    suspects = _suspects({k: v for k, v in held.items() if counts[k].is_numeric}, len(counts))
     columns = tuple(_kind(name, c, suspects.get(name), name == id_name) for name, c in counts.items())
     return TableKinds(source, n, columns, equal, tuple(suspects.values()), id_name, tuple(notes))
 
 
-def _hashes(column: Any, numbers: np.ndarray | None) -> np.ndarray:
+def _blocks(places: list[int], height: int) -> Iterator[list[int]]:
+    """Yield the places of columns that are counted at once."""
+    width = max(1, BLOCK_CELLS // max(1, height))
+    for start in range(0, len(places), width):
+        yield places[start : start + width]
+
+
+def _floats(column: Any) -> np.ndarray:
+    """An Arrow column of numbers as (m,) float64, NaN for missing."""
+    import pyarrow as pa
+
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
+    values: np.ndarray = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _number_hashes(X: np.ndarray) -> np.ndarray:
+    """One hash per number, uint64; equal numbers have equal hashes."""
+    bits = (np.where(np.isnan(X), np.nan, X) + 0.0).view(np.uint64)
+    return bits ^ (bits >> np.uint64(32))
+
+
+def _hashes(column: Any) -> np.ndarray:
     """One hash per cell, (m,) uint64; equal cells have equal hashes."""
-    if numbers is not None:
-        return (numbers + 0.0).view(np.uint64) ^ (numbers.view(np.uint64) >> np.uint64(32))
     import pyarrow as pa
 
     if pa.types.is_nested(column.type):
@@ -217,16 +278,15 @@ def _hashes(column: Any, numbers: np.ndarray | None) -> np.ndarray:
     return words[np.where(np.isnan(codes), len(words) - 1, codes).astype(np.int64)]
 
 
-def _suspects(held: dict[str, list[np.ndarray]]) -> dict[str, SuspectColumn]:
-    columns = {name: np.concatenate(parts) for name, parts in held.items()}
+def _suspects(held: dict[str, list[np.ndarray]], width: int) -> dict[str, SuspectColumn]:
+    """Suspect columns among the numbers of a table of ``width`` columns."""
+    columns = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in held.items()}
     height = min(map(len, columns.values()), default=0)
-    if len(columns) < 2 or height < 2:
+    if width < 2 or height < 2:
         return {}
-    X = np.column_stack([values[:height] for values in columns.values()])
-    X = X[:, (kept := ~np.isnan(X).any(axis=0))]
-    names = [name for name, keep in zip(columns, kept, strict=True) if keep]
+    X = np.stack([values[:height] for values in columns.values()]).T
     found: dict[str, SuspectColumn] = {}
-    for suspect in suspect_columns(X, names, scaled=False) if len(names) > 1 else ():
+    for suspect in suspect_columns(X, list(columns), scaled=False, has_others=True):
         found.setdefault(suspect.name, suspect)  # ids and codes come first
     return found
 
@@ -235,12 +295,14 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> 
     values = None if c.values is None else list(c.values)
     distinct = None if values is None or len(values) > MOST_DISTINCT else len(values)
     found = ColumnKind(name, n=c.n, missing=c.missing, distinct=distinct)
-    found.examples = tuple(str(v) for v in (values or [])[:3])
+    found.examples = tuple([_shown(v, c) for v in (values or [])[:3]])
     if c.is_numeric and c.count:
         found.min, found.max, found.mean = c.low, c.high, c.mean
         found.sd = float(np.sqrt(c.squares / (c.count - 1))) if c.count > 1 else 0.0
     found.kind = _kind_of(c, values, suspect, is_id)
     found.is_nested = c.is_nested
+    if found.kind == "text" and values and (units := _units(values)):
+        found.detail = f"numbers with units: {', '.join(units)}"
     if not is_id and _has_marks(c, values):
         found.kind, found.marks, found.mark_rows = "text", tuple(c.others), tuple(c.others.values())
     if found.kind == "date" and c.is_text:
@@ -249,6 +311,12 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> 
     if suspect is not None and suspect.kind != "dominant":
         found.detail = f"like a code: {suspect.detail}" if suspect.kind == "code" else suspect.detail or suspect.kind
     return found
+
+
+def _shown(value: Any, c: _Counts) -> str:
+    if c.is_boolean and isinstance(value, float):
+        return "true" if value else "false"
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else str(value)
 
 
 def _has_marks(c: _Counts, values: list[Any] | None) -> bool:
@@ -273,7 +341,7 @@ def _kind_of(c: _Counts, values: list[Any] | None, suspect: SuspectColumn | None
         return "ordered"
     if values is not None and len(values) == 1:
         return "category" if c.is_text and c.missing else "constant"  # missing or not is a difference
-    if c.is_boolean or (values is not None and _are_yes_or_no(values)):
+    if c.is_boolean or (values is not None and (values == [0, 1] if c.is_numeric else _are_yes_or_no(values))):
         return "boolean"
     if c.is_numeric or c.is_duration:
         return "integer" if c.is_integer else "number"
@@ -289,10 +357,24 @@ def _are_yes_or_no(values: list[Any]) -> bool:
     return len(words) == 2 and len(words & TRUE) == len(words & FALSE) == 1
 
 
+def _units(values: list[Any]) -> tuple[str, ...]:
+    """The units of texts that are all numbers with one of a few units, such as "54.9 kg"; () for other texts."""
+    found: set[str] = set()
+    for value in values:
+        match = _QUANTITY.match(str(value))
+        if match is None:
+            return ()
+        found.add(match["unit"] or "h:mm")
+        if len(found) > MOST_UNITS:
+            return ()
+    return tuple(sorted(found))
+
+
 def _kind_of_text(c: _Counts, values: list[Any] | None, present: int) -> Kind:
     """An id, if every text differs and is short; a category, if few differ; text."""
     words = c.words / present
-    if not c.repeats and present >= LEAST_IDS and words <= WORDS_OF_ID and c.longest <= LONGEST_ID:
+    is_quantity = values is not None and bool(_units(values))
+    if not is_quantity and not c.repeats and present >= LEAST_IDS and words <= WORDS_OF_ID and c.longest <= LONGEST_ID:
         return "id"
     if values is None:
         return "text"

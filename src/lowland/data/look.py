@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from lowland.data.columns import NamedTable
 from lowland.data.formats.arrow import number_batches
 from lowland.data.kinds import ColumnKind, TableKinds, kinds_of
@@ -61,7 +63,8 @@ class Look:
         head = ("Column", "Kind", "Missing", "Distinct", "Values")
         widths = [max(len(row[j]) for row in (head, *rows)) for j in range(4)]
         lines = [
-            f"{self.kinds.source.strip(chr(39))}: {self.kinds.n:,} rows × {len(self.columns):,} columns ({kinds})", "",
+            f"{self.kinds.source.strip(chr(39))}: {_number(self.kinds.n, 'row')} × "
+            f"{_number(len(self.columns), 'column')} ({kinds})", "",
             *("  ".join([*(f"{c:<{w}}" for c, w in zip(row, widths, strict=False)), row[4]]).rstrip()
               for row in (head, *rows)),
         ]  # fmt: skip
@@ -104,6 +107,8 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
         )
     said += [f"{_listed(of.encoded)}: not numbers, but can be encoded as numbers."] if of.encoded else []
     said += [f"{_listed(of.assumed)}: dates of which {of.order} was assumed."] if of.assumed else []
+    if of.quantities:
+        said.append(f"{_listed(of.quantities)}: numbers with units, read as text. Write them in one unit, without it.")
     said += [f"{_listed(of.nested)}: lists or records. Drop."] if of.nested else []
     said += [f"{_listed(of.kind('missing'))}: no values at all."] if of.kind("missing") else []
     said += [f"{_listed(of.kind('constant'))}: constant, so without information."] if of.kind("constant") else []
@@ -113,10 +118,11 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     if found.duplicates:
         one = found.duplicates == 1
         said.append(f"{found.duplicates:,} row{'' if one else 's'} equal{'s' * one} an earlier row.")
-    spread = [c.sd for c in found.columns if c.sd and c.kind in ("number", "integer")]
+    spread = [c.sd for c in found.columns if c.sd and c.sd == c.sd and c.kind in ("number", "integer")]
     ratio = max(spread) / min(spread) if spread else 1.0
     if ratio > MAX_RATIO:
-        said.append(f"The largest standard deviation is {ratio:,.0f} times the smallest. Standardize the columns.")
+        times = f"{ratio:,.0f}" if ratio < 1e9 else f"{ratio:.0e}" if ratio < np.inf else "more than 1e300"
+        said.append(f"The largest standard deviation is {times} times the smallest. Standardize the columns.")
     label = of.classes[0] if of.classes else label
     own = None if found.id_name is not None or not of.ids else of.ids[0]
     useless = {*of.ids, *of.kind("missing"), *of.kind("constant"), *of.nested} - {label, own, found.id_name}
@@ -139,10 +145,11 @@ class _Sorts:
         self.classes = [
             c.name for c in columns
             if c.kind in ("category", "boolean") and c.distinct and c.distinct <= MOST_CLASSES and c.sd is None
-            and label is None
+            and c.distinct < c.n - c.missing and label is None
         ]  # fmt: skip
         self.marked = [c.name for c in columns if c.marks]
         self.marks = list(dict.fromkeys(mark for c in columns for mark in c.marks))
+        self.quantities = [c.name for c in columns if c.detail.startswith("numbers with units")]
         self.nested = [c.name for c in columns if c.is_nested]
         self.encoded = [
             c.name for c in columns
@@ -160,6 +167,10 @@ class _Sorts:
 
 def _listed(names: list[str], most: int = 6) -> str:
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _counted(kind: str, count: int) -> str:

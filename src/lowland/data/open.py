@@ -38,7 +38,7 @@ _TABLES: dict[str, Any] = {
     ".ods": OpenDocumentTable,
     ".h5ad": H5adTable,
     ".png": ImageTable,  # a folder of images
-    **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), CsvTable),
+    **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt"), CsvTable),
 }
 
 

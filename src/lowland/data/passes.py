@@ -36,13 +36,19 @@ class Passes:
 
     def __init__(self, source: str, files: Iterable[Path] = ()) -> None:
         self.source, self.files = source, tuple(files)
-        self.stamps = [_stamp(file) for file in self.files]
+        self.stamps = [stamp_of(file) for file in self.files]
         self._found: dict[Any, Any] = {}  # filled by several threads: setdefault is one step
+
+    def of_other_rows(self) -> Passes:
+        """Return the passes over other rows of the same files, such as other columns."""
+        other = Passes(self.source, self.files)
+        other.stamps = self.stamps
+        return other
 
     def check_files(self) -> None:
         """Raise an error if a file was written since it was opened."""
         for file, stamp in zip(self.files, self.stamps, strict=True):
-            if _stamp(file) != stamp:
+            if stamp_of(file) != stamp:
                 raise FileProblem(
                     f"{str(file)!r} was written or removed while it was read, so its rows have changed. Wait until the "
                     "file is complete, open it again and repeat."
@@ -83,7 +89,8 @@ class Passes:
         )
 
 
-def _stamp(file: Path) -> tuple[int, ...] | None:
+def stamp_of(file: Path) -> tuple[int, ...] | None:
+    """Return size, time and inode of a file, which change when it is written; None if there is no such file."""
     try:
         found = os.stat(file)
     except OSError:

@@ -10,8 +10,8 @@ from lowland.errors import FileProblem, MissingFile
 
 NUMPY = (".npy", ".npz")  # without column names
 READABLE = (
-    *NUMPY, ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather", ".arrow", ".jsonl", ".jsonl.gz", ".ndjson",
-    ".xlsx", ".ods", ".h5ad",
+    *NUMPY, ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".parquet", ".feather", ".arrow", ".jsonl", ".jsonl.gz",
+    ".ndjson", ".xlsx", ".ods", ".h5ad",
 )  # fmt: skip
 IMAGES = (".png", ".jpg", ".jpeg")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,20 @@ class TableProblems(DataTypeError):
         self.marks = tuple(marks)  # texts that may mark missing values
         self.texts = tuple(texts)  # names of columns of text
         self.missing = tuple(missing)  # names of columns with missing values
+
+
+class NestedColumns(DataTypeError):
+    """Columns of lists, records or bytes."""
+
+    def __init__(self, columns: Mapping[str, str]):
+        """Name the columns and their types."""
+        many = len(columns) > 1
+        named = ", ".join(f"{name!r} ({kind[:SHOWN_TEXT]})" for name, kind in columns.items())
+        super().__init__(
+            f"Column{'s' * many} {named} contain{'s' * (not many)} lists, records or bytes, which cannot be prepared. "
+            f"Drop {'them' if many else 'it'}, or convert {'them' if many else 'it'} to numbers or strings."
+        )
+        self.columns = tuple(columns)
 
 
 @dataclass

@@ -74,8 +74,9 @@ class IncompleteRows(DataError):
 
     fact: str = ""  # which columns
     remedy: str = ""  # what the method offers
-    empty: tuple[str, ...] = ()  # columns without any value
+    empty: tuple[str, ...] = ()  # columns to drop: without any value, or with infinity
     has_gaps: bool = True  # whether other columns have missing values
+    has_categories: bool = False  # whether the method reads text as categories, which cannot be imputed
 
     @classmethod
     def of(cls, fact: str, remedy: str = "", empty: tuple[str, ...] = (), *, has_gaps: bool = True) -> Self:
@@ -187,9 +188,14 @@ class Rows:
         )
         if inf.any():
             offered = f"{self.missing_remedy} Or drop" if self.missing_remedy and nan.any() else "Drop"
-            return DataError(f"{fact} {offered} {OR_IMPUTE}")
+            if self.names is None:
+                return DataError(f"{fact} {offered} {OR_IMPUTE}")
+            infinite = tuple(self.names[j] for j in np.flatnonzero(inf))
+            return IncompleteRows.of(fact, "", infinite, has_gaps=bool(nan[inf == 0].any()))
         empty = tuple(self.names[j] for j in np.flatnonzero(nan == n)) if self.names else ()
-        return IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=bool((nan[nan < n] > 0).any()))
+        error = IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=bool((nan[nan < n] > 0).any()))
+        error.has_categories = self.levels is not None
+        return error
 
     def _undefined_distance(self) -> DataError:
         """The error for a row that has no column in common with one of the points it is compared with."""

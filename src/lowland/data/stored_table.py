@@ -12,7 +12,8 @@ import numpy as np
 
 from lowland.data.arrow_columns import converted
 from lowland.data.columns import NamedTable
-from lowland.data.formats.arrow import holds_numbers
+from lowland.data.dates import WrittenDates
+from lowland.data.formats.arrow import content_of, holds_numbers
 from lowland.data.write import atomic_write
 from lowland.errors import DataError, DataTypeError
 
@@ -60,11 +61,18 @@ class StoredTable:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        column, order = self.table.column(j), None
+        if content_of(column.type) == "text":
+            written = WrittenDates()
+            written.add(column.drop_null().combine_chunks())
+            order = written.order
+            if order is None:
+                return None
         try:
-            times = pc.cast(converted(self.table.column(j), "date", repr(self.names[j])), pa.int64())
+            times = pc.cast(converted(column, "date", repr(self.names[j]), order), pa.int64())
         except (DataError, DataTypeError, pa.ArrowException):
             return None
-        return pc.cast(times, pa.float64(), safe=False).to_numpy() / DAY
+        return np.asarray(pc.fill_null(pc.cast(times, pa.float64(), safe=False), np.nan)) / DAY
 
     def codes(self, j: int, most: int = MOST_LEVELS) -> tuple[np.ndarray, list[str]] | None:
         """Return codes, (n,) int32 with -1 where missing, and the levels in order; None: more levels than ``most``."""

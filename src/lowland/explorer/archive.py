@@ -20,8 +20,8 @@ FORMAT, SUFFIX = 1, ".lowland-session"
 HEAD, CELLS = "session.json", "table.parquet"
 OF_A_MAP = re.compile(r"coordinates\.f32|trust-[0-9]{1,3}\.f32|curves\.json|model\.lowland")
 KEPT_OF_A_MAP = (
-    "name", "method", "parameters", "fitted", "warnings", "n", "components", "seconds", "memory", "measures", "scores",
-    "curves", "basis", "measured", "has_transform",
+    "name", "method", "parameters", "fitted", "fitted_rows", "warnings", "n", "components", "seconds", "memory",
+    "measures", "scores", "curves", "basis", "measured", "has_transform",
 )  # fmt: skip
 MOST_HEAD = 256 * 2**20  # bytes of JSON
 CHUNK = 2**20

@@ -75,7 +75,12 @@ class Folder:
             kind = "folder" if is_folder else "file"
             found.append({"name": each.name, "kind": kind, "bytes": size, "readable": readable})
         found.sort(key=lambda entry: entry["kind"] == "file")
-        return {"path": self.shown(folder), "entries": found, "more": max(0, len(inside) - MOST_ENTRIES)}
+        return {
+            "path": self.shown(folder),
+            "entries": found,
+            "more": max(0, len(inside) - MOST_ENTRIES),
+            "readable": _holds_a_table(folder),
+        }
 
     def _is_inside(self, path: Path) -> bool:
         try:

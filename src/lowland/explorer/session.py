@@ -240,31 +240,30 @@ class Session:
             found = {key: outcome.result[key] for key in keys}
             prepared = _prepared_fields(outcome.result["prepared"])
             record = self.store.get("table", name)
-            former = self._drop_former(record, found["rows"]) if record else []
+            maps = self._discard_maps(name, found["rows"])
             self.update("table", name, status="ready", error=None, progress=None, **found, **prepared)
             first = record and record["private"].get("first_map")
-            if record is None or prepared["prepared"] is None:
-                return
-            with contextlib.suppress(RequestError):
-                if first and not former:
-                    self.add_map(name, first, {}, None)
-                for method, parameters, title in former:
-                    self.add_map(name, method, parameters, title)
+            if record and first and prepared["prepared"] is not None and not self.store.all("map", table=name):
+                maps = maps or [{"method": first, "parameters": {}, "name": None}]
+            for each in maps:
+                with contextlib.suppress(RequestError):
+                    self.add_map(name, each["method"], each["parameters"], each["name"])
 
         return ended
 
-    def _drop_former(self, record: Record, rows: int) -> list[tuple[str, dict[str, Any], str]]:
-        """Remove the maps of a table that was read again, and what refers to other rows; return the maps to compute."""
-        name = record["id"]
-        former = self.store.all("map", table=name)
-        for each in former:
+    def _discard_maps(self, name: str, n: int) -> list[Record]:
+        """Delete what belongs to rows that were read before; return the maps, which are computed again."""
+        record = self.store.get("table", name)
+        if record is None or record["rows"] is None:
+            return []
+        maps = self.store.all("map", table=name)
+        for each in maps:
             self.delete_map(each["id"])
-        if former and record["rows"] != rows:
-            for kind in ("selection", "state"):
-                for each in self.store.all(kind, table=name):
-                    self.store.delete(kind, each["id"])
-            self.events.publish("selection", {"table": name})
-        return [(each["method"], each["parameters"], each["name"]) for each in former]
+        for kind in ("selection", "state") if record["rows"] != n else ():
+            for each in self.store.all(kind, table=name):
+                self.store.delete(kind, each["id"])
+        self.events.publish("selection", {"table": name})
+        return maps
 
     def set_roles(self, name: str, roles: dict[str, str], scale: str | None) -> Record:
         """Change the roles of columns, and prepare the rows again."""
@@ -338,6 +337,13 @@ class Session:
         stored = self.workspace.table(name) / "table.arrow"
         return {"stored": str(stored), "rows": str(rows), "label": roles.get("label"), "weight": roles.get("weight")}
 
+    def _origin(self, name: str) -> Record:
+        """What a map is computed from: the version, inputs and roles of its table at this time."""
+        table, inputs = self.table(name), self.inputs_of(name)
+        features = [j for j, column in enumerate(table["columns"]) if column["role"] == "feature"]
+        of = {"label": inputs["label"], "weight": inputs["weight"], "scaled": table["scaled"], "features": features}
+        return {"version": table["version"], "inputs": inputs, "roles": of}
+
     def add_map(self, table: str, method: str, parameters: dict[str, Any], name: str | None) -> Record:
         """Add a map and queue it."""
         from lowland.methods.registry import find_method
@@ -351,7 +357,7 @@ class Session:
             "warnings": list(of.get("prepared_notes", [])), "n": of["rows"], "components": None, "seconds": None,
             "memory": None, "version": 0,
             "measures": [], "scores": {}, "curves": [], "basis": None, "measured": False, "has_transform": False,
-            "created": time.time(), "private": {"version": of["version"], "inputs": self.inputs_of(table)},
+            "created": time.time(), "private": self._origin(table),
         }  # fmt: skip
         self.put("map", record)
         self._compute(record)
@@ -363,9 +369,8 @@ class Session:
         record = self.map(name)
         if name in self.tasks or record["status"] == "done":
             raise RequestError(409, "The map is already computed, or is being computed.")
-        private = {"version": self.table(record["table"])["version"], "inputs": self.inputs_of(record["table"])}
-        fields = {"status": "queued", "error": None, "stage": None, "fraction": None, "private": private}
-        record = self.put("map", {**record, **fields})
+        fields = {"status": "queued", "error": None, "stage": None, "fraction": None}
+        record = self.put("map", {**record, **fields, "private": self._origin(record["table"])})
         self._compute(record)
         return record
 

@@ -29,7 +29,9 @@ def sentence(preparer: Any, name: str, levels: dict[str, list[str]], found: Colu
     if kind == "text":
         encoder = _encoder(preparer, "text", "components")
         k = encoder.models_[list(encoder.feature_names_in_).index(name)].n_components
-        return f"text, {k} component{'s' * (k != 1)} of its n-grams" + ("; missing texts are empty" * bool(missing))
+        units = f" ({detail})" if detail else ""
+        empty = "; missing texts are empty" * bool(missing)
+        return f"text{units}, {k} component{'s' * (k != 1)} of its n-grams{empty}"
     if kind == "date":
         parts = [part for column, part in _encoder(preparer, "date", "parts").kept_parts() if column == name]
         order = f" ({detail})" if detail else ""

@@ -158,6 +158,16 @@ class StudyResult:
 
         return write_report(self, path)
 
+    def explore(self, X: Any = None, **options: Any) -> Any:
+        """Show the maps of the study in a notebook, linked, and return the widget, which has the selected rows.
+
+        ``X`` is the data of the study, so that ``selected`` returns its rows. The options are ``color``, ``height`` and
+        ``where``, as in ``lowland.explore``.
+        """
+        from lowland import explore
+
+        return explore(self, **options) if X is None else explore(X, maps=self, **options)
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write study.json and points.parquet into a folder; ``lowland.study.load_study`` reads them."""
         from lowland.study.serialization import save_study

@@ -84,7 +84,10 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     table = np.ascontiguousarray(table)
     n, d = table.shape
     if n < MIN_ROWS or d < 2:
-        raise DataError(f"A study needs at least {MIN_ROWS} rows and 2 columns; the data has {n} and {d}.")
+        raise DataError(
+            f"A study needs at least {MIN_ROWS} rows and 2 columns; the data has {n} and {d}. "
+            "Fit one method instead, such as PCA(1)."
+        )
     if k > d:
         raise ParameterError(f"compare(k={k}): the data has {d} columns. Choose at most {d}.")
     labels = StudyLabels.of(given, n)

@@ -157,6 +157,31 @@ def test_a_table_of_numbers_is_not_prepared(lowland, table):
     assert type(ll.load("m")).__name__ == "PCA"
 
 
+def test_numbers_are_standardized_on_request_and_text_encoded_without(lowland, people, gaps):
+    done(lowland("fit", "pca", "gaps.csv", "--prepare", "standardize", "--impute", "median", "--to", "z.csv"))
+    expected = ll.TablePreparer().fit_transform(pd.read_csv("gaps.csv"))
+    assert np.abs(coordinates("z.csv")).sum() == pytest.approx(np.abs(ll.PCA().fit_transform(expected)).sum())
+    text = done(lowland("fit", "pca", "people.csv", "--drop", "age", "--prepare", "encode"))
+    assert "color: category" in text
+    assert "standardized" not in text
+
+
+@pytest.mark.parametrize("file", ["people.csv", "gaps.csv"])
+def test_a_study_of_prepared_rows_has_the_name_of_the_file(lowland, people, gaps, file):
+    from lowland.study import load_study
+
+    words = ("compare", file, "--methods", "pca", "--impute", "median", "--save", "study")
+    assert lowland(*words).exit_code == 0
+    assert file in load_study("study").table.source
+
+
+def test_standardizing_needs_named_columns(lowland, X):
+    np.save("x.npy", X)
+    result = lowland("fit", "pca", "x.npy", "--prepare", "standardize")
+    assert result.exit_code == 1
+    assert "standardize" in result.stderr
+
+
 def test_a_method_that_reads_text_reads_it_itself(lowland, people):
     words = ("fit", "mca", "people.csv", "--columns", "color,group", "--json")
     assert json.loads(done(lowland(*words)))["prepared"] is None

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import lowland
+from lowland.data.formats.csv_dialect import detect
+from lowland.data.formats.csv_table import CsvTable
 from lowland.data.open import open_labelled, open_rows, read_column
+from lowland.data.read_options import ReadOptions
 from lowland.errors import DataError, DataWarning, FileProblem, ParameterError
 
 
@@ -89,7 +92,7 @@ def test_what_was_detected_is_said_in_one_line(tmp_path):
 
 def test_a_name_that_contains_a_separator(tmp_path):
     (tmp_path / "x.csv").write_text('"a;b;c",d\n1,2,3\n')
-    with pytest.raises(DataError, match=r"different lengths.*Row #2"):
+    with pytest.raises(DataError, match=r"different lengths.*line 2"):
         open_rows(tmp_path / "x.csv")
 
 
@@ -149,7 +152,7 @@ def test_the_row_names_of_r_and_the_index_of_pandas(tmp_path, text):
     assert list(read_column(tmp_path / "x.csv", "column 1")) == ["r1", "r2"]
 
 
-@pytest.mark.parametrize("text", ["a\n1,5\n2,5\n", "a,b\n1,5,2\n2,5,3\n", "# by hand\na,b\n1,2\n"])
+@pytest.mark.parametrize("text", ["a\n1,5\n2,5\n", "a,b\n1,5,2\n2,5,3\n"])
 def test_a_decimal_comma_is_not_a_row_name(tmp_path, text):
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(DataError, match="different lengths"):
@@ -268,3 +271,65 @@ def test_a_blank_line_of_a_single_column_is_a_missing_value(tmp_path, end):
         lowland.PCA(1).fit(tmp_path / "x.csv")
     (tmp_path / "z.csv").write_bytes(end.join(["a,b", "1,2", "", "3,4", ""]).encode())
     assert len(whole(open_rows(tmp_path / "z.csv"))) == 2
+
+
+def test_lines_above_the_header_are_skipped(tmp_path):
+    (tmp_path / "x.csv").write_text("Report of 2023\n\n# by hand, in May\na;b;c\n1,5;2;3\n2,5;3;4\n3,5;x;5\n")
+    table = CsvTable(tmp_path / "x.csv")
+    assert table.names == ["a", "b", "c"]
+    assert "2 lines above the header skipped" in table.notes[0]
+    with pytest.raises(DataError, match="line 7: 'x'"):
+        table.rows_at([0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "text", ["#a,b,c\nx,y,z\nu,v,w\n", ",b,c\nr1,1,2\nr2,3,4\n", "a\nx\ny\n", "a b\n1,2,3\n4,5,6\n", "x\nr1,1\nr2,2\n"]
+)
+def test_a_header_is_not_a_title(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    assert detect(text.encode(), ",", ReadOptions()).skipped == 0
+
+
+def test_all_lines_of_another_length_are_named(tmp_path):
+    (tmp_path / "x.csv").write_text('a,b,c\n1,2,3\n4,5\n"6\n6",7,8\n9,8,7,6\n' + "1,2,3\n" * 9)
+    with pytest.raises(DataError, match=r"line 3 has 2 \(4,5\), line 6 has 4 \(9,8,7,6\)"):
+        CsvTable(tmp_path / "x.csv")
+
+
+def test_points_between_thousands_beside_decimal_commas():
+    text = "a;b\n1.171;8,94\n8.403;4,8\n"
+    assert detect(text.encode(), ",", ReadOptions()).decimal == ","
+    found = detect(b"a;b\n1.171;8\n8.403;4\n", ",", ReadOptions())
+    assert (found.decimal, "three digits" in found.doubt) == (".", True)
+    assert detect(b"a;b\n1.171;8\n0.403;4\n", ",", ReadOptions()).doubt is None
+
+
+def test_negative_numbers_in_parentheses(tmp_path):
+    (tmp_path / "x.csv").write_text('a,b\n"(1,234.50)",1\n"$2,000.00",2\n($3.25),3\n')
+    table = CsvTable(tmp_path / "x.csv")
+    (chunk,) = table.rows_at([0]).chunks()
+    assert chunk[:, 0].tolist() == [-1234.5, 2000, -3.25]
+    assert "parentheses" in table.notes[0]
+
+
+def test_a_small_table_of_numbers_is_parsed_once(tmp_path, monkeypatch):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c\n1,2.5,true\n,3,false\n")
+    table = CsvTable(path)
+    monkeypatch.setattr(table, "_reader", None)  # an error if it is called
+    assert whole(table.rows_at([1, 2])).tolist() == [[2.5, 1], [3, 0]]
+    assert table.column("b").tolist() == [2.5, 3]
+    assert [batch.num_rows for batch in table.scan()] == [2]
+
+
+def test_text_files(tmp_path):
+    (tmp_path / "x.txt").write_text("a\tb\n1,5\t2\n2,5\t3\n", encoding="utf-16")
+    assert whole(open_rows(tmp_path / "x.txt")).tolist() == [[1.5, 2], [2.5, 3]]
+
+
+def test_columns_between_spaces_are_not_one_column(tmp_path):
+    (tmp_path / "x.txt").write_text("a  b   c\n 1.5  2 3\n 2.5 -1  4\n")
+    with pytest.raises(DataError, match="separated by spaces"):
+        CsvTable(tmp_path / "x.txt")
+    (tmp_path / "y.csv").write_text("full name\nAnn Lee\nBo Ek\n")
+    assert CsvTable(tmp_path / "y.csv").names == ["full name"]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from lowland import PCA
+from lowland import PCA, Table
 from lowland.data import streams
 from lowland.data.open import open_labelled, open_rows, read_column
 from lowland.errors import DataError, FileProblem, ParameterError
@@ -189,3 +189,14 @@ def test_standard_input(X, monkeypatch):
         give(saved.getvalue())
         np.testing.assert_array_equal(open_rows("-").to_array(), X)
     streams._copied_input.cache_clear()
+
+
+def test_titles_above_the_header_of_a_sheet(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [["Report"], [], ["by hand"], ["name", "a", "b"], ["x", 1, 2.5], ["y", 2, 3.5]]:
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    table = Table(tmp_path / "x.xlsx", id="name")
+    assert (table.names, table.ids.tolist()) == (["a", "b"], ["x", "y"])
+    assert "2 lines above the header skipped" in table.notes[0]

@@ -155,6 +155,17 @@ def test_an_estimate_states_its_basis(explorer, table):
     assert explorer.post("/api/estimates", json=wanted).json() == found  # measured once
 
 
+@pytest.mark.parametrize(
+    ("parameters", "word"), [({"n_neighbors": 10_000}, "n_neighbors"), ({"n_neighbor": 5}, "n_neighbor")]
+)
+def test_without_an_estimate_the_reason_is_answered(explorer, table, parameters, word):
+    answer = explorer.post("/api/estimates", json={"table": table["id"], "method": "Isomap", "parameters": parameters})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["seconds"] is None
+    assert word in answer.json()["reason"]
+    assert explorer.post("/api/estimates", json={"table": "none", "method": "PCA"}).status_code == 404
+
+
 def test_live_snapshots_and_events(explorer, listen):
     listener = listen(explorer)
     made = explorer.open("large.csv")

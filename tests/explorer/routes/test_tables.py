@@ -253,3 +253,18 @@ def test_a_wide_table(explorer):
     assert made["status"] == "ready", made["error"]
     assert len(made["columns"]) == d
     assert explorer.map(explorer.compute(made["id"])["id"])["status"] == "done"
+
+
+def test_maps_are_computed_again_when_the_table_is_read_again(explorer):
+    lines = [f"{i},{i * i % 7},{i * i % 5}" for i in range(12)]
+    (explorer.folder / "bare.csv").write_text("\n".join(lines), encoding="utf-8")
+    made = explorer.open("bare.csv")
+    place = f"/api/tables/{made['id']}"
+    first = explorer.map(explorer.compute(made["id"], "PCA", n_components=2)["id"])
+    explorer.post(f"{place}/selections", json={"name": "some", "mask": "AwA="})
+    assert first["n"] == 12
+    assert explorer.client.patch(place, json={"read": {"header": True}}).status_code == 200
+    assert explorer.table(made["id"])["rows"] == 11
+    (again,) = explorer.until(f"/api/maps?table={made['id']}", lambda maps: [m["status"] for m in maps] == ["done"])
+    assert (again["n"], again["parameters"]) == (11, {"n_components": 2})
+    assert explorer.get(f"{place}/selections").json() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,19 @@ def noted(rows: Any) -> Any:
     return rows
 
 
+def named_table(file: Path) -> Any:
+    """Return a file with named columns as a table, opened once per command."""
+    from lowland.data.open import open_table_file
+
+    ctx = click.get_current_context(silent=True)
+    opened = {} if ctx is None else ctx.meta.setdefault("lowland.tables", {})
+    if file not in opened:
+        opened[file] = open_table_file(file, read_options())
+    table = copy(opened[file])
+    table.passes = table.passes.of_other_rows()
+    return table
+
+
 def check_label(file: Path, label: str | None) -> None:
     """Refuse the name of a label column in a file that has no names."""
     if label is not None and has_no_names(file):
@@ -84,9 +98,7 @@ def row_name_column(est: Any, file: Path, columns: Any, drop: Any, *, square: bo
     square = square or traits_of(est).reads == "counts" or any(kind.startswith("precomputed") for kind in kinds)
     if not square or columns is not None or has_no_names(file):
         return None
-    from lowland.data.open import open_table_file
-
-    name = open_table_file(file, read_options()).first_text_column()
+    name = named_table(file).first_text_column()
     return None if name in (drop or ()) else name
 
 
@@ -97,9 +109,7 @@ def columns_for(est: Any, file: Path, columns: Any, drop: Any, label: str | None
     """
     if columns is not None or has_no_names(file):
         return columns, drop
-    from lowland.data.open import open_table_file
-
-    names, fitted_label = open_table_file(file, read_options()).names, getattr(est, "label_name_", None)
+    names, fitted_label = named_table(file).names, getattr(est, "label_name_", None)
     fitted = [str(name) for name in getattr(est, "feature_names_in_", ())]
     if fitted and set(fitted) <= {*names} - {*(drop or []), label}:
         return fitted, drop

@@ -66,6 +66,8 @@ def in_flags(text: str, command: click.Command) -> str:
         if value.startswith("["):
             return f"{flag_of(reading[name]) if name in reading else flag(name)} {_names(value)}"
         value = value.replace("'", "").replace('"', "")
+        if name == "missing" and own not in _verbs():  # of a method; --missing are the marks in a file
+            return f"lowland fit --missing-values {value}"
         no = options[name].secondary_opts if name in options else [f"--no-{name.replace('_', '-')}"]
         if no and value in ("True", "False"):
             return flag(name) if value == "True" else no[-1]

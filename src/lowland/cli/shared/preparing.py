@@ -16,7 +16,7 @@ from lowland.cli.shared.roles import table_of
 from lowland.cli.shared.values import Choice
 from lowland.errors import DataError, ParameterError
 
-PREPARE = ("auto", "none")
+PREPARE = ("auto", "standardize", "encode", "none")
 IMPUTE = ("mean", "median", "knn", "em")  # repeated from missing_values, whose import would load numpy
 
 
@@ -41,7 +41,8 @@ def prepare_options() -> list[click.Parameter]:
     """Return the options for tables with text and missing values."""
     prepare = (
         "auto: if there are columns of text, categories or dates, encode them as numbers and standardize the numbers; "
-        "what was done is printed. A table of numbers stays as it is. none: text is an error. [default: auto]"
+        "what was done is printed. A table of numbers stays as it is. standardize: the same, and a table of numbers is "
+        "standardized too. encode: text is encoded, numbers stay as they are. none: text is an error. [default: auto]"
     )
     impute = "Replace missing values: mean or median of the column, knn (nearest rows), or em (probabilistic PCA)."
     return in_section(
@@ -62,8 +63,10 @@ def open_prepared(
     if impute and drop_missing:
         raise click.UsageError("--impute and --drop-missing exclude each other. Omit one.", click.get_current_context())
     inputs.check_label(file, label)
-    opened = _table_to_prepare(file, columns, drop, label, est) if prepare == "auto" else None
-    table = opened if opened is not None and _has_text(opened) else None
+    opened = _table_to_prepare(file, columns, drop, label, est) if prepare != "none" else None
+    if opened is None and prepare == "standardize":
+        raise ParameterError("--prepare standardize needs columns with names, of a method that reads numbers. Omit it.")
+    table = opened if opened is not None and (_has_text(opened) or prepare == "standardize") else None
     if table is None:
         found = Prepared(*inputs.open_with_labels(file, columns, drop, label, est, table=opened))
         if impute and found.rows.levels is not None:
@@ -75,7 +78,7 @@ def open_prepared(
             _fill(found, file, columns, drop, label, impute)
             return found
     else:
-        found = _encoded(table, table.labels, impute, columns)
+        found = _encoded(table, table.labels, impute, columns, standardize=prepare != "encode")
         if impute is None and not drop_missing:
             _refuse_gaps(found, table.source, est)
     if impute in ("knn", "em"):
@@ -117,18 +120,22 @@ def _selected(file: Path, columns: Any, drop: Any, label: str | None) -> Any:
     return inputs.noted(table_of(file, columns, drop, label))
 
 
-def _encoded(table: Any, labels: Any, impute: str | None, columns: Sequence[str] | None) -> Prepared:
+def _encoded(
+    table: Any, labels: Any, impute: str | None, columns: Sequence[str] | None, *, standardize: bool
+) -> Prepared:
     """Encode the columns; without --impute mean or median, missing numbers stay missing."""
     from lowland.data.formats.arrow import holds_numbers
     from lowland.prepare.table_preparer import TablePreparer
 
     strategy: Any = impute if impute in ("mean", "median") else None
-    preparer = TablePreparer(output="arrow", impute=strategy).fit(table)
+    preparer = TablePreparer(output="arrow", impute=strategy, standardize=standardize).fit(table)
     numbers = [f.name for f in table.arrow(list(range(len(table.names)))).fields if holds_numbers(f.type)]
     named = [name for name in columns or () if preparer.kinds_[name] == "id" and name in numbers]
     if named:  # numbers that look like ids, but were asked for by name
         preparer.set_params(kinds=dict.fromkeys(named, "number")).fit(table)
-    return Prepared(preparer.open_rows(table), labels, [("prepare", preparer)], dict(preparer.report_))
+    rows = preparer.open_rows(table)
+    rows.source = table.source  # the name of the file, for messages and reports
+    return Prepared(rows, labels, [("prepare", preparer)], dict(preparer.report_))
 
 
 def _refuse_gaps(found: Prepared, source: str, est: Any) -> None:
@@ -161,6 +168,7 @@ def _fill(found: Prepared, file: Path, columns: Any, drop: Any, label: str | Non
     means = available.mean[None, :]  # the mean of a row of means is that row: the file was read in chunks
     preparer.fit(source if how != "mean" else arrow_table(means.T, names) if named else means)
     found.rows, found.steps = preparer.open_rows(source), [("impute", preparer)]
+    found.rows.source = rows.source
     if not named:
         found.rows.names = None
 

@@ -15,7 +15,7 @@ from lowland.errors import DataError, DataTypeError
 def with_command() -> Iterator[None]:
     """Add the complete command that works to errors about missing values and about text among numbers."""
     from lowland.cli.shared.messages import on_command_line
-    from lowland.data.problems import TableProblems
+    from lowland.data.problems import NestedColumns, TableProblems
     from lowland.data.rows import IncompleteRows
 
     ctx = click.get_current_context()
@@ -30,8 +30,13 @@ def with_command() -> Iterator[None]:
         how = (
             f"{drop} the rows with --drop-missing, or replace the values (mean, median, knn or em):" if gaps else "Use:"
         )
+        if gaps and error.has_categories:
+            gaps, how = ["--drop-missing"], f"{drop} the rows:"
         text = on_command_line(f"{error.fact} {error.remedy}".strip(), ctx.command)
         raise _with_note(DataError(f"{text} {how}"), command_with(*empty, *gaps)) from error
+    except NestedColumns as error:
+        text = on_command_line(f"{error} Use:", ctx.command)
+        raise _with_note(DataTypeError(text), command_with("--drop", name_list(error.columns))) from error
     except TableProblems as error:
         if not error.marks or error.texts:
             raise

@@ -32,10 +32,11 @@ def roles() -> dict[str, Any]:
 
 def table_of(file: Path, columns: Any = None, drop: Any = None, label: str | None = None) -> Any:
     """Return a file as a table with the roles of this command."""
-    from lowland.cli.shared.inputs import read_options
+    from lowland.cli.shared.inputs import has_no_names, named_table, read_options
     from lowland.data.table import Table
 
-    return Table(file, columns=columns, drop=drop or (), label=label, read=read_options(), **roles())
+    source = file if has_no_names(file) else named_table(file)
+    return Table(source, columns=columns, drop=drop or (), label=label, read=read_options(), **roles())
 
 
 def copied_columns(file: Path, to: Path | None, row_names: str | None = None, used: Any = None) -> Carried:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,12 @@ def text_fields(fields: Sequence[Any]) -> list[str]:
     return [f.name for f in fields if not holds_numbers(f.type)]
 
 
+def pandas_index(schema: Any) -> list[str]:
+    """Return the index columns of a pandas frame, which are not features."""
+    written = (schema.pandas_metadata or {}).get("index_columns", ())
+    return [name for name in written if isinstance(name, str) and name in schema.names]
+
+
 def content_of(kind: Any) -> str:
     """Return what a column of this type contains: "numbers", "text", "nothing", or the name of the type."""
     import pyarrow.types as kinds
@@ -87,6 +94,7 @@ def content_of(kind: Any) -> str:
     return "numbers" if holds_numbers(kind) else str(kind)
 
 
+@lru_cache(maxsize=256)  # a table may have 100,000 columns of one type
 def holds_numbers(kind: Any) -> bool:
     """Whether a column of this type contains numbers, or nothing."""
     import pyarrow.types as kinds

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import TableFile
-from lowland.data.formats.arrow import arrow_rows, content_of, first_line, joined, text_fields
+from lowland.data.formats.arrow import arrow_rows, content_of, first_line, joined, pandas_index, text_fields
 from lowland.data.formats.csv_dialect import MISSING
 from lowland.data.formats.written_numbers import WrittenNumbers
 from lowland.data.passes import Passes
@@ -120,6 +120,8 @@ class FeatherTable(ArrowTable):
         with self._file() as file:
             if hasattr(file, "num_record_batches"):
                 self.n = sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
+            index = pandas_index(file.schema)
+            self.id_name = index[0] if len(index) == 1 else None
             return file.schema
 
     def _file(self) -> Any:

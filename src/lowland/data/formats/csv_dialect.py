@@ -17,11 +17,13 @@ MISSING = (  # as Arrow knows them
 )  # fmt: skip
 SEPARATORS = ",;\t|"
 MOST_CELLS, MOST_LINES = 200_000, 1000  # of the sample
+MOST_TITLES = 20  # lines above a header
 SHOWN = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "vertical bar", " ": "space"}
 
 _COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 _GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")  # "1,234" may be a decimal comma or a thousands separator
+_POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")  # so may "1.234", beside a decimal comma
 _AFFIXES = re.compile(r"[%€$£¥\s\u00a0\u202f]")
 
 
@@ -32,7 +34,8 @@ class Dialect:
     encoding: str = "utf8"
     separator: str = ","
     decimal: str = "."
-    records: list[list[str]] = field(default_factory=list)  # the first lines, cut into cells
+    records: list[list[str]] = field(default_factory=list)  # the first lines, cut into cells, from the header on
+    skipped: int = 0  # lines above the header: titles and comments
     has_quotes: bool = False
     notes: list[str] = field(default_factory=list)  # what was detected, a clause each
     doubt: str | None = None  # a guess that may be wrong, a sentence
@@ -49,6 +52,10 @@ def detect(head: bytes, default: str, read: ReadOptions) -> Dialect:
     if read.separator is None and found.separator != default:
         found.notes.append(f"separator {SHOWN[found.separator]}")
     found.records = _records(text, found.separator)
+    titles = 0 if read.header is False else count_titles(found.records)
+    if titles:
+        found.records, found.skipped = found.records[titles:], _lines_of(text, found.separator, titles)
+        found.notes.append(in_words(titles))
     _find_decimal(found, read)
     return found
 
@@ -78,6 +85,7 @@ def _separator(text: str, default: str) -> str:
     even, named, uneven = [], [], []
     for separator in dict.fromkeys(default + SEPARATORS):
         records = _records(text, separator)
+        records = records[count_titles(records) :]
         width = len(records[0]) if records else 0
         if width > 1 and all(len(record) == width for record in records[1:]):
             even.append((width, separator))
@@ -87,6 +95,54 @@ def _separator(text: str, default: str) -> str:
             uneven.append((width, separator))
     found = even or named or uneven
     return max(found, key=lambda pair: pair[0])[1] if found else default  # of equals, the first
+
+
+def count_titles(records: list[list[str]]) -> int:
+    """Return the number of lines above the header: titles of one cell, and comments that begin with #.
+
+    They count only if a line of names follows, and then rows as wide as that line.
+    """
+    count = next((i for i, record in enumerate(records[: MOST_TITLES + 1]) if not _is_title(record, records[-1])), 0)
+    if count == 0:
+        return 0
+    header, rows = records[count], records[count + 1 :]
+    width = len(header)
+    is_comment = all(record[0].startswith("#") for record in records[:count])
+    if not rows or width < (2 if is_comment else 3) or any(len(row) != width for row in rows):
+        return 0
+    return 0 if any(not cell.strip() or _is_number(cell) for cell in header[1:]) else count
+
+
+def _is_title(record: list[str], row: list[str]) -> bool:
+    """Whether a line has one filled cell, or is a comment that is not as wide as a row."""
+    filled = sum(bool(cell.strip()) for cell in record)
+    return filled <= 1 or (record[0].startswith("#") and len(record) != len(row))
+
+
+def in_words(titles: int) -> str:
+    """Return a clause that says how many lines above the header were skipped."""
+    return f"{titles} line{'s' * (titles > 1)} above the header skipped"
+
+
+def _lines_of(text: str, separator: str, records: int) -> int:
+    """The number of lines above the record with this number, with blank lines."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    above = 0
+    for record in reader:
+        records -= bool(record)
+        if records < 0:
+            return above
+        above = reader.line_num
+    return above
+
+
+def are_separated_by_spaces(records: list[list[str]]) -> bool:
+    """Whether every line is one cell of as many words as the last, and those of all rows are numbers."""
+    if len(records) < 3 or any(len(record) != 1 for record in records):
+        return False
+    lines = [record[0].split() for record in records]
+    width = len(lines[-1])
+    return width > 1 and all(len(line) == width and all(map(_is_number, line)) for line in lines[1:])
 
 
 def has_row_names(records: list[list[str]]) -> bool:
@@ -139,7 +195,7 @@ def _find_decimal(found: Dialect, read: ReadOptions) -> None:
         return
     if read.thousands == "," or (found.separator == "," and not found.has_quotes):
         return
-    commas = points = groups = 0
+    commas = points = groups = point_groups = 0
     for record in found.records[1:]:
         for cell in record:
             if "," not in cell and "." not in cell:
@@ -150,8 +206,12 @@ def _find_decimal(found: Dialect, read: ReadOptions) -> None:
                 groups += 1
             elif _COMMA.fullmatch(bare):
                 commas += 1
+            elif _POINT_GROUPS.fullmatch(number):
+                point_groups += 1
             elif _POINT.fullmatch(number.replace(",", "")):
                 points += 1
+    if not commas:
+        points += point_groups
     if read.thousands == "." and commas + groups:
         found.decimal = ","
     elif commas and not points:
@@ -163,4 +223,9 @@ def _find_decimal(found: Dialect, read: ReadOptions) -> None:
         found.doubt = (
             "Every number with a comma has three digits after it, such as 1,234. It was read as a decimal comma. If "
             "the comma separates thousands, use thousands=','."
+        )
+    elif point_groups and point_groups == points and found.separator == ";" and read.thousands is None:
+        found.doubt = (
+            "Every number with a point has three digits after it, such as 1.234. It was read as a decimal point. If "
+            "the point separates thousands, use decimal=','."
         )

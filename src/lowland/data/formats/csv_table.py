@@ -5,6 +5,8 @@ The dialect is detected in the first lines and said in a note. A first line of n
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,16 +16,17 @@ import numpy as np
 
 from lowland.data.columns import ArrowColumns, TableFile
 from lowland.data.formats.arrow import arrow_rows, first_line, holds_numbers, joined, reslab, text_fields
-from lowland.data.formats.csv_dialect import MISSING, detect, has_row_names
+from lowland.data.formats.csv_dialect import MISSING, are_separated_by_spaces, detect, has_row_names
 from lowland.data.formats.header import completed, listed
 from lowland.data.formats.written_numbers import WrittenNumbers, form_of
-from lowland.data.passes import Passes
+from lowland.data.passes import Passes, stamp_of
 from lowland.data.problems import ProblemCounter
 from lowland.data.read_options import OF_TEXT, ReadOptions
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, file_error, warn
 
 _BLOCK = 4 * 2**20  # bytes parsed at a time; no row may be longer
+SHOWN_LINES = 5  # of those with too many or too few cells
 _SMALL_BLOCK = 2**20  # for short rows: Arrow holds many blocks at once, 155 MB with blocks of 4 MB
 
 
@@ -35,21 +38,31 @@ class CsvTable(TableFile):
         self.read.refuse_others((*OF_TEXT, "missing"), "a text file")
         self.passes = Passes(self.source, [path])
         head = self._head()
-        default = "\t" if ".tsv" in path.name.lower() else ","
+        is_small = len(head) < _BLOCK
+        default = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz", ".txt")) else ","
         self.dialect = detect(head, default, self.read)
         short = 8 * max(map(len, head.split(b"\n"))) <= _SMALL_BLOCK and b'"' not in head.partition(b"\n")[2]
         self.block = min(_BLOCK, _SMALL_BLOCK) if short else _BLOCK
+        if self.read.separator is None and are_separated_by_spaces(self.dialect.records):
+            raise DataError(
+                f"The columns of {self.source} are separated by spaces. Separate them by commas: "
+                "awk '{$1=$1}1' OFS=, old.txt > new.csv"
+            )
+        head = head.split(b"\n", self.dialect.skipped)[-1]
         first = self.dialect.records[0] if self.dialect.records else []
         self.clauses = list(self.dialect.notes)
         self.has_header = True
         self.given_names: list[str] | None = None
         self.keeps_blank_lines = False
+        self._held: dict[bool, Any] = {}  # a small table of numbers, as it was parsed (False) and as floats (True)
         self._find_names([cell.strip() for cell in first], is_quoted='"' in _line(head))
         with self._reader() as reader:
             self.schema = reader.schema
             self.names = list(self.schema.names)
             self.keeps_blank_lines = len(self.names) == 1 and first != []  # a missing value of the only column
             self._find_forms(reader)
+            if is_small and not self.keeps_blank_lines and all(holds_numbers(f.type) for f in self.schema):
+                self._hold(reader)
         if self.read.header is None and self.given_names is None and '"' not in _line(head):
             self._warn_of_numbers()
         if self.dialect.doubt:
@@ -107,6 +120,28 @@ class CsvTable(TableFile):
             named = [name for name, form in self.forms.items() if form.in_words() == words]
             self.clauses.append(f"{words} in {listed(named)}")
 
+    def _hold(self, reader: Any) -> None:
+        """Keep a small table of numbers, so that its text is parsed once; a table may have 100,000 columns."""
+        import pyarrow as pa
+
+        try:
+            table = reader.read_all()
+        except pa.ArrowInvalid:  # a later block has decimals or text
+            return
+        parts = [pa.record_batch([_as_floats(c) for c in b.columns], names=self.names) for b in table.to_batches()]
+        self._stamp = stamp_of(self.path)
+        self._held = {False: table, True: pa.Table.from_batches(parts)} if parts else {}
+
+    def _held_batches(self, names: list[str], column_types: dict[str, Any] | None = None, **_: Any) -> Any:
+        """The batches of a table that is in memory, if these types are those of numbers; otherwise None."""
+        if not self._held or stamp_of(self.path) != self._stamp:
+            return None
+        table = self._held[bool(column_types)]
+        kinds = dict(zip(self.names, table.schema.types, strict=True))
+        if column_types and any(column_types.get(name) != kinds[name] for name in names):
+            return None
+        return (table if names == self.names else table.select(names)).to_batches()
+
     def _without_marks(self, column: Any) -> Any:
         """Return a column of text with the marks of missing values as missing."""
         import pyarrow as pa
@@ -143,25 +178,25 @@ class CsvTable(TableFile):
         return pa.input_stream(str(self.path), compression="detect")
 
     def _reader(self, **convert: Any) -> Any:
-        import pyarrow.csv as csv
+        from pyarrow import csv as arrow_csv
 
         renamed = self.given_names is not None and self.has_header
         if self.read.missing:
             convert["null_values"] = [*MISSING, *self.read.missing]
         with self._reading():
-            return csv.open_csv(
+            return arrow_csv.open_csv(
                 self._stream(),
                 # one thread: only then does an error give the line number
-                read_options=csv.ReadOptions(
+                read_options=arrow_csv.ReadOptions(
                     use_threads=False, block_size=self.block, column_names=self.given_names,
-                    encoding=self.dialect.encoding,
+                    encoding=self.dialect.encoding, skip_rows=self.dialect.skipped,
                     skip_rows_after_names=int(renamed),
                 ),
-                parse_options=csv.ParseOptions(
+                parse_options=arrow_csv.ParseOptions(
                     delimiter=self.dialect.separator, ignore_empty_lines=not self.keeps_blank_lines,
                     newlines_in_values=self.dialect.has_quotes,
                 ),
-                convert_options=csv.ConvertOptions(decimal_point=self.dialect.decimal, **convert),
+                convert_options=arrow_csv.ConvertOptions(decimal_point=self.dialect.decimal, **convert),
             )  # fmt: skip
 
     @contextmanager
@@ -186,10 +221,26 @@ class CsvTable(TableFile):
         if "Empty CSV" in words:
             return DataError(f"{self.source} is empty: Found array with 0 sample(s). Check the file.")
         if "columns, got" in words:
-            return DataError(
-                f"{self.source} has rows of different lengths: {words}. Fix that line (the first line is row 1)."
-            )
+            return DataError(f"{self.source} has rows of different lengths: {self._uneven() or words}. Fix them.")
         return DataError(f"{self.source} cannot be read as numbers: {words}. Fix that value, or drop its column.")
+
+    def _uneven(self) -> str:
+        """The lines with more or fewer cells than the header, in words."""
+        width = len(self.dialect.records[0]) if self.dialect.records else 0
+        found: list[str] = []
+        count = 0
+        with self._stream() as stream, io.TextIOWrapper(stream, self.dialect.encoding, "replace", newline="") as text:
+            reader = csv.reader(text, delimiter=self.dialect.separator)
+            start = 1
+            for record in reader:
+                if start > self.dialect.skipped and record and len(record) != width:
+                    count += 1
+                    if len(found) < SHOWN_LINES:
+                        cells = self.dialect.separator.join(record[:5])
+                        found.append(f"line {start} has {len(record)} ({cells[:40]})")
+                start = reader.line_num + 1
+        more = f" and {count - len(found):,} more lines" if count > len(found) else ""
+        return f"the first has {width} cells, {', '.join(found)}{more}" if found else ""
 
     def _not_decoded(self, what: str) -> DataError:
         name = "UTF-8" if self.dialect.encoding == "utf8" else self.dialect.encoding
@@ -259,7 +310,7 @@ class CsvTable(TableFile):
 
         kinds = {f.name: f.type for f in self.schema}
         for f in self.schema:
-            if not text_fields([f]) and not pa.types.is_boolean(f.type):
+            if holds_numbers(f.type) and not pa.types.is_boolean(f.type):
                 kinds[f.name] = pa.float64()
         read = 0
         try:
@@ -284,7 +335,7 @@ class CsvTable(TableFile):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        counter, line = ProblemCounter(names), 1 + self.has_header
+        counter, line = ProblemCounter(names), 1 + self.dialect.skipped + self.has_header
         if self.has_header and self.dialect.records:
             line += sum(cell.count("\n") for cell in self.dialect.records[0])
         number = rf"^(?i:{WrittenNumbers(self.dialect.decimal).pattern[1:-1]}|[+-]?(?:nan|inf|infinity))$"
@@ -306,7 +357,17 @@ class CsvTable(TableFile):
         return counter
 
     def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
-        batches = self._batches([self.names[j]], strings_can_be_null=missing_text)
+        """The values of a column; without missing values, as ids: integers that change as numbers stay text."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        name, is_number = self.names[j], holds_numbers(self.schema.field(j).type)
+        if is_number and not missing_text:
+            text = [batch.column(0) for batch in self._batches([name], column_types={name: pa.string()})]
+            changed = r"^\s*[+-]?0\d+\s*$|^\s*[+-]?\d{19,}\s*$"  # leading zeros, or beyond 64 bits
+            if any(pc.any(pc.match_substring_regex(part, changed)).as_py() for part in text):
+                return joined([part.to_numpy(zero_copy_only=False) for part in text])
+        batches = self._batches([name], strings_can_be_null=missing_text)
         return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
 
     def first_text_column(self) -> str | None:
@@ -317,6 +378,10 @@ class CsvTable(TableFile):
         """Yield record batches of the named columns."""
         import pyarrow as pa
 
+        held = self._held_batches(names, **convert)
+        if held is not None:
+            yield from held
+            return
         for name in names:
             if pa.types.is_binary(self.schema.field(name).type):
                 raise self._not_decoded(f"column {name!r}")
@@ -326,6 +391,17 @@ class CsvTable(TableFile):
 
 class _NotNumbers(Exception):
     """A cell of a column of written numbers has another form."""
+
+
+def _as_floats(column: Any) -> Any:
+    """A column of numbers as float64; booleans stay booleans."""
+    import pyarrow as pa
+
+    if column.type == pa.float64() or column.type == pa.bool_():
+        return column
+    if column.type == pa.int64() and not column.null_count:
+        return pa.array(column.to_numpy().astype(np.float64))  # three times as fast as a cast
+    return column.cast(pa.float64(), safe=False)
 
 
 def _line(head: bytes) -> str:

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import ArrowColumns, TableFile, refuse_duplicates
-from lowland.data.formats.arrow import arrow_rows, common_fields, content_of, first_line, joined, reslab, text_fields
+from lowland.data.formats.arrow import (
+    arrow_rows,
+    common_fields,
+    content_of,
+    first_line,
+    joined,
+    pandas_index,
+    reslab,
+    text_fields,
+)
 from lowland.data.passes import Passes
 from lowland.data.paths import check_readable, natural_order
 from lowland.data.read_options import ReadOptions
@@ -39,7 +48,7 @@ class ParquetTable(TableFile):
         self.passes = Passes(self.source, self.parts)
         heads = [self._head(part) for part in self.parts]
         self.n = sum(n for _, n in heads)
-        index = _pandas_index(heads[0][0])
+        index = pandas_index(heads[0][0])
         self.names = [name for name in heads[0][0].names if name not in index]
         self.index = {_shown_name(name, self.names): name for name in index}
         self.beside = tuple(self.index)
@@ -148,12 +157,6 @@ class ParquetTable(TableFile):
                 except (pa.ArrowInvalid, OSError) as error:
                     damaged = FileProblem(f"{str(part)!r} is damaged ({first_line(error)}). Write it again.")
                     raise file_error(part, error, damaged) from error
-
-
-def _pandas_index(schema: Any) -> list[str]:
-    """The index columns of a pandas frame, which are not features."""
-    written = (schema.pandas_metadata or {}).get("index_columns", ())
-    return [name for name in written if isinstance(name, str) and name in schema.names]
 
 
 def _shown_name(name: str, taken: list[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from lowland.data.formats.arrow_table import MemoryTable, column_of
+from lowland.data.formats.csv_dialect import MOST_TITLES, count_titles, in_words
 from lowland.data.formats.header import completed, listed
 from lowland.data.formats.written_numbers import form_of
 from lowland.errors import DataError, FileProblem, MissingExtra, ParameterError
@@ -40,6 +41,11 @@ class Spreadsheet(MemoryTable):
         rows = [(row + [None] * width)[:width] for row in grid]
         if not rows:
             raise DataError(f"The sheet of {self.source} is empty: Found array with 0 sample(s). Check the file.")
+        texts = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
+        titles = 0 if self.read.header is False else count_titles(texts)
+        if titles:
+            rows = rows[titles:]
+            clauses.append(in_words(titles))
         is_row = all(isinstance(cell, int | float) for cell in rows[0] if cell is not None)
         if self.read.header is False or (self.read.header is None and is_row):
             names = [f"x{j}" for j in range(width)]
@@ -49,6 +55,7 @@ class Spreadsheet(MemoryTable):
             header = completed(cells, [row[0] for row in rows])
             names, self.id_name = header.names, header.id_name
             clauses += header.clauses
+            self.first_row += titles
         columns, written = [], []
         for name, values in zip(names, zip(*rows, strict=True) if rows else [()] * width, strict=True):
             column = column_of(list(values), self.read.missing)

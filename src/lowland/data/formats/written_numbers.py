@@ -8,6 +8,9 @@ from typing import Any
 
 CURRENCY = r"(?:[$€£¥₹₽₩₺]|USD|EUR|GBP|CHF|JPY|R\$|kr|zł|Fr\.)"
 SPACE = "[ \u00a0\u202f\u2009]"
+_IN_WORDS = {
+    "percent": "percentages", "currency": "currency", "parentheses": "negative numbers in parentheses"
+}  # fmt: skip
 GROUPED = {",": ",", ".": r"\.", " ": SPACE, "'": "['’]"}  # thousands separators that are detected
 
 
@@ -17,7 +20,7 @@ class WrittenNumbers:
 
     decimal: str = "."
     thousands: str = ""  # "" for none
-    affix: str = ""  # "percent", "currency" or ""
+    affix: str = ""  # "percent", "currency", "parentheses" around negative numbers, or ""
 
     @property
     def pattern(self) -> str:
@@ -26,6 +29,9 @@ class WrittenNumbers:
         if self.thousands:
             digits = rf"(?:\d{{1,3}}(?:{self._between}\d{{3}})+|\d+)"
         number = rf"(?:{digits}(?:{re.escape(self.decimal)}\d*)?|{re.escape(self.decimal)}\d+)(?:[eE][+-]?\d+)?"
+        if self.affix == "parentheses":
+            money = rf"{CURRENCY}?{SPACE}*"
+            return rf"^(?:\({money}{number}\)|[+\-−]?{money}{number})$"
         if self.affix == "percent":
             return rf"^[+\-−]?{number}{SPACE}*%$"
         if self.affix == "currency":
@@ -49,6 +55,8 @@ class WrittenNumbers:
 
         text = pc.utf8_trim_whitespace(column)
         text = pc.if_else(pc.match_substring_regex(text, self.pattern), text, pa.scalar(None, text.type))
+        if self.affix == "parentheses":
+            text = pc.replace_substring_regex(text, r"^\((.*)\)$", r"-\1")
         if self.affix:
             text = pc.replace_substring_regex(text, rf"{CURRENCY}|%|{SPACE}", "")
         if self.thousands:
@@ -61,7 +69,7 @@ class WrittenNumbers:
     def in_words(self) -> str:
         """Return the form in words."""
         named = {" ": "spaces", ",": "commas", ".": "points", "'": "apostrophes"}
-        parts = [{"percent": "percentages", "currency": "currency"}[self.affix]] if self.affix else []
+        parts = [_IN_WORDS[self.affix]] if self.affix else []
         if self.thousands:
             parts.append(f"{named.get(self.thousands, repr(self.thousands))} between thousands")
         return " with ".join(parts) if parts else "unusual signs of numbers"
@@ -76,7 +84,7 @@ def form_of(column: Any, decimal: str, thousands: str | None) -> WrittenNumbers 
         return None
     head = column.slice(0, 20)
     separators = [""] + ([c for c in GROUPED if c != decimal] if thousands is None else [thousands] * (thousands != ""))
-    for affix in ("", "percent", "currency"):
+    for affix in ("", *_IN_WORDS):
         for separator in separators:
             form = WrittenNumbers(decimal, separator, affix)
             if all(pc.all(form.matches(part)).as_py() for part in (head, column)):

@@ -148,7 +148,8 @@ async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
     if not record["has_transform"]:
         raise RequestError(
             409,
-            f"{record['method']} cannot place new rows on a map, or was fitted to a part of the rows. Compute another map.",
+            f"{record['method']} cannot place new rows on a map, or was fitted to a part of the rows. "
+            "Compute another map.",
         )
     new = new_id()
     if request.headers.get("content-type", "").startswith("multipart/"):

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
+from lowland.errors import LowlandError
 from lowland.explorer.answers import binary
 from lowland.explorer.catalog import catalog, checked_parameters
 from lowland.explorer.dependency import Here
@@ -22,6 +23,7 @@ from lowland.explorer.workspace import read_json
 
 router = APIRouter(tags=["maps"])
 MOST_WAIT = 60.0  # seconds that a request waits for an estimate
+ESTIMATED = ("seconds", "low", "high", "bytes", "basis")
 
 
 class MapRequest(BaseModel):
@@ -47,7 +49,18 @@ async def methods() -> list[dict[str, Any]]:
 
 @router.post("/api/estimates")
 async def estimates(here: Here, wanted: MapRequest) -> dict[str, Any]:
-    """Estimate the time and memory of a map, from fits of small samples of the rows; ``basis`` says how."""
+    """Estimate the time and memory of a map, from fits of small samples of the rows; ``basis`` says how.
+
+    If there is no estimate, ``seconds`` is null and ``reason`` says why.
+    """
+    here.table(wanted.table)
+    try:
+        return await _estimate(here, wanted)
+    except LowlandError as error:
+        return {**dict.fromkeys(ESTIMATED), "reason": str(error)}
+
+
+async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
     entry, parameters = checked_parameters(wanted.method, wanted.parameters)
     inputs = here.inputs_of(wanted.table)
     about = [wanted.table, here.table(wanted.table)["version"], entry.name, parameters]
@@ -65,7 +78,7 @@ async def estimates(here: Here, wanted: MapRequest) -> dict[str, Any]:
         if outcome.status != "done":
             raise RequestError(422, outcome.error or "The time cannot be estimated.")
         kept = _kept(name, wanted.table, outcome)
-    return {key: kept[key] for key in ("seconds", "low", "high", "bytes", "basis")}
+    return {**{key: kept[key] for key in ESTIMATED}, "reason": None}
 
 
 def _submit_estimate(
@@ -81,8 +94,7 @@ def _submit_estimate(
 
 
 def _kept(name: str, table: str, outcome: Ending) -> dict[str, Any]:
-    keys = ("seconds", "low", "high", "bytes", "basis")
-    return {"id": name, "table": table, **{key: outcome.result[key] for key in keys}}
+    return {"id": name, "table": table, **{key: outcome.result[key] for key in ESTIMATED}}
 
 
 @router.post("/api/maps", status_code=201)

@@ -22,7 +22,7 @@ export function coloringPicker(app) {
     const measures = new Map(store.mapList().flatMap((map) => (map.measures ?? []).map((measure) => [measure.name, measure])));
     const columns = table.columns
       .map((column, index) => ({ key: `column:${index}`, text: column.name, note: column.kind, kind: column.kind }))
-      .filter((item) => !["text", "id", "missing", "drop"].includes(item.kind));
+      .filter((item, index) => !["id", "missing", "drop"].includes(item.kind) && app.stage.table?.columns[index].kind !== "text");
     const own = [...(label ? [{ key: "label", text: label.name, note: "label" }] : []), { key: "none", text: "One color" }];
     const computed = [
       ...store.clusterings.map((each, i) => ({ key: `cluster:${i}`, text: each.name, note: "clusters" })),

@@ -47,7 +47,7 @@ export function columnList(app) {
   const many = button("All…", { kind: "small", title: "Set the role of all columns found" });
   const head = el("div", { class: "row" }, search, many);
   let found = [];
-  let searched = null; // the table that the search is about
+  let of = null; // the table that is searched
   many.addEventListener("click", () =>
     actionMenu(
       many,
@@ -61,8 +61,8 @@ export function columnList(app) {
   function fill() {
     const { table } = app.store;
     if (!table?.columns) return;
-    if (searched !== table.id) search.value = "";
-    searched = table.id;
+    if (of !== table.id) search.value = "";
+    of = table.id;
     const words = search.value.trim().toLowerCase();
     found = table.columns.filter((column) => !words || `${column.name} ${column.kind} ${SHORT[column.role]}`.toLowerCase().includes(words));
     head.hidden = table.columns.length < 8;

@@ -89,10 +89,16 @@ app.showPoint = (row, open = true) => {
 // columns or its label changed.
 const shapeOf = (table) => JSON.stringify([table?.rows, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
 let reports = 0; // how many changes of tables were reported
+const gone = new Set(); // tables that were removed: events about them may come late
 app.takeTable = (table) => {
+  if (gone.has(table.id)) return;
   reports++;
   const before = store.tables.get(table.id);
   store.tables.set(table.id, { ...before, ...table });
+  if (!store.tableId) {
+    app.showTable(table); // opened by another browser or a script
+    return;
+  }
   if (table.id !== store.tableId) return;
   tablePicker.show(table.name);
   const inSight = app.stage.view !== null;
@@ -115,6 +121,7 @@ app.showTable = async (table) => {
 };
 app.dropTable = (id) => {
   store.tables.delete(id);
+  gone.add(id);
   if (store.tableId !== id) {
     store.emit("table");
     return;

@@ -34,7 +34,7 @@ export function mapPane(app) {
       return;
     }
     const done = map.status === "done";
-    const more = symbolButton("dots", "Actions of this map", () => actionMenu(more, mapActions(app, map)), { "aria-haspopup": "menu" });
+    const more = symbolButton("dots", `Actions of ${map.name}`, () => actionMenu(more, mapActions(app, map)), { "aria-haspopup": "menu" });
     const save = button("Export", { symbol: "download", kind: "small", disabled: !done, "aria-haspopup": "menu" });
     save.addEventListener("click", () => actionMenu(save, exportsOf(app, map)));
     replace(

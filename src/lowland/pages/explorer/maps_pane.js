@@ -88,7 +88,7 @@ export function mapsPane(app) {
     const title = el("button", { type: "button", class: "link map-name", onclick: () => app.focusMap(map.id) });
     const state = el("small", { class: "state" });
     const bar = el("progress", { max: 1 });
-    const more = symbolButton("dots", "Actions of this map", () => actionMenu(more, mapActions(app, store.maps.get(map.id))), { "aria-haspopup": "menu" });
+    const more = symbolButton("dots", `Actions of ${map.name}`, () => actionMenu(more, mapActions(app, store.maps.get(map.id))), { "aria-haspopup": "menu" });
     const quick = el("span");
     const parameters = el("small", { class: "doc" });
     const node = el("div", { class: "map-line" }, el("span", { class: "dot" }), el("div", { class: "map-words" }, title, state, bar, parameters), quick, more);

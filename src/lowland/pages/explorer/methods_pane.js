@@ -168,6 +168,10 @@ async function showEstimate(app, method, form, cost) {
     if (asked === showEstimate.asked) cost.classList.remove("asking");
   }
   if (asked !== showEstimate.asked) return; // a later question is under way
+  if (reply.reason) {
+    replace(cost, el("p", { class: "wrong" }, reply.reason));
+    return;
+  }
   const range = Number.isFinite(reply.low) && reply.high > 1.5 * Math.max(1, reply.low) ? `${duration(reply.low)} to ${duration(reply.high)}` : duration(reply.seconds);
   const tooLong = session.limits?.seconds && reply.seconds > session.limits.seconds;
   const tooLarge = session.limits?.memory_bytes && reply.bytes > session.limits.memory_bytes;

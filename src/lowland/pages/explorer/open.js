@@ -75,7 +75,7 @@ export function folderList(app, onopen) {
     const entries = [...found.entries].sort((a, b) => (a.kind === b.kind ? a.name.localeCompare(b.name) : a.kind === "folder" ? -1 : 1));
     replace(
       list,
-      whole && button("Open this folder as one table", { symbol: "folder", kind: "small", title: "Its images, or its Parquet files, are the rows of one table", onclick: () => onopen(found.path) }),
+      found.readable && parts.length > 0 && el("button", { type: "button", class: "file whole", role: "listitem", onclick: () => onopen(parts.join("/")) }, glyph("folder"), el("b", null, "Open this folder as one table")),
       entries.map((entry) =>
         el(
           "button",
@@ -84,8 +84,8 @@ export function folderList(app, onopen) {
             class: "file",
             role: "listitem",
             disabled: entry.kind !== "folder" && !entry.readable,
-            title: entry.kind !== "folder" && !entry.readable ? "Lowland does not read this kind of file." : entry.name,
-            onclick: () => (entry.kind === "folder" ? enter(inside(entry.name), entry.readable) : onopen(inside(entry.name))),
+            title: entry.kind !== "folder" && !entry.readable ? "This file alone is not a table." : entry.name,
+            onclick: () => (entry.kind === "folder" ? enter(inside(entry.name)) : onopen(inside(entry.name))),
           },
           glyph(entry.kind === "folder" ? "folder" : "file"),
           el("span", null, entry.name),

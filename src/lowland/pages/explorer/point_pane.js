@@ -1,6 +1,6 @@
 // The right pane's second tab: one row, its values, and its neighbors in the data and on every map.
 
-import { el, number, some } from "../view/elements.js";
+import { count, el, number, some } from "../view/elements.js";
 import { neighborSets } from "../view/neighbors.js";
 import { getJson } from "./api.js";
 import { colorByDistance } from "./coloring.js";
@@ -32,7 +32,7 @@ export function pointPane(app) {
       return;
     }
     const image = table.has_images && el("img", { class: "picture", src: `/api/tables/${tableId}/image/${row}`, alt: `Image of row ${row}` });
-    const count = el("input", { type: "range", min: 3, max: 50, value: store.neighbors, "aria-label": "Number of neighbors", oninput: () => ((store.neighbors = Number(count.value)), (shown.textContent = count.value), later()) });
+    const slider = el("input", { type: "range", min: 3, max: 50, value: store.neighbors, "aria-label": "Number of neighbors", oninput: () => ((store.neighbors = Number(slider.value)), (shown.textContent = slider.value), later()) });
     const shown = el("output", null, store.neighbors);
     replace(
       head,
@@ -44,7 +44,7 @@ export function pointPane(app) {
         button("Color by distance from it", { symbol: "point", kind: "small", onclick: () => colorByDistance(app, row) }),
         button("Select its neighbors", { kind: "small", onclick: () => app.stage.view.selectRows([row, ...(store.near ?? [])]) }),
       ),
-      el("label", { class: "row" }, el("span", { class: "field-name" }, "Neighbors"), count, shown),
+      el("label", { class: "row" }, el("span", { class: "field-name" }, "Neighbors"), slider, shown),
     );
     fillNeighbors(turn);
     const cells = await attempt(() => valuesOf(tableId, [row], order(table)));

@@ -5,7 +5,7 @@ import { maskOf, maskText } from "../view/saving.js";
 import { deleteAt, getFile, getJson, postJson } from "./api.js";
 import { isNumeric, valuesOf } from "./data_pane.js";
 import { actionMenu, button, glyph, replace, symbolButton } from "./elements.js";
-import { keepSelected } from "./filter.js";
+import { keepSelected, shownColumns } from "./filter.js";
 import { createGrid } from "./grid.js";
 import { askText, attempt, notice } from "./notices.js";
 import { debounced } from "./store.js";
@@ -91,14 +91,16 @@ export function selectionPane(app) {
   const list = debounced(() => {
     if (!store.selected || !app.stage.view) return; // another table is shown meanwhile
     const rows = app.stage.view.selectedRows();
-    const { columns: all, id } = store.table;
+    const { columns, id } = store.table;
+    const order = shownColumns(store.table, columns.length); // name, label and shown columns first
+    const all = order.map((index) => columns[index]);
     const grid = createGrid({
       rows: rows.length,
       names: all.map((column) => column.name),
       numeric: (c) => isNumeric(all[c]),
       label: "Selected rows",
       rowNumber: (i) => rows[i],
-      fetchBlock: (from, count, columns) => valuesOf(id, rows.slice(from, from + count), columns),
+      fetchBlock: (from, many, shown) => valuesOf(id, rows.slice(from, from + many), shown.map((c) => order[c])),
       onrow: (i) => app.showPoint(rows[i]),
     });
     replace(table, el("h3", null, "Rows"), grid.element);
@@ -164,7 +166,7 @@ function contrastBars(app, columns) {
   return [
     el("p", { class: "note" }, "Effect sizes of the selected rows against all others: Cohen's d of numbers, Cohen's h of fractions. 0.2 is small, 0.5 medium, 0.8 large."),
     usable.slice(0, BARS).map(line),
-    rest.length > 0 && el("details", null, el("summary", null, `${rest.length} more columns`), rest.map(line)),
+    rest.length > 0 && el("details", null, el("summary", null, some(rest.length, "more column")), rest.map(line)),
     !usable.length && el("p", { class: "note" }, glyph("info"), "No column differs."),
   ];
 }

@@ -12,6 +12,7 @@ import { cellText } from "./words.js";
 
 const KINDS = { number: "number", integer: "number", boolean: "category", category: "category", ordered: "category", date: "date", text: "text", id: "text", constant: "number" };
 const CLASSES = 60; // a label of numbers with at most so many values is one of classes
+const NAMES = 1000; // texts that repeat, with at most so many values, are names of classes
 const MAIN_SCORES = ["trustworthiness", "continuity", "normalized stress", "downstream accuracy"];
 const DAY = 86400000;
 const HOVERED = 8; // columns in the hover, besides those the table marks as shown
@@ -34,7 +35,8 @@ export function createStage(app) {
 
   const viewColumns = (table) =>
     table.columns.map((column, index) => {
-      const classes = column.role === "label" && column.distinct <= CLASSES;
+      const repeated = column.kind === "text" && column.distinct <= NAMES && column.distinct * 2 <= table.rows;
+      const classes = column.distinct > 0 && (repeated || (column.role === "label" && column.distinct <= CLASSES));
       const kind = classes ? "category" : (KINDS[column.kind] ?? "text");
       return new Column({ name: column.name, kind, load: kind === "text" ? null : () => columnOf(table.id, index, kind) });
     });

@@ -17,7 +17,6 @@ import { Stage } from "./stage.js";
 import { createToolbar } from "./toolbar.js";
 import { Tooltip } from "./tooltip.js";
 
-let views = 0;
 const KEYS =
   "Keys: arrows move, plus and minus zoom, 0 resets the zoom, n and p go to the next and previous row, space selects it, [ and ] change the size of the brush, Enter opens the map large, Escape clears the selection.";
 
@@ -26,6 +25,12 @@ const KEYS =
 // the element to put them in), actions and statusActions ((map) => [{ text, run }], in the menu and beside the progress).
 export function createView(root, options) {
   return new View(root, options);
+}
+
+// Counted per page: two widgets of a notebook are two copies of this module.
+function nextNumber() {
+  globalThis.lowlandViews = (globalThis.lowlandViews ?? 0) + 1;
+  return globalThis.lowlandViews;
 }
 
 export class View extends LinkedRows {
@@ -44,7 +49,7 @@ export class View extends LinkedRows {
       root,
       fit,
       wheel,
-      number: ++views,
+      number: nextNumber(),
       parts: new Set([root]),
       panels: [],
       maps: [],

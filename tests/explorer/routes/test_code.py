@@ -1,0 +1,72 @@
+"""The Python and the command that the page shows repeat the map, also of a messy table and after roles were changed."""
+
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+NUMBERS = ["age", "pay"]
+ROLES = {
+    "standardized": {"city": "keep", "group": "label", "weight": "keep"},
+    "encoded": {"city": "feature", "group": "feature", "weight": "keep"},
+    "weighted": {"age": "drop", "city": "drop", "group": "label", "weight": "weight", "person": "feature"},
+}
+
+
+@pytest.fixture(scope="module")
+def messy(explorer):
+    """A table with ids, gaps, categories and weights."""
+    rng, n = np.random.default_rng(0), 60
+    columns = {
+        "person": np.arange(1, n + 1), "age": rng.normal(50, 9, n), "pay": rng.normal(3e4, 9e3, n),
+        "city": rng.choice(["Oslo", "Bergen", "Tromsø, north"], n), "group": rng.choice(["a", "b"], n),
+        "weight": rng.uniform(1, 2, n).round(2),
+    }  # fmt: skip
+    columns["age"][::7] = np.nan
+    pd.DataFrame(columns).to_csv(explorer.folder / "messy.csv", index=False)
+    return explorer.open("messy.csv")
+
+
+@pytest.mark.parametrize(
+    ("roles", "scale", "method"),
+    [("standardized", "standard", "PCA"), ("standardized", "none", "LinearDiscriminantAnalysis"),
+     ("encoded", "none", "PCA"), ("encoded", "standard", "Isomap"), ("weighted", "none", "PCA")],
+)  # fmt: skip
+def test_python_and_command_repeat_the_map(explorer, messy, tmp_path, monkeypatch, roles, scale, method):
+    place = f"/api/tables/{messy['id']}"
+    everything = dict.fromkeys(NUMBERS, "feature") | {"person": "id"} | ROLES[roles]
+    explorer.client.patch(place, json={"roles": everything, "scale": scale})
+    assert explorer.table(messy["id"])["unprepared"] is None
+    record = explorer.map(explorer.compute(messy["id"], method)["id"])
+    assert record["status"] == "done", record["error"]
+    explorer.client.patch(place, json={"roles": {"pay": "drop"}})  # the map was made with it
+    explorer.table(messy["id"])
+    code = explorer.get(f"/api/maps/{record['id']}/code").json()
+    values = np.frombuffer(explorer.get(f"/api/maps/{record['id']}/coordinates").content, "<f4")
+    wanted = values.reshape(record["components"], -1).T
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(code["python"], names)
+    np.testing.assert_allclose(np.asarray(names["Z"]), wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
+    for path in tmp_path.iterdir():  # the model, with the preparation of the table
+        again = subprocess.run(
+            [sys.executable, "-m", "lowland", "transform", path.name, str(explorer.folder / "messy.csv"), "--to", "-"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert again.returncode == 0, again.stderr
+        path.unlink()
+    ran = subprocess.run([sys.executable, "-m", *shlex.split(code["command"])], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    written = pd.read_csv("coordinates.csv").iloc[:, -record["components"] :].to_numpy()
+    np.testing.assert_allclose(written, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
+
+
+def test_code_of_a_selection_says_what_to_export_first(explorer, messy):
+    answer = explorer.post(f"/api/tables/{messy['id']}/subset", json={"mask": "////////DwA=", "first_map": None})
+    made = explorer.table(answer.json()["id"])
+    record = explorer.map(explorer.compute(made["id"], "PCA")["id"])
+    code = explorer.get(f"/api/maps/{record['id']}/code").json()
+    assert all("export" in text and ".parquet" in text for text in code.values())
