@@ -26,13 +26,13 @@ PAUSE = 0.5  # seconds between two reads of one client
 
 
 @contextlib.contextmanager
-def exploring(n: int) -> Iterator[Any]:
+def exploring(n: int, d: int = 20) -> Iterator[Any]:
     """Run ``lowland explore`` on a new table of n rows; yield the time of its start and a client."""
     import httpx
 
     with tempfile.TemporaryDirectory(prefix="lowland-bench-") as place:
         rng = np.random.default_rng(0)
-        X = rng.standard_normal((n, 20)) + 3 * rng.integers(0, 5, (n, 1))
+        X = rng.standard_normal((n, d)) + 3 * rng.integers(0, 5, (n, 1))
         import pyarrow as pa
         import pyarrow.parquet as parquet
 
@@ -70,6 +70,16 @@ def explorer(plan: Plan) -> Iterator[Line]:
         if seconds is not None:
             bars = (Bar("ours", 3.0),) if browser and not plan.quick else ()
             yield Line(f"{what} of {n:,} rows", seconds, required=bars)
+    many = plan.size(1_000_000, 20_000)
+    found = _many_points(many)
+    if found is not None:
+        picture, lasso, (heap, process), rows = found
+        yield Line(f"from the command to the picture of {many:,} rows x 5", picture)
+        bars = () if plan.quick else (Bar("ours", 1.0),)
+        yield Line(
+            f"lasso over {many:,} points", lasso, required=bars,
+            remark=f"{rows:,} rows selected; {heap / 1e6:,.0f} MB in JavaScript, {process / 1e6:,.0f} MB of the page",
+        )  # fmt: skip
     m = plan.size(50_000, 2_000)
     with exploring(m) as (_, client, _):
         done = first_map(client)
@@ -97,6 +107,49 @@ def _first_coordinates(n: int) -> float:
         done = first_map(client)
         client.get(f"/api/maps/{done['id']}/coordinates")
         return time.perf_counter() - started
+
+
+def _many_points(n: int) -> tuple[float, float, tuple[float, float], int] | None:
+    """Seconds to the picture of n rows and of a lasso over them, bytes of JavaScript and of the page, rows selected."""
+    import psutil
+
+    sys.path.insert(0, str(ROOT))
+    from tests.pages.explorer_page import Person
+    from tests.study.report.browser import Browser, chromium
+
+    program = chromium()
+    if program is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="lowland-bench-") as profile:
+        browser = Browser(program, Path(profile), 1600, 1000)
+        person = Person(browser)
+        try:
+            with exploring(n, 5) as (started, _, address):
+                person.visit(address)
+                person.until("document.querySelector('.lv-panel[data-status=done][data-drawn]')", 120)
+                picture = time.perf_counter() - started
+                person.settle()
+                person.tool("lasso")
+                left, top, right, bottom = person.plot()
+                corners = [(left + 5, top + 5), ((left + right) / 2, top + 5), ((left + right) / 2, bottom - 5)]
+                browser.mouse("mouseMoved", *corners[0])
+                browser.mouse("mousePressed", *corners[0], "left", 1, clickCount=1)
+                for x, y in [*corners[1:], (left + 5, bottom - 5)]:
+                    browser.mouse("mouseMoved", x, y, "left", 1)
+                begun = time.perf_counter()
+                browser.mouse("mouseReleased", left + 5, bottom - 5, "left", 0, clickCount=1)
+                person.sees("#pane-selection h2", "selected")
+                person.settle()
+                lasso = time.perf_counter() - begun
+                rows = int(person.text("#pane-selection h2").split()[0].replace(",", ""))
+                browser.call("HeapProfiler.collectGarbage")
+                usage = browser.call("Runtime.getHeapUsage")
+                heap = usage["usedSize"] + usage.get("backingStorageSize", 0)
+                pages = psutil.Process(browser.process.pid).children(recursive=True)
+                process = max(each.memory_info().rss for each in pages if "--type=renderer" in each.cmdline())
+                return picture, lasso, (heap, process), rows
+        finally:
+            browser.close()
 
 
 def _first_picture(n: int) -> float | None:

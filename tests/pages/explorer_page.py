@@ -227,7 +227,7 @@ class Person:
         )
         x, y = left + at % wide * (right - left) / wide, top + at // wide * (right - left) / wide
         self.browser.mouse("mouseMoved", x - 2, y)
-        self.browser.mouse("mouseMoved", x, y + 1)
+        self.browser.mouse("mouseMoved", x, y + 5)  # from its upper edge towards its middle
         self.sees(".lv-tip")
 
     def saved(self, ending):

@@ -323,6 +323,7 @@ def test_hostile_names_and_cells_run_nothing_in_the_page_and_in_the_report(perso
     person.click(".table-summary button", "Rows")
     person.sees("dialog .grid-row", CODE)
     person.escape()
+    person.until("!document.querySelector('dialog')")
     person.tool("look")
     person.hover()
     person.sees(".lv-tip", CODE)
