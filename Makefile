@@ -14,7 +14,7 @@ check: .venv/installed  ## formatting, linting, types, layers of imports
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 test: .venv/installed  ## all tests
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --ignore-glob='*/pages/test_explorer_*'  # one process per core, one thread each
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --ignore-glob='*/pages/test_[ev]*'  # one process per core, one thread each
 
 journeys: .venv/installed  ## the explorer in headless Chromium, feature by feature: some minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 0 tests/pages
