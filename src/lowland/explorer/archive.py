@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
+from lowland.data.open import open_table
 from lowland.data.stored_table import write_table_file
 from lowland.data.write import atomic_write
 from lowland.errors import FileProblem
 from lowland.explorer.errors import RequestError
 from lowland.explorer.folder import in_units
 from lowland.explorer.session import Session, new_id
-from lowland.explorer.workspace import Workspace
+from lowland.explorer.workspace import FILES_OF_A_MAP, Workspace
 
 FORMAT, SUFFIX = 1, ".lowland-session"
 HEAD, CELLS = "session.json", "table.parquet"
-OF_A_MAP = re.compile(r"coordinates\.f32|trust-[0-9]{1,3}\.f32|curves\.json|model\.lowland")
 KEPT_OF_A_MAP = (
     "name", "method", "parameters", "fitted", "fitted_rows", "warnings", "n", "components", "seconds", "memory",
     "measures", "scores", "curves", "basis", "measured", "has_transform",
@@ -50,14 +50,15 @@ def write_archive(here: Session, t: str, target: Path) -> None:
             archive.write(cells, CELLS, zipfile.ZIP_STORED)
             for record in maps:
                 for path in sorted(here.workspace.map(record["id"]).iterdir()):
-                    if OF_A_MAP.fullmatch(path.name):
+                    if FILES_OF_A_MAP.fullmatch(path.name):
                         archive.write(path, f"maps/{record['id']}/{path.name}")
     finally:
         cells.unlink(missing_ok=True)
 
 
-def open_archive(here: Session, path: Path, folder: Path, name: str) -> dict[str, Any]:
+def open_archive(here: Session, path: Path, name: str) -> dict[str, Any]:
     """Restore a table with its maps and selections from a file, under new ids; return the record of the table."""
+    folder = path.parent
     made: list[str] = []  # maps
     try:
         with zipfile.ZipFile(path) as archive:
@@ -67,7 +68,7 @@ def open_archive(here: Session, path: Path, folder: Path, name: str) -> dict[str
             if head["format"] != FORMAT:
                 raise FileProblem(f"{name!r} was saved by another version of Lowland (format {head['format']}).")
             _extract(archive, CELLS, folder / CELLS, here.limits.table_bytes)
-            rows = StoredParquet(folder / CELLS).rows
+            rows = int(open_table(folder / CELLS).n or 0)
             ids = {str(each["id"]): new_id() for each in head["maps"]}
             made.extend(ids.values())
             found = [_restored_map(here.workspace, archive, each, ids[str(each["id"])], rows) for each in head["maps"]]
@@ -77,21 +78,11 @@ def open_archive(here: Session, path: Path, folder: Path, name: str) -> dict[str
         raise FileProblem(
             f"{name!r} is not a saved session, or it is damaged ({type(error).__name__}). Save it again."
         ) from error
-    return _restored_table(here, head, found, ids, folder, rows)
-
-
-class StoredParquet:
-    """The number of rows of a Parquet file, which must be valid."""
-
-    def __init__(self, path: Path) -> None:
-        from lowland.data.open import open_table
-
-        table: Any = open_table(path)
-        self.rows = int(table.n)
+    return _restored_table(here, head, found, ids, folder)
 
 
 def _restored_table(
-    here: Session, head: dict[str, Any], maps: list[dict[str, Any]], ids: dict[str, str], folder: Path, rows: int
+    here: Session, head: dict[str, Any], maps: list[dict[str, Any]], ids: dict[str, str], folder: Path
 ) -> dict[str, Any]:
     about = head["table"]
     roles = {str(column): str(role) for column, role in about["roles"].items()}
@@ -101,8 +92,6 @@ def _restored_table(
         scale=about["scale"] if about["scale"] in ("none", "standard", "auto") else "auto",
     )  # fmt: skip
     t = record["id"]
-    import time
-
     for each in maps:
         here.store.put("map", {**each, "table": t, "created": time.time(), "private": {"version": 0, "inputs": {}}})
     for selection in head["selections"]:
@@ -125,7 +114,7 @@ def _restored_map(
     components, n = int(about["components"]), int(about["n"])
     for member in archive.infolist():
         place, _, file = member.filename.rpartition("/")
-        if place == f"maps/{old}" and OF_A_MAP.fullmatch(file):
+        if place == f"maps/{old}" and FILES_OF_A_MAP.fullmatch(file):
             _extract(archive, member.filename, folder / file, member.file_size)
     coordinates = folder / "coordinates.f32"
     if n != rows or not coordinates.exists() or coordinates.stat().st_size != 4 * components * n:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowland.data.write import atomic_write
+from lowland.explorer.workspace import FILES_OF_A_MAP
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
 from lowland.study.environment import code_version
@@ -19,7 +19,6 @@ from lowland.study.trials.cache import TrialCache, fingerprint, key_of
 if TYPE_CHECKING:
     from lowland.explorer.mapping import MapInputs, Send
 
-FILES = re.compile(r"coordinates\.f32|trust-[0-9]+\.f32|curves\.json|model\.lowland")
 MOST_BYTES = 128 * 2**20  # of one map
 
 
@@ -56,7 +55,7 @@ class KnownMap:
         except KeyError:
             return None
         for name, values in arrays.items():
-            if FILES.fullmatch(name):
+            if FILES_OF_A_MAP.fullmatch(name):
                 with atomic_write(folder / name) as path:
                     path.write_bytes(values.tobytes())
         if not (folder / "coordinates.f32").exists():
@@ -69,7 +68,7 @@ class KnownMap:
         """Store a map that was computed and measured."""
         if self.key is None:
             return
-        files = [path for path in sorted(folder.iterdir()) if FILES.fullmatch(path.name)]
+        files = [path for path in sorted(folder.iterdir()) if FILES_OF_A_MAP.fullmatch(path.name)]
         if sum(path.stat().st_size for path in files) > MOST_BYTES:
             return
         arrays = {path.name: np.fromfile(path, dtype=np.uint8) for path in files}

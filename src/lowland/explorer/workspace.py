@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from lowland.data.write import atomic_write
+
+FILES_OF_A_MAP = re.compile(r"coordinates\.f32|trust-[0-9]{1,3}\.f32|curves\.json|model\.lowland")  # its final results
 
 
 class Workspace:

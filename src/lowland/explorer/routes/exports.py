@@ -20,9 +20,9 @@ from lowland.explorer.answers import binary, decoded_mask
 from lowland.explorer.archive import SUFFIX, open_archive, write_archive
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError, not_found
-from lowland.explorer.folder import Upload
 from lowland.explorer.queue import Ending, Task
 from lowland.explorer.routes.analysis import MaskRequest, map_coordinates
+from lowland.explorer.routes.tables import received
 from lowland.explorer.session import Session, new_id
 from lowland.explorer.workspace import read_json, write_array
 
@@ -122,11 +122,11 @@ def archive(here: Here, t: str) -> Response:
 async def restore(here: Here, request: Request) -> dict[str, Any]:
     """Open a saved session, in the part ``file`` of a form."""
     name = new_id()
-    path, folder, shown = await _received(here, request, name, _session_name)
+    path, shown = await received(here, request, name, _session_name)
     try:
-        record = open_archive(here, path, folder, shown)
+        record = open_archive(here, path, shown)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(path.parent, ignore_errors=True)
         raise
     path.unlink(missing_ok=True)
     return here.public(record)
@@ -153,9 +153,7 @@ async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
         )
     new = new_id()
     if request.headers.get("content-type", "").startswith("multipart/"):
-        from lowland.explorer.folder import safe_name
-
-        path, _, shown = await _received(here, request, new, safe_name)
+        path, shown = await received(here, request, new)
     else:
         body = await request.json()
         path = here.folder.existing(str(body.get("path", "")) if isinstance(body, dict) else "")
@@ -228,21 +226,6 @@ def _placed(here: Session, m: str, p: str) -> dict[str, Any]:
 
 
 # --- files ---
-
-
-async def _received(here: Session, request: Request, name: str, names: Any) -> tuple[Path, Path, str]:
-    """Store an upload; return its path, its folder, and its name as the browser sent it."""
-    folder = here.workspace.upload(name)
-    received = Upload(folder, here.limits.upload_bytes, names=names)
-    try:
-        path = await received.receive(
-            request.headers.get("content-type", ""), request.headers.get("content-length"), request.stream()
-        )
-    except BaseException:
-        received.discard()
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return path, folder, received.name
 
 
 def _temporary(here: Session, suffix: str) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from lowland.explorer.answers import binary, column_bytes, png
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError
-from lowland.explorer.folder import Upload
+from lowland.explorer.folder import Upload, safe_name
 from lowland.explorer.session import Session, new_id
 
 router = APIRouter(tags=["tables"])
@@ -83,18 +85,26 @@ async def open_table(here: Here, wanted: OpenRequest) -> dict[str, Any]:
 async def upload(here: Here, request: Request, first_map: str = "PCA") -> dict[str, Any]:
     """Upload a file, in the part ``file`` of a form, and open it."""
     name = new_id()
+    path, _ = await received(here, request, name)
+    message = {"path": str(path), "read": {}}
+    return here.public(here.add_table(path.name, f"upload: {path.name}", message, first_map=first_map or None, id=name))
+
+
+async def received(
+    here: Session, request: Request, name: str, names: Callable[[str], str] = safe_name
+) -> tuple[Path, str]:
+    """Store an upload; return its path, and its name as the browser sent it. Nothing is left of one that fails."""
     folder = here.workspace.upload(name)
-    received = Upload(folder, here.limits.upload_bytes)
+    upload = Upload(folder, here.limits.upload_bytes, names=names)
     try:
-        path = await received.receive(
+        path = await upload.receive(
             request.headers.get("content-type", ""), request.headers.get("content-length"), request.stream()
         )
     except BaseException:
-        received.discard()
+        upload.discard()
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    message = {"path": str(path), "read": {}}
-    return here.public(here.add_table(path.name, f"upload: {path.name}", message, first_map=first_map or None, id=name))
+    return path, upload.name
 
 
 @router.get("/api/tables/{t}")
