@@ -123,6 +123,17 @@ def levels_of(rows: Rows) -> Levels:
     return rows.levels or (None,) * rows.d
 
 
+def check_types(rows: Rows, levels: Levels) -> None:
+    """Raise an error for a column that contains text where the training data has numbers, or the reverse."""
+    for j, (known, now) in enumerate(zip(levels, levels_of(rows), strict=True)):
+        if (known is None) != (now is None):
+            words = ("text", "numbers") if now is not None else ("numbers", "text")
+            raise DataTypeError(
+                f"Column {rows.column_name(j)} of {rows.source} contains {words[0]}, but {words[1]} in the training "
+                "data. Convert the column to the type of the training data."
+            )
+
+
 def _has_types(source: Any) -> bool:
     """Whether a source has columns of several types: a frame, or a file that is not of numpy."""
     is_path = has_named_columns(source) and not isinstance(source, NamedTable)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowland.blocks.correspondence.coding import Coding, LevelSets, LevelSetsOf
-from lowland.data.categories import levels_of, open_categories
+from lowland.data.categories import check_types, levels_of, open_categories
 from lowland.data.rows import Rows
-from lowland.errors import DataTypeError, ParameterError, warn
+from lowland.errors import ParameterError, warn
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.row_map import EncodingMap
 from lowland.run.run import Run
@@ -38,13 +38,7 @@ class CategoryMap(EncodingMap):
         levels = tuple(_text_levels(each) for each in self.categories_)
         rows = open_categories(X, levels=levels, **selection)
         if rows.d == len(levels):
-            for j, (known, now) in enumerate(zip(levels, levels_of(rows), strict=True)):
-                if (known is None) != (now is None):
-                    words = ("text", "numbers") if now is not None else ("numbers", "text")
-                    raise DataTypeError(
-                        f"Column {rows.column_name(j)} of {rows.source} contains {words[0]}, but {words[1]} in the "
-                        "training data. Convert the column to the type of the training data."
-                    )
+            check_types(rows, levels)
         return rows
 
     def _learned_coding(self, rows: Rows, run: Run, columns: Sequence[int], *, missing_level: bool) -> Coding:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.categories import levels_of, open_categories, with_ranks
+from lowland.data.categories import check_types, levels_of, open_categories, with_ranks
 from lowland.data.rows import Rows
 from lowland.errors import DataTypeError, LowlandError, ParameterError
 from lowland.methods.base.estimator import attribute
@@ -54,13 +54,7 @@ class MetricMap(PointMap):
         rows = open_categories(X, levels=levels, **selection)
         if rows.d != len(levels):
             return rows  # the check of the columns raises the error
-        for j, (known, now) in enumerate(zip(levels, levels_of(rows), strict=True)):
-            if (known is None) != (now is None):
-                words = ("text", "numbers") if now is not None else ("numbers", "text")
-                raise DataTypeError(
-                    f"Column {rows.column_name(j)} of {rows.source} contains {words[0]}, but {words[1]} in the "
-                    "training data. Convert the column to the type of the training data."
-                )
+        check_types(rows, levels)
         ranked = [j for j, known in enumerate(levels) if known is not None]
         ranked = [j for j in ranked if j not in self.metric_columns_["categorical"]]
         return with_ranks(rows, {}, ranked) if ranked else rows
