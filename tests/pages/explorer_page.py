@@ -1,5 +1,6 @@
 """The explorer as a person has it: the real server with its workers, and a browser that is driven by the tests."""
 
+import csv
 import json
 import os
 import re
@@ -9,7 +10,15 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
+import httpx
+import numpy as np
+
+from lowland.data import load_dataset
+from lowland.data.write import write_columns
+
+SCRIPT = "<script>alert(1)</script>"  # as a name, it must run nothing
+IMAGE = "<img src=x onerror=alert(2)>"
+ENDLESS = {"max_iter": 10_000_000, "n_iter_without_progress": 10_000_000, "min_grad_norm": 0.0}
 
 # What the page offers to save is kept instead: [{name, text}].
 KEEP_FILES = """(() => {
@@ -38,6 +47,56 @@ COPY = """(() => {
 })()"""
 
 
+def write_tables(folder):
+    """A folder of tables of all sorts: small, wide, with many classes, damaged, with hostile names, of images."""
+    from openpyxl import Workbook
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    iris = load_dataset("iris")
+    columns = {f"measure {j}": iris.X[:, j] for j in range(4)}
+    names = np.array([f"flower {i}" for i in range(150)])
+    write_columns(
+        {"flower": names, **columns, "species": np.array(iris.label_names)[iris.y]}, folder / "iris.parquet"
+    )
+    write_columns({name: values[:20] + 0.05 for name, values in columns.items()}, folder / "new.parquet")
+    y = np.arange(4_000) % 200
+    X = rng.normal(size=(4_000, 5)) + rng.normal(size=(200, 5))[y]
+    kinds = {"kind": np.array([f"class {code:03d}" for code in y])}
+    write_columns({**{f"x{j}": X[:, j] for j in range(5)}, **kinds}, folder / "many.parquet")
+    long = np.array([f"a class with a long name, number {i % 200:03d}" for i in range(1_000)])
+    remarks = np.array([f"nothing to remark about row {i}" for i in range(1_000)])
+    numbers = {name: rng.normal(size=1_000) for name in "xyz"}
+    write_columns({**numbers, "class": long, "remark": remarks}, folder / "classes.parquet")
+    write_columns({f"c{j}": rng.normal(size=50) for j in range(90)}, folder / "ninety.parquet")
+    np.save(folder / "wide.npy", rng.normal(size=(24, 10_000)).astype(np.float32))
+    np.save(folder / "large.npy", rng.normal(size=(6_000, 10)))
+    np.savez(folder / "arrays.npz", first=rng.normal(size=(20, 3)), second=rng.normal(size=(30, 4)))
+    book = Workbook()
+    for number, sheet in enumerate((book.active, book.create_sheet("Second"))):
+        sheet.append([f"a{number}", f"b{number}"])
+        for row in rng.normal(size=(12 + number, 2)):
+            sheet.append(row.tolist())
+    book.save(folder / "book.xlsx")
+    (folder / "european.csv").write_text("a;b\n" + "\n".join(f"{i},5;{i * i % 7}" for i in range(12)) + "\n")
+    (folder / "damaged.parquet").write_bytes(b"PAR1 no table")
+    (folder / "damaged.csv.gz").write_bytes(b"\x1f\x8b no archive")
+    with (folder / "hostile.csv").open("w", newline="") as file:
+        write = csv.writer(file)
+        write.writerow([SCRIPT, "x", "class"])
+        for i in range(40):
+            write.writerow([*rng.normal(size=2).round(3), f"{IMAGE} {i % 2}"])
+    hostile = {SCRIPT: rng.normal(size=60), IMAGE: rng.normal(size=60), "</script>": rng.normal(size=60)}
+    cells = np.array([f"{IMAGE} {i % 3}" for i in range(60)])
+    names = np.array([f"{SCRIPT} {i}" for i in range(60)])
+    write_columns({"<b>name</b>": names, **hostile, "<i>class</i>": cells}, folder / f"{IMAGE}.parquet")
+    (folder / "pictures").mkdir()
+    for i in range(24):
+        picture = np.full((6, 6), 40 if i % 2 else 200, np.uint8) + rng.integers(0, 20, (6, 6)).astype(np.uint8)
+        Image.fromarray(picture).save(folder / "pictures" / f"picture {i}.png")
+    return folder
+
+
 class Server:
     """``lowland explore`` in a process of its own."""
 
@@ -63,13 +122,20 @@ class Server:
         self.process.wait()
         self.process.stdout.close()
 
-    def busiest(self):
-        """The worker that computes most at this time."""
-        workers = psutil.Process(self.process.pid).children()
-        before = [sum(worker.cpu_times()[:2]) for worker in workers]
-        time.sleep(0.5)
-        after = [sum(worker.cpu_times()[:2]) for worker in workers]
-        return workers[max(range(len(workers)), key=lambda i: after[i] - before[i])]
+    def kill_workers(self):
+        """End all worker processes at once, as a machine without memory would."""
+        import psutil
+
+        for worker in psutil.Process(self.process.pid).children():
+            worker.kill()
+
+    def forget(self):
+        """Remove all tables with their maps."""
+        address, _, token = self.address.partition("/?token=")
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
+            for table in client.get("/api/tables").json():
+                client.delete(f"/api/tables/{table['id']}")
 
     def stop(self):
         if self.process.poll() is None:
@@ -87,6 +153,7 @@ class Person:
 
     def __init__(self, browser):
         self.browser = browser
+        self.expected = ()  # parts of what the browser may write to its console: the page tells it, too
         self.run, self.press, self.settle = browser.run, browser.press, browser.settle
 
     def until(self, code, seconds=60):
@@ -98,11 +165,103 @@ class Person:
             raise
 
     def visit(self, address):
+        """Load the page."""
+        self.browser.call("Page.navigate", url="about:blank")
         self.browser.call("Page.navigate", url=address)
         self.until("document.documentElement?.dataset.started")
         self.run(KEEP_FILES)
 
+    def leave(self):
+        """Close the page; what it wrote to the console is known."""
+        self.run("0")
+        self.browser.call("Page.navigate", url="about:blank")
+
+    def show(self, name, maps=1):
+        """Open a file of the folder, as a script would, wait until its first map is drawn; return the id of its table."""
+        table = self.api("/tables", "POST", {"path": name, "first_map": "PCA" if maps else None})["id"]
+        if self.run(f"location.hash !== '#table={table}'"):
+            self.run(f"location.hash = 'table={table}'")
+        self.until(f"document.documentElement.dataset.ready === {table!r}")
+        if maps:
+            self.drawn_maps(1)
+        return table
+
+    def open(self, name):
+        """Open a file of the folder by the keyboard and the mouse; return the id of its table."""
+        self.run("document.documentElement.removeAttribute('data-ready')")
+        self.press("o", "KeyO")
+        self.click(".file", name)
+        self.until("document.documentElement.dataset.ready")
+        return self.run("document.documentElement.dataset.ready")
+
+    def drawn_maps(self, number):
+        """Wait until so many finished maps are drawn."""
+        self.until(f"document.querySelectorAll('.lv-panel[data-status=done][data-drawn]').length === {number}")
+        self.settle()
+
+    def compute(self, method="TSNE", **parameters):
+        """Start a map of the table that is shown, as a script would; t-SNE without parameters never ends."""
+        table = self.run("document.documentElement.dataset.ready")
+        wanted = parameters or (ENDLESS if method == "TSNE" else {})
+        return self.api("/maps", "POST", {"table": table, "method": method, "parameters": wanted})["id"]
+
+    def asks(self, address, holds):
+        """Ask the server until something holds; return the answer."""
+        for _ in range(2_000):
+            if holds(found := self.api(address)):
+                return found
+            time.sleep(0.02)
+        raise AssertionError(f"{address} did not change")
+
+    def choose_method(self, name):
+        """Open the form of a method."""
+        self.tab("methods")
+        self.run("document.querySelector('.chosen:not([hidden]) .back')?.click()")
+        self.type("#pane-methods input[type=search]", "")
+        self.click(".method", name)
+        self.sees(".chosen h2", name)
+
+    def color_by(self, name):
+        """Choose what the colors show."""
+        self.click(".color-control .picker")
+        self.click(".option", name)
+
+    def path(self, points, modifiers=0):
+        """Drag along points given as fractions of the first map."""
+        left, top, right, bottom = self.plot()
+        places = [(left + u * (right - left), top + v * (bottom - top)) for u, v in points]
+        mouse = self.browser.mouse
+        mouse("mouseMoved", *places[0])
+        mouse("mousePressed", *places[0], "left", 1, clickCount=1, modifiers=modifiers)
+        for x, y in places[1:]:
+            mouse("mouseMoved", x, y, "left", 1, modifiers=modifiers)
+        mouse("mouseReleased", *places[-1], "left", 0, clickCount=1, modifiers=modifiers)
+
+    def select(self, fraction=0.5):
+        """Select the rows on the left of the first map; return how many they are."""
+        self.tool("box")
+        self.path([(0.01, 0.01), (fraction / 2, 0.5), (fraction, 0.99)])
+        self.tool("look")
+        self.sees("#pane-selection h2", "selected")
+        self.until("!document.querySelector('#pane-selection h2').textContent.startsWith('No')")
+        return self.selected()
+
+    def selected(self):
+        """How many rows are selected."""
+        text = self.text("#pane-selection h2").split()[0].replace(",", "")
+        return 0 if text == "No" else int(text)
+
+    def click_point(self):
+        """Click on a row of the first map; return its number."""
+        self.tool("look")
+        x, y = self.hover()
+        for kind in ("mousePressed", "mouseReleased"):
+            self.browser.mouse(kind, x, y, "left", int(kind == "mousePressed"), clickCount=1)
+        self.sees("#pane-point h2", "Row")
+        return int(self.text("#pane-point h2").split()[1])
+
     def reload(self):
+        """Load the page again."""
         self.run("document.documentElement.removeAttribute('data-ready')")
         self.browser.call("Page.reload")
         self.until("document.documentElement?.dataset.ready")
@@ -155,14 +314,6 @@ class Person:
     def tab(self, key):
         """Open a tab of a side pane."""
         self.run(f"document.getElementById('tab-{key}').click()")
-
-    def table(self, name):
-        """Show one of the open tables."""
-        if self.text(".table-picker .picked") != name:
-            self.run("document.documentElement.removeAttribute('data-ready')")
-            self.click(".table-picker")
-            self.click(".option", name)
-            self.until("document.documentElement.dataset.ready")
 
     def api(self, path, method="GET", body=None):
         """Ask the server as a script would."""
@@ -229,6 +380,7 @@ class Person:
         self.browser.mouse("mouseMoved", x - 2, y)
         self.browser.mouse("mouseMoved", x, y + 5)  # from its upper edge towards its middle
         self.sees(".lv-tip")
+        return x, y + 5
 
     def saved(self, ending):
         """The text of a file that the page offered to save."""
@@ -237,7 +389,3 @@ class Person:
         text = self.run(f"{find}.text")
         self.run("window.saved.length = 0")
         return text
-
-    def wait(self, seconds):
-        """Let a moment pass."""
-        time.sleep(seconds)

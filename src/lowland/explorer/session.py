@@ -154,7 +154,17 @@ class Session:
         found = {key: value for key, value in record.items() if key != "private"}
         if "columns" in found:
             found["maps"] = len(self.store.all("map", table=record["id"]))
+        if "method" in found:
+            found["outdated"] = self._is_outdated(record)
         return found
+
+    def _is_outdated(self, record: Record) -> bool:
+        """Whether a map was computed from other features, or from features of another scale, than the table has now."""
+        table, then = self.store.get("table", record["table"]), record["private"].get("roles")
+        if table is None or then is None or table["version"] == record["private"]["version"]:
+            return False
+        now = _roles_of(table)
+        return any(now[key] != then[key] for key in ("features", "scaled", "weight"))
 
     def update(self, kind: str, name: str, *, store: bool = True, **fields: Any) -> None:
         """Change fields of a record that may have been deleted meanwhile; ``store``: False for mere progress."""
@@ -171,13 +181,15 @@ class Session:
         self.publish(kind, record)
 
     def follow(self, name: str, task: Task, ended: Any) -> None:
-        """Submit a task; ``ended`` receives its outcome."""
+        """Submit a task; ``ended`` receives its outcome, unless another task has taken its place meanwhile."""
         self.tasks[name] = task
         runner = self.queue.submit(task)
 
         async def wait() -> None:
             outcome = await runner
-            self.tasks.pop(name, None)
+            if self.tasks.get(name) is not task:
+                return
+            del self.tasks[name]
             with contextlib.suppress(RequestError):  # the disk is full
                 ended(outcome)
 
@@ -267,9 +279,9 @@ class Session:
 
     def set_roles(self, name: str, roles: dict[str, str], scale: str | None) -> Record:
         """Change the roles of columns, and prepare the rows again."""
-        record = self.table(name, ready=True)
-        if name in self.tasks:
-            raise RequestError(409, "The rows are being prepared. Try again in a moment.")
+        before = self.tasks.get(name)
+        preparing = before is not None and before.message["task"] == "prepare"
+        record = self.table(name, ready=not preparing)
         names = [column["name"] for column in record["columns"]]
         for column, role in roles.items():
             if column not in names:
@@ -287,6 +299,8 @@ class Session:
         version = record["version"] + 1
         fields = {"columns": columns, "scale": scale or record["scale"], "version": version, "status": "reading"}
         record = self.put("table", {**record, **fields, "error": None})
+        if before is not None:  # what it prepares is out of date
+            self.queue.cancel(before)
         folder = self.workspace.table(name)
         message = {
             "task": "prepare", "stored": str(folder / "table.arrow"), "rows": str(self.workspace.rows(name, version)),
@@ -297,6 +311,8 @@ class Session:
             found = outcome.result if outcome.status == "done" else {"error": outcome.error}
             self.update("table", name, status="ready", progress=None, **_prepared_fields(found))
             self._remove_old_rows(name)
+            for each in self.store.all("map", table=name):  # some may be out of date now
+                self.publish("map", each)
 
         self.follow(name, Task(message, "read", "The table", self._table_events(name)), ended)
         return record
@@ -330,19 +346,14 @@ class Session:
 
     def inputs_of(self, name: str) -> dict[str, Any]:
         """Return what a task needs to open the rows and labels of a table."""
-        rows, table = self.rows_folder(name), self.table(name)
-        roles = {
-            column["role"]: j for j, column in enumerate(table["columns"]) if column["role"] in ("label", "weight")
-        }
+        rows, roles = self.rows_folder(name), _roles_of(self.table(name))
         stored = self.workspace.table(name) / "table.arrow"
-        return {"stored": str(stored), "rows": str(rows), "label": roles.get("label"), "weight": roles.get("weight")}
+        return {"stored": str(stored), "rows": str(rows), "label": roles["label"], "weight": roles["weight"]}
 
     def _origin(self, name: str) -> Record:
         """What a map is computed from: the version, inputs and roles of its table at this time."""
-        table, inputs = self.table(name), self.inputs_of(name)
-        features = [j for j, column in enumerate(table["columns"]) if column["role"] == "feature"]
-        of = {"label": inputs["label"], "weight": inputs["weight"], "scaled": table["scaled"], "features": features}
-        return {"version": table["version"], "inputs": inputs, "roles": of}
+        table = self.table(name)
+        return {"version": table["version"], "inputs": self.inputs_of(name), "roles": _roles_of(table)}
 
     def add_map(self, table: str, method: str, parameters: dict[str, Any], name: str | None) -> Record:
         """Add a map and queue it."""
@@ -456,6 +467,13 @@ class Session:
         of = self.store.get("table", record["table"])
         if of is not None:
             self.publish("table", of)
+
+
+def _roles_of(table: Record) -> dict[str, Any]:
+    """What the maps of a table are computed from: the numbers of its columns by role, and which are scaled."""
+    numbers = {role: [j for j, c in enumerate(table["columns"]) if c["role"] == role] for role in ROLES}
+    single = {role: numbers[role][0] if numbers[role] else None for role in ("label", "weight")}
+    return {**single, "features": numbers["feature"], "scaled": table.get("scaled")}
 
 
 def new_id() -> str:

@@ -62,7 +62,7 @@ export function dataPane(app) {
           "details",
           { class: "found", open: notes.length + advice.length <= 4 },
           el("summary", null, `${some(notes.length + advice.length, "finding")} in the data`),
-          el("ul", null, notes.map((text) => el("li", { class: "finding" }, glyph("info"), el("span", null, text))), advice.map((text) => el("li", { class: "finding advice" }, glyph("check"), el("span", null, text)))),
+          el("ul", null, notes.map((text) => el("li", { class: "finding" }, glyph("info"), el("span", null, text))), advice.map((text) => el("li", { class: "finding advice" }, glyph("arrow"), el("span", null, text)))),
         ),
     );
     const set = (value) => attempt(() => patchJson(`/tables/${table.id}`, { scale: value }));

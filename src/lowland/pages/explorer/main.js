@@ -88,11 +88,11 @@ app.showPoint = (row, open = true) => {
 // While a table is prepared again (roles, scale), its maps stay in sight; they are built again only if its rows, its
 // columns or its label changed.
 const shapeOf = (table) => JSON.stringify([table?.rows, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
-let reports = 0; // how many changes of tables were reported
+const heard = new Map(); // when tables and maps were last told of, by id
 const gone = new Set(); // tables that were removed: events about them may come late
 app.takeTable = (table) => {
   if (gone.has(table.id)) return;
-  reports++;
+  heard.set(table.id, performance.now());
   const before = store.tables.get(table.id);
   store.tables.set(table.id, { ...before, ...table });
   if (!store.tableId) {
@@ -102,22 +102,25 @@ app.takeTable = (table) => {
   if (table.id !== store.tableId) return;
   tablePicker.show(table.name);
   const inSight = app.stage.view !== null;
-  if (table.status === "failed" || !inSight) showCurrent();
-  else if (table.status === "ready" && app.stage.shape !== shapeOf(table)) showCurrent();
+  const isReady = table.status === "ready";
+  if (isReady ? app.stage.shape !== shapeOf(table) : table.status === "failed" || !inSight) showCurrent();
   else store.emit("table");
 };
 // Changes come by events, which may overtake the answer to a request: what is known of a table is newer than the answer.
 app.showTable = async (table) => {
-  if (!store.tables.has(table.id)) store.tables.set(table.id, table);
+  if (!store.tables.has(table.id)) {
+    store.tables.set(table.id, table);
+    heard.set(table.id, performance.now());
+  }
   const again = store.tableId === table.id;
   store.tableId = table.id;
   location.hash = `table=${table.id}`;
   if (!again || table.status !== "ready") left.choose("data");
   await showCurrent();
   if (store.table?.status === "ready" || store.tableId !== table.id) return;
-  const number = reports;
+  const since = performance.now();
   const fresh = await getJson(`/tables/${table.id}`).catch(() => null);
-  if (fresh && number === reports) app.takeTable(fresh); // no event came meanwhile
+  if (fresh && !(heard.get(table.id) >= since)) app.takeTable(fresh); // no event came meanwhile
 };
 app.dropTable = (id) => {
   store.tables.delete(id);
@@ -144,6 +147,7 @@ async function showCurrent() {
   tablePicker.show(table?.name ?? "No table");
   document.title = table ? `${table.name} – Lowland` : "Lowland";
   const ready = table?.status === "ready";
+  app.stage.shape = ready ? shapeOf(table) : null; // of what is in sight, or will be in a moment
   tools.hidden = !ready;
   saveMenu.hidden = !ready;
   app.stage.element.hidden = !ready;
@@ -157,15 +161,15 @@ async function showCurrent() {
   try {
     const [maps, state] = await Promise.all([getJson(`/maps?table=${tableId}`), app.state.read(tableId)]);
     if (number !== showing) return;
-    for (const map of maps) store.maps.set(map.id, map);
+    for (const map of maps) if (!store.maps.has(map.id)) store.maps.set(map.id, map); // an event may have told more
     store.hidden = new Set(state.hidden ?? []);
     watchView(app.stage.show(table));
-    app.stage.shape = shapeOf(table);
     for (const event of ["current", "maps", "filter"]) store.emit(event);
     noMaps();
     await app.state.restore(tableId, state);
     if (number === showing) document.documentElement.dataset.ready = tableId;
   } catch (error) {
+    app.stage.shape = null; // tried again when the server answers
     tellProblem(error);
   }
 }
@@ -217,6 +221,7 @@ function watchView(view) {
 
 app.takeMap = (map) => {
   if (map.table !== store.tableId) return;
+  heard.set(map.id, performance.now());
   const before = store.maps.get(map.id);
   if (before && before.status === "done" && isActive(map)) return; // an event that was overtaken
   store.maps.set(map.id, { ...before, ...map });
@@ -251,16 +256,19 @@ store.on("selection", () => right.count("selection", store.selected ? count(stor
 
 // The server
 
+// What is known is compared with what the server has. Events may overtake its answers: what they tell is newer.
 async function refresh() {
+  const since = performance.now();
+  const isOld = (id) => !(heard.get(id) >= since);
   const tables = await getJson("/tables");
   const there = new Set(tables.map((table) => table.id));
-  for (const id of [...store.tables.keys()]) if (!there.has(id)) app.dropTable(id);
-  for (const table of tables) app.takeTable(table);
+  for (const id of [...store.tables.keys()]) if (!there.has(id) && isOld(id)) app.dropTable(id);
+  for (const table of tables) if (isOld(table.id)) app.takeTable(table);
   if (!store.tableId || store.table?.status !== "ready") return;
   const maps = await getJson(`/maps?table=${store.tableId}`);
   const known = new Set(maps.map((map) => map.id));
-  for (const id of [...store.maps.keys()]) if (!known.has(id)) app.dropMap(id);
-  for (const map of maps) app.takeMap(map);
+  for (const id of [...store.maps.keys()]) if (!known.has(id) && isOld(id)) app.dropMap(id);
+  for (const map of maps) if (isOld(map.id)) app.takeMap(map);
 }
 
 let wasLost = false;
@@ -268,10 +276,8 @@ function connection(there, sentence) {
   if (sentence) lostWords.textContent = sentence;
   lost.hidden = there;
   document.body.classList.toggle("is-lost", !there);
-  if (there && wasLost) {
-    notice("The server answers again.", "done");
-    refresh().catch(tellProblem);
-  }
+  if (there && wasLost) notice("The server answers again.", "done");
+  if (there) refresh().catch(tellProblem); // of what happened before the events came
   wasLost = !there;
 }
 

@@ -4,7 +4,7 @@ import { curveChart } from "../view/charts.js";
 import { BETTER, bytes, duration, el, offer, score } from "../view/elements.js";
 import { getFile, getJson } from "./api.js";
 import { actionMenu, button, choice, copyButton, facts, glyph, replace, symbolButton } from "./elements.js";
-import { cancelMap, changeParameters, mapActions, mapState, removeMap, runAgain } from "./maps_pane.js";
+import { cancelMap, changeParameters, mapActions, mapState, OUTDATED, removeMap, runAgain } from "./maps_pane.js";
 import { attempt, notice, openDialog } from "./notices.js";
 import { fillPlaced } from "./placed.js";
 import { isActive } from "./store.js";
@@ -24,7 +24,7 @@ export function mapPane(app) {
 
   function fill() {
     const map = store.maps.get(store.focus);
-    const now = map ? JSON.stringify([map.id, map.name, map.status, map.stage, Math.round(100 * (map.fraction ?? 0)), map.scores, map.seconds, map.measured, map.curves, store.maps.size]) : "";
+    const now = map ? JSON.stringify([map.id, map.name, map.status, map.stage, Math.round(100 * (map.fraction ?? 0)), map.scores, map.seconds, map.measured, map.curves, map.outdated, store.maps.size]) : "";
     if (now === seen && map) return;
     seen = now;
     if (!map) {
@@ -53,6 +53,7 @@ export function mapPane(app) {
         done && button("Code", { symbol: "code", kind: "small", title: "The Python and the command line that repeat this map", onclick: () => showCode(map) }),
         done && morphControl(app, map),
       ),
+      map.outdated && el("p", { class: "warning" }, glyph("warning"), el("span", null, `${OUTDATED} Its actions run it again.`)),
       (map.warnings ?? []).map((warning) => el("p", { class: "remark" }, glyph("info"), el("span", null, warning))),
     );
     const method = store.method(map.method);

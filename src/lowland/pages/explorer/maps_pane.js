@@ -16,6 +16,7 @@ export const STATES = {
   canceled: "canceled",
   broken: "interrupted",
 };
+export const OUTDATED = "Computed from other columns, or on another scale, than the table has now.";
 export const BROKEN = "The process that computed this map ended before it was finished. Run it again.";
 
 // How far a map is: stage, percent and time left, as far as they are known.
@@ -120,7 +121,7 @@ export function mapsPane(app) {
       each.bar.hidden = !isActive(map);
       if (Number.isFinite(map.fraction) && map.status === "running") each.bar.value = map.fraction;
       else each.bar.removeAttribute("value");
-      each.parameters.textContent = parametersText(map) || "default parameters";
+      each.parameters.textContent = [map.outdated && OUTDATED, parametersText(map) || "default parameters"].filter(Boolean).join(" ");
       const wanted = isActive(map) ? "stop" : ["failed", "broken", "canceled"].includes(map.status) ? "redo" : "";
       if (each.quick.dataset.kind !== wanted) {
         each.quick.dataset.kind = wanted;

@@ -184,8 +184,9 @@ async function showEstimate(app, method, form, cost) {
   );
 }
 
-// Begin a map. Problems are shown, or thrown if the caller shows them.
+// Begin a map, as soon as the rows are prepared. Problems are shown, or thrown if the caller shows them.
 export async function startMap(app, method, parameters, name, throws = false) {
+  await app.store.settled();
   const body = { table: app.store.tableId, method: method.verb ?? method, parameters };
   if (name) body.name = name;
   const map = throws ? await postJson("/maps", body) : await attempt(() => postJson("/maps", body));

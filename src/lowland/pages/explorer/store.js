@@ -24,6 +24,14 @@ export function createStore() {
       if (!listeners.has(event)) listeners.set(event, []);
       listeners.get(event).push(listener);
     },
+    // Ends when the table that is shown is not being read or prepared any more.
+    settled() {
+      const busy = () => store.table?.status === "reading";
+      return new Promise((done) => {
+        const look = () => (busy() ? setTimeout(look, 100) : done());
+        look();
+      });
+    },
     emit(event, value) {
       for (const listener of listeners.get(event) ?? []) listener(value);
     },

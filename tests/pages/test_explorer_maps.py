@@ -1,0 +1,140 @@
+"""The explorer in headless Chromium: maps are chosen, computed, watched, canceled, compared and exported."""
+
+
+def compute_here(person, method):
+    person.choose_method(method)
+    person.click(".start button", "Compute the map")
+    person.tab("maps")
+
+
+def test_a_method_is_found_and_wrong_values_are_told_beside_the_field(iris):
+    iris.tab("methods")
+    iris.type("#pane-methods input[type=search]", "neighbor")
+    iris.sees(".method", "UMAP")
+    iris.until("![...document.querySelectorAll('.method b')].some((e) => e.textContent === 'PCA')")
+    iris.choose_method("Isomap")
+    iris.type("input[name=n_neighbors]", "many")
+    iris.sees(".parameter .wrong", "n_neighbors must be an integer")
+    assert iris.run("document.querySelector('.start .main').disabled")
+    iris.type("input[name=n_neighbors]", "7")
+    iris.sees(".estimate .figures", "Memory")
+    iris.sees(".estimate .figures", "Time")
+    assert not iris.run("document.querySelector('.start .main').disabled")
+
+
+def test_a_map_is_computed_with_parameters_renamed_and_removed(iris):
+    iris.choose_method("PCA")
+    iris.type("input[name=n_components]", "3")
+    iris.click(".start button", "Compute the map")
+    iris.tab("maps")
+    iris.until("document.querySelectorAll('.map-line[data-status=done]').length === 2")
+    iris.sees(".map-line", "n_components=3")
+    iris.sees(".lv-icon-button[title='Three dimensions']")
+    iris.run("[...document.querySelectorAll('.map-line')].at(-1).querySelector('[aria-haspopup]').click()")
+    iris.click("[role=menuitem]", "Rename")
+    iris.type("dialog input", "In space")
+    iris.click("dialog button.main")
+    iris.sees(".lv-panel h3", "In space")
+    iris.run("[...document.querySelectorAll('.map-line')].at(-1).querySelector('[aria-haspopup]').click()")
+    iris.click("[role=menuitem]", "Remove")
+    iris.click("dialog button.main", "Remove")
+    iris.until("document.querySelectorAll('.lv-panel').length === 1")
+
+
+def test_a_map_that_fails_says_why_and_can_be_removed(iris):
+    iris.choose_method("Isomap")
+    iris.type("input[name=n_neighbors]", "600")
+    iris.click(".start button", "Compute the map")
+    iris.tab("maps")
+    iris.sees(".map-line[data-status=failed]", "n_neighbors=600")
+    iris.sees(".notice.problem", "n_neighbors")
+    iris.sees(".lv-panel[data-status=failed]", "150")
+    iris.click("#pane-maps button", "Remove those that failed")
+    iris.until("document.querySelectorAll('.lv-panel').length === 1")
+
+
+def test_a_map_unfolds_in_view_and_survives_the_death_of_its_worker(person, server):
+    person.show("large.npy")
+    made = person.compute()
+    person.tab("maps")
+    running = "document.querySelector('.lv-panel[data-status=running]')"
+    person.until(f"Number({running}?.dataset.drawn) > 1")
+    seen = person.drawn(1)
+    for _ in range(400):
+        if person.drawn(1) != seen:
+            break
+    assert person.drawn(1) != seen
+    assert person.api(f"/maps/{made}")["status"] == "running"
+    server.kill_workers()
+    person.sees(".lv-panel[data-status=broken]", "was killed from outside")
+    person.sees(".notice.problem", "The table is unharmed")
+    person.click(".lv-panel[data-status=broken] button", "Run again")
+    person.until(f"Number({running}?.dataset.drawn) > 1")
+    person.click(".map-line [aria-label=Cancel]")
+    person.until("document.querySelector('.map-line[data-status=canceled]')")
+    person.click("#pane-maps button", "Remove those that failed")
+    person.until("document.querySelectorAll('.map-line').length === 1")
+
+
+def test_cancel_while_it_waits_is_fitted_and_is_measured(person):
+    person.show("large.npy")
+    fitted = [person.compute() for _ in range(2)]
+    waiting = person.compute("PCA", n_components=4)
+    person.tab("maps")
+    person.until("document.querySelectorAll('.map-line[data-status=running]').length === 2")
+    person.sees(".map-line[data-status=queued]", "Waiting for its turn")
+    person.run("document.querySelector('.map-line[data-status=queued] [aria-label=Cancel]').click()")
+    person.until("document.querySelectorAll('.map-line[data-status=canceled]').length === 1")
+    person.click("#pane-maps button", "Cancel all 2")
+    person.until("document.querySelectorAll('.map-line[data-status=canceled]').length === 3")
+    assert {person.api(f"/maps/{each}")["status"] for each in (*fitted, waiting)} == {"canceled"}
+    measured = person.compute("PCA", n_components=5)
+    person.asks(f"/maps/{measured}", lambda one: one["status"] == "done")
+    person.api(f"/maps/{measured}/cancel", "POST")
+    person.click(".map-line[data-status=done]:last-of-type .map-name", "PCA")
+    person.sees("#pane-map", "The quality was not measured")  # the map is kept
+    assert person.api(f"/maps/{measured}")["status"] == "done"
+
+
+def test_a_map_shows_scores_and_charts_and_is_exported(iris):
+    iris.tab("maps")
+    iris.click(".map-name", "PCA")
+    iris.sees("#pane-map .figures-list", "trustworthiness")
+    iris.sees("#pane-map figcaption", "Scree")
+    iris.sees("#pane-map figcaption", "Loadings of component 1")
+    iris.sees("#pane-map figcaption", "Shepard")
+    iris.sees("#pane-map figcaption", "R_NX")
+    iris.click("#pane-map button", "Code")
+    iris.sees("dialog pre", "import lowland")
+    iris.sees("dialog pre", "lowland ")
+    iris.run("document.querySelector('dialog').close()")
+    for item, ending, start in (
+        ("PNG", ".png", "\ufffdPNG"),
+        ("SVG", ".svg", "<svg"),
+        ("Coordinates (CSV)", ".csv", "PCA 1"),
+        ("Model", ".lowland", "lowland"),
+    ):
+        iris.click("#pane-map button", "Export")
+        iris.click("[role=menuitem]", item)
+        assert start in iris.saved(ending)[:300]
+
+
+def test_a_panel_morphs_to_another_map_and_back(iris):
+    compute_here(iris, "ClassicalMDS")
+    iris.drawn_maps(2)
+    iris.click(".map-name", "PCA")
+    iris.sees("#pane-map select")
+    other = iris.run("document.querySelector('#pane-map select').options[1].value")
+    iris.choose("#pane-map select", other)
+    iris.until("[...document.querySelectorAll('.lv-panel h3')].every((e) => e.textContent === 'ClassicalMDS')")
+    iris.choose("#pane-map select", "")
+    iris.until("document.querySelector('.lv-panel h3').textContent === 'PCA'")
+
+
+def test_new_rows_are_placed_on_a_map(iris):
+    iris.tab("maps")
+    iris.click(".map-name", "PCA")
+    iris.click("#pane-map button", "From the folder")
+    iris.click("dialog .file", "new.parquet")
+    iris.sees(".notice", "20 new rows drawn on PCA")
+    iris.sees("#pane-map .saved-line", "20 rows")

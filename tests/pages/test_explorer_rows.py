@@ -1,0 +1,146 @@
+"""The explorer in headless Chromium: rows are colored, selected, searched, filtered and compared on linked maps."""
+
+from lowland.data import load_dataset
+
+SHIFT, ALT = 8, 1
+
+
+def test_two_hundred_classes_are_selected_by_box_lasso_brush_and_legend(person):
+    person.show("many.parquet")
+    person.color_by("kind")
+    person.until("document.querySelectorAll('.lv-class').length === 200")
+    person.type(".lv-legend input[type=search]", "class 137")
+    person.until("document.querySelectorAll('.lv-class').length === 1")
+    person.run("document.querySelector('.lv-class').dispatchEvent(new MouseEvent('click', {altKey: true}))")
+    person.sees("#pane-selection h2", "20 rows selected")
+    person.tool("lasso")
+    person.path([(0.05, 0.05), (0.5, 0.05), (0.5, 0.95), (0.05, 0.95), (0.05, 0.1)])
+    person.until("!document.querySelector('#pane-selection h2').textContent.startsWith('20 rows')")
+    half = person.selected()
+    assert 200 < half < 3_800
+    person.tool("box")
+    person.path([(0.5, 0.02), (0.7, 0.5), (0.98, 0.98)], SHIFT)  # adds
+    person.until(f"parseInt(document.querySelector('#pane-selection h2').textContent.replace(',', '')) > {half}")
+    both = person.selected()
+    person.tool("brush")
+    person.path([(0.4, 0.5), (0.5, 0.5), (0.6, 0.5)], ALT)  # removes
+    person.until(f"parseInt(document.querySelector('#pane-selection h2').textContent.replace(',', '')) < {both}")
+    assert 0 < person.selected() < both
+    person.click("#pane-selection button", "Export")
+    person.click("[role=menuitem]", "Parquet")
+    assert person.saved(".parquet").startswith("PAR1")
+
+
+def test_a_column_of_many_long_class_names_colors_the_points(person):
+    person.show("classes.parquet")
+    person.click(".color-control .picker")
+    person.sees(".option", "class")
+    assert not person.run("[...document.querySelectorAll('.option')].some((e) => e.textContent.includes('remark'))")
+    person.click(".option", "class")
+    person.sees(".lv-legend", "number 000")
+    person.sees(".lv-legend input[placeholder*='200 classes']")
+
+
+def test_density_and_three_dimensions(person):
+    person.show("many.parquet")
+    points = person.drawn()
+    person.run("[...document.querySelectorAll('.lv-check')].find((e) => e.textContent === 'Density').click()")
+    person.until("document.querySelector('.lv-check input').checked")
+    person.settle()
+    assert person.drawn() != points
+    person.run("[...document.querySelectorAll('.lv-check')].find((e) => e.textContent === 'Density').click()")
+    person.compute("PCA", n_components=3)
+    person.drawn_maps(2)
+    person.click(".lv-panel:nth-of-type(2) [title='Three dimensions'], .lv-icon-button[title='Three dimensions']")
+    person.sees(".lv-field", "z axis")
+    person.settle()
+    before = person.drawn(1)
+    left, top, right, bottom = person.plot(1)
+    person.browser.drag(((left + right) / 2, (top + bottom) / 2), (right - 20, bottom - 20))
+    person.settle()
+    assert person.drawn(1) != before
+
+
+def test_colors_show_a_column_trust_clusters_and_distances_in_the_data(iris):
+    iris.color_by("measure 0")
+    iris.sees(".lv-legend", "measure 0")
+    iris.color_by("trustworthiness")
+    iris.sees(".lv-legend", "trustworthiness")
+    iris.color_by("Clusters…")
+    iris.type("dialog input[type=number]", "4")
+    iris.click("dialog button.main", "Find clusters")
+    iris.sees(".lv-legend", "cluster 4")
+    row = iris.click_point()
+    iris.click("#pane-point button", "Color by distance")
+    iris.sees(".lv-legend", f"distance from row {row}")
+    iris.color_by("species")
+    iris.sees(".lv-legend", "setosa")
+
+
+def test_neighbors_of_a_point_are_counted_on_all_maps(iris):
+    iris.compute("ClassicalMDS")
+    iris.drawn_maps(2)
+    row = iris.click_point()
+    iris.until("document.querySelectorAll('.near-line').length === 2")
+    found = iris.api(f"/tables/{iris.api('/tables')[0]['id']}/neighbors?row={row}&k=12")["rows"]
+    assert len(found) == 12
+    counted = iris.run("[...document.querySelectorAll('.near-line small')].map((e) => e.textContent)")
+    assert all(" of 12" in text for text in counted)
+    iris.sees(".lv-panel", "12 neighbors")
+    iris.sees(".values", "measure 3")
+
+
+def test_a_row_of_many_columns_shows_its_values(person):
+    person.show("ninety.parquet")
+    person.type(".search input", "0")
+    person.click(".result")
+    person.sees("#pane-point .values", "c0")
+    person.sees("#pane-point .note", "30 more columns")
+
+
+def test_rows_are_searched_and_filtered(iris):
+    iris.type(".search input", "flower 77")
+    iris.click(".result", "flower 77")
+    iris.sees("#pane-point h2", "Row 77")
+    iris.type(".search input", "virginica")
+    iris.sees(".results", "50 rows found")
+    iris.click(".results button", "Select all")
+    iris.sees("#pane-selection h2", "50 rows selected")
+    iris.click(".bar button", "Filter")
+    iris.type(".condition input", "6")
+    iris.sees(".chips", "rows shown")
+    iris.escape()
+    iris.sees(".chips", f"{(load_dataset('iris').X[:, 0] > 6).sum()} of 150 rows")
+    iris.click(".chips .symbol")
+    iris.until("!document.querySelector('.chips').checkVisibility()")
+
+
+def test_a_selection_is_compared_saved_exported_and_embedded_anew(iris):
+    many = iris.select()
+    assert 10 < many < 150
+    iris.sees(".contrast", "What sets them apart")
+    iris.until("document.querySelectorAll('.contrast-line').length >= 4")
+    shown = iris.run("[...document.querySelectorAll('.effect-size')].map((e) => e.textContent)")
+    sizes = [abs(float(text.replace("−", "-"))) for text in shown]
+    assert sizes == sorted(sizes, reverse=True)
+    iris.sees(".selected-rows .grid-row", "flower")
+    iris.click("#pane-selection button", "Save it")
+    iris.type("dialog input", "On the left")
+    iris.click("dialog button.main")
+    iris.sees(".saved-line", "On the left")
+    iris.click("#pane-selection button", "Export")
+    iris.click("[role=menuitem]", "CSV")
+    lines = iris.saved(".csv").splitlines()
+    assert len(lines) == many + 1 or sum(map(len, lines)) > 4000
+    assert "PCA 1" in lines[0]
+    iris.run("document.querySelector('[aria-label=\"Clear the selection\"]').click()")
+    iris.sees("#pane-selection h2", "No rows selected")
+    iris.click(".saved-line .link", "On the left")
+    iris.sees("#pane-selection h2", f"{many} rows selected")
+    iris.click("#pane-selection button", "New table")
+    iris.type("dialog input", "Left half")
+    iris.click("dialog button.main", "Create")
+    iris.sees(".table-picker", "Left half")
+    iris.sees(".table-summary", f"{many} rows")
+    iris.sees(".table-summary", "A part of")
+    iris.drawn_maps(1)

@@ -1,0 +1,179 @@
+"""The explorer in headless Chromium: what is kept, two browsers, the keyboard, small screens, and a server that fails."""
+
+import pytest
+
+from .explorer_page import Person
+
+
+def test_what_was_seen_is_found_again_after_a_reload(iris):
+    many = iris.select(0.4)
+    iris.color_by("measure 2")
+    iris.sees(".lv-legend", "measure 2")
+    iris.click(".bar button", "Filter")
+    iris.type(".condition input", "4.5")
+    iris.sees(".chips", "rows shown")
+    iris.escape()
+    table = iris.api("/tables")[0]["id"]
+    iris.asks(f"/tables/{table}/state", lambda state: state.get("conditions"))
+    many = iris.selected()
+    iris.reload()
+    iris.sees(".lv-legend", "measure 2")
+    iris.sees(".chips", "measure 0 > 4.5")
+    iris.sees("#pane-selection h2", f"{many} rows selected")
+
+
+def test_the_session_is_saved_to_a_file_and_opened_again(iris):
+    iris.compute("ClassicalMDS")
+    iris.drawn_maps(2)
+    many = iris.select()
+    iris.click("#pane-selection button", "Save it")
+    iris.type("dialog input", "On the left")
+    iris.click("dialog button.main")
+    iris.sees(".saved-line", "On the left")
+    table = iris.api("/tables")[0]["id"]
+    iris.asks(f"/tables/{table}/state", lambda state: state.get("view"))
+    iris.run(
+        f"fetch('/api/tables/{table}/archive').then((a) => a.blob()).then((b) => {{ window.archive = b; }})"
+    )
+    iris.until("window.archive")
+    iris.drop("window.archive", "mine.lowland-session")
+    iris.until(f"location.hash !== '#table={table}'")
+    iris.drawn_maps(2)
+    iris.sees(".saved-line", "On the left")
+    iris.sees("#pane-selection h2", f"{many} rows selected")
+    copy = iris.run("location.hash")
+    iris.click(".table-summary button", "Remove")
+    iris.click("dialog button.main", "Remove")
+    iris.until(f"location.hash !== {copy!r} && document.documentElement.dataset.ready === {table!r}")
+
+
+def test_the_report_is_written_as_one_file(iris):
+    iris.click(".bar button", "Save")
+    iris.click("[role=menuitem]", "Report")
+    assert "<!doctype html>" in iris.saved(".html").lower()
+
+
+def test_panes_close_and_the_keys_are_explained(iris):
+    iris.press("?", "Slash", "?")
+    iris.sees("dialog", "Keys and gestures")
+    iris.escape()
+    iris.until("!document.querySelector('dialog')")
+    for key, side in (("[", "left"), ("]", "right")):
+        iris.press(key, "", key)
+        iris.until(f"document.querySelector('.side.{side}').getBoundingClientRect().width < 2")
+        iris.press(key, "", key)
+        iris.until(f"document.querySelector('.side.{side}').getBoundingClientRect().width > 200")
+
+
+def test_nothing_is_cut_off_from_1000_to_3000_pixels(iris):
+    wide = "[...document.querySelectorAll('.bar, .strip, .side .pane-body, .lv-panel header')]"
+    try:
+        for width in (1000, 1600, 3000):
+            iris.browser.size(width, 900)
+            iris.settle()
+            cut = iris.run(
+                f"{wide}.filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.className)"
+            )
+            assert cut == []
+            assert iris.run("document.documentElement.scrollWidth") <= width
+    finally:
+        iris.browser.size(1600, 1000)
+
+
+def test_the_keyboard_is_enough(person):
+    person.press("o", "KeyO")
+    person.walk_to("dialog .example", "Iris")
+    person.key("Enter")
+    person.until("document.documentElement.dataset.ready")
+    person.drawn_maps(1)
+    person.press("n", "KeyN")
+    person.walk_to("#pane-methods input[type=search]")
+    person.write("Isomap")
+    person.walk_to(".method", "Isomap")
+    person.key("Enter")
+    person.walk_to(".start button", "Compute the map")
+    person.key("Enter")
+    person.drawn_maps(2)
+    person.run("document.activeElement?.blur()")
+    person.press("/", "Slash", "")
+    person.until("document.activeElement?.matches('.search input')")
+    person.write("setosa")
+    person.sees(".results", "50 rows found")
+    person.walk_to(".results button", "Select all")
+    person.key("Enter")
+    person.sees("#pane-selection h2", "50 rows selected")
+    person.walk_to("#pane-selection button", "Save it")
+    person.key("Enter")
+    person.sees("dialog", "Save the selection")
+    person.write("All of setosa")
+    person.key("Enter")
+    person.sees(".saved-line", "All of setosa")
+
+
+def test_two_browsers_show_one_study(iris, server, browsers):
+    many = iris.select()
+    table = iris.api("/tables")[0]["id"]
+    iris.asks(f"/tables/{table}/state", lambda state: state.get("view"))
+    other = Person(browsers())
+    other.visit(server.address)
+    other.drawn_maps(1)
+    other.sees("#pane-selection h2", f"{many} rows selected")  # as it was kept
+    iris.compute("ClassicalMDS")
+    for each in (iris, other):
+        each.drawn_maps(2)
+    other.tool("box")
+    other.path([(0.5, 0.02), (0.7, 0.5), (0.98, 0.98)])
+    other.until(f"!document.querySelector('#pane-selection h2').textContent.startsWith('{many} ')")
+    others = other.selected()
+    other.click("#pane-selection button", "Save it")
+    other.type("dialog input", "Seen by both")
+    other.click("dialog button.main")
+    iris.sees(".saved-line", "Seen by both")
+    assert iris.selected() == many  # each person has a selection
+    iris.run("document.querySelector('[aria-label=\"Clear the selection\"]').click()")
+    iris.sees("#pane-selection h2", "No rows selected")
+    other.settle()
+    assert other.selected() == others
+    other.leave()
+    assert other.browser.problems == []
+
+
+@pytest.fixture
+def own(explorers, folder, tmp_path):
+    """An explorer of a test's own; called again, it starts on the same workspace and port."""
+    started = []
+
+    def start(**options):
+        port = ("--port", started[-1].port) if started else ()
+        started.append(explorers(folder, tmp_path / "workspace", *port, **options))
+        return started[-1]
+
+    return start
+
+
+def test_a_killed_server_is_told_and_works_again_and_a_full_disk_is_told(visitor, own):
+    person = visitor
+    person.expected = ("status of 4", "status of 5", "ERR_")  # the server does not answer, or knows no token
+    first = own()
+    person.visit(first.address)
+    person.show("iris.parquet")
+    person.compute()
+    person.tab("maps")
+    person.until("document.querySelector('.map-line[data-status=running]')")
+    first.kill()
+    person.sees(".lost", "The server does not answer")
+    second = own(largest=4096)
+    person.sees(".lost", "Open the address")  # it has a new token
+    person.browser.call("Target.createTarget", url=second.address)  # another tab, as the command opens it
+    person.until("!document.querySelector('.lost').checkVisibility()")
+    person.sees(".lv-panel[data-status=broken]", "stopped before the map was finished")
+    assert person.run("document.querySelectorAll('.lv-panel[data-status=done]').length") == 1
+    person.click(".map-line[data-status=broken] [aria-label='Run again']")
+    person.until("document.querySelector('.map-line[data-status=running]')")
+    person.click(".map-line [aria-label=Cancel]")
+    person.until("document.querySelector('.map-line[data-status=canceled]')")
+    person.drop("'1,2\\n'.repeat(1.5e6)", "full.csv")
+    person.sees(".notice.problem", "disk space")
+    assert person.api("/tables")  # it goes on
+    second.stop()
+    person.sees(".lost", "The server does not answer. It may have been stopped: start lowland explore again.")
