@@ -72,10 +72,6 @@ class Explorer:
         """The worker processes."""
         return psutil.Process(self.process.pid).children()
 
-    def busy(self):
-        """The worker that has computed most."""
-        return max(self.workers(), key=lambda process: sum(process.cpu_times()[:2]))
-
     def descending(self, table, method="TSNE"):
         """Start a map that never ends, and wait until it descends."""
         record = self.compute(table["id"], method, **FOREVER)

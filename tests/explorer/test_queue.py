@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import psutil
 
 from lowland.explorer.queue import memory_of
 
@@ -11,11 +12,13 @@ def test_cancel_ends_the_process_at_once(explorer):
     table = explorer.open("large.csv")
     record = explorer.descending(table)
     assert record["status"] == "running"
-    process = explorer.busy()
+    workers = explorer.workers()
     found = explorer.post(f"/api/maps/{record['id']}/cancel").json()
     assert found["status"] == "canceled"
     assert "again" in found["error"]
-    process.wait(timeout=30)
+    end = time.monotonic() + 30
+    while not psutil.wait_procs(workers, timeout=0.05)[0]:
+        assert time.monotonic() < end
     assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
     again = explorer.post(f"/api/maps/{record['id']}/restart").json()
     assert again["status"] == "queued"
@@ -41,7 +44,8 @@ def test_a_map_that_waits_can_be_canceled(explorer, forever):
 def test_a_worker_that_is_killed_breaks_only_its_map(explorer):
     table = explorer.open("large.csv")
     record = explorer.descending(table)
-    explorer.busy().kill()
+    for process in explorer.workers():
+        process.kill()
     found = explorer.map(record["id"])
     assert found["status"] == "broken"
     assert "killed" in found["error"]

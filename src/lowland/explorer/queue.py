@@ -23,6 +23,7 @@ from typing import Any, Literal
 from lowland.explorer.folder import in_units
 
 POLL = 0.1  # seconds between two looks at the memory of a process
+COMPILING = 0.6  # seconds that a task waits for a process that compiles; loading compiled code takes less
 LINE = 2**22  # bytes of a message at most
 BEGIN = """
 import json, sys
@@ -73,6 +74,9 @@ class Child:
 
     def __init__(self, process: asyncio.subprocess.Process, stderr: Path) -> None:
         self.process, self.stderr = process, stderr
+        self.compiles, self.idle = False, asyncio.Event()
+        self._events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._reader = asyncio.create_task(self._receive())
 
     @classmethod
     async def start(cls, folder: Path) -> Child:
@@ -97,11 +101,21 @@ class Child:
         with contextlib.suppress(ConnectionError):  # it has ended; noticed by the reader
             await self.process.stdin.drain()
 
-    async def read(self) -> dict[str, Any] | None:
-        """Return its next message; None: the process has ended."""
+    async def _receive(self) -> None:
+        """Receive its messages, also while it has no task: it then tells what it does."""
         assert self.process.stdout is not None
-        line = await self.process.stdout.readline()
-        return json.loads(line) if line.endswith(b"\n") else None
+        while (line := await self.process.stdout.readline()).endswith(b"\n"):
+            event = json.loads(line)
+            if event["event"] in ("compiles", "idle"):
+                self.compiles = event["event"] == "compiles"
+                (self.idle.clear if self.compiles else self.idle.set)()
+            else:
+                self._events.put_nowait(event)
+        self._events.put_nowait(None)
+
+    async def read(self) -> dict[str, Any] | None:
+        """Return its next message about a task; None: the process has ended."""
+        return await self._events.get()
 
     def kill(self) -> None:
         """End the process at once."""
@@ -112,6 +126,7 @@ class Child:
         """End the process, wait for it, and remove its log."""
         self.kill()
         await self.process.wait()
+        await self._reader
         self.stderr.unlink(missing_ok=True)
 
     def last_line(self) -> str:
@@ -176,9 +191,14 @@ class Queue:
             self._running.discard(task)
 
     async def _take(self) -> Child:
-        """Return a warm process, or start one."""
+        """Return a warm process, or start one; one that compiles is left to that."""
         warm = [child for child in self._idle if child.alive]
-        child, self._idle = (warm[0], warm[1:]) if warm else (None, [])
+        if warm and all(child.compiles for child in warm):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(warm[0].idle.wait(), COMPILING)
+            warm = [child for child in self._idle if child.alive]  # another task may have taken one meanwhile
+        child = next((child for child in warm if not child.compiles), None)
+        self._idle = [each for each in warm if each is not child]
         if not self._idle and not self._closed:
             self._warming = asyncio.create_task(self._warm_later())
         return child or await Child.start(self.folder)

@@ -1,7 +1,7 @@
 """The worker process: reads tables, prepares their rows, computes maps. It can be killed at any time.
 
 It receives one task per line of JSON on stdin, and reports events as lines of JSON on stdout; the last event of a task
-is ``end``, with an ``error`` if it failed.
+is ``end``, with an ``error`` if it failed. Before its first task it tells when it ``compiles`` and when it is ``idle``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def main() -> None:
 
     _preload(FIRST, wait=True)
     _preload(LATER, wait=False)
+    send({"event": "compiles"})
     _load_kernels()
+    send({"event": "idle"})
     for line in sys.stdin:
         send({"event": "end", **_done(json.loads(line), send)})
 
