@@ -16,6 +16,7 @@ export async function fillPlaced(app, map, box) {
   }
   const reply = await attempt(() => getJson(`/maps/${map.id}/placed`));
   if (!reply || app.store.focus !== map.id) return;
+  for (const each of reply) tookPlace(app, each); // the event may have come before the rows were known to be placed
   const again = () => fillPlaced(app, map, box);
   const place = async (sent) => {
     const made = await attempt(sent);
