@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test journeys bench hunt demo gallery docs texts clean
+.PHONY: check test bench hunt demo gallery docs texts clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -14,10 +14,7 @@ check: .venv/installed  ## formatting, linting, types, layers of imports
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 test: .venv/installed  ## all tests
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --ignore-glob='*/pages/test_[ev]*'  # one process per core, one thread each
-
-journeys: .venv/installed  ## the explorer in headless Chromium, feature by feature: some minutes
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 0 tests/pages
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto  # one process per core, one thread each
 
 .venv/peers: .venv/installed
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[bench]"

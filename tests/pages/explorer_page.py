@@ -56,9 +56,7 @@ def write_tables(folder):
     iris = load_dataset("iris")
     columns = {f"measure {j}": iris.X[:, j] for j in range(4)}
     names = np.array([f"flower {i}" for i in range(150)])
-    write_columns(
-        {"flower": names, **columns, "species": np.array(iris.label_names)[iris.y]}, folder / "iris.parquet"
-    )
+    write_columns({"flower": names, **columns, "species": np.array(iris.label_names)[iris.y]}, folder / "iris.parquet")
     write_columns({name: values[:20] + 0.05 for name, values in columns.items()}, folder / "new.parquet")
     y = np.arange(4_000) % 200
     X = rng.normal(size=(4_000, 5)) + rng.normal(size=(200, 5))[y]
@@ -176,14 +174,13 @@ class Person:
         self.run("0")
         self.browser.call("Page.navigate", url="about:blank")
 
-    def show(self, name, maps=1):
-        """Open a file of the folder, as a script would, wait until its first map is drawn; return the id of its table."""
-        table = self.api("/tables", "POST", {"path": name, "first_map": "PCA" if maps else None})["id"]
+    def show(self, name):
+        """Open a file of the folder, as a script would, and wait for its first map; return the id of its table."""
+        table = self.api("/tables", "POST", {"path": name})["id"]
         if self.run(f"location.hash !== '#table={table}'"):
             self.run(f"location.hash = 'table={table}'")
         self.until(f"document.documentElement.dataset.ready === {table!r}")
-        if maps:
-            self.drawn_maps(1)
+        self.drawn_maps(1)
         return table
 
     def open(self, name):

@@ -1,4 +1,4 @@
-"""The explorer in headless Chromium: what is kept, two browsers, the keyboard, small screens, and a server that fails."""
+"""The explorer in headless Chromium: what is kept, two browsers, the keyboard, narrow screens, a server that fails."""
 
 import pytest
 
@@ -32,9 +32,7 @@ def test_the_session_is_saved_to_a_file_and_opened_again(iris):
     iris.sees(".saved-line", "On the left")
     table = iris.api("/tables")[0]["id"]
     iris.asks(f"/tables/{table}/state", lambda state: state.get("view"))
-    iris.run(
-        f"fetch('/api/tables/{table}/archive').then((a) => a.blob()).then((b) => {{ window.archive = b; }})"
-    )
+    iris.run(f"fetch('/api/tables/{table}/archive').then((a) => a.blob()).then((b) => {{ window.archive = b; }})")
     iris.until("window.archive")
     iris.drop("window.archive", "mine.lowland-session")
     iris.until(f"location.hash !== '#table={table}'")
@@ -66,15 +64,13 @@ def test_panes_close_and_the_keys_are_explained(iris):
 
 
 def test_nothing_is_cut_off_from_1000_to_3000_pixels(iris):
-    wide = "[...document.querySelectorAll('.bar, .strip, .side .pane-body, .lv-panel header')]"
+    parts = "[...document.querySelectorAll('.bar, .strip, .side .pane-body, .lv-panel header')]"
+    too_wide = "e.checkVisibility() && e.scrollWidth > e.clientWidth + 1"
     try:
         for width in (1000, 1600, 3000):
             iris.browser.size(width, 900)
             iris.settle()
-            cut = iris.run(
-                f"{wide}.filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.className)"
-            )
-            assert cut == []
+            assert iris.run(f"{parts}.filter((e) => {too_wide}).map((e) => e.className)") == []
             assert iris.run("document.documentElement.scrollWidth") <= width
     finally:
         iris.browser.size(1600, 1000)

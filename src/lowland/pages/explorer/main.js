@@ -88,7 +88,7 @@ app.showPoint = (row, open = true) => {
 // While a table is prepared again (roles, scale), its maps stay in sight; they are built again only if its rows, its
 // columns or its label changed.
 const shapeOf = (table) => JSON.stringify([table?.rows, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
-const heard = new Map(); // when tables and maps were last told of, by id
+const heard = new Map(); // when tables and maps were last reported, by id
 const gone = new Set(); // tables that were removed: events about them may come late
 app.takeTable = (table) => {
   if (gone.has(table.id)) return;
@@ -161,7 +161,7 @@ async function showCurrent() {
   try {
     const [maps, state] = await Promise.all([getJson(`/maps?table=${tableId}`), app.state.read(tableId)]);
     if (number !== showing) return;
-    for (const map of maps) if (!store.maps.has(map.id)) store.maps.set(map.id, map); // an event may have told more
+    for (const map of maps) if (!store.maps.has(map.id)) store.maps.set(map.id, map); // an event may be newer
     store.hidden = new Set(state.hidden ?? []);
     watchView(app.stage.show(table));
     for (const event of ["current", "maps", "filter"]) store.emit(event);
