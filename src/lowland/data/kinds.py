@@ -21,6 +21,7 @@ from lowland.data.suspect_columns import SuspectColumn, suspect_columns
 Kind = Literal["number", "integer", "boolean", "category", "ordered", "date", "text", "id", "constant", "missing"]
 KINDS: tuple[str, ...] = get_args(Kind)
 MOST_DISTINCT = 1000  # distinct values counted exactly
+SEEN_FIRST = 4 * MOST_DISTINCT  # rows that are looked at before all are sorted
 MOST_TEXTS = 50_000  # distinct texts counted, to tell ids from text
 FEW = 10  # distinct texts that are a category however few the rows
 MOST_CLASSES = 50  # distinct texts of a category, or one per 20 rows
@@ -175,7 +176,12 @@ class _Numbers:
         self._ordered: np.ndarray | None = None
 
     def distinct(self, j: int) -> list[float]:
-        """Return the distinct values of column j, at most one more than are counted, in order."""
+        """Return the distinct values of column j, at most one more than are counted."""
+        if self.n > 4 * SEEN_FIRST:  # the first rows show of most columns that they have too many
+            some = np.unique(self.X[j, :SEEN_FIRST])
+            some = some[~np.isnan(some)][: MOST_DISTINCT + 1]
+            if len(some) > MOST_DISTINCT:
+                return some.tolist()
         if self._ordered is None:  # NaN last
             self._ordered = np.sort(self.X, axis=1)
             self._is_new = np.ones(self.X.shape, dtype=bool)
@@ -237,10 +243,16 @@ def kinds_of(
         if hashes is not None:
             hashes.append(row_hash)
             hashes = hashes if n <= MOST_ROWS_COMPARED else None
-    equal = None if hashes is None else n - (len(np.unique(np.concatenate(hashes))) if hashes else 0)
+    equal = None if hashes is None else _repeats(np.concatenate([np.empty(0, dtype=np.uint64), *hashes]))
     suspects = _suspects({k: v for k, v in held.items() if counts[k].is_numeric}, len(counts))
     columns = tuple(_kind(name, c, suspects.get(name), name == id_name) for name, c in counts.items())
     return TableKinds(source, n, columns, equal, tuple(suspects.values()), id_name, tuple(notes))
+
+
+def _repeats(hashes: np.ndarray) -> int:
+    """How many values equal another one before them, by sorting: several times as fast as ``np.unique``."""
+    hashes.sort()
+    return int((hashes[1:] == hashes[:-1]).sum())
 
 
 def _blocks(places: list[int], height: int) -> Iterator[list[int]]:

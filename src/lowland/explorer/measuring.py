@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland import quality
 from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.explorer.mapping import SEED, MapInputs, stored_graph
 from lowland.explorer.workspace import write_floats, write_json
@@ -45,6 +46,8 @@ def measured(
             warnings.simplefilter("ignore")
             graph = stored_graph(X, neighbors_for(len(X)), place)
             trial = EmbeddingScorer.of(X, graph, y, SEED, targets).scored(trial)
+            if trial.per_row:  # it was evaluated
+                trial.per_row.update(_of_every_row(X, some, {"trustworthiness", "continuity"} - trial.per_row.keys()))
             if n <= SAMPLE and not traits_of(est).reads_text:
                 scores, curves, _ = model_measures(est, shared)
                 trial.scores.update({k: v for k, v in scores.items() if k not in trial.scores})
@@ -66,6 +69,14 @@ def measured(
     shown = {name: {**asdict(score), "correct_bits": ""} for name, score in trial.scores.items()}
     basis = None if chosen.all() else f"Measured on {int(chosen.sum()):,} evenly spaced rows of {n:,}."
     return to_plain({"measures": measures, "scores": shown, "curves": list(curves), "warnings": warned, "basis": basis})
+
+
+def _of_every_row(X: np.ndarray, Z: np.ndarray, names: set[str]) -> dict[str, np.ndarray]:
+    """The values of all rows; a study has them only for a table of some thousand rows."""
+    measures = (quality.trustworthiness, quality.continuity)
+    k = neighbors_for(int((~np.isnan(Z).any(axis=1)).sum()))
+    found = [measure(X, Z, k, per_row=True, sample=None) for measure in measures if measure.__name__ in names]
+    return {each.name: each.per_row for each in found if each.per_row is not None}
 
 
 def _of_linear_model(est: Any, inputs: MapInputs) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def evaluate_in_detail(
     X: Any, Z: Any, y: Any = None, *, n_neighbors: int = 5, metric: Metric = "euclidean", scale: Any = None,
     sample: Sample = "auto", random_state: Any = None, per_row: bool = False,
 ) -> DetailedEvaluation:  # fmt: skip
-    """``evaluate`` with curves and Shepard diagram; ``per_row``: trustworthiness also has the value of each row."""
+    """``evaluate`` with curves and Shepard diagram; ``per_row``: trustworthiness and continuity also of each row."""
     C, kept = open_coordinates(Z)
     labeled, codes = (None, None) if y is None else labeled_classes(y, kept)
     high = OriginalSpace.prepared_once(

@@ -166,6 +166,17 @@ def test_without_an_estimate_the_reason_is_answered(explorer, table, parameters,
     assert explorer.post("/api/estimates", json={"table": "none", "method": "PCA"}).status_code == 404
 
 
+@pytest.mark.parametrize("method", ["UMAP", "PaCMAP", "MDS", "SelfOrganizingMap", "Autoencoder"])
+def test_maps_unfold_in_view(explorer, listen, method):
+    listener = listen(explorer)
+    made = explorer.open("large.csv")
+    record = explorer.compute(made["id"], method)
+    shot = listener.wait_for(lambda name, data: name == "live" and data["id"] == record["id"])
+    assert shot["components"] == 2
+    explorer.post(f"/api/maps/{record['id']}/cancel")
+    assert explorer.map(record["id"])["status"] in ("canceled", "done")
+
+
 def test_live_snapshots_and_events(explorer, listen):
     listener = listen(explorer)
     made = explorer.open("large.csv")

@@ -279,7 +279,7 @@ def neighborhood_measures(
 ) -> tuple[tuple[Measure, ...], CoRanking]:
     """Trustworthiness, continuity, both rank errors, LCMC, the area under R_NX, and its curves, from one pass.
 
-    ``per_row``: trustworthiness also has the value of each row.
+    ``per_row``: trustworthiness and continuity also have the value of each row.
     """
     check_neighbors(k, high.n)
     orders, evaluated = RankAgreement.of(high, Z, k), high.evaluated
@@ -287,7 +287,7 @@ def neighborhood_measures(
     curves = orders.curves(high)
     return (
         trustworthiness_measure(evaluated, false, k, per_row=per_row),
-        continuity_measure(evaluated, missed, k),
+        continuity_measure(evaluated, missed, k, per_row=per_row),
         *relative_rank_errors(evaluated, relative_false, relative_missed, k),
         lcmc_measure(evaluated, shared, k),
         curves.area,

@@ -21,12 +21,12 @@ from lowland.study.result import Curve, Score, Trial
 from lowland.study.scoring.prediction import PredictionTest
 from lowland.study.trials.fit import in_a_sentence
 
-VERSION = 12  # of the measures and their texts: a change makes cached trials stale
+VERSION = 13  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
 AREA, TRUST = "area under R_NX", "trustworthiness"
-PER_ROW_UP_TO = 4_096  # rows up to which trustworthiness is also computed per row
+PER_ROW_UP_TO = 4_096  # rows up to which trustworthiness and continuity are also computed per row
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
 
 
