@@ -28,9 +28,9 @@ KEEP_FILES = """(() => {
   const click = HTMLAnchorElement.prototype.click;
   HTMLAnchorElement.prototype.click = function () {
     if (!this.download) return click.call(this);
-    const file = { name: this.download, size: blobs.get(this.href).size };
+    const file = { name: this.download, blob: blobs.get(this.href) };
     window.saved.push(file);
-    blobs.get(this.href).text().then((text) => { file.text = text.slice(0, 5000); });
+    file.blob.text().then((text) => { file.text = text.slice(0, 5000); });
   };
 })()"""
 
@@ -168,6 +168,13 @@ class Person:
         self.browser.call("Page.navigate", url=address)
         self.until("document.documentElement?.dataset.started")
         self.run(KEEP_FILES)
+
+    def open_tab(self, address):
+        """Open an address in another tab, close it, and come back."""
+        tab = self.browser.call("Target.createTarget", url=address)["targetId"]
+        self.until("!document.querySelector('.lost').checkVisibility()")
+        self.browser.call("Target.closeTarget", targetId=tab)
+        self.browser.call("Page.bringToFront")  # a page behind another one draws nothing
 
     def leave(self):
         """Close the page; what it wrote to the console is known."""

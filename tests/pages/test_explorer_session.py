@@ -31,14 +31,15 @@ def test_the_session_is_saved_to_a_file_and_opened_again(iris):
     iris.click("dialog button.main")
     iris.sees(".saved-line", "On the left")
     table = iris.api("/tables")[0]["id"]
-    iris.asks(f"/tables/{table}/state", lambda state: state.get("view"))
-    iris.run(f"fetch('/api/tables/{table}/archive').then((a) => a.blob()).then((b) => {{ window.archive = b; }})")
-    iris.until("window.archive")
-    iris.drop("window.archive", "mine.lowland-session")
+    iris.click(".bar button", "Save")
+    iris.click("[role=menuitem]", "Session")
+    iris.until("window.saved.length")
+    iris.drop("window.saved[0].blob", "mine.lowland-session")
     iris.until(f"location.hash !== '#table={table}'")
     iris.drawn_maps(2)
     iris.sees(".saved-line", "On the left")
     iris.sees("#pane-selection h2", f"{many} rows selected")
+    iris.sees(".selected-rows .grid-row", "flower")
     copy = iris.run("location.hash")
     iris.click(".table-summary button", "Remove")
     iris.click("dialog button.main", "Remove")
@@ -109,7 +110,7 @@ def test_the_keyboard_is_enough(person):
 def test_two_browsers_show_one_study(iris, server, browsers):
     many = iris.select()
     table = iris.api("/tables")[0]["id"]
-    iris.asks(f"/tables/{table}/state", lambda state: state.get("view"))
+    iris.asks(f"/tables/{table}/state", lambda state: state.get("view", {}).get("selection"))
     other = Person(browsers())
     other.visit(server.address)
     other.drawn_maps(1)
@@ -160,7 +161,7 @@ def test_a_killed_server_is_told_and_works_again_and_a_full_disk_is_told(visitor
     person.sees(".lost", "The server does not answer")
     second = own(largest=4096)
     person.sees(".lost", "Open the address")  # it has a new token
-    person.browser.call("Target.createTarget", url=second.address)  # another tab, as the command opens it
+    person.open_tab(second.address)  # as the command does it
     person.until("!document.querySelector('.lost').checkVisibility()")
     person.sees(".lv-panel[data-status=broken]", "stopped before the map was finished")
     assert person.run("document.querySelectorAll('.lv-panel[data-status=done]').length") == 1

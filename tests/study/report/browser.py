@@ -95,7 +95,7 @@ class Browser:
         elif name == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
             self.problems.append(str([a.get("value") for a in params["args"]]))
         elif name == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
-            self.problems.append(params["entry"]["text"])
+            self.problems.append(f"{params['entry']['text']} {params['entry'].get('url', '')}".strip())
         elif name == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
         elif name == "Page.javascriptDialogOpening":

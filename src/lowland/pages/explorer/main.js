@@ -117,10 +117,6 @@ app.showTable = async (table) => {
   location.hash = `table=${table.id}`;
   if (!again || table.status !== "ready") left.choose("data");
   await showCurrent();
-  if (store.table?.status === "ready" || store.tableId !== table.id) return;
-  const since = performance.now();
-  const fresh = await getJson(`/tables/${table.id}`).catch(() => null);
-  if (fresh && !(heard.get(table.id) >= since)) app.takeTable(fresh); // no event came meanwhile
 };
 app.dropTable = (id) => {
   store.tables.delete(id);

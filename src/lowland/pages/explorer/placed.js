@@ -14,8 +14,9 @@ export async function fillPlaced(app, map, box) {
     box.append(el("p", { class: "note" }, "This method cannot place new rows on a finished map."));
     return;
   }
+  const asked = (fillPlaced.asked = {});
   const reply = await attempt(() => getJson(`/maps/${map.id}/placed`));
-  if (!reply || app.store.focus !== map.id) return;
+  if (!reply || app.store.focus !== map.id || asked !== fillPlaced.asked) return; // or a later question is under way
   for (const each of reply) tookPlace(app, each); // the event may have come before the rows were known to be placed
   const again = () => fillPlaced(app, map, box);
   const place = async (sent) => {
