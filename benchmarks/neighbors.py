@@ -53,6 +53,51 @@ def _side_by_side(plan: Plan, X: np.ndarray, k: int, search: str, algorithm: str
     )  # fmt: skip
 
 
+@job("14 neighbors of each of MNIST, 60,000 × 50 float32, against faiss", data="real")
+def neighbors_faiss(plan: Plan) -> Iterator[Line]:
+    import faiss
+
+    from benchmarks.embeddings import images
+
+    X, _ = images(plan.size(60_000, 3_000))
+    k = 14  # and the row itself, as UMAP counts
+
+    def search(index: Any) -> Any:
+        index.add(X)
+        return index.search(X, k + 1)
+
+    def hnsw() -> Any:
+        index = faiss.IndexHNSWFlat(X.shape[1], 16)
+        index.hnsw.efConstruction, index.hnsw.efSearch = 100, 64
+        return search(index)
+
+    work = {
+        "ours": partial(_ours, X, k), "flat": lambda: search(faiss.IndexFlatL2(X.shape[1])), "hnsw": hnsw,
+        "approximate": partial(_ours, X, k, "approximate"),
+    }  # fmt: skip
+    times = alternate(work, min(3, plan.repeat))
+    indices, _ = times.answers["ours"].table()
+    same = {name: _recall(indices, times.answers[name][1]) for name in ("flat", "hnsw")}
+    required = () if plan.quick else (Bar("speed", 1.0),)
+    yield times.line(
+        "exact, against IndexFlatL2", "ours", "flat", required=required,
+        remark=f"fraction of identical neighbors: {same['flat']:.5f}",
+    )  # fmt: skip
+    yield times.line(
+        "exact, against IndexHNSWFlat(16, 100, 64)", "ours", "hnsw", required=required,
+        remark=f"recall of the peer {same['hnsw']:.4f}",
+    )  # fmt: skip
+    yield times.line(
+        "exact, against search='approximate'", "ours", "approximate",
+        remark=f"recall {times.answers['approximate'].recall:.4f} on a sample",
+    )  # fmt: skip
+
+
+def _recall(exact: np.ndarray, found: np.ndarray) -> float:
+    """Return the fraction of the exact neighbors among those found, which may contain the row itself."""
+    return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, found, strict=True)]))
+
+
 @job("500 small components connected to 1,000,000 × 3 by the shortest edges")
 def connected_components(plan: Plan) -> Iterator[Line]:
     from lowland.blocks.neighbors.connectivity import ShortestBridges, component_labels, connected
