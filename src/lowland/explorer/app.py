@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import importlib
 import pkgutil
 import secrets
@@ -95,10 +96,10 @@ def listening_socket(host: str, port: int | None) -> socket.socket:
             problem = error
     assert problem is not None
     where = f"{host}:{port}" if port is not None else host
-    raise FileProblem(
-        f"The explorer cannot listen on {where}: {problem.strerror}. Choose another port, or stop the program that "
-        "uses it."
-    ) from problem
+    remedy = "Choose an address of this machine, such as 127.0.0.1."
+    if problem.errno in (errno.EADDRINUSE, errno.EACCES):
+        remedy = "Choose another port, or stop the program that uses it."
+    raise FileProblem(f"The explorer cannot listen on {where}: {problem.strerror}. {remedy}") from problem
 
 
 async def serve(
