@@ -23,6 +23,7 @@ MISTAKES = [
     ((*FIT, "empty.csv", "--to", "new.csv"), 1, "is empty"),
     ((*FIT, "x.npy", "--columns", "a", "--to", "new.csv"), 1, "no column names"),
     ((*FIT, "x.npy", "--label", "a", "--to", "new.csv"), 1, "--label"),
+    ((*FIT, "words.csv", "--weight", "note", "--to", "new.csv"), 1, "--weight contains values that are not numbers"),
     ((*FIT, "table.csv", "-k", "9", "--to", "new.csv"), 1, "Choose at most 4"),
     ((*FIT, "table.csv", "-k", "0", "--to", "new.csv"), 2, "-k / --components"),
     ((*FIT, "table.csv", "-k", "many", "--to", "new.csv"), 2, "kaiser"),

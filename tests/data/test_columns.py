@@ -30,6 +30,11 @@ def test_few_columns_are_listed_in_their_order():
         selected(["a", "b", "c"], None, ["zebra"], "'x'")
 
 
+def test_a_message_starts_with_a_capital_letter():
+    with pytest.raises(ParameterError, match=r"^The frame has no column 'zebra'"):
+        selected(["a"], ["zebra"], (), "the frame")
+
+
 @pytest.mark.parametrize(
     ("columns", "drop"), [(["size", "cm"], []), (None, ["b", "size", "cm"]), (["size", "b"], ["cm"])]
 )

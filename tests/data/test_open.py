@@ -160,6 +160,13 @@ def test_integers_beyond_floats():
         float_vector(huge[:, 0], 2, "sample_weight")
 
 
+def test_weights_that_are_text_are_refused():
+    with pytest.raises(DataTypeError, match=r"^sample_weight contains values that are not numbers\. Give each row"):
+        float_vector(["a", "b"], 2, "sample_weight")
+    with pytest.raises(DataError, match="one value for each of the 3 rows"):
+        float_vector([1, 2], 3, "sample_weight")
+
+
 def test_half_of_a_surrogate_pair_in_a_name():
     import pandas as pd
 

@@ -212,12 +212,20 @@ def test_a_column_that_cannot_be_prepared_is_named(values, words):
         ({"max_levels": 1}, "max_levels.*at least 2"),
         ({"kinds": {"income": "nummer"}}, "kinds.*Did you mean 'number'"),
         ({"kinds": {"incomes": "number"}}, "incomes.*Did you mean 'income'"),
-        ({"ordered": {"hue": ["a"]}}, "ordered.*hue"),
+        ({"ordered": {"hue": ["a"]}}, "ordered.*hue.*Choose one of 'income', 'smokes'"),
+        ({"ordered": {"size": ["S", "M"]}}, "ordered.*'size' has the level 'L', which is not listed"),
     ],
 )
 def test_a_wrong_option_is_named(options, words):
     with pytest.raises(ParameterError, match=words):
         TablePreparer(**options).fit(messy())
+
+
+def test_text_in_a_column_of_numbers_is_named():
+    with pytest.raises(
+        DataError, match=r"^Column 'color' is prepared as a number, but it contains '\w+', which is not a n"
+    ):
+        TablePreparer(kinds={"color": "number"}).fit(messy())
 
 
 def test_a_table_without_anything_to_prepare_is_refused():

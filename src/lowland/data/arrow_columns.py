@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -142,7 +143,7 @@ def converted(column: Any, kind: str, what: str, date_order: str | None = None) 
         else:
             column = column.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise DataError(f"Column {what} was fitted as a {kind}, but {_reason(error)}. Check the column.") from error
+        raise DataError(f"Column {what} is prepared as a {kind}, but {_reason(error)}. Check the column.") from error
     if kind not in ("number", "boolean"):
         return column
     if pc.any(pc.is_inf(column)).as_py():
@@ -227,4 +228,7 @@ def _as_text(column: Any) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".")
+    text = str(error).splitlines()[0].rstrip(".")
+    return re.sub(
+        r"^Failed to parse string: ('.*') as a scalar of type .*", r"it contains \1, which is not a number", text
+    )

@@ -123,6 +123,7 @@ def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence
             (name for name in names if "," in name and {part.strip() for part in name.split(",")} <= {*asked}), None
         )
         remedy = _available_columns(unknown[0], names) if cut is None else _quoted_name(cut)
+        source = f"{source[:1].upper()}{source[1:]}"  # 'the frame' starts the sentence
         raise ParameterError(f"{source} has no column {', '.join(map(repr, unknown))}. {remedy}")
     if columns is None:
         return [j for j, name in enumerate(names) if name not in drop]

@@ -361,6 +361,12 @@ def float_vector(values: Any, n: int | None, what: str) -> np.ndarray:
         vector = as_vector(values, n, what).astype(np.float64)
     except OverflowError as error:
         raise too_large(what) from error
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataTypeError(
+            f"{what} contains values that are not numbers. Give each row a number as its weight."
+        ) from error
     if not np.all(np.isfinite(vector)):
         raise DataError(f"Input {what} contains NaN or infinity. Give each row a finite weight.")
     if np.any(vector < 0) or not vector.any():

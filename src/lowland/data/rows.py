@@ -79,10 +79,20 @@ class IncompleteRows(DataError):
     has_categories: bool = False  # whether the method reads text as categories, which cannot be imputed
 
     @classmethod
-    def of(cls, fact: str, remedy: str = "", empty: tuple[str, ...] = (), *, has_gaps: bool = True) -> Self:
+    def of(
+        cls,
+        fact: str,
+        remedy: str = "",
+        empty: tuple[str, ...] = (),
+        *,
+        has_gaps: bool = True,
+        has_categories: bool = False,
+    ) -> Self:
         """Return the error with the usual remedies."""
-        error = cls(f"{fact} {f'{remedy} Or drop' if remedy else 'Drop'} {OR_IMPUTE}")
+        rest = "those rows or columns." if has_categories else OR_IMPUTE
+        error = cls(f"{fact} {f'{remedy} Or drop' if remedy else 'Drop'} {rest}")
         error.fact, error.remedy, error.empty, error.has_gaps = fact, remedy, empty, has_gaps
+        error.has_categories = has_categories
         return error
 
 
@@ -100,6 +110,7 @@ class Rows:
     passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
     allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error
+    missing_as_level: tuple[int, ...] = ()  # columns of categories, in which a missing value is a level and no error
     compared_with: np.ndarray | None = None  # (p, d) points that a metric compares incomplete rows with, for the error
     levels: tuple[np.ndarray | None, ...] | None = (
         None  # of each column of text, whose values are codes: open_categories
@@ -159,6 +170,9 @@ class Rows:
         nan, inf, n = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0
         first: int | None = None  # bad row
         for chunk in self.chunks():
+            if self.missing_as_level:
+                chunk = to_numpy(chunk).copy()
+                chunk[:, list(self.missing_as_level)] = 0
             nan += _count_by_column(chunk, np.isnan)
             inf += _count_by_column(chunk, np.isinf)
             if first is None and (inf.any() or (nan.any() and not self.allow_nan)):
@@ -193,9 +207,8 @@ class Rows:
             infinite = tuple(self.names[j] for j in np.flatnonzero(inf))
             return IncompleteRows.of(fact, "", infinite, has_gaps=bool(nan[inf == 0].any()))
         empty = tuple(self.names[j] for j in np.flatnonzero(nan == n)) if self.names else ()
-        error = IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=bool((nan[nan < n] > 0).any()))
-        error.has_categories = self.levels is not None
-        return error
+        gaps, text = bool((nan[nan < n] > 0).any()), self.levels is not None
+        return IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=gaps, has_categories=text)
 
     def _undefined_distance(self) -> DataError:
         """The error for a row that has no column in common with one of the points it is compared with."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import importlib
 import pkgutil
 import secrets
@@ -61,12 +62,13 @@ def create_app(session: Session, *, token: str, host: str = "127.0.0.1", port: i
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
+        where = ".".join(map(str, first["loc"][1:]))  # without "body", "query" or "path"
         return answer(422, f"{where or 'The request'}: {first['msg']}.", "RequestValidationError")
 
     @app.exception_handler(OSError)
     async def on_disk(request: Request, error: OSError) -> JSONResponse:
-        text = f"A file cannot be read or written: {error.strerror or error}. Check the free disk space."
+        why = error.strerror or error
+        text = f"A file cannot be read or written: {why}. Check its permissions and the free disk space."
         return answer(507 if error.errno == 28 else 500, text, type(error).__name__)
 
     @app.exception_handler(Exception)
@@ -95,10 +97,10 @@ def listening_socket(host: str, port: int | None) -> socket.socket:
             problem = error
     assert problem is not None
     where = f"{host}:{port}" if port is not None else host
-    raise FileProblem(
-        f"The explorer cannot listen on {where}: {problem.strerror}. Choose another port, or stop the program that "
-        "uses it."
-    ) from problem
+    remedy = "Choose an address of this machine, such as 127.0.0.1."
+    if problem.errno in (errno.EADDRINUSE, errno.EACCES):
+        remedy = "Choose another port, or stop the program that uses it."
+    raise FileProblem(f"The explorer cannot listen on {where}: {problem.strerror}. {remedy}") from problem
 
 
 async def serve(

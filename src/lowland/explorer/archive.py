@@ -66,7 +66,10 @@ def open_archive(here: Session, path: Path, name: str) -> dict[str, Any]:
             with archive.open(HEAD) as file:
                 head = json.loads(file.read(MOST_HEAD))
             if head["format"] != FORMAT:
-                raise FileProblem(f"{name!r} was saved by another version of Lowland (format {head['format']}).")
+                raise FileProblem(
+                    f"{name!r} was saved by another version of Lowland (format {head['format']}). "
+                    "Open it with that version."
+                )
             _extract(archive, CELLS, folder / CELLS, here.limits.table_bytes)
             rows = int(open_table(folder / CELLS).n or 0)
             ids = {str(each["id"]): new_id() for each in head["maps"]}

@@ -71,7 +71,9 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise RequestError(400, f"Column {name!r} contains numbers, and {value!r} is none. Enter a number.") from None
+        raise RequestError(
+            400, f"Column {name!r} contains numbers, but {value!r} is not a number. Enter one."
+        ) from None
 
 
 def _days(value: Any) -> Any:

@@ -498,7 +498,7 @@ def _locked(root: Path) -> tuple[Workspace, Any]:
         lock = open(root / "lock", "w")  # noqa: SIM115  open as long as the session
     except OSError as error:
         raise FileProblem(
-            f"The workspace {str(root)!r} cannot be written: {error.strerror}. Choose another."
+            f"The workspace {str(root)!r} cannot be written: {error.strerror}. Choose another workspace."
         ) from error
     try:
         import fcntl

@@ -55,7 +55,7 @@ class CorrespondenceAnalysis(
     Notes
     -----
     Cost: that of PCA of the table, and one more pass for the margins; sparse tables stay sparse. Memory: d² numbers up
-    to 2000 columns, and one number per row.
+    to 2,000 columns, and one number per row.
 
     A row of zeros has no profile. It has no influence on the axes, lies at the centroid, and ``fit`` warns; a column of
     zeros likewise. FactoMineR drops both with a warning; MASS raises an error.
@@ -123,9 +123,10 @@ class CorrespondenceAnalysis(
         for what, sums in (("row", margins.row_sums), ("column", margins.column_sums)):
             empty = int((sums == 0).sum())
             if empty:
+                some = f"1 {what} contains" if empty == 1 else f"{empty} {what}s contain"
                 warn(
-                    f"{type(self).__name__}: {empty} {what}{'s' if empty > 1 else ''} of {rows.source} contain only "
-                    "zeros. They have no influence on the axes and lie at the origin. Drop them from the table."
+                    f"{type(self).__name__}: {some} only zeros in {rows.source}, without influence on the axes, at the "
+                    f"origin of the map. Drop {what}s of zeros from the table."
                 )
 
     def _count(self, n: int, d_used: int, d: int) -> int:

@@ -23,7 +23,7 @@ from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 _ROUNDING = 1e-13  # of the total inertia
-_UNKNOWN = "Set handle_unknown='ignore' to place such values at the mean."
+_UNKNOWN = "Fit with handle_unknown='ignore' to place such values at the mean."
 
 
 class FactorAnalysisOfMixedData(
@@ -120,6 +120,8 @@ class FactorAnalysisOfMixedData(
         numbers = tuple(j for j in range(rows.d) if j not in categorical)
         coding = self._learned_coding(rows, run, categorical, missing_level=self.missing == "category")
         expanded = Expanded(numbers, coding, (), refuse_missing=True)
+        if self.missing == "category":
+            rows.missing_as_level, rows.missing_remedy = categorical, "Impute missing numbers first."
         moments: Moments = run.fold(rows, MixedMomentsOf(expanded), name="summing moments")
         n = moments.n
         used = moments.mean[len(numbers) :] > 0.5 / n  # a level occurs at least once

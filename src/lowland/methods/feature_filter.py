@@ -208,7 +208,7 @@ class FeatureFilter(
             raise DataError(f"Every value is missing in column {listed(self._names(rows), empty)}. Drop such columns.")
         warn(
             f"FeatureFilter: {np.mean(~observed):.1%} of the values are missing. Each column is scored by its "
-            "available cases, which is unbiased only if values are missing at random.",
+            "available cases, which is unbiased only if values are missing completely at random (MCAR).",
             DataWarning,
         )
         patterns, group = np.unique(observed, axis=1, return_inverse=True)

@@ -228,7 +228,8 @@ class LinearDiscriminantAnalysis(
         negative = " They are not a covariance matrix: negative eigenvalues were set to zero." if least < 0 else ""
         warn(
             f"LinearDiscriminantAnalysis: {found.missing_fraction:.1%} of the values are missing. Means and "
-            "covariances are those of the available cases, which is unbiased only if values are missing at random."
+            "covariances are those of the available cases, which is unbiased only if values are missing "
+            "completely at random (MCAR)."
             f"{negative}",
             DataWarning,
         )

@@ -23,7 +23,7 @@ class LocalMAP(
     D_ij = 1 + |z_i - z_j|² and the radius r = low_dist_thres,
 
     - the attraction between neighbors is multiplied by (r / 2) / sqrt(D): stronger than PaCMAP's within about r / 2,
-      weaker beyond, so that wrong neighbors, which lie far apart in the map, lose their hold;
+      weaker beyond, so that false neighbors, which lie far apart in the map, attract each other less;
     - every ten iterations, the further pairs are drawn again among rows within r of each other in the map: the
       repulsion acts where clusters touch.
 

@@ -23,7 +23,7 @@ from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 _ROUNDING = 1e-13  # inertias below this are zero: those of the indicators are at most 1
-_UNKNOWN = "Set handle_unknown='ignore' to leave such values out."
+_UNKNOWN = "Fit with handle_unknown='ignore' to leave such values out."
 
 
 class MultipleCorrespondenceAnalysis(

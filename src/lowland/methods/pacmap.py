@@ -28,8 +28,7 @@ class PaCMAP(
        d² / (scale_i scale_j), where the scale of a row is its mean distance to its neighbors 4 to 6. Mid-near pairs:
        5 times the second nearest of six random rows. Further pairs: 20 random rows that are not neighbors.
     3. Start at 0.01 times the principal components (``blocks.embeddings.starts``).
-    4. Descend by Adam (``blocks.embeddings.descent``) along the forces of the pairs
-       (``blocks.embeddings.pair_forces``).
+    4. Minimize by Adam (``blocks.embeddings.descent``, ``blocks.embeddings.pair_forces``).
     5. New rows: the minimum of the attraction by their nearest training rows (``blocks.embeddings.attracted_rows``).
 
     Notes

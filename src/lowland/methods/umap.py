@@ -78,20 +78,21 @@ class UMAP(
 
     1. Find the nearest neighbors of each row (``blocks.neighbors.search``).
     2. Weight them by exp(-(d - rho_i) / sigma_i): rho_i is the distance to the nearest one, sigma_i makes the weights
-       sum to log2 of n_neighbors. Join both directions: w + w' - w w' (``blocks.embeddings.fuzzy_graph``). With a
-       target y, weaken the edges between classes, or intersect with the graph of y (``target_graph``).
+       sum to log2 of n_neighbors. Combine both directions by the fuzzy union, w + w' - w w'
+       (``blocks.embeddings.fuzzy_graph``). With a target y, weaken the edges between classes, or intersect
+       with the graph of y (``target_graph``).
     3. Start at the Laplacian eigenmaps of the graph (``starts``; components apart: ``component_starts``).
-    4. Descend: in each epoch, edges are sampled in proportion to their weights; each attracts its ends, and random rows
-       repel them (``cross_entropy``). densMAP adds the correlation of local radii (``densities``). All rows move at the
-       end of an epoch, by Adam: the same seed gives the same map on any number of threads.
+    4. Stochastic gradient descent: in each epoch, edges are sampled in proportion to their weights; each attracts its
+       ends, and random rows repel them (``cross_entropy``). densMAP adds a correlation of local radii (``densities``).
+       All rows move at the end of an epoch, by Adam: the same seed gives the same map on any number of threads.
     5. New rows: the same descent, each by itself among the training rows (``edge_placing``). The inverse transform is a
        local linear regression (``local_inverse``).
 
     Notes
     -----
     Cost: the neighbor search, then about n · n_neighbors · (1 + negative_sample_rate) / 2 pairs per epoch. Distances
-    between clusters and their sizes mean little; prefer ``PCA`` or ``ClassicalMDS`` to read distances. The map depends
-    on the seed: fit with several of them before you trust a detail.
+    between clusters and their sizes mean little; prefer ``PCA`` or ``ClassicalMDS`` if distances matter. The map
+    depends on the seed: fit with several of them before you trust a detail.
 
     References
     ----------
@@ -143,7 +144,7 @@ class UMAP(
         at_most=1,
     )
     local_connectivity: float = param(
-        1.0, "Number of nearest neighbors that have weight one; fractions interpolate.", at_least=0
+        1.0, "Number of nearest neighbors with weight one; fractions are interpolated.", at_least=0
     )
     repulsion_strength: float = param(1.0, "Weight of the repulsion.", at_least=0)
     negative_sample_rate: int = param(5, "Random rows that repel, for each sampled edge.", at_least=0)
@@ -178,7 +179,7 @@ class UMAP(
     dens_var_shift: float = param(0.1, "Added to the variance of the local radii in the map.", at_least=0)
     output_dens: bool = param(False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.")
     disconnection_distance: float | None = param(
-        None, "Neighbors at this distance or farther are no neighbors; None: no limit.", above=0
+        None, "Neighbors at this distance or farther are removed from the graph; None: no limit.", above=0
     )
     precomputed_knn: Any = param(
         (None, None, None),
@@ -248,12 +249,15 @@ class UMAP(
     def _check_parameters(self) -> None:
         for name, only in (("output_metric", "euclidean"), ("transform_mode", "embedding")):
             if getattr(self, name) != only:
-                raise ParameterError(f"UMAP({name}={getattr(self, name)!r}): only {only!r} is supported.")
+                raise ParameterError(
+                    f"UMAP({name}={getattr(self, name)!r}): only {only!r} is supported. Leave {name} out."
+                )
         if not isinstance(self.precomputed_knn, tuple | list) or len(self.precomputed_knn) < 2:
             raise ParameterError("UMAP(precomputed_knn): pass a tuple of indices and distances, both (n, k).")
         if self.min_dist > self.spread:
             raise ParameterError(
-                f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose at most spread."
+                f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose a "
+                "smaller min_dist, or a larger spread."
             )
         known = ("spectral", "pca", "random")
         if self.init not in known if isinstance(self.init, str) else not hasattr(self.init, "__len__"):
@@ -407,7 +411,8 @@ class UMAP(
         found = found.chosen(found.length < self.disconnection_distance)
         if not len(found.length):
             raise ParameterError(
-                f"UMAP(disconnection_distance={self.disconnection_distance:g}): all neighbors are farther. Choose more."
+                f"UMAP(disconnection_distance={self.disconnection_distance:g}): all neighbors are farther. Choose a "
+                "larger distance."
             )
         return found
 

@@ -66,7 +66,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         counts as one of these others; where there are none, its columns are all 0.
     ordered : dict, default=None
         Levels of ordered categories by column, lowest first: ``{"size": ["S", "M", "L"]}``. Ordered categories of
-        a data frame need not be listed. They become ranks 0, 1, …; a new level is a missing value.
+        a data frame need not be listed. They become ranks 0, 1, …; a new level is a missing value,
+        a level of the training data that is not listed is an error.
     dates : {"parts", "drop"}, default="parts"
         "parts": year, month, day of week (Monday is 0), hour and elapsed days since the first training date, without
         those that are constant.
@@ -162,6 +163,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             if order is not None:
                 self.date_orders_[name] = order
         prepared = self._converted(table)
+        for name in self.ordered or ():
+            _check_levels(prepared.column(name), levels[name], name)
         if not prepared.column_names:
             one = "The table has 1 sample. " if len(table) == 1 else ""
             raise DataError(
@@ -239,6 +242,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                 if name not in names:
                     raise ParameterError(
                         f"TablePreparer({option}=...): the table has no column {name!r}. {did_you_mean(name, names)}"
+                        f"Choose one of {_listed(names[:12])}{', …' * (len(names) > 12)}."
                     )
 
     def _encoders(self, levels: dict[str, list[str]], table: Any) -> ColumnTransformer:
@@ -310,6 +314,16 @@ def _levels(column: Any, name: str) -> list[str]:
             f"TablePreparer: column {name!r} is not an ordered category. List its levels: ordered={{{name!r}: [...]}}."
         )
     return [str(v) for v in column.combine_chunks().dictionary.to_pylist()]
+
+
+def _check_levels(column: Any, levels: list[str], name: str) -> None:
+    """Raise an error for a level of the training data that is not listed: it would count as a missing value."""
+    others = sorted({*column.unique().drop_null().to_pylist()} - {*levels})
+    if others:
+        raise ParameterError(
+            f"TablePreparer(ordered=...): column {name!r} has the level {others[0]!r}, which is not listed. List all "
+            "levels, lowest first."
+        )
 
 
 def _is_framed(transformer: Any) -> bool:

@@ -61,6 +61,7 @@ def test_invalid_metric_arguments_are_refused():
         ("euclid", None, "no metric 'euclid'.*'euclidean'"),
         ("euclidean", {"p": 3}, "takes no arguments, not 'p'"),
         ("minkowski", {"q": 3}, "takes p and w, not 'q'"),
+        ("gower", {"weigths": [1]}, "takes categorical, ordered and weights, not 'weigths'.*mean 'weights'"),
         ("minkowski", {"p": 0}, "must be a number above 0"),
     ):
         with pytest.raises(ParameterError, match=words):

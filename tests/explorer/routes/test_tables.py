@@ -31,6 +31,11 @@ def test_a_table_by_path(explorer, table):
     assert set(table["prepared"]) == {"x0", "x1", "x2", "x3"}
 
 
+def test_a_field_that_is_missing_is_named(explorer):
+    answer = explorer.post("/api/tables", json={})
+    assert (answer.status_code, answer.json()["error"]) == (422, "path: Field required.")
+
+
 def test_rows_and_values(explorer, table, folder):
     lines = (folder / "small.csv").read_text().splitlines()
     got = explorer.get(f"/api/tables/{table['id']}/rows", params={"start": 10, "count": 3}).json()

@@ -53,6 +53,11 @@ def test_a_callback_receives_snapshots_and_can_end_the_fit(cls, rng):
     assert not np.array_equal(seen[0].embedding, seen[1].embedding)  # copies
 
 
+def test_a_callback_that_is_no_function_is_refused(rng):
+    with pytest.raises(ParameterError, match=r"UMAP.fit\(callback=3\): callback must be a function"):
+        UMAP(**QUICK[UMAP]).fit(rng.standard_normal((60, 4)), callback=3)
+
+
 @pytest.mark.parametrize("cls", list(QUICK))
 def test_ctrl_c_keeps_the_map_so_far(cls, rng):
     X = rng.standard_normal((60, 4))

@@ -37,8 +37,11 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
     takes = () if metric == "precomputed" else METRICS[metric].takes
     foreign = [name for name in params if name not in takes]
     if foreign:
-        what = f"takes {' and '.join(takes)}" if takes else "takes no arguments"
-        raise ParameterError(f"The metric {metric!r} {what}, not {foreign[0]!r}.")
+        listed = " and ".join(filter(None, (", ".join(takes[:-1]), *takes[-1:])))
+        what = f"takes {listed}" if takes else "takes no arguments"
+        raise ParameterError(
+            f"The metric {metric!r} {what}, not {foreign[0]!r}. {did_you_mean(foreign[0], takes)}".strip()
+        )
     p = params.get("p", 2)
     if not isinstance(p, int | float | np.number) or not p > 0:
         raise ParameterError(f"The power p of the metric {metric!r} is {p!r}. It must be a number above 0.")

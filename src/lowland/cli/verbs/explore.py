@@ -68,7 +68,12 @@ def _options() -> list[Any]:
         "Server",
         [
             options.file_option("--folder", folder, metavar="DIR"),
-            Option(["--port"], type=click.IntRange(1, 65535), metavar="N", help="Port. [default: the next free one]"),
+            Option(
+                ["--port"],
+                type=click.IntRange(1, 65535),
+                metavar="N",
+                help="Port. [default: 8787, or the next free one]",
+            ),
             Option(
                 ["--host"], default="127.0.0.1", metavar="H", help="Address. [default: 127.0.0.1, this machine only]"
             ),

@@ -85,6 +85,12 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
         check_parameters(self)
+        callback = given.get("callback")
+        if callback is not None and not callable(callback):
+            name = type(self).__name__
+            raise ParameterError(
+                f"{name}.fit(callback={callback!r}): callback must be a function of one snapshot, or None."
+            )
         y, weights = self._roles(X, y, weights)
         rows, labels = self._open(X, y)
         counts = self._weights(weights, rows)

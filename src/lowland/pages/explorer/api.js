@@ -1,7 +1,7 @@
 // The server's HTTP API. Every failure becomes an ApiError whose message is a sentence for the person.
 
 export const NO_ANSWER = "The server does not answer. It may have been stopped: start lowland explore again.";
-const NO_TOKEN = "The server does not know this page. Open the address that lowland explore printed.";
+const NO_TOKEN = "The server does not accept the token of this page. Open the address that lowland explore printed.";
 
 export class ApiError extends Error {
   constructor(sentence, type, status) {

@@ -130,7 +130,7 @@ function clusterDialog(app, done) {
           "div",
           { class: "fields" },
           labeled("Of", choice(places, "", (value) => (asked.map = value))),
-          labeled("Algorithm", choice([["k-means", "k-means: compact groups"], ["density", "Density: groups of any shape, and single rows"]], "k-means", (value) => (asked.algorithm = value))),
+          labeled("Algorithm", choice([["k-means", "k-means: compact groups"], ["density", "Density (HDBSCAN): groups of any shape; rows in sparse regions belong to none"]], "k-means", (value) => (asked.algorithm = value))),
           labeled("Number of clusters", number),
         ),
         el("p", { class: "note" }, "Clusters of the data do not depend on a map. Clusters of a map show what the picture suggests, true or not."),

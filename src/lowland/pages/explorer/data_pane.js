@@ -14,9 +14,9 @@ const SCALES = [
   ["none", "As they are"],
 ];
 const SCALE_NOTES = {
-  auto: "Columns of numbers are standardized if their units differ.",
+  auto: "Standardized if the standard deviations differ more than tenfold, or if some features are not numbers.",
   standard: "Mean 0 and standard deviation 1 in every column.",
-  none: "Columns with large numbers weigh most.",
+  none: "Columns with a large variance dominate the maps.",
 };
 export const isNumeric = (column) => ["number", "integer"].includes(column.kind);
 const asText = (note) => (typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note)));
@@ -154,7 +154,7 @@ export function readingForm(app, done) {
   const { table } = app.store;
   const options = concerned(table.source ?? table.name);
   const offers = (name) => options === null || options.includes(name);
-  if (options?.length === 0) return el("p", { class: "note" }, "A file of this kind says itself how it is to be read.");
+  if (options?.length === 0) return el("p", { class: "note" }, "Files of this format need no options.");
   const given = { ...(table.read ?? {}) };
   const set = (name, value) => {
     if (value === "") delete given[name];
@@ -183,7 +183,7 @@ export function readingForm(app, done) {
       READING.filter(([name]) => offers(name)).map(([name, words, choices]) => labeled(words, choice(choices, given[name] === undefined ? "" : String(given[name]), (value) => set(name, value)))),
       offers("missing") && text("missing", "Marks of missing values", "separated by commas, such as NA, ?, -999"),
       offers("sheet") && text("sheet", "Sheet", "of an Excel or OpenDocument file"),
-      offers("array") && text("array", "Array", "of a NumPy, MATLAB or HDF5 file"),
+      offers("array") && text("array", "Array", "of a .npz or .h5ad file"),
     ),
     el("div", { class: "actions" }, el("button", { type: "submit", class: "main" }, "Read again")),
   );

@@ -19,7 +19,7 @@ export function showHelp() {
         HELP_KEYS.map(([title, lines]) => el("section", null, el("h3", null, title), el("dl", { class: "keys" }, lines.map(([key, does]) => el("div", null, el("dt", null, el("kbd", null, key)), el("dd", null, does)))))),
       ),
       el("h3", null, "What can be trusted"),
-      el("p", null, "Every map in two dimensions distorts. Color by trust to see where: trustworthiness, or the neighbors that are preserved. Click a point: its true neighbors are drawn on all maps, and false ones are marked. A structure that several maps of different methods share is likely in the data."),
+      el("p", null, "Every map in two dimensions distorts. Color by trust to see where: trustworthiness, or the neighbors that are preserved. Click a point: its true neighbors are drawn on all maps, and false ones are marked. A structure that several maps of different methods share is likely to be in the data."),
     ],
     { kind: "medium" },
   );

@@ -63,7 +63,7 @@ export function mapPane(app) {
       numbers,
       done && map.measured === false && el("p", { class: "note" }, "Its quality is being measured."),
       scores.length > 0 && [el("h3", null, "Scores"), scoreList(scores)],
-      el("h3", null, "How it was made"),
+      el("h3", null, "How it was computed"),
       facts([
         ["method", method?.name ?? map.method],
         ...given.map(([name, value]) => [name.replaceAll("_", " "), asPython(value)]),
@@ -147,7 +147,7 @@ function exportsOf(app, map) {
   const rows = (format) => file(`/tables/${store.tableId}/export`, `${safe}.${format}`, { method: "POST", json: { mask: null, format, maps: [map.id] } });
   return [
     ["Picture (PNG)", () => picture("png")],
-    ["Drawing (SVG)", () => picture("svg")],
+    ["Picture (SVG)", () => picture("svg")],
     null,
     ["Coordinates (CSV)", () => rows("csv")],
     ["Coordinates (Parquet)", () => rows("parquet")],

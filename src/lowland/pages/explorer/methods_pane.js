@@ -78,7 +78,7 @@ export function methodsPane(app) {
     return el(
       "button",
       { type: "button", class: "method", role: "listitem", title: lacking ? `${method.name} needs a label column: give one column the role label.` : method.summary, onclick: () => choose(method) },
-      el("b", null, method.name, method.live && el("span", { class: "chip", title: "You see the map unfold" }, "live"), method.needs_labels && el("span", { class: "chip" }, "needs labels")),
+      el("b", null, method.name, method.live && el("span", { class: "chip", title: "The map is shown while it is computed" }, "live"), method.needs_labels && el("span", { class: "chip" }, "needs labels")),
       el("small", null, shortSummary(method)),
     );
   }
