@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 import sklearn.manifold
 from scipy.spatial.distance import cdist, pdist
+from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import TSNE
@@ -229,3 +230,10 @@ def test_a_callback_sees_the_course_and_can_stop_it():
     assert [iteration for iteration, _, _ in seen] == [50, 100, 150]
     assert model.n_iter_ == 150
     assert seen[0][2] == (600, 2)
+
+
+def test_a_map_that_oscillates_is_reported():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    with pytest.warns(ConvergenceWarning, match="smaller learning_rate"):
+        model = TSNE(perplexity=10, learning_rate=1e6, max_iter=500, random_state=0).fit(X)
+    assert not model.solver_.accuracy.met

@@ -39,6 +39,7 @@ from lowland.run.run import Run
 
 _EARLY = 250  # iterations with early exaggeration
 _DEVIATION = 1e-4  # standard deviation of the first coordinate of the start
+_LAST_STEP = 0.02  # of the extent of the map; a descent that settles ends with steps a tenth as long
 _MDS_ROWS = 5_000  # up to which all pairs are compared for anchor='mds'
 
 
@@ -278,7 +279,7 @@ class TSNE(
         )
         self.learning_rate_ = rates[1]
         patience = max(0, self.n_iter_without_progress) if self.exaggeration == 1 else None  # else KL is not minimized
-        stop = StoppingRule(self.min_grad_norm, patience)
+        stop = StoppingRule(self.min_grad_norm, patience, _LAST_STEP)
         return EmbeddingProblem(objective, np.ascontiguousarray(start, dtype=np.float32), solver, stop)
 
     def _affinities(self, graph: NeighborGraph, run: Run) -> Any:

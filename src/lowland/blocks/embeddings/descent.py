@@ -21,9 +21,11 @@ from lowland.run.run import Run
 EVERY = 50  # iterations between two values of the objective
 LAST_STEP = Promise(
     "longest step of the last iteration, relative to the extent of the map",
-    "none: the schedule sets the number of iterations",
+    "0.02 for t-SNE after 200 iterations of the last phase: beyond it, the map oscillates; none for the others, whose "
+    "schedule ends",
     "none: the solver computes it",
 )
+_SETTLING = 200  # iterations of the last phase, after which the bound of the last step holds
 _SMALLEST_STEP = 1e-7  # of the extent of the map: if no row moves farther in an iteration, nothing moves anymore
 
 
@@ -104,6 +106,7 @@ class StoppingRule:
 
     least_gradient: float = 0.0  # norm of the gradient
     patience: int | None = None  # iterations without a lower objective; None: no limit
+    last_step: float = float("inf")  # relative to the extent of the map: if the last step is longer, it oscillates
 
 
 @dataclass(frozen=True)
@@ -228,7 +231,9 @@ class _Descent:
         """How far the last iteration moved a row."""
         xp = xp_of(self.Z)
         extent = float(xp.max(xp.abs(self.Z))) or 1.0
-        return LAST_STEP.checked(self.longest_step / extent if self.done else 0.0, float("inf"))
+        settled = self.done - self.total + self.objective.phases[-1].iterations >= _SETTLING
+        bound = self.stop.last_step if settled else float("inf")
+        return LAST_STEP.checked(self.longest_step / extent if self.done else 0.0, bound)
 
     def last_value(self, blocks: Together) -> float:
         """Return the objective at the end."""

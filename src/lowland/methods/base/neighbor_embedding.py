@@ -122,15 +122,17 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
         start: Array = problem.start
         if self._on_device(X):
             objective, start = problem.objective.on_device(X), on_device(start, X)
+        rate = "learning_rate" if hasattr(self, "learning_rate") else "lr"
         try:
             result = descend(objective, start, run, solver=problem.solver, stop=problem.stop, callback=callback)
         except Divergence as error:
-            rate = "learning_rate" if hasattr(self, "learning_rate") else "lr"
             raise ParameterError(
                 f"{type(self).__name__}({rate}={getattr(self, rate)}): {error} Choose a smaller {rate}."
             ) from error
         self.embedding_ = self._with_left_out(like(result.Z, X.data if is_sparse(X) else X))
-        self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations  # Ctrl-C was reported already
+        self.solver_, self.n_iter_ = result.outcome, result.outcome.iterations
+        if not result.interrupted:  # Ctrl-C was reported already
+            self._record_convergence(result.outcome, f"The map oscillates. Choose a smaller {rate}.")
         self.interrupted_ = result.interrupted
         self._keep(result, problem)
 
