@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from lowland import MDS, PCA, VectorQuantizer, Whitening
+from lowland.methods.registry import entries
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,12 +49,15 @@ def test_a_run_is_resumed(tmp_path):
     assert verdicts(tmp_path, "on-purpose")[0] == first
 
 
-@pytest.mark.parametrize(("area", "seeds"), [("methods", range(25)), ("data-files", range(24))])
+@pytest.mark.parametrize(("area", "seeds"), [("methods", range(32)), ("data-files", range(28))])
 def test_some_cases(area, seeds):
     """Every method on a regular table, and every format; the same seed is the same case."""
+    from hunt.areas.data_files import FORMATS
     from hunt.attempt import attempt
     from hunt.registry import find_area
 
+    every = len(entries()) if area == "methods" else 2 * len(FORMATS)
+    assert len(seeds) == every
     found = [attempt(find_area(area), seed) for seed in seeds]
     assert not [f"{each.repeat}: {each.text}" for each in found if each.outcome not in ("done", "refused")]
     again = attempt(find_area(area), seeds[-1])

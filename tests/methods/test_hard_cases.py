@@ -12,8 +12,8 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 
 import lowland
-from lowland import PCA, IncrementalPCA, TruncatedSVD, Whitening
-from lowland.errors import DataError, ParameterError
+from lowland import MDS, PCA, ClassicalMDS, IncrementalPCA, TruncatedSVD, Whitening
+from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.rules import Downstream, EigenvalueAbove, ParallelAnalysis
 
 R = np.random.default_rng
@@ -252,3 +252,14 @@ def test_latent_semantic_analysis_of_many_topics_agrees():
     np.testing.assert_allclose(TruncatedSVD(20).fit(X).singular_values_, s, rtol=1e-9)
     dense = TruncatedSVD(20).fit(X.toarray())
     np.testing.assert_allclose(dense.singular_values_, s, rtol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-160, 1e160])
+@pytest.mark.parametrize(("cls", "name"), [(MDS, "stress_"), (ClassicalMDS, "eigenvalues_")])
+def test_squares_that_float64_cannot_hold_are_reported(cls, name, scale):
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    est = cls(2, random_state=0)
+    expected = est.fit_transform(X)
+    with pytest.warns(DataWarning, match=rf"{name}: .*beyond the range"):
+        Z = est.fit_transform(X * scale)
+    np.testing.assert_allclose(Z / scale, expected, atol=1e-6)
