@@ -92,7 +92,7 @@ class H5adTable(TableFile):
                 X = _matrix(stored, "csc_matrix", self.shape).tocsr()
                 return SparseRows(X if columns is None else X[:, columns], self.source, names)
             ends = stored["indptr"]
-            if len(ends) != self.n + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
+            if len(ends) != self.shape[0] + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
                 raise ValueError("its index pointers do not fit its shape")
             return H5Rows(**about, dtype=float_dtype(stored["data"].dtype), is_sparse=True)
 
