@@ -327,9 +327,43 @@ def umap(f: Fitted) -> None:
     check(abs(W - W.T).sum() == 0, "UMAP: the graph is not symmetric")
 
 
+def _inertias(f: Fitted, table: np.ndarray, what: str) -> None:
+    """The weighted squares of the coordinates are the squared singular values of the standardized residuals."""
+    P = table / table.sum()
+    r, c = P.sum(axis=1), P.sum(axis=0)
+    if not (r > 0).all() or not (c > 0).all():
+        return
+    s2 = np.linalg.svd((P - np.outer(r, c)) / np.sqrt(np.outer(r, c)), compute_uv=False) ** 2
+    k = f.Z.shape[1]
+    tol = (1e-4 if f.eps > 1e-10 else 1e-8) + 100 * f.eps / np.sqrt(r.min() * c.min())  # of rare cells
+    close((r[:, None] * f.Z**2).sum(axis=0), s2[:k], tol, f"{what}: inertias")
+
+
+def correspondence_analysis(f: Fitted) -> None:
+    """The principal inertias of numpy."""
+    _inertias(f, f.A, "CorrespondenceAnalysis")
+
+
+def multiple_correspondence_analysis(f: Fitted) -> None:
+    """Correspondence analysis of the indicators of all levels."""
+    levels = [column[:, None] == np.unique(column)[None, :] for column in f.A.T]
+    _inertias(f, np.hstack(levels).astype(float), "MultipleCorrespondenceAnalysis")
+
+
+def factor_analysis_of_mixed_data(f: Fitted) -> None:
+    """Of numbers alone: PCA of standardized columns."""
+    if f.kind in ("normal", "rolled sheet", "two clusters") and len(f.est.numeric_columns_) == f.A.shape[1]:
+        values = np.linalg.eigvalsh(np.corrcoef(f.A.T))[::-1]
+        k = f.Z.shape[1]
+        close((f.Z**2).mean(axis=0), values[:k], 1e-4 if f.eps > 1e-10 else 1e-8, "FactorAnalysisOfMixedData: inertias")
+
+
 ROUTES: dict[str, Callable[[Fitted], None]] = {
     "TSNE": tsne,
     "UMAP": umap,
+    "CorrespondenceAnalysis": correspondence_analysis,
+    "MultipleCorrespondenceAnalysis": multiple_correspondence_analysis,
+    "FactorAnalysisOfMixedData": factor_analysis_of_mixed_data,
     "PCA": pca,
     "IncrementalPCA": pca,
     "TruncatedSVD": truncated_svd,

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowland import MDS, PCA, VectorQuantizer, Whitening
+from lowland import MDS, PCA, CorrespondenceAnalysis, VectorQuantizer, Whitening
+from lowland.methods.registry import entries
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,12 +49,15 @@ def test_a_run_is_resumed(tmp_path):
     assert verdicts(tmp_path, "on-purpose")[0] == first
 
 
-@pytest.mark.parametrize(("area", "seeds"), [("methods", range(25)), ("data-files", range(24))])
+@pytest.mark.parametrize(("area", "seeds"), [("methods", range(32)), ("data-files", range(28))])
 def test_some_cases(area, seeds):
     """Every method on a regular table, and every format; the same seed is the same case."""
+    from hunt.areas.data_files import FORMATS
     from hunt.attempt import attempt
     from hunt.registry import find_area
 
+    every = len(entries()) if area == "methods" else 2 * len(FORMATS)
+    assert len(seeds) == every
     found = [attempt(find_area(area), seed) for seed in seeds]
     assert not [f"{each.repeat}: {each.text}" for each in found if each.outcome not in ("done", "refused")]
     again = attempt(find_area(area), seeds[-1])
@@ -61,12 +65,12 @@ def test_some_cases(area, seeds):
     assert again.text.partition("'")[0] == found[-1].text.partition("'")[0]  # up to the name of a file
 
 
-@pytest.mark.parametrize("cls", [PCA, MDS, VectorQuantizer, Whitening])
+@pytest.mark.parametrize("cls", [PCA, MDS, VectorQuantizer, Whitening, CorrespondenceAnalysis])
 def test_the_independent_routes_are_able_to_fail(cls):
     from hunt.cases import Wrong
     from hunt.routes import ROUTES, Fitted
 
-    X = np.random.default_rng(0).standard_normal((30, 4)) * [4, 3, 2, 1]
+    X = np.abs(np.random.default_rng(0).standard_normal((30, 4))) * [4, 3, 2, 1]
     est = cls(random_state=0) if "random_state" in cls().get_params() else cls()
     Z = est.fit(X).transform(X)
     ROUTES[cls.__name__](Fitted(est, Z, X, None, 1.0, 2e-16, "normal"))

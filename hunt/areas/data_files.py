@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import json
+import zipfile
 from functools import cache
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -16,8 +20,16 @@ from hunt.mutations import mutate
 from lowland.arrays.namespace import to_numpy
 from lowland.errors import LowlandError
 
-FORMATS = (".csv", ".csv", ".tsv", ".csv.gz", ".parquet", ".npy", ".npz", "sparse.npz")
+FORMATS = (
+    *(".csv", ".csv", ".tsv", ".csv.gz", ".parquet", ".npy", ".npz", "sparse.npz"),
+    *(".feather", ".jsonl", ".xlsx", ".ods", ".h5ad", "sparse.h5ad"),
+)
+INSIDE = {".csv.gz": "", ".xlsx": "xl/worksheets/sheet1.xml", ".ods": "content.xml"}  # the text in a compressed file
 HEADER = ("size", "weight", "age")
+_SPACES = " ".join(
+    f'xmlns:{letter}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for letter, name in (("t", "table"), ("o", "office"), ("x", "text"))
+)
 
 
 def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
@@ -25,12 +37,10 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     suffix = FORMATS[seed % len(FORMATS)]
     content = _file(suffix, seed // len(FORMATS) % 6)
     what, data = mutate(content, _file(suffix, int(rng.integers(6))), rng)
-    if suffix == ".csv.gz" and rng.random() < 0.5:  # damage inside a valid archive
-        import gzip
-
-        what, data = mutate(gzip.decompress(content), content, rng)
-        what, data = f"{what} inside", gzip.compress(data, mtime=0)
-    path = folder / f"x{suffix}" if suffix.startswith(".") else folder / "x.npz"
+    if suffix in INSIDE and rng.random() < 0.5:  # damage inside a valid archive
+        what, data = mutate(_inside(suffix, content), content, rng)
+        what, data = f"{what} inside", _around(suffix, content, data)
+    path = folder / f"x{suffix if suffix.startswith('.') else suffix[len('sparse') :]}"
     path.write_bytes(data)
     case = f"{suffix} {seed // len(FORMATS) % 6}, {what}"
     try:
@@ -57,10 +67,30 @@ def _dense(chunk: object) -> object:
     return chunk.toarray() if hasattr(chunk, "toarray") else chunk
 
 
+def _inside(suffix: str, content: bytes) -> bytes:
+    """The text in a compressed file."""
+    if suffix == ".csv.gz":
+        return gzip.decompress(content)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return archive.read(INSIDE[suffix])
+
+
+def _around(suffix: str, content: bytes, text: bytes) -> bytes:
+    """A valid archive like ``content``, with another text."""
+    if suffix == ".csv.gz":
+        return gzip.compress(text, mtime=0)
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(out, "w") as new:
+        for name in archive.namelist():
+            new.writestr(name, text if name == INSIDE[suffix] else archive.read(name))
+    return out.getvalue()
+
+
 @cache
 def _file(suffix: str, variant: int) -> bytes:
     """A small intact file, in six variants."""
     import pyarrow as pa
+    import pyarrow.feather
     import pyarrow.parquet as pq
     import scipy.sparse
 
@@ -74,11 +104,7 @@ def _file(suffix: str, variant: int) -> bytes:
         names = [f'"{name}"' for name in HEADER] if variant == 4 else HEADER
         text = end.join(mark.join(row) for row in [list(names), *([repr(float(v)) for v in row] for row in X)]) + end
         data = (b"\xef\xbb\xbf" if variant == 5 else b"") + text.encode()
-        if suffix == ".csv.gz":
-            import gzip
-
-            return gzip.compress(data, mtime=0)
-        return data
+        return gzip.compress(data, mtime=0) if suffix == ".csv.gz" else data
     if suffix == ".parquet":
         table = pa.table({name: X[:, j].astype("f4" if variant == 1 else "f8") for j, name in enumerate(HEADER)})
         compression = ("none", "snappy", "zstd", "gzip", "none", "snappy")[variant]
@@ -87,13 +113,56 @@ def _file(suffix: str, variant: int) -> bytes:
         np.save(out, X.astype(("f8", "f4", "i4", ">f8", "f2", "u1")[variant]))
     elif suffix == ".npz":
         (np.savez if variant % 2 else np.savez_compressed)(out, X=X)
+    elif suffix == ".feather":
+        table = pa.table({name: X[:, j].astype("f4" if variant == 1 else "f8") for j, name in enumerate(HEADER)})
+        pa.feather.write_feather(table, out, compression=("uncompressed", "lz4", "zstd")[variant % 3], chunksize=3)
+    elif suffix == ".jsonl":
+        lines = [json.dumps(dict(zip(HEADER, map(float, row), strict=True))) for row in X]
+        out.write(("\r\n" if variant == 3 else "\n").join([*lines, ""]).encode())
+    elif suffix == ".xlsx":
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        for row in (HEADER, *X.tolist()):
+            book.active.append(row)
+        book.save(out)
+    elif suffix == ".ods":
+        names = "".join(f'<t:table-cell o:value-type="string"><x:p>{name}</x:p></t:table-cell>' for name in HEADER)
+        cells = ["".join(f'<t:table-cell o:value-type="float" o:value="{float(v)!r}"/>' for v in row) for row in X]
+        rows = "".join(f"<t:table-row>{each}</t:table-row>" for each in (names, *cells))
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED if variant % 2 else zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("content.xml", f'<d {_SPACES}><t:table t:name="a">{rows}</t:table></d>')
+    elif suffix.endswith(".h5ad"):
+        _write_h5ad(out, X.astype("f4" if variant == 1 else "f8"), "sparse" in suffix, variant)
     else:
         scipy.sparse.save_npz(out, scipy.sparse.csr_array(np.where(X > 0, X, 0)), compressed=bool(variant % 2))
     return out.getvalue()
 
 
+def _write_h5ad(out: io.BytesIO, X: np.ndarray, sparse: bool, variant: int) -> None:
+    """An AnnData file of a dense matrix, or of a sparse one by rows or by columns.
+
+    Its strings have a fixed length: HDF5 itself may read a damaged heap of other strings without an end.
+    """
+    import h5py
+    import scipy.sparse
+
+    with h5py.File(out, "w") as file:
+        if sparse:
+            S = (scipy.sparse.csc_matrix if variant % 2 else scipy.sparse.csr_matrix)(np.where(X > 0, X, 0))
+            file.create_group("X").attrs.update({"encoding-type": np.bytes_(f"{S.format}_matrix"), "shape": S.shape})
+            for name in ("data", "indices", "indptr"):
+                file["X"][name] = getattr(S, name)
+        else:
+            file.create_dataset("X", data=X, **({"compression": "gzip", "fletcher32": True} if variant % 2 else {}))
+        for name, values in (("obs", [f"cell{i}" for i in range(len(X))]), ("var", HEADER)):
+            file.create_group(name).attrs["_index"] = np.bytes_("_index")
+            file[name]["_index"] = np.array(values, dtype="S")
+
+
 def _reference(path: Path, suffix: str, data: bytes) -> np.ndarray | str | None:
     """The rows as another reader sees them; None if it refuses; a reason, if it cannot decide."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
     import scipy.sparse
 
@@ -108,15 +177,83 @@ def _reference(path: Path, suffix: str, data: bytes) -> np.ndarray | str | None:
                 if suffix == ".npz" or len(archive.files) == 1:
                     return archive[archive.files[0]].astype(float)
             return scipy.sparse.load_npz(io.BytesIO(data)).toarray().astype(float)
+        if suffix == ".feather":
+            table = pa.ipc.open_file(io.BytesIO(data)).read_all()
+            table.validate(full=True)
+            return np.column_stack([table.column(j).to_numpy().astype(float) for j in range(table.num_columns)])
+        if suffix.endswith(".h5ad"):
+            return _h5ad_rows(path)
+        if suffix == ".jsonl":
+            return _json_rows(data)
+        if suffix in (".xlsx", ".ods"):
+            return _sheet_rows(suffix, data)
     except Exception:
         return None
     return _csv_rows(data, suffix)
 
 
+def _h5ad_rows(path: Path) -> np.ndarray | str:
+    import h5py
+    import scipy.sparse
+
+    with h5py.File(path) as file:
+        X = file["X"]
+        if isinstance(X, h5py.Dataset):
+            return X[:].astype(float)
+        kind = X.attrs.get("encoding-type", b"unknown").decode()
+        if kind not in ("csr_matrix", "csc_matrix"):
+            return "an unknown encoding"
+        parts = (X["data"][:], X["indices"][:], X["indptr"][:])
+        S = getattr(scipy.sparse, kind)(parts, shape=tuple(X.attrs["shape"]))
+    S.check_format()
+    return S.toarray().astype(float)
+
+
+def _json_rows(data: bytes) -> np.ndarray | str:
+    rows = []
+    for line in data.splitlines():
+        try:
+            cells = json.loads(line) if line.strip() else {}
+        except ValueError:
+            return "a line that is not JSON, or values that go on in the next line"
+        if line.strip() and (tuple(cells) != HEADER or not all(type(v) in (float, int) for v in cells.values())):
+            return "other keys, or values that are not numbers"
+        rows += [list(map(float, cells.values()))] if cells else []
+    return np.array(rows).reshape(-1, len(HEADER))
+
+
+def _sheet_rows(suffix: str, data: bytes) -> np.ndarray | str:
+    """The numbers of a sheet, if its elements and attributes are those of an intact file."""
+    rows = []
+    for line in list(ElementTree.fromstring(_inside(suffix, data)).iter()):
+        if line.tag.endswith(("}row", "}table-row")):
+            rows.append([_cell(cell) for cell in line])
+            if [cell.get("r", "")[:1] for cell in line] not in (["A", "B", "C"], ["", "", ""]) or (
+                int(line.get("r", len(rows))) != len(rows) or None in rows[-1]
+            ):
+                return "other elements or attributes"
+    return np.array(rows[1:]).reshape(-1, len(HEADER)) if rows else "no rows"
+
+
+def _cell(cell: ElementTree.Element) -> float | None:
+    """The number in a cell, NaN for text, None if there may be something else."""
+    names = {name.rpartition("}")[2]: value for name, value in cell.attrib.items()}
+    if names.get("value-type") == "string" or names.get("t") in ("s", "inlineStr"):
+        return np.nan
+    if cell.tag.endswith("}c") and set(names) == {"r", "t"} and names["t"] == "n":
+        text = "".join(each.text or "" for each in cell)
+    elif cell.tag.endswith("}table-cell") and set(names) == {"value-type", "value"} and names["value-type"] == "float":
+        text = names["value"]
+    else:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def _csv_rows(data: bytes, suffix: str) -> np.ndarray | str | None:
     """The rows of a text file, read by Python's csv module and float."""
-    import gzip
-
     try:
         text = (gzip.decompress(data) if suffix == ".csv.gz" else data).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -136,4 +273,10 @@ def _csv_rows(data: bytes, suffix: str) -> np.ndarray | str | None:
     return rows.reshape(len(rows), -1) if len(rows) else np.zeros((0, len(lines[0]) if lines else 0))
 
 
-AREA = Area("data-files", "damaged CSV, Parquet, npy and npz files", run, cases=9_000, limit=20)
+AREA = Area(
+    "data-files",
+    "damaged CSV, Parquet, Feather, JSON, npy, npz, h5ad and spreadsheet files",
+    run,
+    cases=9_000,
+    limit=20,
+)

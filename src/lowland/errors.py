@@ -73,6 +73,19 @@ def file_error(path: object, error: BaseException, otherwise: LowlandError) -> L
     )
 
 
+@contextmanager
+def reading(path: object, source: str, kind: str) -> Iterator[None]:
+    """Turn whatever a library raises about the content of a file into one error: damage shows in many ways."""
+    try:
+        yield
+    except LowlandError:
+        raise
+    except Exception as error:
+        fact = str(error).partition("\n")[0].rstrip(". ") or type(error).__name__
+        words = f"{source} is not a valid {kind} file ({fact}). It may be damaged. Write it again."
+        raise file_error(path, error, FileProblem(words)) from error
+
+
 def was_interrupted(error: BaseException) -> bool:
     """Whether Ctrl-C is the cause; inside a compiled function, Python raises a SystemError from it."""
     cause: BaseException | None = error

@@ -1,5 +1,8 @@
 """Results are written completely or not at all."""
 
+import os
+import stat
+
 import numpy as np
 import pytest
 
@@ -67,3 +70,10 @@ def test_half_of_a_surrogate_pair_in_a_name(tmp_path, ending):
     with pytest.raises(DataError, match=r"'b\\udc80'.*surrogate.*Rename"):
         write_chunks([np.eye(2)], tmp_path / f"z{ending}", ["a", "b\udc80"])
     assert not list(tmp_path.iterdir())
+
+
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(FileProblem, match="a device, a pipe or a socket"), atomic_write(tmp_path / "pipe.csv"):
+        pass
+    assert stat.S_ISFIFO((tmp_path / "pipe.csv").stat().st_mode)

@@ -151,3 +151,8 @@ def test_a_wide_sparse_table(monkeypatch):
         free = CorrespondenceAnalysis(2).fit(N)
     assert free.solver_.name == "randomized"
     np.testing.assert_allclose(free.eigenvalues_, expected.eigenvalues_[:2], rtol=1e-6)
+
+
+def test_sparse_rows_lie_at_the_origin_where_rows_and_columns_are_independent():
+    X = scipy.sparse.csr_array(np.full((30, 3), 127.0))
+    np.testing.assert_allclose(CorrespondenceAnalysis().fit_transform(X), 0, atol=1e-12)

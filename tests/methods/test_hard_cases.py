@@ -12,8 +12,19 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 
 import lowland
-from lowland import PCA, IncrementalPCA, TruncatedSVD, Whitening
-from lowland.errors import DataError, ParameterError
+from lowland import (
+    MDS,
+    PCA,
+    TSNE,
+    UMAP,
+    ClassicalMDS,
+    IncrementalPCA,
+    LocalMAP,
+    PaCMAP,
+    TruncatedSVD,
+    Whitening,
+)
+from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.rules import Downstream, EigenvalueAbove, ParallelAnalysis
 
 R = np.random.default_rng
@@ -252,3 +263,34 @@ def test_latent_semantic_analysis_of_many_topics_agrees():
     np.testing.assert_allclose(TruncatedSVD(20).fit(X).singular_values_, s, rtol=1e-9)
     dense = TruncatedSVD(20).fit(X.toarray())
     np.testing.assert_allclose(dense.singular_values_, s, rtol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-160, 1e160])
+@pytest.mark.parametrize(("cls", "name"), [(MDS, "stress_"), (ClassicalMDS, "eigenvalues_")])
+def test_squares_that_float64_cannot_hold_are_reported(cls, name, scale):
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    est = cls(2, random_state=0)
+    expected = est.fit_transform(X)
+    with pytest.warns(DataWarning, match=rf"{name}: .*beyond the range"):
+        Z = est.fit_transform(X * scale)
+    np.testing.assert_allclose(Z / scale, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("cls", [TSNE, UMAP, PaCMAP, LocalMAP])
+def test_given_initial_coordinates_of_any_size_do_not_end_in_one_place(cls):
+    X, Z = R(0).standard_normal((30, 4)), R(1).standard_normal((30, 2))
+    quick = {"perplexity": 5} if cls is TSNE else {"n_neighbors": 5}
+    for init in (Z * 1e-200, Z * 1e200, Z + 1e12):
+        assert cls(init=init, random_state=0, **quick).fit(X).embedding_.std(axis=0).min() > 0.1
+    with pytest.raises(DataError, match="all points in one place"):
+        cls(init=np.full((30, 2), 5.0), **quick).fit(X)
+    with pytest.raises(DataError, match="complex"):
+        cls(init=Z + 1j, **quick).fit(X)
+
+
+def test_tsne_scales_initial_coordinates_that_no_step_could_bring_together():
+    X, Z = R(0).standard_normal((30, 4)), R(1).standard_normal((30, 2))
+    expected = TSNE(perplexity=5, init=Z * 1e-4, random_state=0).fit(X).kl_divergence_
+    with pytest.warns(DataWarning, match="standard deviation of 8.6e\\+09"):
+        found = TSNE(perplexity=5, init=Z * 1e10, random_state=0).fit(X).kl_divergence_
+    assert found < expected + 0.1

@@ -23,6 +23,7 @@ MOST_SMALL_SLABS = 16
 ACCELERATOR_SLAB_BYTES = 2**30  # large products are efficient on a GPU
 MOST_SLAB_ROWS = 2**18  # float32 sums over more rows lose digits
 SPARSE_SLAB_ROWS = 2**14
+_SQUARABLE = 1e-4  # of the root of the largest number: the squares of so many larger values overflow in a sum
 
 
 def slab_rows(d: int, itemsize: int, *, accelerator: bool = False) -> int:
@@ -167,7 +168,7 @@ class Rows:
 
     def non_finite_error(self) -> DataError:
         """Return the error that names the columns with NaN or infinity, after one more pass to count them."""
-        nan, inf, n = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0
+        nan, inf, n, largest = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0, 0.0
         first: int | None = None  # bad row
         for chunk in self.chunks():
             if self.missing_as_level:
@@ -178,9 +179,12 @@ class Rows:
             if first is None and (inf.any() or (nan.any() and not self.allow_nan)):
                 first = n + _first_bad_row(chunk, np.isinf if self.allow_nan else lambda X: ~np.isfinite(X))
             n += chunk.shape[0]
+            sizes = np.abs(chunk.data if is_sparse(chunk) else to_numpy(chunk))
+            largest = float(np.fmax.reduce(sizes, axis=None, initial=largest))
         if self.allow_nan:
             missing, nan = nan, np.zeros_like(nan)
-            if missing.any() and not inf.any():
+            overflow = largest > _SQUARABLE * float(np.finfo(self.dtype).max) ** 0.5
+            if missing.any() and not inf.any() and not overflow:
                 return self._undefined_distance()
         bad = np.flatnonzero(nan + inf)
         if not bad.size:

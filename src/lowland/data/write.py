@@ -35,6 +35,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise MissingFile(f"The folder {str(target.parent)!r} does not exist. Create it first, or choose another one.")
     if target.is_dir():
         raise FileProblem(f"{str(target)!r} is a folder. Choose the name of a file.")
+    if target.exists() and not target.is_file():  # renaming would replace it
+        raise FileProblem(f"{str(target)!r} is a device, a pipe or a socket. Choose the name of a file.")
     remove_leftovers(target.parent)
     temporary = target.parent / f".{target.name[:40]}{mark()}{secrets.token_hex(8)}.part"
     try:  # the file is created inside, so that Ctrl-C at any moment removes it

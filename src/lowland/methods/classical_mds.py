@@ -35,7 +35,7 @@ from lowland.blocks.statistics.sampling import SelectedRows, count_rows
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import warn
 from lowland.methods.base.as_fitted import as_fitted
-from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
+from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.linear_map import Affine
@@ -273,6 +273,9 @@ class ClassicalMDS(
             values = np.zeros(Z.shape[0] if self.landmarks_ is None else len(self.landmarks_))
             values[: len(found.known)] = found.known
         self.embedding_, self.eigenvalues_ = Z, squared_units(values, unit, Z)
+        warn_of_lost_squares(
+            "ClassicalMDS.eigenvalues_", found.leading, to_numpy(self.eigenvalues_)[: len(found.leading)]
+        )
         self.lowest_eigenvalue_, self.dimensionality_ = found.lowest * unit * unit, found.significant
         self.goodness_of_fit_bound_ = found.goodness
         self.goodness_of_fit_ = found.goodness if found.exact else None

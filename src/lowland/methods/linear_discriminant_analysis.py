@@ -192,6 +192,7 @@ class LinearDiscriminantAnalysis(
         if self.missing is not None:
             found = run.fold(rows, AvailableColumns.of, name="counting missing values")
             if not found.complete:
+                found.refuse_lost_squares()
                 self._solve_available(rows, run, codes, found)
                 return
         if self.solver == "svd" and not self.store_covariance and rows.in_memory and len(y) < d:

@@ -20,7 +20,7 @@ from lowland.blocks.scaling.out_of_sample import LeastStressPlacement
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
-from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
+from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
@@ -210,6 +210,7 @@ class MDS(
         normalized = not self._is_metric if self.normalized_stress == "auto" else self.normalized_stress
         relative = found.normalized_stress if normalized else None
         self.stress_ = found.stress * unit * unit if relative is None else relative
+        warn_of_lost_squares("MDS.stress_", found.stress if relative is None else relative, self.stress_)
         self.stress1_ = found.stress1
         self.embedding_ = xp_of(found.Z).astype(found.Z if unit == 1 else found.Z * unit, data.result_dtype)
         self.dissimilarity_matrix_, self.X_fit_ = data.matrix, data.X

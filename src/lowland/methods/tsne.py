@@ -23,6 +23,7 @@ from lowland.blocks.embeddings.starts import (
     random_start,
     spectral_start,
     with_deviation,
+    within_reach,
 )
 from lowland.blocks.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
 from lowland.blocks.manifolds.graph_affinities import affinity_components
@@ -294,7 +295,7 @@ class TSNE(
         """The initial coordinates, (n, k) float64."""
         n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
         if not isinstance(self.init, str):
-            return given_start(self.init, n, k)
+            return within_reach(given_start(self.init, n, k), _DEVIATION)
         if self.init == "random":
             return _DEVIATION * random_start(n, k, rng)
         return with_deviation(

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+from lowland import PCA, FactorAnalysis, LinearDiscriminantAnalysis
 from lowland.blocks.missing.components import FitComponents, axes_of_incomplete_rows, components_model
 from lowland.blocks.spectra.component_rules import Cumulative, Fixed
 from lowland.blocks.statistics.available import AvailableColumns
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.open import open_rows
+from lowland.errors import DataError
 from lowland.run.local import LocalRun
 
 
@@ -44,3 +47,21 @@ def test_a_rule_decides_and_the_fit_has_as_many_components(rule):
     assert axes.pairs.vectors.shape[1] >= k
     assert axes.outcome.name == "em"
     assert axes.outcome.converged
+
+
+@pytest.mark.parametrize(("scale", "words"), [(1e-200, "too small"), (1e-160, "too small"), (1e160, "too large")])
+@pytest.mark.parametrize(
+    "est",
+    [
+        PCA(2, missing="em"),
+        PCA(2, missing="nipals"),
+        FactorAnalysis(1, missing="em"),
+        LinearDiscriminantAnalysis(missing="available"),
+    ],
+)
+def test_squares_out_of_range_are_an_error(est, scale, words):
+    X = np.random.default_rng(0).standard_normal((40, 4)) * [4, 3, 2, 1]
+    X[::7, 1] = np.nan
+    for given in (X * scale, [X[:15] * scale, X[15:] * scale]):
+        with pytest.raises(DataError, match=words):
+            clone(est).fit(given, np.arange(40) % 2)

@@ -3,6 +3,7 @@
 import io
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import scipy.sparse
 
 from lowland import PCA, Table
 from lowland.data import streams
+from lowland.data.formats import arrow_table
 from lowland.data.open import open_labelled, open_rows, read_column
 from lowland.errors import DataError, FileProblem, ParameterError
 
@@ -200,3 +202,52 @@ def test_titles_above_the_header_of_a_sheet(tmp_path):
     table = Table(tmp_path / "x.xlsx", id="name")
     assert (table.names, table.ids.tolist()) == (["a", "b"], ["x", "y"])
     assert "2 lines above the header skipped" in table.notes[0]
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".ods"])
+def test_blank_rows_of_a_one_column_sheet_are_missing_values(tmp_path, suffix):
+    import openpyxl
+
+    rows = [["a"], [1.0], [None], [3.0], [None]]
+    if suffix == ".ods":
+        write_ods(tmp_path / "x.ods", rows)
+    else:
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(tmp_path / "x.xlsx")
+    np.testing.assert_array_equal(open_rows(tmp_path / f"x{suffix}").to_array(), [[1], [np.nan], [3]])
+
+
+def test_a_key_that_appears_late_in_json_lines_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_table, "_JSON_BLOCK", 100)
+    (tmp_path / "x.jsonl").write_text('{"a": 1, "b": 2.5}\n' * 20 + '{"a": 1, "b": 3, "late": 4}\n')
+    with pytest.raises(DataError, match=r"later line.*key.*first line"):
+        open_rows(tmp_path / "x.jsonl").to_array()
+    # a column of several types does not prevent reading another one
+    (tmp_path / "y.jsonl").write_text('{"a": 1, "b": 2}\n' * 20 + '{"a": 1, "b": "text"}\n')
+    np.testing.assert_array_equal(open_rows(tmp_path / "y.jsonl", columns=["a"]).to_array(), np.ones((21, 1)))
+
+
+@pytest.mark.parametrize("suffix", [".feather", ".jsonl", ".xlsx", ".ods", ".h5ad", "sparse.h5ad"])
+def test_damaged_files_are_errors_of_lowland(tmp_path, monkeypatch, suffix):
+    """Every library raises its own errors; the hunt damages many more files."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3]))
+    from hunt.areas import data_files
+    from hunt.attempt import attempt
+
+    first = data_files.FORMATS.index(suffix)
+    found = [attempt(data_files.AREA, first + 14 * i) for i in range(30)]
+    assert not [each for each in found if each.outcome not in ("done", "refused")]
+    assert len({each.outcome for each in found}) == 2
+
+
+@pytest.mark.parametrize("change", [{"shape": (29, 3)}, {"shape": (31, 3)}, {"encoding-type": "unknown"}])
+def test_a_sparse_matrix_that_contradicts_itself_is_an_error(X, tmp_path, change):
+    import h5py
+
+    write_h5ad(tmp_path / "x.h5ad", X, "csr")
+    with h5py.File(tmp_path / "x.h5ad", "r+") as file:
+        file["X"].attrs.update(change)
+    with pytest.raises((DataError, FileProblem), match=r"index pointers do not fit|encoding 'unknown'"):
+        open_rows(tmp_path / "x.h5ad")

@@ -98,7 +98,8 @@ class ProfilePoints:
         some = sums > 0
         inverse = np.where(some, 1.0 / np.where(some, sums, 1.0), 0.0)
         if is_sparse(X):
-            return ((X @ self.standard) * inverse[:, None]).astype(X.dtype)
+            center = self.masses @ self.standard  # zero, except along axes without inertia, which are arbitrary
+            return ((X @ self.standard) * inverse[:, None] - np.outer(some, center)).astype(X.dtype)
         D = as_double(X) * like(inverse, as_double(X))[:, None]
         D = D - like(some, D)[:, None] * like(self.masses, D)[None, :]  # centered before the product: no cancellation
         return xp_of(X).astype(D @ like(self.standard, D), X.dtype)

@@ -22,14 +22,18 @@ from lowland.blocks.spectra.component_rules import Fixed
 from lowland.blocks.spectra.leading import leading_eigenpairs
 from lowland.blocks.spectra.operators import centered_product
 from lowland.blocks.spectra.principal_axes import SolverOptions, principal_axes
+from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.data.rows import ArrayRows, SparseRows
-from lowland.errors import DataError
+from lowland.errors import DataError, warn
 from lowland.run.run import Run, all_finite
 
 _LANDMARKS = 1_000  # rows that are scaled where all pairs would be too many
 _TOL = 0.05  # residual of the eigenvectors: they are only an initialization, and right to four digits then
 _TOL_ON_DEVICE = 1e-3  # relative to the eigenvalue, which is almost 1: correlation with the exact ones above 0.999
 _STEPS = 30  # Krylov iterations
+_ONE_PLACE, _FAR = 1e-14, 1e-3  # extent of given coordinates, relative to their distance from the origin
+_SMALLEST = 1e-30  # extent of given coordinates whose squares are ordinary in float32
+_REACH = 1e3  # standard deviation of points whose gradients are almost zero
 
 
 def principal_start(X: Any, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
@@ -100,13 +104,37 @@ def random_start(n: int, k: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def given_start(init: Any, n: int, k: int) -> np.ndarray:
-    """Return a copy of given coordinates, (n, k) float64, checked."""
-    Z = np.array(to_numpy(init), dtype=np.float64)
+    """Return a copy of given coordinates, (n, k) float64, checked; of ordinary size and near the origin."""
+    given = np.asarray(to_numpy(init))
+    if given.dtype.kind == "c":
+        raise DataError("The initial coordinates are complex numbers. Pass real numbers.")
+    Z = np.array(given, dtype=np.float64)
     if Z.shape != (n, k):
         raise DataError(f"The initial coordinates have shape {Z.shape}. They must have shape ({n}, {k}).")
     if not all_finite(Z):
         raise DataError("The initial coordinates contain NaN or infinity. Pass finite numbers.")
-    return Z
+    unit = float(power_of_two(np.abs(Z).max(initial=0.0)))
+    center = (Z / unit).mean(axis=0)
+    spread = float(np.abs(Z / unit - center).max(initial=0.0))
+    if n > 1 and spread <= _ONE_PLACE:
+        raise DataError(
+            "The initial coordinates have all points in one place, where the gradient is zero. Pass distinct points."
+        )
+    if spread < _FAR:  # differences would be lost in float32
+        Z = (Z / unit - center) * unit
+    return Z if _SMALLEST < unit * spread < 1 / _SMALLEST else Z / unit
+
+
+def within_reach(Z: np.ndarray, deviation: float) -> np.ndarray:
+    """Return initial coordinates, scaled to this standard deviation if no step could bring the points together."""
+    wide = float(Z.std())
+    if wide < _REACH:
+        return Z
+    warn(
+        f"The initial coordinates have a standard deviation of {wide:.2g}, where the gradient is almost zero. They are "
+        f"scaled to {deviation:g}. Pass coordinates between 1e-4 and 100."
+    )
+    return with_deviation(Z, deviation)
 
 
 def with_noise_columns(Z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:

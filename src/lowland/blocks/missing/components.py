@@ -61,6 +61,8 @@ def available_columns(rows: Rows, run: Run, weights: np.ndarray | None = None) -
             f"Column{'s' * (nothing.size > 1)} {names} of {rows.source}: every value is missing. Drop "
             f"{'these columns' if nothing.size > 1 else 'this column'}."
         )
+    if not found.complete:
+        found.refuse_lost_squares()
     warn_of_empty_rows(found.empty_rows)
     return found
 

@@ -8,9 +8,16 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
-from lowland.blocks.statistics.moments import without_zero_weights
+from lowland.blocks.statistics.moments import (
+    difference_underflows,
+    loses_observed_squares,
+    refuse_overflow,
+    refuse_underflow,
+    without_zero_weights,
+)
 
 _SHIFT_ROWS = 64  # rows whose mean is the shift
+_ROUNDING = float(np.finfo(np.float64).eps) ** 2
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class AvailableColumns:
     weight: np.ndarray  # (d,) sum of the weights of the observed values
     mean: np.ndarray  # (d,) zero where nothing is observed
     squares: np.ndarray  # (d,) sum of (x - mean)²
+    underflow: bool = False  # whether some of them may be lost to underflow
 
     @classmethod
     def of(cls, X: Any, weights: np.ndarray | None = None) -> Self:
@@ -38,7 +46,8 @@ class AvailableColumns:
         empty = add_observed(X, shift, w, cells, weight, sums, squares)
         offset = sums / np.where(weight > 0, weight, 1)
         mean = np.where(weight > 0, shift + offset, 0.0)
-        return cls(n, int(empty), cells, weight, mean, np.maximum(squares - weight * offset**2, 0.0))
+        squares = np.maximum(squares - weight * offset**2, 0.0)
+        return cls(n, int(empty), cells, weight, mean, squares, loses_observed_squares(X, squares))
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
@@ -48,11 +57,17 @@ class AvailableColumns:
         return type(self)(
             self.rows + other.rows, self.empty_rows + other.empty_rows, self.cells + other.cells, weight,
             self.mean + delta * fraction, self.squares + other.squares + delta**2 * self.weight * fraction,
+            self.underflow or other.underflow or difference_underflows(delta, self.mean, _ROUNDING),
         )  # fmt: skip
 
     def is_finite(self) -> bool:
         """Whether infinity or an overflow is absent."""
         return bool(np.isfinite(self.mean).all() and np.isfinite(self.squares).all())
+
+    def refuse_lost_squares(self) -> None:
+        """Raise an error if the squares of the values overflow, or are lost to underflow."""
+        refuse_overflow(self.squares)
+        refuse_underflow(self.underflow, self.squares, self.rows)
 
     @property
     def missing_fraction(self) -> float:

@@ -104,7 +104,7 @@ class Moments(Scattered):
         scatter = add_outer(scatter, delta * (self.n * other.n / n), delta)
         mean = self.mean + delta * (other.n / n)
         rounding, lost = max(self.rounding, other.rounding), self.lost_digits or other.lost_digits
-        underflow = self.underflow or other.underflow or _difference_underflows(delta, mean, rounding)
+        underflow = self.underflow or other.underflow or difference_underflows(delta, mean, rounding)
         return type(self)(n, self.rows + other.rows, mean, scatter, rounding, lost, underflow)
 
     def is_finite(self) -> bool:
@@ -189,7 +189,7 @@ class ColumnMoments:
         delta = other.mean - self.mean
         squares = self.squares + other.squares + delta**2 * (self.n * other.n / n)
         mean, rounding = self.mean + delta * (other.n / n), max(self.rounding, other.rounding)
-        underflow = self.underflow or other.underflow or _difference_underflows(delta, mean, rounding)
+        underflow = self.underflow or other.underflow or difference_underflows(delta, mean, rounding)
         return type(self)(n, self.rows + other.rows, mean, squares, rounding, underflow)
 
     def is_finite(self) -> bool:
@@ -297,6 +297,13 @@ def loses_squares(X: Array, squares: Array, n: float) -> bool:
     return bool(xp_of(X).any(columns != columns[:1, :]))
 
 
+def loses_observed_squares(X: np.ndarray, squares: np.ndarray) -> bool:
+    """Whether columns vary, but the sums of squares of all, (d,), are lost to underflow; NaN is a missing value."""
+    if squares.max(initial=0.0) >= _LEAST[8] * len(X) or not len(X):
+        return False
+    return bool((np.fmax.reduce(X, axis=0) > np.fmin.reduce(X, axis=0)).any())
+
+
 def refuse_overflow(squares: Array) -> None:
     """Raise an error if the sum of the squares of all columns, (d,), overflows: no eigenvalue is larger than it."""
     with np.errstate(over="ignore"):
@@ -328,7 +335,7 @@ def refuse_tiny_columns(variances: Array, mean: Array) -> None:
         )
 
 
-def _difference_underflows(delta: Array, mean: Array, rounding: float) -> bool:
+def difference_underflows(delta: Array, mean: Array, rounding: float) -> bool:
     """Whether the means of two parts differ, beyond rounding error, by so little that the squares underflow."""
     xp = xp_of(delta)
     sizes = xp.abs(delta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import TableFile
-from lowland.data.formats.arrow import arrow_rows, content_of, first_line, joined, pandas_index, text_fields
+from lowland.data.formats.arrow import arrow_rows, content_of, joined, pandas_index, text_fields
 from lowland.data.formats.csv_dialect import MISSING
 from lowland.data.formats.written_numbers import WrittenNumbers
 from lowland.data.passes import Passes
 from lowland.data.problems import Problem, ProblemCounter, problems_error
 from lowland.data.read_options import ReadOptions
 from lowland.data.rows import Rows
-from lowland.errors import FileProblem, LowlandError, file_error
+from lowland.errors import DataError, reading
 
 _BATCH = 2**16  # rows read at a time for one column
+_JSON_BLOCK = 2**22  # bytes; the first block shows which keys there are
 
 
 class ArrowTable(TableFile):
@@ -32,15 +34,9 @@ class ArrowTable(TableFile):
         self.path, self.source, self.read = path, source or repr(str(path)), read or ReadOptions()
         self.read.refuse_others(self.options, f"a {path.suffix} file")
         self.passes = Passes(self.source, [path])
-        import pyarrow as pa
-
-        try:
+        with reading(path, self.source, path.suffix):
             self.schema = self._open()
-        except LowlandError:
-            raise
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OSError, KeyError) as error:
-            raise self._damaged(error) from error
-        self.names = list(self.schema.names)
+            self.names = list(self.schema.names)
 
     @abstractmethod
     def _open(self) -> Any:
@@ -49,10 +45,6 @@ class ArrowTable(TableFile):
     @abstractmethod
     def _read(self, kinds: dict[str, Any]) -> Iterator[Any]:
         """Yield record batches of all columns, or of those in ``kinds``, the types to read them as."""
-
-    def _damaged(self, error: BaseException) -> Any:
-        words = f"{self.source} cannot be read: {first_line(error)}. It may be damaged. Write it again."  # type: ignore[arg-type]
-        return file_error(self.path, error, FileProblem(words))
 
     def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
@@ -105,12 +97,8 @@ class ArrowTable(TableFile):
         return next(iter(text_fields([self.schema.field(0)])), None)
 
     def _batches(self, kinds: dict[str, Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        try:
+        with reading(self.path, self.source, self.path.suffix):
             yield from self._read(kinds)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise self._damaged(error) from error
 
 
 class FeatherTable(ArrowTable):
@@ -134,35 +122,50 @@ class FeatherTable(ArrowTable):
 
     def _read(self, kinds: dict[str, Any]) -> Iterator[Any]:
         with self._file() as file:
-            if hasattr(file, "num_record_batches"):
-                yield from (file.get_batch(i).select(list(kinds)) for i in range(file.num_record_batches))
-            else:
-                yield from (batch.select(list(kinds)) for batch in file)
+            is_file = hasattr(file, "num_record_batches")
+            for batch in map(file.get_batch, range(file.num_record_batches)) if is_file else file:
+                chosen = batch.select(list(kinds))
+                chosen.validate(full=True)  # offsets of a damaged file point outside of its memory
+                yield chosen
 
 
 class JsonLinesTable(ArrowTable):
     """A file of one JSON object per line, optionally compressed; a key that an object does not have is missing."""
 
     def _open(self) -> Any:
-        with self._reader(None) as reader:
+        with self._reader(None, "infer") as reader:
             return reader.schema
 
-    def _reader(self, schema: Any) -> Any:
+    def _reader(self, schema: Any, unexpected: str) -> Any:
         import pyarrow as pa
         import pyarrow.json as json
 
         stream = pa.input_stream(str(self.path), compression="detect")
-        other = "ignore" if schema is not None else "infer"
         return json.open_json(
-            stream, read_options=json.ReadOptions(use_threads=False, block_size=2**22),
-            parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other),
+            stream, read_options=json.ReadOptions(use_threads=False, block_size=_JSON_BLOCK),
+            parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
         )  # fmt: skip
 
     def _read(self, kinds: dict[str, Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        with self._reader(pa.schema([pa.field(name, kind) for name, kind in kinds.items()])) as reader:
-            yield from reader
+        fields = [f.with_type(kinds.get(f.name, f.type)) for f in self.schema]
+        done = 0
+        try:
+            with self._reader(pa.schema(fields), "error") as reader:
+                for batch in reader:
+                    yield batch
+                    done += 1
+            return
+        except pa.ArrowInvalid as error:
+            if "unexpected field" in str(error):
+                raise DataError(
+                    f"A later line of {self.source} has a key that its first {_JSON_BLOCK // 2**20} MiB do not have. "
+                    "Add it to the first line: null is a missing value."
+                ) from error
+        # a column that is perhaps not read has values of several types: read on without those
+        with self._reader(pa.schema([pa.field(name, kind) for name, kind in kinds.items()]), "ignore") as reader:
+            yield from itertools.islice(reader, done, None)
 
 
 class MemoryTable(ArrowTable):

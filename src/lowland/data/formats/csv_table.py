@@ -58,7 +58,8 @@ class CsvTable(TableFile):
         self._find_names([cell.strip() for cell in first], is_quoted='"' in _line(head))
         with self._reader() as reader:
             self.schema = reader.schema
-            self.names = list(self.schema.names)
+            with self._reading():
+                self.names = list(self.schema.names)  # decoded here
             self.keeps_blank_lines = len(self.names) == 1 and first != []  # a missing value of the only column
             self._find_forms(reader)
             if is_small and not self.keeps_blank_lines and all(holds_numbers(f.type) for f in self.schema):

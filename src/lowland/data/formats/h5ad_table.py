@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from lowland.data.columns import TableFile
 from lowland.data.passes import Passes, Slab
 from lowland.data.read_options import ReadOptions
 from lowland.data.rows import SPARSE_SLAB_ROWS, Rows, SparseRows, as_floats
-from lowland.errors import DataError, FileProblem, MissingExtra, ParameterError
+from lowland.errors import DataError, MissingExtra, ParameterError, reading
 
 
 class H5adTable(TableFile):
@@ -40,15 +41,14 @@ class H5adTable(TableFile):
             + (f"; columns of obs: {', '.join(n for n in self.obs if n != index)}." if len(self.obs) > 1 else ".")
         )
 
-    def _open(self) -> Any:
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
         try:
             import h5py
         except ImportError as error:
             raise MissingExtra("h5py", "anndata") from error
-        try:
-            return h5py.File(self.path, "r")
-        except OSError as error:
-            raise FileProblem(f"{self.source} is not a valid .h5ad file ({error}). Write it again.") from error
+        with reading(self.path, self.source, ".h5ad"), h5py.File(self.path, "r") as file:
+            yield file
 
     def _place(self, file: Any) -> str:
         """Return the path of the matrix within the file."""
@@ -82,10 +82,18 @@ class H5adTable(TableFile):
             stored = file[self.place]
             if isinstance(stored, h5py.Dataset):
                 return H5Rows(**about, dtype=float_dtype(stored.dtype), is_sparse=False)
-            kind = _text(stored.attrs.get("encoding-type", stored.attrs.get("h5sparse_format", "csr")))
+            kind = _text(stored.attrs.get("encoding-type", stored.attrs.get("h5sparse_format", "unknown")))
+            if kind[:3] not in ("csr", "csc"):
+                raise DataError(
+                    f"{stored.name} of {self.source} has the encoding {kind!r}, not csr_matrix or csc_matrix. "
+                    "Choose another matrix with array=…."
+                )
             if kind.startswith("csc"):
                 X = _matrix(stored, "csc_matrix", self.shape).tocsr()
                 return SparseRows(X if columns is None else X[:, columns], self.source, names)
+            ends = stored["indptr"]
+            if len(ends) != self.shape[0] + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
+                raise ValueError("its index pointers do not fit its shape")
             return H5Rows(**about, dtype=float_dtype(stored["data"].dtype), is_sparse=True)
 
     def _beside_values(self, name: str, *, missing_text: bool) -> np.ndarray:

@@ -91,7 +91,7 @@ class ParquetTable(TableFile):
         try:
             # Without these two, Arrow prefetches whole row groups, whatever the memory budget.
             return pq.ParquetFile(part, pre_buffer=False, buffer_size=_READ_BUFFER)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
             check_readable(part)  # does not exist, or permission denied
             words = f"is not a valid Parquet file ({first_line(error)}). It may be truncated. Write it again."
             raise file_error(part, error, FileProblem(f"{str(part)!r} {words}")) from error
@@ -154,7 +154,7 @@ class ParquetTable(TableFile):
                 try:
                     for batch in file.iter_batches(batch_size=size, columns=names):
                         yield batch.select(names)
-                except (pa.ArrowInvalid, OSError) as error:
+                except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
                     damaged = FileProblem(f"{str(part)!r} is damaged ({first_line(error)}). Write it again.")
                     raise file_error(part, error, damaged) from error
 
@@ -171,7 +171,7 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
 
     try:
         table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         damaged = FileProblem(f"{str(path)!r} cannot be read as Parquet: {first_line(error)}. Write it again.")
         raise file_error(path, error, damaged) from error
     return {name: column.to_numpy() for name, column in zip(table.column_names, table.columns, strict=True)}

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
+
 from lowland.data.formats.arrow_table import MemoryTable, column_of
 from lowland.data.formats.csv_dialect import MOST_TITLES, count_titles, in_words
 from lowland.data.formats.header import completed, listed
 from lowland.data.formats.written_numbers import form_of
-from lowland.errors import DataError, FileProblem, MissingExtra, ParameterError
+from lowland.errors import DataError, MissingExtra, ParameterError
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
@@ -30,15 +32,11 @@ class Spreadsheet(MemoryTable):
         import pyarrow as pa
 
         clauses: list[str] = []
-        try:
-            grid = self._grid(clauses)
-        except (zipfile.BadZipFile, ElementTree.ParseError) as error:
-            raise FileProblem(
-                f"{self.source} is not a valid {self.path.suffix} file ({error}). Save it again."
-            ) from error
-        grid = [row for row in grid if any(cell not in (None, "") for cell in row)]
-        width = max((max(j + 1 for j, c in enumerate(row) if c not in (None, "")) for row in grid), default=0)
-        rows = [(row + [None] * width)[:width] for row in grid]
+        grid = self._grid(clauses)
+        widths = [max((j + 1 for j, cell in enumerate(row) if cell not in (None, "")), default=0) for row in grid]
+        width, filled = max(widths, default=0), np.flatnonzero(widths)
+        keep = range(filled[0], filled[-1] + 1) if width == 1 else filled  # as blank lines of a text file
+        rows = [(grid[i] + [None] * width)[:width] for i in keep]
         if not rows:
             raise DataError(f"The sheet of {self.source} is empty: Found array with 0 sample(s). Check the file.")
         texts = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
@@ -113,10 +111,15 @@ class OpenDocumentTable(Spreadsheet):
         if not sheets:
             return []
         grid: list[list[Any]] = []
+        blank = 0
         for row in sheets[self._chosen(list(sheets), clauses)].iter(f"{_TABLE}table-row"):
             cells = list(_cells(row))
-            again = int(row.get(f"{_TABLE}number-rows-repeated", 1))
-            grid += [cells] * (again if any(cell is not None for cell in cells) else 1)
+            again = min(int(row.get(f"{_TABLE}number-rows-repeated", 1)), MOST_ROWS + 1)
+            if all(cell is None for cell in cells):  # the last ones may repeat to the end of the sheet
+                blank += again
+                continue
+            grid += [[None]] * min(blank, MOST_ROWS + 1) + [cells] * again
+            blank = 0
             if len(grid) > MOST_ROWS:
                 raise DataError(f"{self.source} has more than {MOST_ROWS:,} rows. Save it as .csv.")
         return grid

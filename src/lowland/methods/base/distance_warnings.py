@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from lowland.arrays.namespace import Array
 from lowland.blocks.distances.to_points import looks_like_distances
 from lowland.errors import DataWarning, warn
@@ -13,6 +17,18 @@ def warn_if_distances(X: Array, owner: str) -> None:
         warn(
             f"{owner}: X looks like a distance matrix (symmetric with a zero diagonal), but is used as rows. Set "
             "metric='precomputed' if it contains distances.",
+            DataWarning,
+        )
+
+
+def warn_of_lost_squares(name: str, values: Any, squared: Any) -> None:
+    """Warn where numbers in squared units, such as a stress, overflow or underflow though the coordinates do not."""
+    before, after = np.abs(np.atleast_1d(values)), np.abs(np.atleast_1d(squared))
+    lost = ~np.isfinite(after) | (after < np.finfo(np.float64).tiny)
+    if bool((lost & (before > 0)).any()):
+        warn(
+            f"{name}: squared distances are beyond the range of float64, so the values are infinite or lose digits. "
+            "The coordinates do not. Rescale the columns.",
             DataWarning,
         )
 
