@@ -1,5 +1,6 @@
 """The explorer as a person has it: the real server with its workers, and a browser that is driven by the tests."""
 
+import contextlib
 import csv
 import json
 import os
@@ -18,6 +19,7 @@ from lowland.data.write import write_columns
 
 SCRIPT = "<script>alert(1)</script>"  # as a name, it must run nothing
 IMAGE = "<img src=x onerror=alert(2)>"
+PATIENCE = 180  # seconds: other work may keep the machine busy
 ENDLESS = {"max_iter": 10_000_000, "n_iter_without_progress": 10_000_000, "min_grad_norm": 0.0}
 
 # What the page offers to save is kept instead: [{name, text}].
@@ -76,6 +78,14 @@ def write_tables(folder):
         for row in rng.normal(size=(12 + number, 2)):
             sheet.append(row.tolist())
     book.save(folder / "book.xlsx")
+    with (folder / "people.csv").open("w", newline="") as file:
+        write = csv.writer(file)
+        write.writerow(["person", "joined", "age", "height", "remark"])
+        words = ["tall", "short", "quick", "calm", "loud", "shy", "keen", "bold"]
+        for i in range(60):
+            remark = " ".join(rng.choice(words, 5)) + f" {i}"
+            age, height = 20 + 30 * (i % 2) + rng.normal(), 170 + rng.normal()
+            write.writerow([f"P{i:03d}", f"20{10 + 10 * (i % 2)}-03-{1 + i % 28:02d}", age, height, remark])
     (folder / "european.csv").write_text("a;b\n" + "\n".join(f"{i},5;{i * i % 7}" for i in range(12)) + "\n")
     (folder / "damaged.parquet").write_bytes(b"PAR1 no table")
     (folder / "damaged.csv.gz").write_bytes(b"\x1f\x8b no archive")
@@ -154,7 +164,7 @@ class Person:
         self.expected = ()  # parts of what the browser may write to its console: the page tells it, too
         self.run, self.press, self.settle = browser.run, browser.press, browser.settle
 
-    def until(self, code, seconds=60):
+    def until(self, code, seconds=PATIENCE):
         try:
             self.browser.until(code, seconds)
         except TimeoutError:
@@ -211,11 +221,11 @@ class Person:
 
     def asks(self, address, holds):
         """Ask the server until something holds; return the answer."""
-        for _ in range(2_000):
-            if holds(found := self.api(address)):
-                return found
+        end = time.monotonic() + PATIENCE
+        while not holds(found := self.api(address)):
+            assert time.monotonic() < end, f"{address} did not change"
             time.sleep(0.02)
-        raise AssertionError(f"{address} did not change")
+        return found
 
     def choose_method(self, name):
         """Open the form of a method."""
@@ -226,8 +236,14 @@ class Person:
         self.sees(".chosen h2", name)
 
     def color_by(self, name):
-        """Choose what the colors show."""
-        self.click(".color-control .picker")
+        """Choose what the colors show; the list is opened again while the trust of the points is being measured."""
+        option = f"[...document.querySelectorAll('.option')].some((e) => e.textContent.includes({json.dumps(name)}))"
+        for patience in (2, 5, 20, PATIENCE):
+            self.click(".color-control .picker")
+            with contextlib.suppress(TimeoutError):
+                self.browser.until(option, patience)
+                break
+            self.escape()
         self.click(".option", name)
 
     def path(self, points, modifiers=0):
@@ -258,9 +274,13 @@ class Person:
     def click_point(self):
         """Click on a row of the first map; return its number."""
         self.tool("look")
-        x, y = self.hover()
-        for kind in ("mousePressed", "mouseReleased"):
-            self.browser.mouse(kind, x, y, "left", int(kind == "mousePressed"), clickCount=1)
+        for patience in (2, 5, 20, PATIENCE):
+            x, y = self.hover()
+            for kind in ("mousePressed", "mouseReleased"):
+                self.browser.mouse(kind, x, y, "left", int(kind == "mousePressed"), clickCount=1)
+            with contextlib.suppress(TimeoutError):  # scores in its heading may have moved the map meanwhile
+                self.browser.until("document.querySelector('#pane-point h2').textContent.startsWith('Row')", patience)
+                break
         self.sees("#pane-point h2", "Row")
         return int(self.text("#pane-point h2").split()[1])
 
@@ -282,7 +302,7 @@ class Person:
 
     def type(self, selector, text):
         """Write a text into a field."""
-        self.until(f"document.querySelector({json.dumps(selector)})", 30)
+        self.until(f"document.querySelector({json.dumps(selector)})")
         self.run(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(text)};"
             "e.dispatchEvent(new Event('input', { bubbles: true }));"
@@ -307,7 +327,7 @@ class Person:
         """The text of the first element of a selector."""
         return self.run(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''")
 
-    def sees(self, selector, text="", seconds=60):
+    def sees(self, selector, text="", seconds=PATIENCE):
         """Wait until a visible element of a selector contains a text."""
         self.until(
             f"[...document.querySelectorAll({json.dumps(selector)})].some((e) => e.checkVisibility() && "
@@ -375,16 +395,27 @@ class Person:
 
     def hover(self, number=0):
         """Move the pointer over a point of a map."""
-        left, top, right, _ = self.plot(number)
-        at, wide = self.run(
-            f"(() => {{ const {{ data, width }} = {COPY % number};"
-            "let i = 3; while (i < data.length && data[i] < 200) i += 4; return [i >> 2, width]; })()"
+        for patience in (2, 5, 20, PATIENCE):
+            left, top, right, _ = self.plot(number)
+            at, wide = self.run(
+                f"(() => {{ const {{ data, width }} = {COPY % number};"
+                "let i = 3; while (i < data.length && data[i] < 200) i += 4; return [i >> 2, width]; })()"
+            )
+            x, y = left + at % wide * (right - left) / wide, top + at // wide * (right - left) / wide
+            self.browser.mouse("mouseMoved", x - 2, y)
+            self.browser.mouse("mouseMoved", x, y + 5)  # from its upper edge towards its middle
+            with contextlib.suppress(TimeoutError):  # scores in its heading may have moved the map meanwhile
+                self.browser.until("document.querySelector('.lv-tip')?.checkVisibility()", patience)
+                return x, y + 5
+        raise AssertionError("no row under the pointer")
+
+    def colored(self, number=0):
+        """How many pixels of a map are neither white nor gray."""
+        return self.run(
+            f"(() => {{ const {{ data }} = {COPY % number}; let many = 0; for (let i = 0; i < data.length; i += 4)"
+            "if (data[i + 3] > 200 && Math.max(data[i], data[i + 1], data[i + 2]) - "
+            "Math.min(data[i], data[i + 1], data[i + 2]) > 60) many++; return many; })()"
         )
-        x, y = left + at % wide * (right - left) / wide, top + at // wide * (right - left) / wide
-        self.browser.mouse("mouseMoved", x - 2, y)
-        self.browser.mouse("mouseMoved", x, y + 5)  # from its upper edge towards its middle
-        self.sees(".lv-tip")
-        return x, y + 5
 
     def saved(self, ending):
         """The text of a file that the page offered to save."""

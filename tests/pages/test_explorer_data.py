@@ -54,6 +54,23 @@ def test_roles_are_changed_by_a_menu_and_maps_of_other_columns_are_marked(iris):
     iris.until("![...document.querySelectorAll('.map-line')].some((e) => e.textContent.includes('other columns'))")
 
 
+def test_a_table_is_renamed_scaled_and_the_roles_of_many_columns_are_changed(person):
+    person.show("ninety.parquet")
+    person.click("[aria-label='Rename this table']")
+    person.type("dialog input", "Ninety numbers")
+    person.click("dialog button.main")
+    person.sees(".table-picker", "Ninety numbers")
+    person.choose("#pane-data select", "none")
+    person.asks("/tables", lambda tables: tables[0]["scale"] == "none" and tables[0]["status"] == "ready")
+    person.type("[aria-label='Find a column']", "c8")
+    person.click(".columns-box button", "All")
+    person.click("[role=menuitem]", "11 columns: ignored")  # c8, c80 to c89
+    columns = person.asks("/tables", lambda tables: any(c["role"] == "drop" for c in tables[0]["columns"]))[0][
+        "columns"
+    ]
+    assert [c["name"] for c in columns if c["role"] == "drop"] == ["c8", *(f"c{j}" for j in range(80, 90))]
+
+
 def test_a_file_that_cannot_be_read_says_why_and_how_to_go_on(iris):
     iris.press("o", "KeyO")
     iris.click(".file", "damaged.parquet")

@@ -138,3 +138,22 @@ def test_new_rows_are_placed_on_a_map(iris):
     iris.click("dialog .file", "new.parquet")
     iris.sees(".notice", "20 new rows drawn on PCA")
     iris.sees("#pane-map .saved-line", "20 rows")
+
+
+def test_a_panel_is_hidden_and_a_map_computed_with_changed_parameters(iris):
+    compute_here(iris, "Isomap")
+    iris.drawn_maps(2)
+    iris.click(".map-line:last-of-type [aria-haspopup]")
+    iris.click("[role=menuitem]", "Hide its panel")
+    iris.until("document.querySelectorAll('.lv-panel').length === 1")
+    iris.click(".map-line:last-of-type [aria-haspopup]")
+    iris.click("[role=menuitem]", "Show its panel")
+    iris.drawn_maps(2)
+    iris.click(".map-line:last-of-type .map-name", "Isomap")
+    iris.click("#pane-map button", "Change parameters")
+    iris.sees(".chosen h2", "Isomap")
+    iris.type("input[name=n_neighbors]", "9")
+    iris.click(".start button", "Compute the map")
+    iris.tab("maps")
+    iris.drawn_maps(3)
+    iris.sees(".map-line", "n_neighbors=9")

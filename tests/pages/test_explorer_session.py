@@ -77,6 +77,89 @@ def test_nothing_is_cut_off_from_1000_to_3000_pixels(iris):
         iris.browser.size(1600, 1000)
 
 
+def test_the_bar_stays_in_sight_and_parts_of_the_legend_apart(iris):
+    iris.click_point()
+    iris.sees(".lv-legend", "Neighbors of Row")
+    apart = """(() => {
+      const boxes = [...document.querySelectorAll('.lv-legend :is(h4, .lv-class, li, .lv-bar, .lv-check)')]
+        .map((e) => [e.textContent, e.getBoundingClientRect()]);
+      const meet = ([, a], [, b]) => a.left < b.right - 1 && b.left < a.right - 1
+        && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+      return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => meet(a, b)).map((b) => [a[0], b[0]]));
+    })()"""
+    try:
+        for width in (1000, 1440, 3000):
+            iris.browser.size(width, 900)
+            iris.settle()
+            assert iris.run(apart) == []
+        iris.browser.size(1440, 900)
+        iris.tab("maps")
+        iris.click(".map-name", "PCA")
+        iris.sees("#pane-map figcaption", "R_NX")
+        iris.run("[...document.querySelectorAll('#pane-map figure')].at(-1).scrollIntoView()")
+        assert iris.run("document.querySelector('.bar').getBoundingClientRect().top") == 0
+    finally:
+        iris.browser.size(1600, 1000)
+
+
+# Texts with a contrast of less than 4.5 to what is behind them (WCAG 2.2, level AA).
+FAINT = """(() => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const painted = (...colors) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const [color, opacity] of colors) {
+      canvas.globalAlpha = opacity;
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+    }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v / 255);
+  };
+  const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const light = (rgb) => rgb.map(linear).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0.05);
+  const faint = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const node = texts.currentNode.parentElement;
+    if (!texts.currentNode.textContent.trim() || node.closest(':disabled, option, svg')) continue;
+    if (!node.checkVisibility({ visibilityProperty: true })) continue;
+    const above = [];
+    for (let each = node; each; each = each.parentElement) above.unshift(getComputedStyle(each));
+    const behind = [['#fff', 1], ...above.map((style) => [style.backgroundColor, 1])];
+    const opacity = above.reduce((product, style) => product * Number(style.opacity), 1);
+    const colors = [painted(...behind), painted(...behind, [above.at(-1).color, opacity])];
+    const [low, high] = colors.map(light).sort((a, b) => a - b);
+    if (high / low < 4.5) faint.push([node.className, texts.currentNode.textContent, high / low]);
+  }
+  return faint;
+})()"""
+
+
+def test_all_texts_can_be_read_in_light_and_dark(person):
+    try:
+        for scheme in ("light", "dark"):
+            person.browser.media("", scheme)
+            assert person.run(FAINT) == []
+        person.show("people.csv")
+        person.api(
+            "/tables/" + person.run("document.documentElement.dataset.ready"), "PATCH", {"roles": {"age": "drop"}}
+        )
+        person.sees(".column-line.dropped")
+        person.select()
+        person.sees(".contrast-line")
+        person.click_point()
+        person.sees(".near-line")
+        person.choose_method("TSNE")
+        person.sees(".estimate .figures", "Memory")
+        for scheme in ("light", "dark"):
+            person.browser.media("", scheme)
+            for key in ("data", "maps", "methods", "selection", "map", "point"):
+                person.tab(key)
+                person.settle()
+                assert person.run(FAINT) == [], (scheme, key)
+    finally:
+        person.browser.media("", "light")
+
+
 def test_the_keyboard_is_enough(person):
     person.press("o", "KeyO")
     person.walk_to("dialog .example", "Iris")

@@ -423,7 +423,7 @@ def test_neighbors_are_kept_missed_or_false_in_each_map(page):
     still(page)
     assert "6 neighbors: 5 kept, 1 missed, 1 false." in page.run("view.panels[0].note.textContent")
     assert painted(page, 1, "marks")[0] > 0
-    assert "near on the map, not in the data" in page.run("document.querySelector('.lv-legend').innerText")
+    assert "near on the map only" in page.run("document.querySelector('.lv-legend').innerText")
     page.run("view.show({row: 4, neighbors: {near: [1], byMap: {m0: {kept: [], missed: [1], false: [2, 3]}}}})")
     assert "0 kept, 1 missed, 2 false" in page.run("view.panels[0].note.textContent")
     page.run("view.show(null)")

@@ -18,6 +18,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--disable-dev-shm-usage",
     "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
+PATIENCE = 180  # seconds: other work may keep the machine busy
 
 
 def chromium() -> str | None:
@@ -70,7 +71,7 @@ class Browser:
         data = json.dumps(asked).encode() + b"\0"
         while data:
             data = data[os.write(self.write, data) :]
-        while (answer := self._next(60)).get("id") != self.number:
+        while (answer := self._next(PATIENCE)).get("id") != self.number:
             self._heed(answer)
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
@@ -116,7 +117,7 @@ class Browser:
             raise RuntimeError(answer["exceptionDetails"].get("exception", {}).get("description", "It failed."))
         return answer["result"].get("value")
 
-    def until(self, code: str, seconds: float = 30) -> None:
+    def until(self, code: str, seconds: float = PATIENCE) -> None:
         """Wait until an expression is true."""
         end = time.monotonic() + seconds
         while not self.run(f"Boolean({code})"):

@@ -153,7 +153,7 @@ def _effect(stored: Any, j: int, column: dict[str, Any], selected: np.ndarray) -
     if values is not None:
         return effect_of_numbers(column["name"], values, selected)
     coded = stored.codes(j, MOST_LEVELS)
-    if coded is None:
+    if coded is None or 2 * len(coded[1]) > stored.n:  # texts that hardly repeat
         return None
     codes, levels = coded
     return effect_of_levels(column["name"], codes, levels, selected)

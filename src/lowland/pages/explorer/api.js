@@ -23,19 +23,30 @@ function failure(status, text) {
   return new ApiError(`The server answered with error ${status}. Its terminal may say more.`, "Error", status);
 }
 
-async function ask(method, path, { json, form, signal } = {}) {
-  const options = { method, signal, credentials: "same-origin" };
+const asked = new Map(); // requests under way: what aborts them -> path
+
+// Nothing under this path is wanted any more.
+export function abandon(path) {
+  for (const [aborts, each] of asked) if (each === path || each.startsWith(`${path}/`)) aborts.abort();
+}
+
+async function ask(method, path, { json, form } = {}) {
+  const aborts = new AbortController();
+  const options = { method, signal: aborts.signal, credentials: "same-origin" };
   if (json !== undefined) {
     options.body = JSON.stringify(json);
     options.headers = { "Content-Type": "application/json" };
   }
   if (form) options.body = form;
   let answer;
+  asked.set(aborts, path);
   try {
     answer = await fetch(`/api${path}`, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(NO_ANSWER, "NoAnswer", 0);
+  } finally {
+    asked.delete(aborts);
   }
   if (!answer.ok) throw failure(answer.status, await answer.text());
   return answer;

@@ -7,9 +7,11 @@ import { button, choice, labeled } from "./elements.js";
 import { attempt, openDialog } from "./notices.js";
 import { picker } from "./picker.js";
 
+// What the trust of a point asks.
 const MEASURES = {
-  trustworthiness: "Trustworthiness: are its neighbors on the map true ones?",
-  continuity: "Continuity: are its true neighbors still near?",
+  trustworthiness: "are neighbors on the map true ones?",
+  continuity: "are true neighbors still near?",
+  "neighbors preserved": "how many neighbors are the same?",
 };
 
 export function coloringPicker(app) {
@@ -29,7 +31,7 @@ export function coloringPicker(app) {
       { key: "clusters", text: "Clusters…", note: "find groups of rows" },
       { key: "distance", text: store.point === null ? "Distance from a point (click one first)" : `Distance from row ${store.point}`, note: "in the data, not on the map" },
     ];
-    const trust = [...measures.keys()].map((name) => ({ key: `trust:${name}`, text: name, note: "trust of every point", title: MEASURES[name] }));
+    const trust = [...measures.keys()].map((name) => ({ key: `trust:${name}`, text: name, note: MEASURES[name] ?? "trust of every point" }));
     return [
       { name: "", items: own },
       { name: "Trust", items: trust },

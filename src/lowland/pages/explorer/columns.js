@@ -18,13 +18,12 @@ const LISTED = 150; // columns listed at once
 const SYMBOLS = { number: "#", integer: "#", boolean: "◐", category: "A", ordered: "A", date: "◷", text: "¶", id: "№", constant: "=", missing: "∅", drop: "×" };
 
 // What is typical of a column, in a few words.
-export function columnFacts(column, prepared) {
+function columnFacts(column) {
   const parts = [];
   if (Number.isFinite(column.min) && Number.isFinite(column.max)) parts.push(`${number(column.min, 4)} to ${number(column.max, 4)}`);
-  else if (column.distinct) parts.push(some(column.distinct, "level"));
+  else if (column.distinct) parts.push(["id", "text", "date"].includes(column.kind) ? some(column.distinct, "different value") : some(column.distinct, "level"));
   if (column.missing) parts.push(`${count(column.missing)} missing`);
   if (column.detail) parts.push(String(column.detail));
-  if (prepared) parts.push(String(prepared));
   return parts.join(", ");
 }
 
@@ -84,12 +83,13 @@ export function columnList(app) {
     role.addEventListener("click", () =>
       actionMenu(role, Object.entries(ROLES).map(([key, text]) => [text, () => setRole(app, column, key), { checked: key === column.role }])),
     );
-    const facts = columnFacts(column, app.store.table.prepared?.[column.name]);
+    const facts = columnFacts(column);
+    const prepared = app.store.table.prepared?.[column.name];
     return el(
       "div",
       { class: `column-line ${column.role === "drop" ? "dropped" : ""}` },
       el("span", { class: "kind", title: column.kind, "aria-label": column.kind }, SYMBOLS[column.kind] ?? "?"),
-      el("span", { class: "column-name" }, el("span", { title: column.name }, column.name), facts && el("small", { title: facts }, facts)),
+      el("span", { class: "column-name" }, el("span", { title: column.name }, column.name), facts && el("small", { title: prepared ? `${facts}. In the maps: ${prepared}.` : facts }, facts)),
       role,
     );
   }

@@ -1,7 +1,7 @@
 // The left pane's first tab: the table, its findings, its columns, how it is read and scaled.
 
 import { el, some } from "../view/elements.js";
-import { deleteAt, getJson, patchJson } from "./api.js";
+import { abandon, deleteAt, getJson, patchJson } from "./api.js";
 import { columnList } from "./columns.js";
 import { button, choice, labeled, glyph, replace } from "./elements.js";
 import { createGrid } from "./grid.js";
@@ -18,7 +18,7 @@ const SCALE_NOTES = {
   standard: "Mean 0 and standard deviation 1 in every column.",
   none: "Columns with a large variance dominate the maps.",
 };
-export const isNumeric = (column) => ["number", "integer"].includes(column.kind);
+export const isNumeric = (column) => ["number", "integer"].includes(column.kind) || (column.kind === "constant" && Number.isFinite(column.min));
 const asText = (note) => (typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note)));
 
 export function dataPane(app) {
@@ -93,14 +93,16 @@ export function dataPane(app) {
 
 async function removeTable(app, ask = true) {
   const { table } = app.store;
-  const maps = app.store.maps.size;
-  const text = `${table.name}${maps ? ` and its ${some(maps, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
+  const maps = app.store.mapList();
+  const text = `${table.name}${maps.length ? ` and its ${some(maps.length, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
   if (ask && !(await askYes("Remove this table?", text, "Remove"))) return;
-  app.state.forget();
-  await attempt(async () => {
+  app.dropTable(table.id); // first, so that nothing asks for it any more
+  for (const path of [`/tables/${table.id}`, ...maps.map((map) => `/maps/${map.id}`)]) abandon(path);
+  const removed = await attempt(async () => {
     await deleteAt(`/tables/${table.id}`);
-    app.dropTable(table.id);
+    return true;
   });
+  if (!removed) app.keepTable(table.id);
 }
 
 // The rows of the table in a large dialog.

@@ -12,6 +12,7 @@ export function replace(parent, ...children) {
 
 const GLYPHS = {
   add: "M8 3v10M3 8h10",
+  arrow: "M3 8h10M9 4l4 4-4 4",
   back: "M10 3 5 8l5 5",
   check: "M3 8.5 6.5 12 13 4.5",
   close: "M4 4l8 8M12 4l-8 8",

@@ -90,7 +90,7 @@ export function parameterForm(method, { values = {}, onchange }) {
       if (list) box.append(el("datalist", { id: list }, choices.map((option) => el("option", { value: option }))));
     }
     input.setAttribute("name", name);
-    const line = el("label", { class: "parameter" }, el("span", { class: "field-name", title: parameter.doc }, name.replaceAll("_", " ")), input, said, el("small", { class: "doc" }, parameter.doc));
+    const line = el("label", { class: "parameter" }, el("span", { class: "field-name" }, name.replaceAll("_", " ")), input, said, el("small", { class: "doc" }, parameter.doc));
     if (start !== undefined) take(parameter, valueText(start), said);
     return line;
   }

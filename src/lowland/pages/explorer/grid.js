@@ -73,9 +73,10 @@ export function createGrid({ rows, names, numeric = () => false, fetchBlock, row
       for (let c = left; c < right; c++) {
         const found = cells(row, Math.floor(c / COLUMNS));
         const value = found?.[c % COLUMNS];
-        const kind = found === undefined || found === null ? "loading" : value === null ? "missing" : typeof value === "number" ? "figure" : "";
+        const kind = found === undefined || found === null ? "loading" : value === null ? "missing" : "";
+        const figure = numeric(c) || typeof value === "number" ? "figure" : "";
         const text = found ? (value === null ? "missing" : cellText(value)) : "";
-        line.append(place(el("div", { class: `cell ${kind}`, role: "gridcell", title: text.length > 14 ? text : null }, text), c));
+        line.append(place(el("div", { class: `cell ${kind} ${figure}`, role: "gridcell", title: text.length > 14 ? text : null }, text), c));
       }
       lines.push(line);
     }

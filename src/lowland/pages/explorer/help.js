@@ -4,7 +4,7 @@ import { el } from "../view/elements.js";
 import { openDialog } from "./notices.js";
 
 const HELP_KEYS = [
-  ["Maps", [["Arrow keys", "move the map"], ["+ and −, or the wheel", "zoom"], ["0", "whole map"], ["Tab", "next panel"], ["Enter", "large panel, and back"]]],
+  ["Maps, once one has the focus", [["Arrow keys", "move the map"], ["+ and −, or the wheel", "zoom"], ["0", "whole map"], ["Tab", "next panel"], ["Enter", "large panel, and back"], ["N and P", "next and previous row"], ["Enter", "values and neighbors of the row"], ["Space", "select the row"]]],
   ["Selection", [["Drag with Box, Lasso or Brush", "select rows"], ["Shift + drag", "add to the selection"], ["Alt + drag", "remove from it"], ["Esc", "clear the selection"], ["Click a point", "its values and neighbors"]]],
   ["Page", [["/", "search rows"], ["O", "open data"], ["N", "new map"], ["[ and ]", "left and right pane"], ["?", "this help"]]],
 ];

@@ -133,6 +133,12 @@ app.dropTable = (id) => {
   else showCurrent();
 };
 
+// It could not be removed.
+app.keepTable = (id) => {
+  gone.delete(id);
+  refresh().catch(() => {}); // or when the server answers again
+};
+
 let showing = 0;
 async function showCurrent() {
   const number = ++showing;
@@ -206,7 +212,7 @@ function watchView(view) {
   });
   view.on("click", (event) => {
     const { row } = event;
-    if (view.settings.tool !== "look") return; // a click with another tool selects
+    if (view.settings.tool !== "look" && event.event.type !== "keydown") return; // a click with another tool selects
     if (row >= 0) app.showPoint(row, right.isOpen() || window.innerWidth >= 1200);
     else if (store.point !== null) app.showPoint(null);
   });
@@ -224,9 +230,9 @@ app.takeMap = (map) => {
   if (!before) noMaps();
   app.stage.update(store.maps.get(map.id));
   tellOfEnd(app, before, map);
-  if (!before || before.status !== map.status) {
-    if (store.coloring.kind === "trust" && map.status === "done") colorBy(app, store.coloring);
-  }
+  const { coloring } = store;
+  const isMeasured = (each) => each?.measures?.some((measure) => measure.name === coloring.measure);
+  if (coloring.kind === "trust" && map.status === "done" && isMeasured(map) && !(before?.status === "done" && isMeasured(before))) colorBy(app, coloring);
   store.emit("maps");
 };
 app.dropMap = (id) => {

@@ -17,7 +17,7 @@ const shortSummary = (method) => {
 
 export function methodsPane(app) {
   const { store } = app;
-  const list = el("div", { class: "methods", role: "list" });
+  const list = el("div", { class: "methods" });
   const search = el("input", { type: "search", placeholder: "Find a method", "aria-label": "Find a method", oninput: () => fillList() });
   const usual = el("div", { class: "usual" });
   const chooser = el("div", { class: "chooser" }, usual, search, list);
@@ -77,7 +77,7 @@ export function methodsPane(app) {
     const lacking = method.needs_labels && !hasLabel();
     return el(
       "button",
-      { type: "button", class: "method", role: "listitem", title: lacking ? `${method.name} needs a label column: give one column the role label.` : method.summary, onclick: () => choose(method) },
+      { type: "button", class: "method", title: lacking ? `${method.name} needs a label column: give one column the role label.` : method.summary, onclick: () => choose(method) },
       el("b", null, method.name, method.live && el("span", { class: "chip", title: "The map is shown while it is computed" }, "live"), method.needs_labels && el("span", { class: "chip" }, "needs labels")),
       el("small", null, shortSummary(method)),
     );

@@ -1,6 +1,6 @@
 // The right pane's first tab: the selected rows, what sets them apart, and what can be done with them.
 
-import { count, el, number, offer, some } from "../view/elements.js";
+import { count, dateText, el, number, offer, some } from "../view/elements.js";
 import { maskOf, maskText } from "../view/saving.js";
 import { deleteAt, getFile, getJson, postJson } from "./api.js";
 import { isNumeric, valuesOf } from "./data_pane.js";
@@ -9,6 +9,7 @@ import { keepSelected, shownColumns } from "./filter.js";
 import { createGrid } from "./grid.js";
 import { askText, attempt, notice } from "./notices.js";
 import { debounced } from "./store.js";
+import { asPercent, DAY } from "./words.js";
 
 const BARS = 12; // columns compared at once
 
@@ -81,7 +82,7 @@ export function selectionPane(app) {
     try {
       reply = await postJson(`/tables/${tableId}/contrast`, { mask: maskText(selection) });
     } catch (error) {
-      replace(contrast, el("p", { class: "note" }, error.message));
+      if (tableId === store.tableId) replace(contrast, el("p", { class: "note" }, error.message));
       return;
     }
     if (tableId !== store.tableId || selection !== store.selection || selected !== store.selected) return;
@@ -145,8 +146,9 @@ function contrastBars(app, columns) {
     const bar = el("span", { class: `effect ${column.effect < 0 ? "less" : "more"}` });
     bar.style.width = `${(50 * Math.min(1, Math.abs(column.effect) / top)).toFixed(1)}%`;
     const name = column.level !== null && column.level !== undefined ? `${column.name} = ${column.level}` : column.name;
-    const words = (value) => (column.kind === "category" && Number.isFinite(value) ? `${Math.round(100 * value)}%` : number(value, 3));
     const index = app.store.table.columns.findIndex((each) => each.name === column.name);
+    const isDate = app.store.table.columns[index]?.kind === "date"; // in days
+    const words = (value) => (column.kind === "category" && Number.isFinite(value) ? asPercent(value) : isDate ? dateText(Math.round(value) * DAY) : number(value, 3));
     return el(
       "button",
       {

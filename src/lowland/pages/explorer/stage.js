@@ -8,13 +8,12 @@ import { replace } from "./elements.js";
 import { mapProgress, mapState, parametersText } from "./maps_pane.js";
 import { tellProblem } from "./notices.js";
 import { isActive } from "./store.js";
-import { cellText } from "./words.js";
+import { cellText, DAY } from "./words.js";
 
 const KINDS = { number: "number", integer: "number", boolean: "category", category: "category", ordered: "category", date: "date", text: "text", id: "text", constant: "number" };
 const CLASSES = 60; // a label of numbers with at most so many values is one of classes
 const NAMES = 1000; // texts that repeat, with at most so many values, are names of classes
 const MAIN_SCORES = ["trustworthiness", "continuity", "normalized stress", "downstream accuracy"];
-const DAY = 86400000;
 const HOVERED = 8; // columns in the hover, besides those the table marks as shown
 
 // The two scores that say most about a map, for its heading.
@@ -50,17 +49,19 @@ export function createStage(app) {
     return { values: Array.from(values, (value) => (Number.isNaN(value) ? null : String(value))), levels: sorted.map(String) };
   }
 
-  // Columns of the hover: name, label and those marked as shown, then the first features.
+  // Columns of the hover: name, label and those marked as shown, then the first features; an image is shown, not its pixels.
   function hoverColumns(table) {
     const rank = { id: 0, keep: 2, weight: 3, feature: 4 }; // the view shows the label itself
     const order = table.columns.map((column, index) => [rank[column.role] ?? 9, index]).filter(([at]) => at < 9);
     order.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     const marked = order.filter(([at]) => at < 4).length;
-    return order.slice(0, Math.max(HOVERED, Math.min(marked, 20))).map(([, index]) => index);
+    const fewest = table.has_images ? 0 : HOVERED;
+    return order.slice(0, Math.max(fewest, Math.min(marked, 20))).map(([, index]) => index);
   }
 
   async function detailsOf(table, row) {
     const columns = hoverColumns(table);
+    if (!columns.length) return [];
     const reply = await getJson(`/tables/${table.id}/values?rows=${row}&columns=${columns.join(",")}`);
     return columns.map((index, i) => [table.columns[index].name, cellText(reply.rows[0][i])]).filter(([, text]) => text !== "");
   }

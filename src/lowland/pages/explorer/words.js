@@ -2,6 +2,7 @@
 
 import { number } from "../view/elements.js";
 
+export const DAY = 86400000; // milliseconds
 export const asPercent = (fraction) => `${Math.round(100 * fraction)}%`;
 
 // A cell of a table as text.

@@ -185,15 +185,19 @@ function drawnSample(shape, color, theme) {
 function neighborParts(view) {
   if (!view.shown?.neighbors) return [];
   return [
-    el("h4", null, `Neighbors of ${view.table.titleOf(view.shown.row)}`),
     el(
-      "ul",
-      { class: "lv-key" },
-      [...NEIGHBOR_LOOKS]
-        .reverse()
-        .map(([name, shape, color, meaning]) =>
-          el("li", null, drawnSample(shape, view.theme[color], view.theme), el("b", null, name), ` ${meaning}`),
-        ),
+      "div",
+      { class: "lv-near" },
+      el("h4", null, `Neighbors of ${view.table.titleOf(view.shown.row)}`),
+      el(
+        "ul",
+        { class: "lv-key" },
+        [...NEIGHBOR_LOOKS]
+          .reverse()
+          .map(([name, shape, color, meaning]) =>
+            el("li", null, drawnSample(shape, view.theme[color], view.theme), el("b", null, name), ` ${meaning}`),
+          ),
+      ),
     ),
   ];
 }

@@ -18,8 +18,11 @@ export class LinkedRows {
     return () => this.listeners.get(event).delete(listener);
   }
 
+  // Whether somebody listens.
   emit(event, detail = null) {
-    for (const listener of this.listeners.get(event) ?? []) listener(detail);
+    const listeners = this.listeners.get(event);
+    for (const listener of listeners ?? []) listener(detail);
+    return Boolean(listeners?.size);
   }
 
   // Another element that follows the theme.

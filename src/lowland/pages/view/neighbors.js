@@ -4,8 +4,8 @@ import { some } from "./elements.js";
 
 // kept: near in the data and on the map. missed: near in the data only. false: near on the map only. How each is drawn:
 export const NEIGHBOR_LOOKS = [
-  ["false", "cross", "wrong", "near on the map, not in the data"],
-  ["missed", "diamond", "missed", "near in the data, not on the map"],
+  ["false", "cross", "wrong", "near on the map only"],
+  ["missed", "diamond", "missed", "near in the data only"],
   ["kept", "disc", "kept", "near in the data and on the map"],
 ]; // name, shape, color of the theme, meaning
 
