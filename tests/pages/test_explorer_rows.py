@@ -90,6 +90,8 @@ def test_neighbors_of_a_point_are_counted_on_all_maps(iris):
     assert all(" of 12" in text for text in counted)
     iris.sees(".lv-panel", "12 neighbors")
     iris.sees(".values", "measure 3")
+    listed = iris.run("[...document.querySelectorAll('.near details button')].map((e) => e.textContent)")
+    assert listed == [f"flower {other}" for other in found]  # by id
 
 
 def test_a_row_of_many_columns_shows_its_values(person):

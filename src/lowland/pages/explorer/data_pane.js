@@ -144,9 +144,9 @@ const READING = [
 
 // The options that concern a kind of file, by its ending.
 const CONCERNED = [
-  [/\.(parquet|pq|arrow|feather|ipc)$/i, []],
+  [/\.(parquet|pq|arrow|feather|ipc|npy)$/i, []],
   [/\.(xlsx?|xlsm|ods)$/i, ["header", "missing", "sheet"]],
-  [/\.(npz|npy|mat|h5|hdf5)$/i, ["array"]],
+  [/\.(npz|h5ad)$/i, ["array"]],
   [/\.(csv|tsv|txt|dat|tab|data)(\.\w+)?$/i, ["separator", "decimal", "encoding", "header", "missing"]],
 ];
 const concerned = (name) => CONCERNED.find(([ending]) => ending.test(name))?.[1] ?? null;

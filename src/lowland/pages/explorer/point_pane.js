@@ -65,6 +65,8 @@ export function pointPane(app) {
     const { point: row, tableId, neighbors: k } = store;
     const reply = await attempt(() => getJson(`/tables/${tableId}/neighbors?row=${row}&k=${k}`));
     if (!reply || turn !== asked) return;
+    const names = await namesOf(store.table, tableId, reply.rows);
+    if (turn !== asked) return;
     store.near = reply.rows;
     const byMap = showNeighbors(app, row, reply.rows);
     const maps = store.mapList().filter((map) => byMap[map.id]);
@@ -78,7 +80,7 @@ export function pointPane(app) {
         return el("div", { class: "near-line", title: `${map.name}: ${some(kept.length, "neighbor")} kept, ${missed.length} missed, ${byMap[map.id].false.length} false` }, el("span", null, map.name), el("span", { class: "kept-room" }, part), el("small", null, `${kept.length} of ${kept.length + missed.length}`));
       }),
       !maps.length && el("p", { class: "note" }, glyph("info"), "There is no finished map yet."),
-      el("details", null, el("summary", null, "List of the rows"), el("div", { class: "row" }, reply.rows.map((other, i) => el("button", { type: "button", class: "small", title: `distance ${number(reply.distances?.[i], 4)}`, onclick: () => app.showPoint(other) }, other)))),
+      el("details", null, el("summary", null, "List of the rows"), el("div", { class: "row" }, reply.rows.map((other, i) => el("button", { type: "button", class: "small", title: `distance ${number(reply.distances?.[i], 4)}`, onclick: () => app.showPoint(other) }, names[i])))),
     );
   }
 
@@ -86,6 +88,13 @@ export function pointPane(app) {
   store.on("current", fill);
   store.on("coordinates", () => store.point !== null && later());
   return pane;
+}
+
+// The ids of some rows, or their numbers.
+async function namesOf(table, tableId, rows) {
+  const id = table.columns.findIndex((column) => column.role === "id");
+  const cells = id >= 0 && rows.length ? await attempt(() => valuesOf(tableId, rows, [id])) : null;
+  return rows.map((row, i) => String(cells?.[i]?.[0] ?? row));
 }
 
 // Neighbors of a row in the data, drawn on every map; those of each map are found here, from its coordinates.
