@@ -1,5 +1,7 @@
 """PaCMAP: quality, determinism, pairs given, metrics, reduction of columns, new rows, hostile data."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -280,6 +282,17 @@ def test_duplicates_in_tiny_float32_units_are_mapped():
     assert np.isfinite(model.transform(X)).all()
 
 
+def test_arguments_have_the_order_of_pacmap():
+    """As in pacmap 0.9.1, without knn_backend, the last one."""
+    theirs = (
+        "n_components n_neighbors MN_ratio FP_ratio pair_neighbors pair_MN pair_FP distance lr num_iters verbose "
+        "apply_pca intermediate intermediate_snapshots random_state save_tree"
+    )
+    for Method, names in ((PaCMAP, theirs), (LocalMAP, theirs + " low_dist_thres")):
+        ours = inspect.signature(Method).parameters.values()
+        assert [p.name for p in ours if p.kind is p.POSITIONAL_OR_KEYWORD] == names.split()
+
+
 @BOTH
 def test_equal_rows_and_nan_are_refused(Method):
     with pytest.raises(DataError, match="equal"):
@@ -316,6 +329,7 @@ def test_few_rows(Method, n):
         ({"lr": 0}, "lr"),
         ({"init": "spectral"}, "init.*pca"),
         ({"init": np.zeros((3, 2))}, r"init"),
+        ({"init": np.zeros((len(cloud()), 2))}, r"equal.*init"),
         ({"distance": "euclidian"}, "euclidean"),
         ({"intermediate": True}, "intermediate.*callback"),
         ({"n_components": 0}, "n_components"),

@@ -103,9 +103,11 @@ def given_start(init: Any, n: int, k: int) -> np.ndarray:
     """Return a copy of given coordinates, (n, k) float64, checked."""
     Z = np.array(to_numpy(init), dtype=np.float64)
     if Z.shape != (n, k):
-        raise DataError(f"The initial coordinates have shape {Z.shape}. They must have shape ({n}, {k}).")
+        raise DataError(f"The given coordinates have shape {Z.shape}. They must have shape ({n}, {k}).")
     if not all_finite(Z):
-        raise DataError("The initial coordinates contain NaN or infinity. Pass finite numbers.")
+        raise DataError("The given coordinates contain NaN or infinity. Pass finite numbers.")
+    if n > 1 and not np.ptp(Z, axis=0).any():
+        raise DataError("The given coordinates of all rows are equal: the rows could not separate.")
     return Z
 
 
