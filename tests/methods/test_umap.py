@@ -183,6 +183,8 @@ def test_a_numeric_target_orders_the_map():
     assert error(guided) < 0.5 * error(short().fit_transform(X))
     with pytest.raises(DataError, match="target_metric"):
         short(target_metric="euclidean").fit(X, np.repeat(["a", "b"], 150))
+    with pytest.raises(DataError, match="values of y are equal"):
+        short(target_metric="euclidean").fit(X, np.ones(300))
     with pytest.raises(DataError, match="target_metric"):
         short().fit(X, t)
 
@@ -198,6 +200,7 @@ def test_densmap_keeps_densities():
     def agreement(model):
         return np.corrcoef(model.rad_orig_, model.rad_emb_)[0, 1]
 
+    assert dense.cross_entropy_ > 0 > dense.solver_.trace[-1]  # which includes the density term
     assert agreement(dense) > 0.8
     assert agreement(dense) > agreement(plain) + 0.1
     new = dense.transform(X[::10] + 1e-3)
@@ -321,6 +324,7 @@ def test_nan():
         ({"unique": True, "metric": "precomputed"}, "unique"),
         ({"set_op_mix_ratio": 1.5}, "set_op_mix_ratio"),
         ({"random_state": -1}, "random_state"),
+        ({"target_n_neighbors": 1}, "target_n_neighbors=1.*at least 2"),
     ],
 )
 def test_parameters_that_do_not_fit(options, words):

@@ -141,8 +141,8 @@ class UMAP(
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = param(
         "spectral",
         "Start: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), 'pca' "
-        "(classical scaling of 1,000 rows if values are missing or with metric='gower'), 'random', or an array of "
-        "coordinates, scaled to a largest coordinate of 10.",
+        "(classical scaling of 1,000 rows if values are missing or with metric='gower'), 'random', or an "
+        "(n, n_components) array, which is scaled to a largest coordinate of 10.",
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
         positional=True,
     )
@@ -299,6 +299,11 @@ class UMAP(
             raise ParameterError(
                 f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose at most spread."
             )
+        if self.target_n_neighbors < 2 and self.target_n_neighbors != -1:
+            raise ParameterError(
+                f"UMAP(target_n_neighbors={self.target_n_neighbors}): choose at least 2, each row included, or -1 for "
+                "n_neighbors."
+            )
         known = ("spectral", "pca", "random")
         if self.init not in known if isinstance(self.init, str) else not hasattr(self.init, "__len__"):
             raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
@@ -354,6 +359,7 @@ class UMAP(
         self.cross_entropy_ = found.value
         if objective.density is not None:
             with together(run) as blocks:
+                self.cross_entropy_ = objective.cross_entropy(Z, max(0, found.outcome.iterations - 1), blocks)
                 self.map_radii_ = objective.density.summary(objective.density.in_map(objective.graph, Z, blocks)[1])
         if self.densmap or self.output_dens:
             near = nearest_neighbors(Z, min(self.n_neighbors, len(Z)) - 1, run)
@@ -395,6 +401,8 @@ class UMAP(
             raise DataError("y is not numeric. Set target_metric='categorical' for class labels.") from error
         if not np.isfinite(values).all():
             raise DataError("Input y contains NaN or infinity. Fill in these values, or drop those rows.")
+        if not np.ptp(values, axis=0).any():
+            raise DataError("All values of y are equal, so it is no target. Fit without y.")
         k = self.n_neighbors if self.target_n_neighbors < 0 else self.target_n_neighbors
         metric = "euclidean" if self.target_metric == "l2" else self.target_metric
         near = nearest_neighbors(

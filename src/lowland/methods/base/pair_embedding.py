@@ -206,7 +206,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         far = self._given("pair_FP", near.n)
         far = further_pairs(near, self.n_further_, self.seed_, run) if far is None else far
         objective = PairForces(near, mid, far, pair_phases(self._iterations(), self.lr), self._adjustment(near))
-        reason = f"Adam on the forces along {len(near.to):,} + {len(mid.to):,} + {len(far.to):,} pairs"
+        reason = f"{len(near.to):,} pairs of neighbors, {len(mid.to):,} mid-near and {len(far.to):,} further pairs"
         return EmbeddingProblem(
             objective, np.ascontiguousarray(self._start(P, run), dtype=np.float32), Outcome("Adam", reason)
         )
