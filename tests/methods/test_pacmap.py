@@ -1,5 +1,7 @@
 """PaCMAP: quality, determinism, pairs given, metrics, reduction of columns, new rows, hostile data."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -99,7 +101,7 @@ def test_a_callback_sees_the_map_and_can_stop_it(Method):
 
 def test_the_outcome_reports_pairs_and_objective():
     model = PaCMAP(random_state=0).fit(cloud())
-    assert "1,500 + 750 + 3,000" in model.solver_.reason
+    assert "1,500 pairs of neighbors, 750 mid-near and 3,000 further pairs" in model.solver_.reason
     assert len(model.solver_.trace) == 9
     assert (model.n_neighbors_, model.n_mid_near_, model.n_further_) == (10, 5, 20)
     assert model.solver_.trace[-1] < model.solver_.trace[4]  # within the last phase
@@ -175,7 +177,7 @@ def test_a_given_graph_is_used():
     graph = nearest_neighbors(X, 60).matrix()
     np.testing.assert_array_equal(PaCMAP(**SHORT).fit(X, graph=graph).embedding_, PaCMAP(**SHORT).fit_transform(X))
     fewer = PaCMAP(**SHORT).fit(X, graph=nearest_neighbors(X, 3).matrix())
-    assert "450 + " in fewer.solver_.reason
+    assert "450 pairs of neighbors" in fewer.solver_.reason
 
 
 def test_a_sparse_matrix_of_distances():
@@ -280,6 +282,17 @@ def test_duplicates_in_tiny_float32_units_are_mapped():
     assert np.isfinite(model.transform(X)).all()
 
 
+def test_arguments_have_the_order_of_pacmap():
+    """As in pacmap 0.9.1, without knn_backend, the last one."""
+    theirs = (
+        "n_components n_neighbors MN_ratio FP_ratio pair_neighbors pair_MN pair_FP distance lr num_iters verbose "
+        "apply_pca intermediate intermediate_snapshots random_state save_tree"
+    )
+    for Method, names in ((PaCMAP, theirs), (LocalMAP, theirs + " low_dist_thres")):
+        ours = inspect.signature(Method).parameters.values()
+        assert [p.name for p in ours if p.kind is p.POSITIONAL_OR_KEYWORD] == names.split()
+
+
 @BOTH
 def test_equal_rows_and_nan_are_refused(Method):
     with pytest.raises(DataError, match="equal"):
@@ -316,6 +329,7 @@ def test_few_rows(Method, n):
         ({"lr": 0}, "lr"),
         ({"init": "spectral"}, "init.*pca"),
         ({"init": np.zeros((3, 2))}, r"init"),
+        ({"init": np.zeros((len(cloud()), 2))}, r"equal.*init"),
         ({"distance": "euclidian"}, "euclidean"),
         ({"intermediate": True}, "intermediate.*callback"),
         ({"n_components": 0}, "n_components"),

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import lowland
 from lowland import TSNE
 from lowland.data import load_dataset
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, DataWarning, ParameterError
 
 DIGITS = load_dataset("digits")
 X, Y = DIGITS.X[:600].astype(np.float64), np.asarray(DIGITS.y[:600]).astype(int)
@@ -121,6 +121,21 @@ def test_starts():
     assert purity(given.embedding_) > 0.9
     with pytest.raises(DataError, match=r"shape \(600, 2\)"):
         TSNE(init=start[:10]).fit(X)
+
+
+def test_given_coordinates_are_those_of_all_rows_also_if_some_are_left_out():
+    rows, given = np.concatenate([X[:60], X[60:90] + 1e3]), np.random.default_rng(0).standard_normal((90, 2))
+    options = {"perplexity": 5.0, "max_iter": 20, "disconnected": "largest"}
+    with pytest.warns(DataWarning, match="30 rows are NaN"):
+        Z = TSNE(init=given, anchor=given, **options).fit_transform(rows)
+    expected = TSNE(init=given[:60], anchor=given[:60], **options).fit_transform(rows[:60])
+    np.testing.assert_array_equal(Z[:60], expected)
+
+
+@pytest.mark.parametrize("name", ["init", "anchor"])
+def test_equal_coordinates_are_refused(name):
+    with pytest.raises(DataError, match=f"equal.*Check {name}"):
+        TSNE(**{name: np.ones((600, 2))}).fit(X)
 
 
 @pytest.mark.parametrize("anchor", ["pca", "mds"])

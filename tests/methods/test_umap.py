@@ -1,5 +1,7 @@
 """UMAP: what the map keeps, labels, densities, new rows, the inverse transform, and bad input."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -33,6 +35,20 @@ def separation(Z, y):
 @pytest.fixture(scope="module")
 def fitted():
     return UMAP(random_state=0).fit(DIGITS)
+
+
+def test_arguments_have_the_order_of_umap_learn():
+    """As in umap-learn 0.5.12; only ``disconnected`` is our own."""
+    theirs = (
+        "n_neighbors n_components metric metric_kwds output_metric output_metric_kwds n_epochs learning_rate init "
+        "min_dist spread low_memory n_jobs set_op_mix_ratio local_connectivity repulsion_strength negative_sample_rate "
+        "transform_queue_size a b random_state angular_rp_forest target_n_neighbors target_metric target_metric_kwds "
+        "target_weight transform_seed transform_mode force_approximation_algorithm verbose tqdm_kwds unique densmap "
+        "dens_lambda dens_frac dens_var_shift output_dens disconnection_distance precomputed_knn"
+    )
+    ours = inspect.signature(UMAP).parameters.values()
+    assert [p.name for p in ours if p.kind is p.POSITIONAL_OR_KEYWORD] == theirs.split()
+    assert [p.name for p in ours if p.kind is p.KEYWORD_ONLY] == ["disconnected"]
 
 
 # --- the map ---------------------------------------------------------------------------------------------------------
@@ -133,6 +149,28 @@ def test_unknown_labels():
     assert np.isfinite(short().fit_transform(X, np.full(150, -1))).all()
 
 
+def test_a_numeric_target_is_intersected_as_umap_learn_does():
+    """The graph of y has the direction from each row to its neighbors only, also in umap-learn."""
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(60, 3)), rng.normal(size=60)
+    A = short(n_epochs=1).fit(X).graph_.toarray()
+    d = np.abs(t[:, None] - t)
+    B = np.zeros((60, 60))
+    for i, near in enumerate(np.argsort(d, axis=1)[:, 1:8]):
+        rest = d[i, near] - d[i, near[0]]
+        low, high = 1e-9, 1e3
+        for _ in range(100):  # the scale that makes the weights sum to log2(8)
+            middle = (low + high) / 2
+            low, high = (low, middle) if np.exp(-rest / middle).sum() > 3 else (middle, high)
+        B[i, near] = np.exp(-rest / low)
+    both = (A > 0) | (B > 0)
+    least = max(A[A > 0].min() / 2, 1e-8), min(max(B[B > 0].min() / 2, 1e-8), 1e-4)
+    W = np.where(both, np.where(A > 0, A, least[0]) ** (0.3 / 0.7) * np.where(B > 0, B, least[1]), 0)
+    W /= W.max(axis=1, keepdims=True)
+    found = short(n_epochs=1, target_metric="euclidean", target_weight=0.7, target_n_neighbors=8).fit(X, t).graph_
+    np.testing.assert_allclose(found.toarray(), W + W.T - W * W.T, atol=1e-4)
+
+
 def test_a_numeric_target_orders_the_map():
     rng = np.random.default_rng(0)
     X, t = rng.normal(size=(300, 5)), np.linspace(0, 1, 300)
@@ -145,6 +183,8 @@ def test_a_numeric_target_orders_the_map():
     assert error(guided) < 0.5 * error(short().fit_transform(X))
     with pytest.raises(DataError, match="target_metric"):
         short(target_metric="euclidean").fit(X, np.repeat(["a", "b"], 150))
+    with pytest.raises(DataError, match="values of y are equal"):
+        short(target_metric="euclidean").fit(X, np.ones(300))
     with pytest.raises(DataError, match="target_metric"):
         short().fit(X, t)
 
@@ -160,6 +200,7 @@ def test_densmap_keeps_densities():
     def agreement(model):
         return np.corrcoef(model.rad_orig_, model.rad_emb_)[0, 1]
 
+    assert dense.cross_entropy_ > 0 > dense.solver_.trace[-1]  # which includes the density term
     assert agreement(dense) > 0.8
     assert agreement(dense) > agreement(plain) + 0.1
     new = dense.transform(X[::10] + 1e-3)
@@ -282,6 +323,8 @@ def test_nan():
         ({"precomputed_knn": (np.zeros((3, 15)), np.zeros((3, 15)))}, "precomputed_knn"),
         ({"unique": True, "metric": "precomputed"}, "unique"),
         ({"set_op_mix_ratio": 1.5}, "set_op_mix_ratio"),
+        ({"random_state": -1}, "random_state"),
+        ({"target_n_neighbors": 1}, "target_n_neighbors=1.*at least 2"),
     ],
 )
 def test_parameters_that_do_not_fit(options, words):
@@ -295,6 +338,8 @@ def test_a_precomputed_matrix_of_the_wrong_kind():
         short(metric="precomputed").fit(IRIS.X)
     with pytest.raises(DataError, match=r"(?i)negative"):
         short(metric="precomputed").fit(-np.abs(IRIS.X @ IRIS.X.T))
+    with pytest.raises(DataError, match="missing entries of the matrix"):
+        short(metric="precomputed").fit(np.full((150, 150), np.nan))
     model = short(metric="precomputed").fit(np.sqrt(((IRIS.X[:, None] - IRIS.X[None]) ** 2).sum(axis=2)))
     with pytest.raises(DataError, match="150"):
         model.transform(IRIS.X)

@@ -57,7 +57,10 @@ class LocalMAP(
     """
 
     low_dist_thres: float = param(
-        10.0, "Distance in the map within which further pairs are drawn in the last phase.", above=0
+        10.0,
+        "Distance in the map within which further pairs are drawn in the last phase.",
+        above=0,
+        positional=True,
     )
 
     def _adjustment(self, near: Pairs) -> LocalAdjustment:

@@ -19,7 +19,6 @@ from lowland.blocks.embeddings.repulsion import choose_repulsion
 from lowland.blocks.embeddings.row_blocks import Together
 from lowland.blocks.embeddings.starts import (
     classical_start,
-    given_start,
     random_start,
     spectral_start,
     with_deviation,
@@ -295,7 +294,7 @@ class TSNE(
         """The initial coordinates, (n, k) float64."""
         n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
         if not isinstance(self.init, str):
-            return within_reach(given_start(self.init, n, k), _DEVIATION)
+            return within_reach(self._given_places("init"), _DEVIATION)
         if self.init == "random":
             return _DEVIATION * random_start(n, k, rng)
         return with_deviation(
@@ -313,10 +312,9 @@ class TSNE(
     def _anchor(self, X: Array, start: np.ndarray, run: Run) -> Anchor | None:
         if self.anchor is None:
             return None
-        n, k = start.shape
         rng = np.random.default_rng(self.seed_)
         if not isinstance(self.anchor, str):
-            A = given_start(self.anchor, n, k)
+            A = self._given_places("anchor")
         elif self.affinity == "precomputed" or (self._measure()[0] == "precomputed" and is_sparse(X)):
             raise ParameterError(
                 f"TSNE(anchor={self.anchor!r}): it needs rows or all distances. Pass an array, (n, n_components)."

@@ -17,12 +17,17 @@ from lowland.blocks.embeddings.cross_entropy import CrossEntropy, EdgeForces
 from lowland.blocks.embeddings.densities import DensityTerm, MapRadii, log_radii
 from lowland.blocks.embeddings.descent import Embedded
 from lowland.blocks.embeddings.edge_placing import DensityOfNewRows, PlacedByEdges
-from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph, fuzzy_graph, mean_length, similarity_curve
+from lowland.blocks.embeddings.fuzzy_graph import (
+    FuzzyGraph,
+    directed_graph,
+    fuzzy_graph,
+    mean_length,
+    similarity_curve,
+)
 from lowland.blocks.embeddings.local_inverse import LocalRegression
 from lowland.blocks.embeddings.row_blocks import together
 from lowland.blocks.embeddings.starts import (
     classical_start,
-    given_start,
     spectral_start,
     spectral_start_on_device,
     with_jitter,
@@ -116,75 +121,114 @@ class UMAP(
     metric: str | Callable[..., float] = param(
         "euclidean",
         "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",
+        positional=True,
     )
-    metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric.")
+    metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric.", positional=True)
     output_metric: str = param(
-        "euclidean", "Accepted for umap-learn's signature; the metric of the map is always 'euclidean'."
+        "euclidean",
+        "Accepted for umap-learn's signature; the metric of the map is always 'euclidean'.",
+        positional=True,
     )
-    output_metric_kwds: dict[str, Any] | None = param(None, _UNUSED + ".")
+    output_metric_kwds: dict[str, Any] | None = param(None, _UNUSED + ".", positional=True)
     n_epochs: int | None = param(
-        None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.", at_least=0
+        None,
+        "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.",
+        at_least=0,
+        positional=True,
     )
-    learning_rate: float = param(1.0, "First step size of the descent; it decreases linearly to zero.", above=0)
+    learning_rate: float = param(
+        1.0, "First step size of the descent; it decreases linearly to zero.", above=0, positional=True
+    )
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = param(
         "spectral",
         "Start: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), 'pca' "
-        "(classical scaling of 1,000 rows if values are missing or with metric='gower'), 'random', or an array of "
-        "coordinates, scaled to a largest coordinate of 10.",
+        "(classical scaling of 1,000 rows if values are missing or with metric='gower'), 'random', or an "
+        "(n, n_components) array, which is scaled to a largest coordinate of 10.",
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
+        positional=True,
     )
-    min_dist: float = param(0.1, "Distance in the map up to which similarity is one.", at_least=0)
-    spread: float = param(1.0, "Scale of the map, at least min_dist.", above=0)
-    low_memory: bool = param(True, _UNUSED + ".")
-    n_jobs: int | None = param(-1, _UNUSED + ": set the threads with lowland.config.")
+    min_dist: float = param(0.1, "Distance in the map up to which similarity is one.", at_least=0, positional=True)
+    spread: float = param(1.0, "Scale of the map, at least min_dist.", above=0, positional=True)
+    low_memory: bool = param(True, _UNUSED + ".", positional=True)
+    n_jobs: int | None = param(-1, _UNUSED + ": set the threads with lowland.config.", positional=True)
     set_op_mix_ratio: float = param(
         1.0,
         "Between the fuzzy union of both directions of an edge, 1, and their intersection, 0.",
         at_least=0,
         at_most=1,
+        positional=True,
     )
     local_connectivity: float = param(
-        1.0, "Number of nearest neighbors with weight one; fractions are interpolated.", at_least=0
+        1.0,
+        "Number of nearest neighbors with weight one; fractions are interpolated.",
+        at_least=0,
+        positional=True,
     )
-    repulsion_strength: float = param(1.0, "Weight of the repulsion.", at_least=0)
-    negative_sample_rate: int = param(5, "Random rows that repel, for each sampled edge.", at_least=0)
-    transform_queue_size: float = param(4.0, _UNUSED + ".")
+    repulsion_strength: float = param(1.0, "Weight of the repulsion.", at_least=0, positional=True)
+    negative_sample_rate: int = param(5, "Random rows that repel, for each sampled edge.", at_least=0, positional=True)
+    transform_queue_size: float = param(4.0, _UNUSED + ".", positional=True)
     a: float | None = param(
-        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
+        None,
+        "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.",
+        above=0,
+        positional=True,
     )
     b: float | None = param(
-        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
+        None,
+        "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.",
+        above=0,
+        positional=True,
     )
-    random_state: RandomState = param(None, "Random seed of the start and of the draws.")
-    angular_rp_forest: bool = param(False, _UNUSED + ".")
+    random_state: RandomState = param(None, "Random seed of the start and of the draws.", at_least=0, positional=True)
+    angular_rp_forest: bool = param(False, _UNUSED + ".", positional=True)
     target_n_neighbors: int = param(
-        -1, "Number of neighbors in the graph of a numeric y, each row included; -1: n_neighbors."
+        -1,
+        "Number of neighbors in the graph of a numeric y, each row included; -1: n_neighbors.",
+        positional=True,
     )
     target_metric: str = param(
-        "categorical", "Metric of y: 'categorical' for class labels (-1 or missing is unknown), or a metric of numbers."
+        "categorical",
+        "Metric of y: 'categorical' for class labels (-1 or missing is unknown), or a metric of numbers.",
+        positional=True,
     )
-    target_metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric of y.")
-    target_weight: float = param(0.5, "Weight of y against X, from 0 to 1.", at_least=0, at_most=1)
-    transform_seed: int = param(42, "Random seed of the draws for new rows.")
+    target_metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric of y.", positional=True)
+    target_weight: float = param(0.5, "Weight of y against X, from 0 to 1.", at_least=0, at_most=1, positional=True)
+    transform_seed: int = param(42, "Random seed of the draws for new rows.", positional=True)
     transform_mode: str = param(
-        "embedding", "Accepted for umap-learn's signature; always 'embedding'. The graph is graph_."
+        "embedding",
+        "Accepted for umap-learn's signature; always 'embedding'. The graph is graph_.",
+        positional=True,
     )
-    force_approximation_algorithm: bool = param(False, "Search neighbors approximately, however few rows there are.")
-    verbose: bool = param(False, _UNUSED + ": progress is set with lowland.config.")
-    tqdm_kwds: dict[str, Any] | None = param(None, _UNUSED + ".")
-    unique: bool = param(False, "Embed duplicate rows once, all at the same place.")
-    densmap: bool = param(False, "Add the density term of densMAP: local radii in the map follow those in the data.")
-    dens_lambda: float = param(2.0, "Weight of the density term.", at_least=0)
-    dens_frac: float = param(0.3, "Fraction of the epochs, at the end, with the density term.", at_least=0, at_most=1)
-    dens_var_shift: float = param(0.1, "Added to the variance of the local radii in the map.", at_least=0)
-    output_dens: bool = param(False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.")
+    force_approximation_algorithm: bool = param(
+        False, "Search neighbors approximately, however few rows there are.", positional=True
+    )
+    verbose: bool = param(False, _UNUSED + ": progress is set with lowland.config.", positional=True)
+    tqdm_kwds: dict[str, Any] | None = param(None, _UNUSED + ".", positional=True)
+    unique: bool = param(False, "Embed duplicate rows once, all at the same place.", positional=True)
+    densmap: bool = param(
+        False, "Add the density term of densMAP: local radii in the map follow those in the data.", positional=True
+    )
+    dens_lambda: float = param(2.0, "Weight of the density term.", at_least=0, positional=True)
+    dens_frac: float = param(
+        0.3, "Fraction of the epochs, at the end, with the density term.", at_least=0, at_most=1, positional=True
+    )
+    dens_var_shift: float = param(
+        0.1, "Added to the variance of the local radii in the map.", at_least=0, positional=True
+    )
+    output_dens: bool = param(
+        False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.", positional=True
+    )
     disconnection_distance: float | None = param(
-        None, "Neighbors at this distance or farther are removed from the graph; None: no limit.", above=0
+        None,
+        "Neighbors at this distance or farther are removed from the graph; None: no limit.",
+        above=0,
+        positional=True,
     )
     precomputed_knn: Any = param(
         (None, None, None),
         "Neighbors, as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, the row first.",
         wanted="a tuple of indices and distances",
+        positional=True,
     )
 
     graph_: Any = attribute(
@@ -259,6 +303,11 @@ class UMAP(
                 f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose a "
                 "smaller min_dist, or a larger spread."
             )
+        if self.target_n_neighbors < 2 and self.target_n_neighbors != -1:
+            raise ParameterError(
+                f"UMAP(target_n_neighbors={self.target_n_neighbors}): choose at least 2, each row included, or -1 for "
+                "n_neighbors."
+            )
         known = ("spectral", "pca", "random")
         if self.init not in known if isinstance(self.init, str) else not hasattr(self.init, "__len__"):
             raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
@@ -314,6 +363,7 @@ class UMAP(
         self.cross_entropy_ = found.value
         if objective.density is not None:
             with together(run) as blocks:
+                self.cross_entropy_ = objective.cross_entropy(Z, max(0, found.outcome.iterations - 1), blocks)
                 self.map_radii_ = objective.density.summary(objective.density.in_map(objective.graph, Z, blocks)[1])
         if self.densmap or self.output_dens:
             near = nearest_neighbors(Z, min(self.n_neighbors, len(Z)) - 1, run)
@@ -355,19 +405,20 @@ class UMAP(
             raise DataError("y is not numeric. Set target_metric='categorical' for class labels.") from error
         if not np.isfinite(values).all():
             raise DataError("Input y contains NaN or infinity. Fill in these values, or drop those rows.")
+        if not np.ptp(values, axis=0).any():
+            raise DataError("All values of y are equal, so it is no target. Fit without y.")
         k = self.n_neighbors if self.target_n_neighbors < 0 else self.target_n_neighbors
         metric = "euclidean" if self.target_metric == "l2" else self.target_metric
         near = nearest_neighbors(
             values, min(max(k, 2), len(y)) - 1, run, metric=metric, params=dict(self.target_metric_kwds or {})
         )
-        return intersection(fuzzy, fuzzy_graph(near, run), self.target_weight)
+        return intersection(fuzzy, directed_graph(near, run), self.target_weight)
 
     def _start(self, X: Array, fuzzy: FuzzyGraph, run: Run, rng: np.random.Generator) -> np.ndarray:
         """Initial coordinates, the largest 10, with noise."""
         k, n = self.n_components, fuzzy.n
         if not isinstance(self.init, str):
-            given = given_start(self.init, len(self._kept_mask), k)[self._kept_mask]
-            return with_largest(given, _EXTENT)
+            return with_largest(self._given_places("init"), _EXTENT)
         if self.init == "random":
             return rng.uniform(-_EXTENT, _EXTENT, (n, k))
         W, host = fuzzy.matrix(), self._host(X)

@@ -50,14 +50,16 @@ def test_scaling_of_a_start():
 
 
 def test_given_coordinates_are_copied_and_checked():
-    init = np.zeros((4, 2))
+    init = np.eye(4, 2)
     Z = starts.given_start(init, 4, 2)
-    Z[:] = 1
-    assert (init == 0).all()
+    Z[:] = 5
+    assert (init == np.eye(4, 2)).all()
     with pytest.raises(DataError, match="shape"):
         starts.given_start(init, 5, 2)
     with pytest.raises(DataError, match="NaN"):
         starts.given_start(np.full((4, 2), np.nan), 4, 2)
+    with pytest.raises(DataError, match="equal"):
+        starts.given_start(np.ones((4, 2)), 4, 2)
 
 
 def test_the_spectral_start_of_a_device_is_that_of_the_host():

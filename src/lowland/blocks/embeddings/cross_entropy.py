@@ -99,9 +99,14 @@ class CrossEntropy:
             self.density.add_gradient(self.graph, Z, strength, G, together)
 
     def value(self, Z: np.ndarray, step: DescentStep, together: Together) -> float:
-        """Return the objective at Z; the repulsion is estimated."""
-        value = together.sum(len(Z), lambda first, last: self.forces.value(self.graph, Z, step.iteration, first, last))
+        """Return the objective at Z, with the density term; the repulsion is estimated."""
+        value = self.cross_entropy(Z, step.iteration, together)
         strength = step.weights["density"]
         if self.density is not None and strength:
-            value -= strength * self.density.scale * self.density.correlation(self.graph, Z, together)
-        return value / len(Z)
+            value -= strength * self.density.scale * self.density.correlation(self.graph, Z, together) / len(Z)
+        return value
+
+    def cross_entropy(self, Z: np.ndarray, epoch: int, together: Together) -> float:
+        """Return the cross-entropy per row at Z; the repulsion is estimated with the draws of an epoch."""
+        total = together.sum(len(Z), lambda first, last: self.forces.value(self.graph, Z, epoch, first, last))
+        return total / len(Z)

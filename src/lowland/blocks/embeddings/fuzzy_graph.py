@@ -102,6 +102,12 @@ def fuzzy_union(start: np.ndarray, to: np.ndarray, weight: np.ndarray, mix: floa
     return FuzzyGraph(out[0], out[1][:kept].copy(), out[2][:kept].copy())
 
 
+def directed_graph(graph: NeighborGraph, run: Run) -> FuzzyGraph:
+    """Return the memberships of all neighbors, without those of the other direction: the weights are not symmetric."""
+    weight = memberships(graph.start, graph.length, mean_length(graph), run)
+    return FuzzyGraph.of_matrix(scipy.sparse.csr_array((weight, graph.to, graph.start), shape=(graph.n, graph.n)))
+
+
 def fuzzy_graph(graph: NeighborGraph, run: Run, *, connectivity: float = 1.0, mix: float = 1.0) -> FuzzyGraph:
     """Return the fuzzy union of the memberships of all neighbors (McInnes, Healy and Melville 2018)."""
     weight = memberships(graph.start, graph.length, mean_length(graph), run, connectivity=connectivity)

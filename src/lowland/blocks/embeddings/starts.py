@@ -107,18 +107,18 @@ def given_start(init: Any, n: int, k: int) -> np.ndarray:
     """Return a copy of given coordinates, (n, k) float64, checked; of ordinary size and near the origin."""
     given = np.asarray(to_numpy(init))
     if given.dtype.kind == "c":
-        raise DataError("The initial coordinates are complex numbers. Pass real numbers.")
+        raise DataError("The given coordinates are complex numbers. Pass real numbers.")
     Z = np.array(given, dtype=np.float64)
     if Z.shape != (n, k):
-        raise DataError(f"The initial coordinates have shape {Z.shape}. They must have shape ({n}, {k}).")
+        raise DataError(f"The given coordinates have shape {Z.shape}. They must have shape ({n}, {k}).")
     if not all_finite(Z):
-        raise DataError("The initial coordinates contain NaN or infinity. Pass finite numbers.")
+        raise DataError("The given coordinates contain NaN or infinity. Pass finite numbers.")
     unit = float(power_of_two(np.abs(Z).max(initial=0.0)))
     center = (Z / unit).mean(axis=0)
     spread = float(np.abs(Z / unit - center).max(initial=0.0))
     if n > 1 and spread <= _ONE_PLACE:
         raise DataError(
-            "The initial coordinates have all points in one place, where the gradient is zero. Pass distinct points."
+            "The given coordinates have all points in one place, where the gradient is zero. Pass distinct points."
         )
     if spread < _FAR:  # differences would be lost in float32
         Z = (Z / unit - center) * unit

@@ -17,14 +17,14 @@ from lowland.blocks.embeddings.descent import (
     StoppingRule,
     descend,
 )
-from lowland.blocks.embeddings.starts import landmark_start, principal_start
+from lowland.blocks.embeddings.starts import given_start, landmark_start, principal_start
 from lowland.blocks.embeddings.tensor_edges import on_device
 from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.optimize.outcome import Divergence, Outcome, Snapshot
 from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import ParameterError
+from lowland.errors import ParameterError, with_remedy
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.metric_map import MetricMap
@@ -143,6 +143,11 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
     def _on_device(self, X: Array) -> bool:
         """Whether the descent runs on an accelerator, as tensors."""
         return not is_sparse(X) and on_accelerator(X)
+
+    def _given_places(self, name: str) -> np.ndarray:
+        """Return the coordinates that a parameter gives for all training rows; those of the embedded ones, (n, k)."""
+        with with_remedy(f"Check {name}."):
+            return given_start(getattr(self, name), len(self._kept_mask), self.n_components)[self._kept_mask]
 
     def _principal_start(self, X: Array, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
         """The principal components of the rows; classical scaling of some rows if values are missing or categories."""

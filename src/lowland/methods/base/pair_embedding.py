@@ -22,7 +22,7 @@ from lowland.blocks.embeddings.pairs import (
     mid_near_pairs,
     scaled_neighbors,
 )
-from lowland.blocks.embeddings.starts import classical_start, given_start, principal_start, random_start
+from lowland.blocks.embeddings.starts import classical_start, principal_start, random_start
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
 from lowland.blocks.optimize.outcome import Outcome
@@ -62,34 +62,56 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
     MN_ratio: float = param(0.5, "Mid-near pairs per neighbor.", at_least=0, positional=True)
     FP_ratio: float = param(2.0, "Further pairs per neighbor.", above=0, positional=True)
     pair_neighbors: np.ndarray | Sequence[Sequence[int]] | None = param(
-        None, "Your own pairs of neighbors, an (m, 2) array of row numbers; None: chosen.", wanted="an (m, 2) array"
+        None,
+        "Your own pairs of neighbors, an (m, 2) array of row numbers; None: chosen.",
+        wanted="an (m, 2) array",
+        positional=True,
     )
     pair_MN: np.ndarray | Sequence[Sequence[int]] | None = param(  # noqa: N815
-        None, "Your own mid-near pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
+        None,
+        "Your own mid-near pairs, an (m, 2) array; None: drawn.",
+        wanted="an (m, 2) array",
+        positional=True,
     )
     pair_FP: np.ndarray | Sequence[Sequence[int]] | None = param(  # noqa: N815
-        None, "Your own further pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
+        None,
+        "Your own further pairs, an (m, 2) array; None: drawn.",
+        wanted="an (m, 2) array",
+        positional=True,
     )
     distance: str | Callable[..., float] = param(
-        "euclidean", "Metric, as for all neighbor methods; 'precomputed': X holds distances; or a function of two rows."
+        "euclidean",
+        "Metric, as for all neighbor methods; 'precomputed': X holds distances; or a function of two rows.",
+        positional=True,
     )
-    lr: float = param(1.0, "Learning rate of Adam.", above=0)
+    lr: float = param(1.0, "Learning rate of Adam.", above=0, positional=True)
     num_iters: int | Sequence[int] = param(
         (100, 100, 250),
         "Iterations of the three phases; one number: those of the last, after 100 and 100.",
         wanted="an integer or three integers, at least 0",
+        positional=True,
     )
-    verbose: bool = param(False, "Accepted for compatibility with pacmap; set lowland.config(progress=...) instead.")
+    verbose: bool = param(
+        False, "Accepted for compatibility with pacmap; set lowland.config(progress=...) instead.", positional=True
+    )
     apply_pca: bool = param(
-        True, "Reduce more than 100 columns to 100 by PCA before the search, if distance='euclidean'."
+        True,
+        "Reduce more than 100 columns to 100 by PCA before the search, if distance='euclidean'.",
+        positional=True,
     )
     intermediate: bool = param(
-        False, "Accepted for compatibility with pacmap; pass a callback to fit instead, which receives snapshots."
+        False,
+        "Accepted for compatibility with pacmap; pass a callback to fit instead, which receives snapshots.",
+        positional=True,
     )
-    intermediate_snapshots: Sequence[int] = param(_SNAPSHOTS, "Accepted for compatibility with pacmap, without effect.")
-    random_state: RandomState = param(None, "Seed of the pairs and of a random start.", at_least=0)
+    intermediate_snapshots: Sequence[int] = param(
+        _SNAPSHOTS, "Accepted for compatibility with pacmap, without effect.", positional=True
+    )
+    random_state: RandomState = param(None, "Seed of the pairs and of a random start.", at_least=0, positional=True)
     save_tree: bool = param(
-        False, "Accepted for compatibility with pacmap, without effect: the model always keeps what transform needs."
+        False,
+        "Accepted for compatibility with pacmap, without effect: the model always keeps what transform needs.",
+        positional=True,
     )
     knn_backend: Literal["faiss", "annoy", "voyager"] = param(
         "faiss", "Accepted for compatibility with pacmap, without effect: the search is chosen by its cost."
@@ -184,7 +206,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         far = self._given("pair_FP", near.n)
         far = further_pairs(near, self.n_further_, self.seed_, run) if far is None else far
         objective = PairForces(near, mid, far, pair_phases(self._iterations(), self.lr), self._adjustment(near))
-        reason = f"Adam on the forces along {len(near.to):,} + {len(mid.to):,} + {len(far.to):,} pairs"
+        reason = f"{len(near.to):,} pairs of neighbors, {len(mid.to):,} mid-near and {len(far.to):,} further pairs"
         return EmbeddingProblem(
             objective, np.ascontiguousarray(self._start(P, run), dtype=np.float32), Outcome("Adam", reason)
         )
@@ -218,8 +240,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
     def _start(self, P: Any, run: Run) -> np.ndarray:
         n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
         if not isinstance(self.init, str):
-            with with_remedy("Check init."):
-                Z = given_start(self.init, n, k)
+            Z = self._given_places("init")
             spread = Z.std(axis=0)
             return _TINY * (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         if self.init == "random" or self._is_given(P):
@@ -249,8 +270,3 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
             return ByAttraction(None, None, scales, Z, self.n_neighbors_, np.flatnonzero(kept))
         nearest = self._nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
         return ByAttraction(nearest, self.reduction_, scales, Z, self.n_neighbors_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.distance == "precomputed"
-        return tags

@@ -71,6 +71,8 @@ class PointMap(Reducer):
     def _admit_missing(self, rows: Rows) -> None:
         super()._admit_missing(rows)
         rows.allow_nan = rows.allow_nan and not rows.is_sparse
+        if self._chosen_metric()[0] == "precomputed":
+            rows.missing_remedy = "Compute the missing entries of the matrix."
         points = next((vars(self)[name] for name in ("points_", "X_fit_") if name in vars(self)), None)
         rows.compared_with = None if points is None or not rows.allow_nan else to_numpy(points)
 
@@ -85,8 +87,7 @@ class PointMap(Reducer):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        compared_by = (getattr(self, name, None) for name in ("metric", "kernel"))
-        tags.input_tags.pairwise = "precomputed" in compared_by
+        tags.input_tags.pairwise = "precomputed" in (self._chosen_metric()[0], getattr(self, "kernel", None))
         return tags
 
     def _encoding_width(self) -> int:
