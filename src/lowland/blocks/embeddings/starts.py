@@ -118,7 +118,7 @@ def given_start(init: Any, n: int, k: int) -> np.ndarray:
     spread = float(np.abs(Z / unit - center).max(initial=0.0))
     if n > 1 and spread <= _ONE_PLACE:
         raise DataError(
-            "The given coordinates have all points in one place, where the gradient is zero. Pass distinct points."
+            "The given coordinates of all rows are equal: in one place, the gradient is zero. Pass distinct points."
         )
     if spread < _FAR:  # differences would be lost in float32
         Z = (Z / unit - center) * unit
