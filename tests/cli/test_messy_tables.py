@@ -75,6 +75,19 @@ def test_categories_that_are_missing_have_a_command_that_works(lowland, tmp_path
     assert "lowland fit --missing-values category" in later.stderr
 
 
+def test_arrays_named_like_arguments_are_named(lowland):
+    """In other messages, X and y are arguments of Python."""
+    import h5py
+    import numpy as np
+
+    np.savez("x.npz", train=np.eye(4), y=np.arange(4))
+    assert "'train', 'y'" in lowland("fit", "pca", "x.npz").stderr
+    with h5py.File("x.h5ad", "w") as file:
+        file["X"] = np.eye(4)
+        file["obs/index"], file["var/index"] = list("abcd"), list("efgh")
+    assert "contains only 'X'" in lowland("fit", "pca", "x.h5ad", "--array", "raw").stderr
+
+
 def test_lists_and_infinity_have_a_command_that_works(lowland):
     lines = [{"a": i * i % 7, "b": i % 5, "c": [i], "d": {"e": i}, "f": "xy"[i % 2]} for i in range(30)]
     Path("x.jsonl").write_text("\n".join(map(json.dumps, lines)))
@@ -89,6 +102,39 @@ def test_lists_and_infinity_have_a_command_that_works(lowland):
         assert all(word in refused.stderr for word in words), refused.stderr
         command = refused.stderr[refused.stderr.index("lowland fit pca") :]
         assert lowland(*shlex.split(command)[1:]).exit_code == 0
+
+
+def test_all_problems_of_a_table_are_in_one_message(lowland):
+    """Texts among numbers, infinity, lists and missing values: none is left for a second message."""
+    import pandas as pd
+
+    n = range(30)
+    columns = {
+        "a": ["n.d." if i == 7 else str(i % 5) for i in n], "b": [None if i % 10 == 0 else i * i % 7 for i in n],
+        "c": [float("-inf") if i == 3 else i % 3 + 0.5 for i in n], "f": ["xy"[i % 2] for i in n],
+        "d": ["<0.01" if i == 5 else str(i / 7) for i in n],
+    }  # fmt: skip
+    pd.DataFrame(columns).to_csv("x.csv", index=False)
+    pd.DataFrame({**columns, "e": [[i] for i in n]}).to_parquet("x.parquet")
+    said = ("'n.d.' (row 8)", "'<0.01' (row 6)", "'b' (3)", "infinity (1 value, first in row 4)")
+    for file, more, left in (("x.csv", "--missing", "abd"), ("x.parquet", "'e' (list", "b")):
+        refused = lowland("fit", "pca", file, "--drop", "f", "--to", "z.csv", "--force")
+        assert refused.exit_code == 1
+        for word in (*said, more):
+            assert word in refused.stderr
+        command = refused.stderr[refused.stderr.index("lowland fit pca") :]
+        done = lowland(*shlex.split(command)[1:])
+        assert done.exit_code == 0, done.stderr
+        assert len(Path("z.csv").read_text().splitlines()[0].split(",")) == len(left)
+
+
+def test_looking_at_infinity(lowland):
+    Path("x.csv").write_text(
+        "a,b,c\n" + "".join(f"{'inf' if i == 3 else i / 7},{i % 5},{i * i % 7}\n" for i in range(30))
+    )
+    look = lowland("look", "x.csv").stdout
+    assert "'a': infinity" in look
+    assert lowland(*shlex.split(look[look.index("lowland fit pca") :])[1:]).exit_code == 0
 
 
 def test_ids_stay_as_they_are_written(lowland):

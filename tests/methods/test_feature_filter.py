@@ -449,7 +449,7 @@ def test_on_the_command_line(wine, tmp_path, monkeypatch):
     result = CliRunner().invoke(cli, line.split())
     assert result.exit_code == 0, result.output
     assert "flavanoids" in result.output
-    assert list(pandas.read_csv("z.csv").columns) == ["flavanoids", "color_intensity"]
+    assert list(pandas.read_csv("z.csv").columns) == ["flavanoids", "color_intensity", "kind"]
     assert CliRunner().invoke(cli, ["transform", "m", "wine.csv", "--to", "again.csv"]).exit_code == 0
     alone = CliRunner().invoke(cli, ["fit", "select-filter", "wine.csv", "--statistic", "variance", "-k", "1"])
     assert "proline" in alone.output

@@ -336,7 +336,7 @@ def test_saved_with_its_path_and_on_the_command_line(wine, tmp_path, monkeypatch
     result = CliRunner().invoke(cli, line.split())
     assert result.exit_code == 0, result.output
     selector = L1Selector(3, alphas=20).fit(frame, "kind")
-    assert list(pandas.read_csv("z.csv").columns) == list(selector.get_feature_names_out())
+    assert list(pandas.read_csv("z.csv").columns) == [*selector.get_feature_names_out(), "kind"]
     loaded = lowland.load("m")
     assert loaded.path_ == selector.path_
     assert loaded.path_table().splitlines()[0].split() == ["step", "action", "feature", "score", "columns"]

@@ -406,7 +406,7 @@ def test_on_the_command_line(wine, tmp_path, monkeypatch):
     result = CliRunner().invoke(cli, line.split())
     assert result.exit_code == 0, result.output
     assert "flavanoids" in result.output
-    assert list(pandas.read_csv("z.csv").columns) == ["alcohol", "flavanoids"]
+    assert list(pandas.read_csv("z.csv").columns) == ["alcohol", "flavanoids", "kind"]
     assert CliRunner().invoke(cli, ["transform", "m", "wine.csv", "--to", "again.csv"]).exit_code == 0
     assert CliRunner().invoke(cli, ["fit", "select-sequential", "wine.csv", "-k", "2"]).exit_code == 2
 

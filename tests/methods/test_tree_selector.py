@@ -253,7 +253,7 @@ def test_saved_with_its_rules_and_on_the_command_line(wine, tmp_path, monkeypatc
     result = CliRunner().invoke(cli, line.split())
     assert result.exit_code == 0, result.output
     selector = TreeSelector(random_state=0).fit(frame, "kind")
-    assert list(pandas.read_csv("z.csv").columns) == list(selector.get_feature_names_out())
+    assert list(pandas.read_csv("z.csv").columns) == [*selector.get_feature_names_out(), "kind"]
     loaded = lowland.load("m")
     assert loaded.rules() == selector.rules()
     assert loaded.path_ == selector.path_

@@ -16,7 +16,6 @@ from lowland.data.formats.arrow import content_of
 from lowland.data.kinds import FALSE, TRUE
 from lowland.data.open import as_numpy, has_named_columns, open_rows, open_table
 from lowland.data.paths import NUMPY
-from lowland.data.problems import NestedColumns
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError
 
@@ -151,14 +150,21 @@ def converted(column: Any, kind: str, what: str, date_order: str | None = None) 
     return pc.fill_null(column, np.nan)
 
 
-def refuse_nested(table: Any, names: Sequence[str]) -> None:
-    """Raise an error that names the columns of lists, records or bytes."""
+def nested_columns(table: Any, names: Sequence[str]) -> dict[str, str]:
+    """Return the columns of lists, records or bytes, and their types."""
     import pyarrow.types as kinds
 
     tests = (kinds.is_nested, kinds.is_binary, kinds.is_large_binary)
-    found = [name for name in names if any(is_kind(table.column(name).type) for is_kind in tests)]
-    if found:
-        raise NestedColumns({name: str(table.column(name).type) for name in found})
+    types = {name: table.column(name).type for name in names}
+    return {name: str(kind) for name, kind in types.items() if any(is_kind(kind) for is_kind in tests)}
+
+
+def infinite_values(column: Any) -> tuple[int, int]:
+    """Return how many values of an Arrow column of numbers are infinite, and the row of the first, from 1."""
+    import pyarrow.compute as pc
+
+    found = pc.indices_nonzero(pc.fill_null(pc.is_inf(column), False))
+    return len(found), found[0].as_py() + 1
 
 
 def is_ordered(column: Any) -> bool:

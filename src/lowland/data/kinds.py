@@ -36,7 +36,10 @@ MOST_UNITS = 4  # units of a column of numbers with units
 _QUANTITY = re.compile(
     r"^\s*[+\-−]?\d+(?:(?:[.,]\d+)?\s*(?P<unit>[^\W\d_]{1,5}[²³/]?[^\W\d_]{0,3}|°[CF]?)|(?::\d{2}){1,2})\s*$"
 )
-_WORDS_OF_MARKS = {"n/k", "unknown", "unk", "missing", "none", "nil", "not available", "no data", "tbd"}
+_WORDS_OF_MARKS = {
+    "n/k", "unknown", "unk", "missing", "none", "nil", "not available", "not applicable", "not reported", "no data",
+    "tbd", "nd", "n.d.", "k.a.", "k. a.", "s.d.", "n.v.t.", "unbekannt", "inconnu", "desconocido", "onbekend",
+}  # fmt: skip
 
 
 @dataclass
@@ -58,6 +61,11 @@ class ColumnKind:
     is_nested: bool = False  # lists or records
     marks: tuple[str, ...] = ()  # a few texts among numbers, which may mark missing values
     mark_rows: tuple[int, ...] = ()  # where each occurs first, from 1
+
+    @property
+    def is_infinite(self) -> bool:
+        """Whether some values are infinite."""
+        return self.min == -np.inf or self.max == np.inf
 
 
 @dataclass

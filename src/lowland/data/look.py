@@ -110,6 +110,8 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     if of.quantities:
         said.append(f"{_listed(of.quantities)}: numbers with units, read as text. Write them in one unit, without it.")
     said += [f"{_listed(of.nested)}: lists or records. Drop."] if of.nested else []
+    if of.infinite:
+        said.append(f"{_listed(of.infinite)}: infinity. Replace it by a number or a missing value, or drop the column.")
     said += [f"{_listed(of.kind('missing'))}: no values at all."] if of.kind("missing") else []
     said += [f"{_listed(of.kind('constant'))}: constant, so without information."] if of.kind("constant") else []
     if of.gaps:
@@ -125,7 +127,11 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
         said.append(f"The largest standard deviation is {times} times the smallest. Standardize the columns.")
     label = of.classes[0] if of.classes else label
     own = None if found.id_name is not None or not of.ids else of.ids[0]
-    useless = {*of.ids, *of.kind("missing"), *of.kind("constant"), *of.nested} - {label, own, found.id_name}
+    useless = {*of.ids, *of.kind("missing"), *of.kind("constant"), *of.nested, *of.infinite} - {
+        label,
+        own,
+        found.id_name,
+    }
     used = [c for c in found.columns if c.name not in {*useless, label, own, found.id_name}]
     encoded = [c.name for c in used if c.name in of.encoded]
     incomplete = [c.name for c in used if (c.missing and c.kind not in ("category", "text")) or c.marks]
@@ -151,6 +157,7 @@ class _Sorts:
         self.marks = list(dict.fromkeys(mark for c in columns for mark in c.marks))
         self.quantities = [c.name for c in columns if c.detail.startswith("numbers with units")]
         self.nested = [c.name for c in columns if c.is_nested]
+        self.infinite = [c.name for c in columns if c.is_infinite]
         self.encoded = [
             c.name for c in columns
             if (c.kind in ENCODED or (c.kind == "boolean" and c.sd is None) or (c.kind == "number" and c.sd is None))

@@ -17,25 +17,15 @@ SHOWN_TEXT = 40
 class TableProblems(DataTypeError):
     """Columns of a table that are not numbers: what they contain, and what could be done."""
 
-    def __init__(self, text: str, marks: Sequence[str] = (), texts: Sequence[str] = (), missing: Sequence[str] = ()):
+    def __init__(
+        self, text: str, marks: Sequence[str] = (), texts: Sequence[str] = (), missing: Sequence[str] = (),
+        drop: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         super().__init__(text)
         self.marks = tuple(marks)  # texts that may mark missing values
         self.texts = tuple(texts)  # names of columns of text
         self.missing = tuple(missing)  # names of columns with missing values
-
-
-class NestedColumns(DataTypeError):
-    """Columns of lists, records or bytes."""
-
-    def __init__(self, columns: Mapping[str, str]):
-        """Name the columns and their types."""
-        many = len(columns) > 1
-        named = ", ".join(f"{name!r} ({kind[:SHOWN_TEXT]})" for name, kind in columns.items())
-        super().__init__(
-            f"Column{'s' * many} {named} contain{'s' * (not many)} lists, records or bytes, which cannot be prepared. "
-            f"Drop {'them' if many else 'it'}, or convert {'them' if many else 'it'} to numbers or strings."
-        )
-        self.columns = tuple(columns)
+        self.drop = tuple(drop)  # names of columns to leave out
 
 
 @dataclass
@@ -113,28 +103,48 @@ def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequenc
     return TableProblems(said + " ".join(remedy), marks, others, list(gaps))
 
 
-def marks_error(marks: dict[str, dict[str, int]], gaps: dict[str, int], source: str) -> TableProblems:
-    """Return one error for columns of numbers with a few texts, which may mark missing values.
+def preparation_error(
+    marks: Mapping[str, Mapping[str, int]], infinite: Mapping[str, tuple[int, int]], nested: Mapping[str, str],
+    gaps: dict[str, int], source: str, *, takes_marks: bool,
+) -> TableProblems:  # fmt: skip
+    """Return one error for all columns that cannot be prepared.
 
-    ``marks`` are these texts and their first rows, by column; ``gaps`` the numbers of missing values of other columns.
+    ``marks`` are a few texts among numbers and their first rows, by column; ``infinite`` the number of infinite values
+    and their first row; ``nested`` the type of columns of lists, records or bytes; ``gaps`` the numbers of missing
+    values of other columns. ``takes_marks``: whether the format has the option ``missing``.
     """
     each = [
-        f"{name!r}: numbers, except {' and '.join(f'{_short(text)!r} (row {row})' for text, row in texts.items())}"
+        (repr(name), f"numbers, except {' and '.join(f'{_short(text)!r} (row {row})' for text, row in texts.items())}")
         for name, texts in marks.items()
     ]
+    each += [
+        (repr(name), f"infinity ({count:,} value{'s' * (count != 1)}, first in row {row})")
+        for name, (count, row) in infinite.items()
+    ]
+    each += [(f"{name!r} ({kind[:SHOWN_TEXT]})", "lists, records or bytes") for name, kind in nested.items()]
+    if len(each) == 1:
+        said = [f"Column {each[0][0]} of {source} contains {each[0][1]}."]
+    else:
+        lines = [f"{name} contains {content}" for name, content in each[:SHOWN_COLUMNS]]
+        more = f"\n- and {len(each) - SHOWN_COLUMNS} more columns" if len(each) > SHOWN_COLUMNS else ""
+        said = [f"{len(each)} columns of {source} cannot be prepared:\n- " + "\n- ".join(lines) + more + "\n"]
     every = list(dict.fromkeys(text for texts in marks.values() for text in texts))
-    more = f"\n- and {len(each) - SHOWN_COLUMNS} more columns" if len(each) > SHOWN_COLUMNS else ""
-    first, one = next(iter(marks)), len(each) == 1
-    said = (
-        f"Column {each[0].replace(': ', ' of ' + source + ' contains ', 1)}. " if one else
-        f"{len(each)} columns of {source} are neither numbers nor text:\n- " + "\n- ".join(each[:SHOWN_COLUMNS])
-        + more + "\n"
-    )  # fmt: skip
-    said += f"If these mark missing values, use open_rows(file, missing={every!r}). "
-    said += f"If not, set the kind of the column (kinds={{{first!r}: 'category'}}), or use drop={list(marks)!r}."
+    if marks:
+        texts, one = " and ".join(repr(_short(text)) for text in every), len(every) == 1
+        instead = f"use open_rows(file, missing={every!r})" if takes_marks else "replace them in the table"
+        said.append(f"If {texts} mark{'s' * one} missing values, {instead}.")
+        said.append(f"If not, set the kind of the column (kinds={{{next(iter(marks))!r}: 'category'}}), or use "
+                    f"drop={list(marks)!r}.")  # fmt: skip
+    drop = [*infinite, *nested]
+    if drop:
+        others = [what for what, found in (("infinity", infinite), ("lists, records and bytes", nested)) if found]
+        said.append(f"Replace {' and '.join(others)} by numbers or missing values, or use drop={drop!r}.")
     if gaps:
-        said += f" Missing values: {counted(gaps)}."
-    return TableProblems(said, every, (), [*marks, *gaps])
+        said.append(f"Missing values: {counted(gaps)}.")
+    text = " ".join(said).replace("\n ", "\n")
+    if not takes_marks:
+        return TableProblems(text, (), (), list(gaps), [*marks, *drop])
+    return TableProblems(text, every, (), [*marks, *gaps], drop)
 
 
 def counted(gaps: dict[str, int]) -> str:

@@ -28,7 +28,7 @@ from lowland.data.open import has_named_columns
 from lowland.data.rows import ColumnRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.prepare.date_parts import PARTS, DateParts
-from lowland.prepare.found_kinds import GIVEN, kinds_in, require_memory, source_of
+from lowland.prepare.found_kinds import GIVEN, kinds_in, require_memory
 from lowland.prepare.sentences import DROPPED, sentence
 from lowland.prepare.text_components import TextComponents
 from lowland.run.memory import require
@@ -151,7 +151,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             del self.feature_names_in_
         levels = {name: [str(v) for v in values] for name, values in (self.ordered or {}).items()}
         given = {**(self.kinds or {}), **dict.fromkeys(levels, "ordered")}
-        found = kinds_in(table, [name for name in names if name not in given], source_of(X))
+        found = kinds_in(table, [name for name in names if name not in given], X)
         self.kinds_, self.date_orders_ = {}, {}
         for name in names:
             kind = given.get(name) or found[name].kind

@@ -12,7 +12,7 @@ from lowland.arrays.namespace import is_array, to_numpy
 from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.data.open import as_vector, has_named_columns, open_labelled
 from lowland.data.table import Table
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, ParameterError, warn
 from lowland.run.run import run_for
 from lowland.study.result import ShownTable
 from lowland.study.sparse_table import dense_table
@@ -105,6 +105,9 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     ids, kept = (None, {}) if own is None else (own.ids, own.kept)
     ids = None if ids is None else as_vector(ids, n, "id")
     kept = {name: as_vector(values, n, name) for name, values in kept.items()}
+    if own is not None and own.weight_name is not None:
+        kept = {own.weight_name: as_vector(own.weights, n, own.weight_name)} | kept
+        warn(f"compare does not use sample weights: all rows count the same. The report shows {own.weight_name!r}.")
     return StudyTable(
         X_seen, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name, key_of({"parts": marks}),
         table, scaled, rows.names is not None, notes, getattr(own, "id_name", None), ids, kept,

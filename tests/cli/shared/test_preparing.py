@@ -48,7 +48,7 @@ def done(result):
 
 
 def coordinates(path):
-    return pd.read_csv(path).to_numpy()
+    return pd.read_csv(path).drop(columns="group", errors="ignore").to_numpy()
 
 
 def refused(result):

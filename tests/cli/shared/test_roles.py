@@ -1,5 +1,6 @@
 """Columns with roles: ids, columns to keep and weights reach the output or the fit, and are never features."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,47 @@ def test_weights(lowland, people, X):
     done = lowland("fit", "isomap", people, "--drop", "name,city", "--weight", "w")
     assert done.exit_code == 1
     assert "does not take sample weights" in done.stderr
+
+
+def test_labels_and_weights_reach_the_output(lowland, people, X):
+    words = ("fit", "pca", people, "-k", 2, "--id", "name", "--label", "city", "--weight", "w")
+    assert lowland(*words, "--to", "z.csv", "--model", "m.lowland").exit_code == 0
+    z = pyarrow.csv.read_csv("z.csv")
+    assert z.column_names == ["name", "pca0", "pca1", "city", "w"]
+    assert z["city"].to_pylist() == ["Bonn" if i % 2 else "" for i in range(60)]
+    assert z["w"].to_pylist() == [1 + i % 3 for i in range(60)]
+    assert lowland("transform", "m.lowland", people, "--to", "z2.csv").exit_code == 0
+    assert pyarrow.csv.read_csv("z2.csv").column_names == ["pca0", "pca1", "city"]
+
+
+def test_a_label_named_like_an_output(lowland, labeled):
+    Path("class.csv").write_text(labeled.read_text().replace("way", "class", 1))
+    assert lowland("fit", "lda", "class.csv", "--label", "class", "--model", "m.lowland").exit_code == 0
+    done = lowland("predict", "m.lowland", "class.csv", "--to", "classes.csv")
+    assert done.exit_code == 0, done.stderr
+    found = pyarrow.csv.read_csv("classes.csv")
+    assert found.column_names == ["class", "class (2)"]
+    assert found["class (2)"].to_pylist() == pyarrow.csv.read_csv("class.csv")["class"].to_pylist()
+
+
+@pytest.mark.parametrize("words", [("pca", "-k", 2), ("select-filter", "--statistic", "variance", "-k", 2)])
+def test_columns_that_were_copied_are_not_coordinates(lowland, people, words):
+    """Numbers as ids and a column to keep would else be two further coordinates."""
+    text = people.read_text().replace("p", "")
+    Path("numbers.csv").write_text(text)
+    roles = ("--id", "name", "--keep", "w", "--drop", "city")
+    assert lowland("fit", *words, "numbers.csv", *roles, "--to", "z.csv").exit_code == 0
+    z = pyarrow.csv.read_csv("z.csv")
+    pyarrow.csv.write_csv(z.drop_columns(["name", "w"]), "only.csv")
+    scores = []
+    for file in ("z.csv", "only.csv"):
+        done = lowland("evaluate", "numbers.csv", file, "--columns", "a,b,c,d", "--json")
+        scores.append([measure["value"] for measure in json.loads(done.stdout)["measures"]])
+    assert scores[0] == scores[1]
+    both = ("--embedding", "z.csv", "--embedding", "only.csv")
+    done = lowland("compare", "numbers.csv", *roles, "--methods", "pca", *both, "--no-cache", "--json")
+    trials = {trial["name"]: trial["scores"] for trial in json.loads(done.stdout)["trials"]}
+    assert trials["z"] == trials["only"]
 
 
 def test_mistakes(lowland, people):
@@ -118,3 +160,13 @@ def test_a_study_has_ids_and_kept_columns(lowland, people):
     assert table.kept["w"].tolist() == [1 + i % 3 for i in range(60)]
     assert table.names == ("a", "b", "c", "d")
     assert '"p59"' in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_a_study_carries_weights_and_says_that_it_does_not_use_them(lowland, people):
+    words = ("compare", people, "--id", "name", "--weight", "w", "--drop", "city", "--methods", "pca", "--no-cache")
+    done = lowland(*words, "--save", "study")
+    assert done.exit_code == 0, done.stderr
+    assert "does not use sample weights" in done.stderr
+    table = ll.study.load_study("study").table
+    assert table.names == ("a", "b", "c", "d")
+    assert table.kept["w"].tolist() == [1 + i % 3 for i in range(60)]

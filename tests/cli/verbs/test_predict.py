@@ -30,16 +30,16 @@ def test_classes_and_probabilities_agree_with_python(lowland, labeled, classifie
     result = lowland("predict", classifier, labeled, "--to", to, "--probabilities")
     assert (result.exit_code, result.stderr) == (0, "")
     lda, found = ll.load(classifier), read(to)
-    assert found.column_names == ["class", "probability_down", "probability_up"]
+    assert found.column_names == ["class", "probability_down", "probability_up", "way"]
     expected = lda.predict(ll.open_rows(labeled, drop=["way"]))
     assert found["class"].to_pylist() == expected.tolist()
-    P = np.column_stack([found[name].to_numpy() for name in found.column_names[1:]])
+    P = np.column_stack([found[name].to_numpy() for name in found.column_names[1:3]])
     np.testing.assert_allclose(P, lda.predict_proba(ll.open_rows(labeled, drop=["way"])), rtol=1e-12)
     counts = {name: int((expected == name).sum()) for name in ("down", "up")}
     assert f"down {counts['down']}, up {counts['up']}" in result.stdout
     reported = json.loads(lowland("predict", classifier, labeled, "--to", to, "--force", "--json").stdout)
     assert reported["facts"]["rows per class"] == counts
-    assert reported["files"] == [{"file": to, "rows": 60, "columns": 1}]
+    assert reported["files"] == [{"file": to, "rows": 60, "columns": 2}]
 
 
 def test_numbers_stay_numbers(lowland, numbered):

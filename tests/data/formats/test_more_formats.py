@@ -153,9 +153,9 @@ def test_anndata_in_slabs_gives_the_same_fit(X, tmp_path, monkeypatch):
 def test_one_of_several_arrays(X, tmp_path):
     np.savez(tmp_path / "x.npz", train=X, test=2 * X)
     np.testing.assert_array_equal(open_rows(tmp_path / "x.npz", array="test").to_array(), 2 * X)
-    with pytest.raises(DataError, match=r"train, test.*array='train'"):
+    with pytest.raises(DataError, match=r"'train', 'test'.*array='train'"):
         open_rows(tmp_path / "x.npz")
-    with pytest.raises(ParameterError, match=r"array='valid'.*train, test"):
+    with pytest.raises(ParameterError, match=r"array='valid'.*'train', 'test'"):
         open_rows(tmp_path / "x.npz", array="valid")
 
 

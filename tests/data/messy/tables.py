@@ -168,6 +168,7 @@ TABLES = [
     Messy("sheet.ods", write_ods),
     Messy("cells.h5ad", write_h5ad, noted=("40 observations of 4 variables",)),
     Messy("sparse.npz", lambda path: scipy.sparse.save_npz(path, scipy.sparse.csr_matrix(X))),
-    Messy("two_arrays.npz", write_npz_of_two, refused=("train, test", "--array train"), remedy=("--array", "train")),
+    Messy("two_arrays.npz", write_npz_of_two, refused=("'train', 'test'", "--array train"),
+          remedy=("--array", "train")),
     Messy("images", write_images, columns=6, noted=("40 images of 2 × 3 pixels",)),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -12,7 +13,7 @@ from typing import Any
 import click
 
 from lowland.cli.shared.messages import one_line
-from lowland.cli.shared.roles import table_of
+from lowland.cli.shared.roles import ROW, table_of
 from lowland.errors import DataError, ParameterError
 
 SHOWN_COLUMNS = 12
@@ -61,6 +62,38 @@ def noted(rows: Any) -> Any:
         if note not in said:
             said.add(note)
             click.echo(f"lowland: note: {one_line(note)}", err=True)
+    return rows
+
+
+def open_coordinates(file: Path, columns: Any, data: Any) -> Any:
+    """Open a file of coordinates of the rows of the table ``data``, without the columns that were copied from it.
+
+    Ids, labels and columns to keep have the names of columns of ``data``. So do the columns that a selection of
+    features keeps; then there are no others, and all features are coordinates.
+    """
+    from lowland.arrays.namespace import to_numpy
+    from lowland.data.open import open_rows
+    from lowland.data.suspect_columns import suspect_columns
+    from lowland.data.table import Table
+
+    if columns is not None or has_no_names(file):
+        return open_rows(file, columns=columns)
+    table = Table(file)
+    known = {ROW, *data.beside, *data.table.names, *data.table.beside} if data.has_names else {ROW}
+    invented = re.compile(r"x\d+")  # names of columns that have none
+    copied = [name for name in table.names if name in known and not invented.fullmatch(name)]
+    if len(copied) == len(table.names):
+        copied = [name for name in copied if name not in data.names]
+    features = [name for name in copied if name in data.names]
+    if features:
+        note = f"{_listed(features)} of {str(file)!r}: features of the data, so not used as coordinates."
+        click.echo(f"lowland: note: {one_line(note)}", err=True)
+    rows = open_rows(Table(table, drop=copied))
+    for suspect in suspect_columns(to_numpy(rows.to_array()), rows.names or (), scaled=True):
+        if suspect.kind != "code":
+            raise DataError(
+                f"The column {suspect.name!r} of {str(file)!r} contains row numbers or ids, not coordinates."
+            )
     return rows
 
 

@@ -60,11 +60,9 @@ def write_table(chunks: Any, path: Path, names: list[str], carried: Carried | No
     from lowland.data.write import with_columns, write_chunks
 
     if carried:
-        taken = [name for name in (*carried.ids, *carried.kept) if name in names]
-        if taken:
-            raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of the input.")
-        chunks = with_columns(chunks, names, carried.ids, carried.kept)
-        names = [*carried.ids, *names, *carried.kept]
+        before, after = carried.beside(names)
+        chunks = with_columns(chunks, names, before, after)
+        names = [*before, *names, *after]
     rows = write_chunks(_not_empty(chunks), path, names, output_format())
     return {"file": str(path), "rows": rows, "columns": len(names)}
 

@@ -15,7 +15,7 @@ from lowland.errors import DataError, DataTypeError
 def with_command() -> Iterator[None]:
     """Add the complete command that works to errors about missing values and about text among numbers."""
     from lowland.cli.shared.messages import on_command_line
-    from lowland.data.problems import NestedColumns, TableProblems
+    from lowland.data.problems import TableProblems
     from lowland.data.rows import IncompleteRows
 
     ctx = click.get_current_context()
@@ -34,19 +34,18 @@ def with_command() -> Iterator[None]:
             gaps, how = ["--drop-missing"], f"{drop} the rows:"
         text = on_command_line(f"{error.fact} {error.remedy}".strip(), ctx.command)
         raise _with_note(DataError(f"{text} {how}"), command_with(*empty, *gaps)) from error
-    except NestedColumns as error:
-        text = on_command_line(f"{error} Use:", ctx.command)
-        raise _with_note(DataTypeError(text), command_with("--drop", name_list(error.columns))) from error
     except TableProblems as error:
-        if not error.marks or error.texts:
+        if error.texts or not (error.marks or error.drop):
             raise
         given = ctx.meta.get("lowland.read", {}).get("missing", ())
-        marks = ["--missing", ",".join((*given, *error.marks))]
-        handled = any(flag in ctx.meta["lowland.words"] for flag in ("--impute", "--drop-missing"))
+        words = ["--missing", ",".join((*given, *error.marks))] if error.marks else []
+        words += ["--drop", name_list(error.drop)] if error.drop else []
+        handled = {"--impute", "--drop-missing", "--missing-values"} & {
+            word.split("=")[0] for word in ctx.meta["lowland.words"]
+        }
+        words += ["--impute", "median"] if error.missing and not handled else []
         text = on_command_line(f"{error} For instance:", ctx.command)
-        raise _with_note(
-            DataTypeError(text), command_with(*marks, *([] if handled else ["--impute", "median"]))
-        ) from error
+        raise _with_note(DataTypeError(text), command_with(*words)) from error
 
 
 def _with_note(error: DataError, command: str) -> DataError:

@@ -15,13 +15,25 @@ ROW = "row"  # the column of row numbers where rows were dropped and have no ids
 
 @dataclass
 class Carried:
-    """Columns that are copied to the output: ids first, then the coordinates, then the columns to keep."""
+    """Columns that are copied to the output: ids, then after the coordinates labels, weights, columns to keep."""
 
     ids: dict[str, Any] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)
+    labels: dict[str, Any] = field(default_factory=dict)  # and weights
 
     def __bool__(self) -> bool:
-        return bool(self.ids or self.kept)
+        return bool(self.ids or self.kept or self.labels)
+
+    def beside(self, names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the columns before and after the output columns ``names``.
+
+        A label with the name of an output column, such as "class", is renamed, since the input cannot help it.
+        """
+        taken = [name for name in (*self.ids, *self.kept) if name in names]
+        if taken:
+            raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of the input.")
+        labels = {f"{name} (2)" if name in names else name: values for name, values in self.labels.items()}
+        return self.ids, labels | self.kept
 
 
 def roles() -> dict[str, Any]:
@@ -39,8 +51,10 @@ def table_of(file: Path, columns: Any = None, drop: Any = None, label: str | Non
     return Table(source, columns=columns, drop=drop or (), label=label, read=read_options(), **roles())
 
 
-def copied_columns(file: Path, to: Path | None, row_names: str | None = None, used: Any = None) -> Carried:
-    """Return the columns of a file that are copied to a file of coordinates."""
+def copied_columns(
+    file: Path, to: Path | None, row_names: str | None = None, used: Any = None, label: str | None = None
+) -> Carried:
+    """Return the columns of a file that are copied to a file of coordinates; ``label``: that of labels, if any."""
     from lowland.cli.shared.outputs import holds_numbers_only
 
     if to is None:
@@ -50,7 +64,14 @@ def copied_columns(file: Path, to: Path | None, row_names: str | None = None, us
         if flag is not None:
             raise ParameterError(f"{flag}: .npy files hold only numbers. Write .csv or .parquet.")
         return Carried()
-    return carried_columns(file, row_names, used)
+    found = carried_columns(file, row_names, used)
+    table = table_of(file)
+    known = (*table.names, *table.beside, *table.table.beside)
+    if label is not None and label in known and label not in (*found.ids, *found.kept):
+        values = table.column(label, missing_text=False)
+        found.labels[label] = values if used is None else values[used]
+    found.labels |= {name: values for name, values in weight_column(file, used).items() if name not in found.kept}
+    return found
 
 
 def carried_columns(file: Path, row_names: str | None = None, used: Any = None) -> Carried:
@@ -80,5 +101,13 @@ def sample_weights(est: Any, file: Path, used: Any = None) -> dict[str, Any]:
         return {}
     if "sample_weight" not in inspect.signature(est.fit).parameters:
         raise ParameterError(f"--weight: {type(est).__name__} does not take sample weights. Omit --weight.")
+    ((_, weights),) = weight_column(file, used).items()
+    return {"sample_weight": weights}
+
+
+def weight_column(file: Path, used: Any = None) -> dict[str, Any]:
+    """Return the column of --weight, by its name, if there is one; ``used``: a mask of the rows in use."""
+    if "weight" not in roles():
+        return {}
     weights = table_of(file).weights
-    return {"sample_weight": weights if used is None else weights[used]}
+    return {roles()["weight"]: weights if used is None else weights[used]}

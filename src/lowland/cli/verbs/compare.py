@@ -16,7 +16,7 @@ from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import OUTPUT, Option, in_section
 from lowland.cli.shared.preparing import open_prepared, prepare_options
 from lowland.cli.shared.remedies import with_command
-from lowland.cli.shared.roles import carried_columns
+from lowland.cli.shared.roles import carried_columns, table_of, weight_column
 from lowland.cli.shared.values import Choice
 from lowland.errors import FileProblem, ParameterError
 
@@ -57,10 +57,12 @@ def run(
         found = open_prepared(file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing)
         carried = carried_columns(file, None, used=found.kept)
         labels = None if label is None else {label: found.labels}
-        table = Table(found.rows, id=carried.ids or None, keep=carried.kept, label=labels)
+        data = table_of(file, columns, drop, label)
+        weights = weight_column(file, used=found.kept) or None
+        table = Table(found.rows, id=carried.ids or None, keep=carried.kept, label=labels, weight=weights)
         result = study(
             table, None, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit,
-            total_time_limit=total_limit, embeddings=_embeddings(embedding), cache=cache, seed=random_state,
+            total_time_limit=total_limit, embeddings=_embeddings(embedding, data), cache=cache, seed=random_state,
             command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
         )  # fmt: skip
     written = []
@@ -116,9 +118,9 @@ def _check_place(folder: Path) -> None:
         raise FileProblem(f"{str(there)!r} is not writable. Choose another folder for --save.")
 
 
-def _embeddings(texts: tuple[str, ...]) -> dict[str, Any] | None:
+def _embeddings(texts: tuple[str, ...], data: Any) -> dict[str, Any] | None:
     """The coordinates of --embedding, by the name before "=" or the name of the file without its suffix."""
-    from lowland.data.open import open_rows
+    from lowland.cli.shared.inputs import open_coordinates
 
     found: dict[str, Any] = {}
     for text in texts:
@@ -127,7 +129,7 @@ def _embeddings(texts: tuple[str, ...]) -> dict[str, Any] | None:
         name = before if equals and str(path) == after else path.name.split(".")[0]
         if name in found:
             raise ParameterError(f"--embedding: two embeddings are named {name!r}. Name one: --embedding NAME={text}")
-        found[name] = open_rows(path)
+        found[name] = open_coordinates(path, None, data)
     return found or None
 
 
@@ -251,7 +253,7 @@ compare = Command(
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
-        *options.data_options("Column with class labels, or numbers to predict.", carried=True),
+        *options.data_options("Column with class labels, or numbers to predict.", carried=True, weight=True),
         *prepare_options(),
         *in_section("Study", [
         options.names_option("--methods", "a,b,c", "Methods to compare. [default: all that apply]"),

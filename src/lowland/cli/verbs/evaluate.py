@@ -45,7 +45,13 @@ def run(
         factors = getattr(est, "scale_", None) if scaled else None  # of the training rows, else those of DATA
         divided: Any = None if not scaled else True if factors is None else factors
         high = OriginalSpace.of(rows, labels=y, scale=divided, sample=sample or "auto", random_state=random_state)
-        found = evaluated(high, _coordinates(file, coordinates), y, model=est, n_neighbors=n_neighbors)
+        found = evaluated(
+            high,
+            _coordinates(file, coordinates, table_of(data, columns, drop, label)),
+            y,
+            model=est,
+            n_neighbors=n_neighbors,
+        )
     facts = _facts(data, file, (high.n, rows.d), found, time.perf_counter() - started) | {"scaled": scaled}
     if as_json:
         show.print_json(facts)
@@ -53,13 +59,13 @@ def run(
         _print(facts)
 
 
-def _coordinates(file: Path, columns: list[str] | None) -> Any:
+def _coordinates(file: Path, columns: list[str] | None, data: Any) -> Any:
     """The coordinates; errors about their columns name the flag that selects them."""
-    from lowland.data.open import open_rows
+    from lowland.cli.shared.inputs import open_coordinates
     from lowland.errors import DataError, DataTypeError
 
     try:
-        return open_rows(file, columns=columns).to_array()
+        return open_coordinates(file, columns, data).to_array()
     except (DataError, DataTypeError) as error:
         raise type(error)(f"{error} Select the columns of COORDINATES with --coordinates.") from error
 

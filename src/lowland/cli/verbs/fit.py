@@ -116,7 +116,7 @@ def run(
             drop_missing=drop_missing, est=est,
         )  # fmt: skip
         rows, labels = found.rows, found.labels
-        carried = roles.copied_columns(file, to, row_names, found.kept)
+        carried = roles.copied_columns(file, to, row_names, found.kept, label)
         if covariance_of is None:
             if not found.report:
                 _report_columns(entry, est, rows)

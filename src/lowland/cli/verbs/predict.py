@@ -34,7 +34,8 @@ def run(
         rows = open_for_model(steps, est, file, columns, drop, label)
         with inputs.matching_columns(est, rows, file):
             chunks = _chunks(est, rows, probabilities, holds_numbers_only(to), found)
-            carried = roles.copied_columns(file, to)
+            label = label or getattr(est, "label_name_", None)
+            carried = roles.copied_columns(file, to, label=label)
             written = write_table(chunks, to, _names(est, probabilities), carried)
     facts: dict[str, Any] = {f"{traits_of(est).predicts}s in use": len(found)}
     if hasattr(est, "classes_"):

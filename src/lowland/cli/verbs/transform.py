@@ -30,7 +30,8 @@ def run(
         with inputs.matching_columns(est, rows, file):
             chunks = _chunks(est, rows)
             names = list(est.get_feature_names_out())
-        written = write_table(chunks, to, names, roles.copied_columns(file, to, row_names))
+        label = label or getattr(est, "label_name_", None)
+        written = write_table(chunks, to, names, roles.copied_columns(file, to, row_names, label=label))
     print_mapping("Transformed", est, file, rows.d, model, written, started, as_json)
 
 

@@ -59,7 +59,9 @@ class H5adTable(TableFile):
         wanted = (self.read.array or "X").replace(":", "/")
         found = [name for name in held if name == wanted or name.partition("/")[2] == wanted]
         if not found or "obs" not in file:
-            raise ParameterError(f"array={wanted!r}: {self.source} contains only {', '.join(held) or 'no matrix'}.")
+            raise ParameterError(
+                f"array={wanted!r}: {self.source} contains only {', '.join(map(repr, held)) or 'no matrix'}."
+            )
         return found[0]
 
     def _names(self, file: Any) -> list[str]:

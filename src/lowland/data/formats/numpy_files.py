@@ -29,16 +29,18 @@ def load_numpy(path: Path, array: str | None = None) -> Any:
                 return archive[name]
             if {"format", "shape"} <= set(archive.files) and array is None:
                 return _sparse_matrix(path)
-            held = ", ".join(archive.files)
+            held = archive.files
     except Exception as error:  # zipfile, zlib, pickle and OS errors: a damaged archive fails in many ways
         damaged = (
             f"{str(path)!r} is not a valid {suffix_of(path)} file of numbers: {first_line(error)}. Write it again."
         )
         raise file_error(path, error, FileProblem(damaged)) from error
+    names = ", ".join(map(repr, held))
     if array is not None:
-        raise ParameterError(f"array={array!r}: {str(path)!r} contains only the arrays {held}.")
-    first = held.partition(",")[0]
-    raise DataError(f"{str(path)!r} contains the arrays {held}. Choose one, such as array={first!r}, or name it 'X'.")
+        raise ParameterError(f"array={array!r}: {str(path)!r} contains only the arrays {names}.")
+    raise DataError(
+        f"{str(path)!r} contains the arrays {names}. Choose one, such as array={held[0]!r}, or name it 'X'."
+    )
 
 
 def _sparse_matrix(path: Path) -> Any:
