@@ -204,8 +204,19 @@ def test_two_browsers_see_the_same(explorer, table, listen):
 
 
 def test_the_api_is_described(explorer):
-    paths = explorer.get("/api/openapi.json").json()["paths"]
+    described = explorer.get("/api/openapi.json").json()
+    paths = described["paths"]
     assert {"/api/session", "/api/tables", "/api/maps/{m}/coordinates", "/api/events"} <= set(paths)
+    for route in (operation for path in paths.values() for operation in path.values()):
+        assert route["responses"]["default"]["content"]["application/json"]["schema"]["$ref"].endswith("/Problem")
+        assert route["security"] == [{"HTTPBearer": []}]
+    binary = paths["/api/maps/{m}/coordinates"]["get"]["responses"]["200"]["content"]
+    assert list(binary) == ["application/octet-stream"]
+    assert list(paths["/api/uploads"]["post"]["requestBody"]["content"]) == ["multipart/form-data"]
+    assert set(paths["/api/maps/{m}/place"]["post"]["requestBody"]["content"]) == {
+        "multipart/form-data",
+        "application/json",
+    }
 
 
 def test_a_map_that_was_computed_before_comes_from_the_cache(start, folder, monkeypatch, tmp_path):
