@@ -33,11 +33,11 @@ def create_app(session: Session, *, token: str, host: str = "127.0.0.1", port: i
     from lowland.explorer import routes
     from lowland.explorer.access import Access
     from lowland.explorer.errors import RequestError
-    from lowland.explorer.requests import Problem
+    from lowland.explorer.requests import ErrorAnswer
 
     app = FastAPI(
         title="Lowland explorer", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json",
-        responses={"default": {"model": Problem, "description": "What went wrong, and what to do."}},
+        responses={"default": {"model": ErrorAnswer, "description": "What went wrong, and what to do."}},
         dependencies=[Depends(HTTPBearer(auto_error=False, description="The token; a browser has it as a cookie."))],
     )  # fmt: skip
     app.state.session = session

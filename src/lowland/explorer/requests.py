@@ -23,7 +23,7 @@ FILE = {"type": "object", "required": ["file"], "properties": {"file": {"type": 
 PATH = {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}
 
 
-class Problem(BaseModel):
+class ErrorAnswer(BaseModel):
     """The answer to a request that fails."""
 
     error: str  # a sentence
