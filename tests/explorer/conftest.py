@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -23,15 +24,17 @@ class Explorer:
 
     def __init__(self, folder, workspace, *arguments, file=None):
         given = [str(file)] if file else []
+        self.problems = tempfile.TemporaryFile("w+")  # noqa: SIM115  a pipe that nobody reads would stop the server
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lowland", "explore", *given, "--folder", str(folder), "--workspace", str(workspace),
              "--no-open", *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=self.problems, text=True,
         )  # fmt: skip
         line = self.process.stdout.readline()
         found = re.match(r"Lowland explorer: (http://127\.0\.0\.1:(\d+))/\?token=(\S+)", line)
         if found is None:
-            raise RuntimeError(line + self.process.stderr.read())
+            self.problems.seek(0)
+            raise RuntimeError(line + self.problems.read())
         self.address, self.port, self.token = found[1], int(found[2]), found[3]
         self.folder, self.workspace = folder, workspace
         self.client = self.new_client()
@@ -92,7 +95,7 @@ class Explorer:
         code = self.process.wait(WAIT)
         self.client.close()
         self.process.stdout.close()
-        self.process.stderr.close()
+        self.problems.close()
         return code
 
     def kill(self):
@@ -100,7 +103,7 @@ class Explorer:
         self.process.wait(WAIT)
         self.client.close()
         self.process.stdout.close()
-        self.process.stderr.close()
+        self.problems.close()
 
 
 class Listener:

@@ -1,5 +1,9 @@
+import asyncio
+
 import httpx
 import pytest
+
+from lowland.explorer.access import Access
 
 
 def test_without_the_token_nothing_is_answered(explorer):
@@ -59,3 +63,15 @@ def test_every_answer_has_safe_headers(explorer):
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize(("host", "status"), [("127.0.0.1", 401), ("127.0.0.1:80", 401), ("evil.example", 403)])
+def test_browsers_leave_out_port_80(host, status):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "path": "/", "query_string": b"", "headers": [(b"host", host.encode())]}
+    asyncio.run(Access(None, token="t", host="127.0.0.1", port=80)(scope, None, send))
+    assert sent[0]["status"] == status

@@ -1,5 +1,6 @@
 """The server as a whole: start, stop, kill, restart, ports, a full disk."""
 
+import asyncio
 import json
 import re
 import signal
@@ -12,6 +13,8 @@ import pytest
 
 from lowland.errors import FileProblem
 from lowland.explorer.app import listening_socket
+from lowland.explorer.queue import Limits
+from lowland.explorer.session import Session
 
 
 def command(*arguments):
@@ -25,6 +28,9 @@ def test_a_killed_server_loses_nothing(start):
     wanted = first.get(f"/api/maps/{done['id']}/coordinates").content
     first.client.put(f"/api/tables/{table['id']}/state", json={"panels": 3})
     running = first.descending(table)
+    left = first.workspace / "uploads" / "0123456789ab"  # of an upload that was cut off
+    left.mkdir()
+    (first.workspace / "uploads" / "mine.txt").write_text("not ours")
     children = psutil.Process(first.process.pid).children()
     first.kill()
     psutil.wait_procs(children, timeout=60)
@@ -39,6 +45,26 @@ def test_a_killed_server_loses_nothing(start):
     assert "Start it again" in broken["error"]
     assert second.post(f"/api/maps/{running['id']}/restart").json()["status"] == "queued"
     second.until(f"/api/maps/{running['id']}", lambda m: m["status"] == "running")
+    assert [path.name for path in left.parent.iterdir()] == ["mine.txt"]
+
+
+def test_a_map_whose_quality_was_being_measured_says_so_after_a_restart(tmp_path):
+    def session():
+        return Session(tmp_path, tmp_path / "w", Limits())
+
+    async def killed():
+        first = session()
+        first.store.put("map", {"id": "a", "status": "done", "measured": False, "stage": "measuring", "warnings": []})
+        first.store.close()
+        first._lock.close()
+        second = session()
+        found = second.store.get("map", "a")
+        await second.close()
+        return found
+
+    found = asyncio.run(killed())
+    assert (found["status"], found["measured"], found["stage"]) == ("done", True, None)
+    assert "quality was not measured" in found["warnings"][0]
 
 
 def test_a_file_is_opened_at_once_and_its_first_map_computed(start, folder):
@@ -154,7 +180,15 @@ def test_a_full_disk(folder, tmp_path):
 
 
 def test_errors_are_json(explorer):
-    for path in ("/nothing", "/api/nothing", "/api/tables/none", "/pages/none.js", "/pages/../explorer/app.py"):
+    for path in (
+        "/nothing",
+        "/api/nothing",
+        "/api/tables/none",
+        "/pages/none.js",
+        "/pages/../explorer/app.py",
+        "/pages/%00",
+        f"/pages/{'x' * 300}",
+    ):
         answer = explorer.get(path)
         assert answer.status_code == 404
         assert set(json.loads(answer.text)) == {"error", "type"}

@@ -1,5 +1,6 @@
 import asyncio
 import io
+import os
 import struct
 import zipfile
 import zlib
@@ -40,6 +41,30 @@ def test_a_folder_whose_name_begins_like_ours_is_outside(tmp_path):
     (tmp_path / "data-2" / "x.csv").write_text("1")
     with pytest.raises(RequestError, match="outside"):
         Folder(tmp_path / "data").resolve("../data-2/x.csv")
+
+
+def test_a_folder_with_a_link_out_of_it_is_not_read(tmp_path):
+    (tmp_path / "secret.parquet").write_bytes(b"")
+    (tmp_path / "data" / "parts" / "deep").mkdir(parents=True)
+    (tmp_path / "data" / "parts" / "a.parquet").write_bytes(b"")
+    (tmp_path / "data" / "parts" / "deep" / "b.parquet").symlink_to(tmp_path / "data" / "parts" / "a.parquet")
+    folder = Folder(tmp_path / "data")
+    assert folder.readable("parts") == (tmp_path / "data" / "parts").resolve()
+    (tmp_path / "data" / "parts" / "deep" / "c.parquet").symlink_to(tmp_path / "secret.parquet")
+    with pytest.raises(RequestError, match=r"'parts/deep/c.parquet' is a link out of the folder") as caught:
+        folder.readable("parts")
+    assert caught.value.status == 403
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes, and names of bytes")
+def test_pipes_and_names_that_are_not_unicode(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with open(os.fsencode(tmp_path) + b"/bad\xff.csv", "wb"):
+        pass
+    found = {entry["name"]: entry["readable"] for entry in Folder(tmp_path).entries("")["entries"]}
+    assert found == {"bad\ufffd.csv": False, "pipe.csv": False}
+    with pytest.raises(RequestError, match="neither a file nor a folder"):
+        Folder(tmp_path).readable("pipe.csv")
 
 
 def test_a_loop_of_links_is_an_error(tmp_path):
@@ -147,3 +172,29 @@ def test_a_damaged_archive_is_an_error_with_a_sentence(tmp_path):
     path.write_bytes(b"PK\x03\x04 not a spreadsheet")
     with pytest.raises(FileProblem, match="not a valid"):
         check_archive(path, 2**30)
+
+
+def test_an_h5ad_file_cannot_read_other_files(tmp_path):
+    h5py = pytest.importorskip("h5py")
+
+    def written(name, make):
+        with h5py.File(tmp_path / name, "w") as file:
+            make(file.create_group("layers"))
+        return tmp_path / name
+
+    def virtual(group):
+        layout = h5py.VirtualLayout((4,), "u1")
+        layout[:] = h5py.VirtualSource("/etc/other.h5", "x", (4,))
+        group.create_virtual_dataset("x", layout)
+
+    check_archive(written("plain.h5ad", lambda group: group.create_dataset("x", data=[1, 2])), 10**9)
+    for make in (
+        lambda group: group.create_dataset("x", (4,), "u1", external=[("/etc/passwd", 0, 4)]),
+        lambda group: group.__setitem__("x", h5py.ExternalLink("/etc/other.h5", "/x")),
+        virtual,
+    ):
+        with pytest.raises(FileProblem, match="takes values from another file, '/etc/"):
+            check_archive(written("other.h5ad", make), 10**9)
+    (tmp_path / "junk.h5ad").write_bytes(b"junk")
+    with pytest.raises(FileProblem, match="not a valid"):
+        check_archive(tmp_path / "junk.h5ad", 10**9)

@@ -1,5 +1,6 @@
 import pytest
 
+from lowland.errors import FileProblem
 from lowland.explorer.errors import RequestError
 from lowland.explorer.store import Store
 
@@ -17,6 +18,12 @@ def test_records_survive(tmp_path):
     assert second.get("map", "c") is None
     first.close()
     second.close()
+
+
+def test_a_damaged_file_is_an_error_with_a_remedy(tmp_path):
+    (tmp_path / "s.sqlite").write_bytes(b"nothing" * 1000)
+    with pytest.raises(FileProblem, match="choose another workspace"):
+        Store(tmp_path / "s.sqlite")
 
 
 def test_a_record_that_cannot_be_written_is_not_kept(tmp_path):

@@ -41,7 +41,7 @@ class StoredTable:
             start, stop, _ = rows.indices(self.n)
             found = table.slice(start, max(0, stop - start))
         else:
-            found = table.take(list(rows))
+            found = table.take(np.asarray(rows, dtype=np.int64))
         return (
             [list(row) for row in zip(*(_plain_values(c) for c in found.columns), strict=True)] if columns != [] else []
         )

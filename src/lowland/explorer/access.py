@@ -67,7 +67,8 @@ class Access:
 
     def _refused(self, headers: dict[bytes, str]) -> str | None:
         host = headers.get(b"host", "")
-        if host not in self.hosts and not (self.any_address and self._is_own_address(host)):
+        whole = f"{host}:80" if self.port == 80 and not host.endswith(":80") else host  # browsers leave it out
+        if whole not in self.hosts and not (self.any_address and self._is_own_address(whole)):
             return f"The host {host[:100]!r} is not the address of this explorer. Use the address that it printed."
         origin = headers.get(b"origin")
         if origin is not None and origin != f"http://{host}":

@@ -18,6 +18,14 @@ from lowland.explorer.errors import RequestError
 FINAL = "private, max-age=31536000, immutable"
 
 
+def answers(kind: str) -> dict[str, Any]:
+    """Return the options of a route whose answer is not JSON, for OpenAPI."""
+    return {"response_class": Response, "responses": {200: {"content": {kind: {}}}}}
+
+
+BINARY = answers("application/octet-stream")
+
+
 def binary(request: Request, data: bytes, *, final: bool = True, headers: dict[str, str] | None = None) -> Response:
     """Return bytes; a browser that has them already gets 304."""
     tag = f'"{hashlib.sha256(data).hexdigest()[:24]}"'

@@ -24,19 +24,23 @@ PORT = 8787
 
 def create_app(session: Session, *, token: str, host: str = "127.0.0.1", port: int = PORT) -> Any:
     """Return the ASGI app of a session: every module in ``routes`` that defines ``router`` is included."""
-    from fastapi import FastAPI, Request
+    from fastapi import Depends, FastAPI, Request
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
+    from fastapi.security import HTTPBearer
     from starlette.exceptions import HTTPException
 
     from lowland import __version__
     from lowland.explorer import routes
     from lowland.explorer.access import Access
     from lowland.explorer.errors import RequestError
+    from lowland.explorer.requests import ErrorAnswer
 
     app = FastAPI(
-        title="Lowland explorer", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json"
-    )
+        title="Lowland explorer", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json",
+        responses={"default": {"model": ErrorAnswer, "description": "What went wrong, and what to do."}},
+        dependencies=[Depends(HTTPBearer(auto_error=False, description="The token; a browser has it as a cookie."))],
+    )  # fmt: skip
     app.state.session = session
     for info in pkgutil.iter_modules(routes.__path__):
         router = getattr(importlib.import_module(f"{routes.__name__}.{info.name}"), "router", None)

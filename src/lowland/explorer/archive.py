@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 import time
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
 
 from lowland.data.open import open_table
 from lowland.data.stored_table import write_table_file
 from lowland.data.write import atomic_write
 from lowland.errors import FileProblem
-from lowland.explorer.errors import RequestError
-from lowland.explorer.folder import in_units
+from lowland.explorer.answers import decoded_mask
+from lowland.explorer.folder import check_size
+from lowland.explorer.queue import Limits
+from lowland.explorer.requests import checked_json
 from lowland.explorer.session import Session, new_id
 from lowland.explorer.workspace import FILES_OF_A_MAP, Workspace
+from lowland.methods.registry import find_method
 
 FORMAT, SUFFIX = 1, ".lowland-session"
 HEAD, CELLS = "session.json", "table.parquet"
-KEPT_OF_A_MAP = (
-    "name", "method", "parameters", "fitted", "fitted_rows", "warnings", "n", "components", "seconds", "memory",
-    "measures", "scores", "curves", "basis", "measured", "has_transform",
-)  # fmt: skip
 MOST_HEAD = 256 * 2**20  # bytes of JSON
 CHUNK = 2**20
 
@@ -38,7 +40,7 @@ def write_archive(here: Session, t: str, target: Path) -> None:
             "name": table["name"], "rows": table["rows"], "scale": table["scale"], "image_shape": table["image_shape"],
             "roles": {column["name"]: column["role"] for column in table["columns"]},
         },
-        "maps": [{"id": m["id"], **{key: m[key] for key in KEPT_OF_A_MAP if key in m}} for m in maps],
+        "maps": [{key: m[key] for key in SavedMap.model_fields if key in m} for m in maps],
         "selections": [{k: s[k] for k in ("name", "count", "mask")} for s in here.store.all("selection", table=t)],
         "state": None if state is None else state["state"],
     }  # fmt: skip
@@ -56,86 +58,165 @@ def write_archive(here: Session, t: str, target: Path) -> None:
         cells.unlink(missing_ok=True)
 
 
-def open_archive(here: Session, path: Path, name: str) -> dict[str, Any]:
-    """Restore a table with its maps and selections from a file, under new ids; return the record of the table."""
-    folder = path.parent
+class SavedMeasure(BaseModel):
+    """A measure per row of a saved map."""
+
+    name: str
+    low: float
+    high: float
+    better: Literal["lower", "higher"]
+
+
+class SavedScore(BaseModel):
+    """A score of a saved map: the fields of ``lowland.study.result.Score``."""
+
+    value: float | None
+    better: Literal["lower", "higher"]
+    about: str
+    low: float | None = None
+    high: float | None = None
+    n_tested: int = 0
+    correct_bits: str = ""
+    labels_seen: bool = False
+
+
+class SavedMap(BaseModel):
+    """A map in a saved session: the fields of its record that are kept."""
+
+    id: str
+    name: str = Field(max_length=200)
+    method: str
+    parameters: dict[str, Any]
+    fitted: dict[str, Any] | None = None
+    fitted_rows: int | None = None
+    warnings: list[str]
+    n: int = Field(ge=1)
+    components: int = Field(ge=1)
+    seconds: float | None
+    memory: int | None
+    measures: list[SavedMeasure]
+    scores: dict[str, SavedScore]
+    curves: list[str]
+    basis: str | None
+    measured: bool
+    has_transform: bool
+
+
+class SavedTable(BaseModel):
+    """The table of a saved session."""
+
+    name: str
+    scale: Literal["none", "standard", "auto"]
+    roles: dict[str, Literal["feature", "id", "label", "weight", "keep", "drop"]]
+
+
+class SavedSelection(BaseModel):
+    """A named selection of a saved session."""
+
+    name: str = Field(max_length=200)
+    mask: str
+
+
+class SavedSession(BaseModel):
+    """The JSON of a saved session."""
+
+    table: SavedTable
+    maps: list[SavedMap]
+    selections: list[SavedSelection]
+    state: Any
+
+
+@dataclass
+class Unpacked:
+    """A session whose files are in the workspace, under new ids."""
+
+    head: SavedSession
+    rows: int
+    ids: dict[str, str]  # new ids of the maps by the old ones
+
+
+def unpack(workspace: Workspace, limits: Limits, path: Path, name: str) -> Unpacked:
+    """Check a session and write its files to the workspace; nothing is left of one that is damaged."""
     made: list[str] = []  # maps
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_sizes(archive, here.limits.table_bytes)
+            _check_sizes(archive, path, limits.table_bytes)
             with archive.open(HEAD) as file:
-                head = json.loads(file.read(MOST_HEAD))
+                head = checked_json(file.read(MOST_HEAD))
             if head["format"] != FORMAT:
                 raise FileProblem(
                     f"{name!r} was saved by another version of Lowland (format {head['format']}). "
                     "Open it with that version."
                 )
-            _extract(archive, CELLS, folder / CELLS, here.limits.table_bytes)
-            rows = int(open_table(folder / CELLS).n or 0)
-            ids = {str(each["id"]): new_id() for each in head["maps"]}
-            made.extend(ids.values())
-            found = [_restored_map(here.workspace, archive, each, ids[str(each["id"])], rows) for each in head["maps"]]
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, AttributeError, EOFError, RuntimeError) as error:
-        for each in made:
-            here.workspace.remove(here.workspace.map(each))
+            session = SavedSession.model_validate(head)
+            _extract(archive, CELLS, path.parent / CELLS, limits.table_bytes)
+            rows = int(open_table(path.parent / CELLS).n or 0)
+            for selection in session.selections:
+                decoded_mask(selection.mask, rows)
+            ids = {each.id: new_id() for each in session.maps}
+            for each in session.maps:
+                made.append(ids[each.id])
+                _unpack_map(archive, each, workspace.map(ids[each.id]), rows)
+    except BaseException as error:
+        for new in made:
+            workspace.remove(workspace.map(new))
+        if isinstance(error, FileProblem | OSError) or not isinstance(error, Exception):
+            raise
         raise FileProblem(
             f"{name!r} is not a saved session, or it is damaged ({type(error).__name__}). Save it again."
         ) from error
-    return _restored_table(here, head, found, ids, folder)
+    return Unpacked(session, rows, ids)
 
 
-def _restored_table(
-    here: Session, head: dict[str, Any], maps: list[dict[str, Any]], ids: dict[str, str], folder: Path
-) -> dict[str, Any]:
-    about = head["table"]
-    roles = {str(column): str(role) for column, role in about["roles"].items()}
-    message = {"path": str(folder / CELLS), "read": {}, "roles": roles}
+def restore(here: Session, unpacked: Unpacked, folder: Path) -> dict[str, Any]:
+    """Add the table, maps, selections and the state of a session; return the record of the table."""
+    head, about = unpacked.head, unpacked.head.table
+    message = {"path": str(folder / CELLS), "read": {}, "roles": dict(about.roles)}
     record = here.add_table(
-        str(about["name"])[:200], f"session: {about['name']}", message, first_map=None, id=folder.name,
-        scale=about["scale"] if about["scale"] in ("none", "standard", "auto") else "auto",
-    )  # fmt: skip
+        about.name[:200], f"session: {about.name[:200]}", message, first_map=None, id=folder.name, scale=about.scale
+    )
     t = record["id"]
-    for each in maps:
-        here.store.put("map", {**each, "table": t, "created": time.time(), "private": {"version": 0, "inputs": {}}})
-    for selection in head["selections"]:
-        kept = {"name": str(selection["name"])[:200], "count": int(selection["count"]), "mask": str(selection["mask"])}
-        here.store.put("selection", {"id": new_id(), "table": t, "created": time.time(), **kept})
-    if head["state"] is not None:
-        text = json.dumps(head["state"])
-        for old, new in ids.items():  # the page names maps by their ids
+    for each in head.maps:
+        kept = {
+            "status": "done", "stage": None, "fraction": 1.0, "seconds_left": None, "error": None, "version": 1,
+            **each.model_dump(mode="json"), "id": unpacked.ids[each.id], "measured": True,
+        }  # fmt: skip
+        kept["has_transform"] &= (here.workspace.map(kept["id"]) / "model.lowland").exists()
+        here.store.put("map", {**kept, "table": t, "created": time.time(), "private": {"version": 0, "inputs": {}}})
+    for selection in head.selections:
+        count = int(decoded_mask(selection.mask, unpacked.rows).sum())
+        kept = {"id": new_id(), "table": t, "created": time.time(), **selection.model_dump(), "count": count}
+        here.store.put("selection", kept)
+    if head.state is not None:
+        text = json.dumps(head.state)
+        for old, new in unpacked.ids.items():  # the page names maps by their ids
             text = text.replace(json.dumps(old), json.dumps(new))
         here.store.put("state", {"id": t, "table": t, "state": json.loads(text)})
     return record
 
 
-def _restored_map(
-    workspace: Workspace, archive: zipfile.ZipFile, about: dict[str, Any], name: str, rows: int
-) -> dict[str, Any]:
-    """Extract the files of a map, and return its record."""
-    folder, old = workspace.map(name), str(about["id"])
+def _unpack_map(archive: zipfile.ZipFile, about: SavedMap, folder: Path, rows: int) -> None:
+    """Extract the files of a map, and check that they are those of its record."""
+    find_method(about.method)
     folder.mkdir(parents=True, exist_ok=True)
-    components, n = int(about["components"]), int(about["n"])
     for member in archive.infolist():
         place, _, file = member.filename.rpartition("/")
-        if place == f"maps/{old}" and FILES_OF_A_MAP.fullmatch(file):
+        if place == f"maps/{about.id}" and FILES_OF_A_MAP.fullmatch(file):
             _extract(archive, member.filename, folder / file, member.file_size)
-    coordinates = folder / "coordinates.f32"
-    if n != rows or not coordinates.exists() or coordinates.stat().st_size != 4 * components * n:
+    sizes = {"coordinates.f32": 4 * about.components * rows}
+    sizes |= {f"trust-{number}.f32": 4 * rows for number in range(len(about.measures))}
+    found = {path.name: path.stat().st_size for path in folder.iterdir()}
+    if about.n != rows or any(found.get(file) != size for file, size in sizes.items()):
         raise ValueError("the coordinates do not match the rows")
-    record: dict[str, Any] = {
-        "status": "done", "stage": None, "fraction": 1.0, "seconds_left": None, "error": None, "version": 1,
-        **{key: about[key] for key in KEPT_OF_A_MAP if key in about}, "id": name,
-    }  # fmt: skip
-    record["has_transform"] = bool(record.get("has_transform")) and (folder / "model.lowland").exists()
-    return record
+    if (folder / "curves.json").exists():
+        curves = checked_json((folder / "curves.json").read_bytes())
+        if not all(isinstance(curve, dict) for curve in curves.values()):
+            raise ValueError("a curve is not an object")
 
 
-def _check_sizes(archive: zipfile.ZipFile, most: int) -> None:
-    total = sum(member.file_size for member in archive.infolist())
-    if total > most:
-        raise RequestError(
-            413, f"The session unpacks to {in_units(total)}; the limit is {in_units(most)}. Save fewer maps."
-        )
+def _check_sizes(archive: zipfile.ZipFile, path: Path, most: int) -> None:
+    """Check what a session declares to unpack to; ``_extract`` holds it to that."""
+    check_size(path, sum(member.file_size for member in archive.infolist()), most)
 
 
 def _extract(archive: zipfile.ZipFile, member: str, target: Path, most: int) -> None:

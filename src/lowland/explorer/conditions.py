@@ -70,7 +70,7 @@ def _satisfied(stored: StoredTable, j: int, op: str, value: Any) -> np.ndarray:
 def _number(value: Any, name: str) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise RequestError(
             400, f"Column {name!r} contains numbers, but {value!r} is not a number. Enter one."
         ) from None

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from lowland.data.formats.h5ad_table import other_files
 from lowland.data.paths import IMAGES, READABLE, natural_order, suffix_of
 from lowland.errors import FileProblem
 from lowland.explorer.errors import RequestError
@@ -48,6 +49,19 @@ class Folder:
         found = self.resolve(path)
         if not os.path.exists(found):
             raise RequestError(404, f"There is no file {path[:200]!r} in {str(self.root)!r}. Check the name.")
+        if not (found.is_file() or found.is_dir()):  # a pipe would never end
+            raise RequestError(400, f"{path[:200]!r} is neither a file nor a folder. Choose another.")
+        return found
+
+    def readable(self, path: str) -> Path:
+        """Return the real path of a file or a folder to read as a table; no link in the folder may lead out of it."""
+        found = self.existing(path)
+        for place, folders, files in os.walk(found):
+            for each in (Path(place, name) for name in (*folders, *files)):
+                if each.is_symlink() and not self._is_inside(each):
+                    raise RequestError(
+                        403, f"{self.shown(each)[:200]!r} is a link out of the folder {str(self.root)!r}. Remove it."
+                    )
         return found
 
     def shown(self, path: Path) -> str:
@@ -69,11 +83,12 @@ class Folder:
         for each in inside[:MOST_ENTRIES]:
             if each.name.startswith(".") or not self._is_inside(each):
                 continue
-            is_folder = each.is_dir()
+            is_folder, name = each.is_dir(), os.fsencode(each.name).decode("utf-8", "replace")
             size = 0 if is_folder else each.stat().st_size
-            readable = _holds_a_table(each) if is_folder else suffix_of(each) in READABLE
+            readable = _holds_a_table(each) if is_folder else suffix_of(each) in READABLE and each.is_file()
             kind = "folder" if is_folder else "file"
-            found.append({"name": each.name, "kind": kind, "bytes": size, "readable": readable})
+            named = name == each.name  # a name that is not Unicode cannot be sent back
+            found.append({"name": name, "kind": kind, "bytes": size, "readable": readable and named})
         found.sort(key=lambda entry: entry["kind"] == "file")
         return {
             "path": self.shown(folder),
@@ -124,6 +139,7 @@ class Upload:
         self.name = ""  # as the browser sent it
         self.size = 0
         self._file: Any = None
+        self._complete = False
         self._field = b""
         self._value = b""
         self._headers: dict[bytes, bytes] = {}
@@ -138,15 +154,15 @@ class Upload:
             raise RequestError(400, "Send the file as multipart/form-data, in a part named 'file'.")
         if length is not None and length.isdecimal() and int(length) > self.limit + CHUNK:
             raise self._too_large()
-        parser = MultipartParser(
-            options[b"boundary"],
-            {
-                "on_part_begin": self._begin, "on_header_field": self._on_field, "on_header_value": self._on_value,
-                "on_header_end": self._on_header_end, "on_headers_finished": self._on_headers,
-                "on_part_data": self._on_data, "on_part_end": self._end,
-            },
-        )  # fmt: skip
         try:
+            parser = MultipartParser(
+                options[b"boundary"],
+                {
+                    "on_part_begin": self._begin, "on_header_field": self._on_field, "on_header_value": self._on_value,
+                    "on_header_end": self._on_header_end, "on_headers_finished": self._on_headers,
+                    "on_part_data": self._on_data, "on_part_end": self._end, "on_end": self._on_end,
+                },
+            )  # fmt: skip
             async for part in stream:
                 parser.write(part)
             parser.finalize()
@@ -160,6 +176,8 @@ class Upload:
             self._end()
         if self.path is None:
             raise RequestError(400, "The upload contains no part named 'file'. Choose a file.")
+        if not self._complete:
+            raise RequestError(400, "The upload ended before the file was complete. Send it again.")
         return self.path
 
     def discard(self) -> None:
@@ -203,12 +221,14 @@ class Upload:
         self._file = open(self.path, "xb")  # noqa: SIM115  closed in _end
 
     def _on_data(self, data: bytes, start: int, end: int) -> None:
-        if self._file is None:
-            return
         self.size += end - start
         if self.size > self.limit:
             raise self._too_large()
-        self._file.write(data[start:end])
+        if self._file is not None:
+            self._file.write(data[start:end])
+
+    def _on_end(self) -> None:
+        self._complete = True
 
     def _end(self) -> None:
         if self._file is not None:
@@ -229,14 +249,22 @@ def in_units(size: float) -> str:
 
 
 def check_archive(path: Path, most_bytes: int) -> None:
-    """Refuse a .npz, .xlsx or .ods file that unpacks to far more than it contains, before a library unpacks it."""
+    """Refuse a .npz, .xlsx or .ods file that unpacks to far more than it contains, before a library unpacks it.
+
+    A .h5ad file may not name other files, which the library would read for it, wherever they are.
+    """
+    if suffix_of(path) == ".h5ad" and (others := other_files(path)):
+        raise FileProblem(
+            f"{path.name!r} takes values from another file, {others[0]!r}. The explorer reads one file only. Write all "
+            "values into it."
+        )
     if suffix_of(path) not in ARCHIVES:
         return
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             declared = sum(member.file_size for member in members)
-            _check_size(path, declared, most_bytes)
+            check_size(path, declared, most_bytes)
             actual = 0
             for member in members:
                 if member.compress_type == zipfile.ZIP_STORED and member.file_size == member.compress_size:
@@ -245,15 +273,16 @@ def check_archive(path: Path, most_bytes: int) -> None:
                     with archive.open(member) as file:
                         while piece := file.read(CHUNK):
                             actual += len(piece)
-                            _check_size(path, actual, most_bytes)
-            _check_size(path, actual, most_bytes)
+                            check_size(path, actual, most_bytes)
+            check_size(path, actual, most_bytes)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, RuntimeError, ValueError) as error:
         raise FileProblem(
             f"{path.name!r} is not a valid {suffix_of(path)} file ({error}). Write it again, or save it as .csv."
         ) from error
 
 
-def _check_size(path: Path, unpacked: int, most_bytes: int) -> None:
+def check_size(path: Path, unpacked: int, most_bytes: int) -> None:
+    """Refuse an archive that is too large, or that is far larger unpacked than packed."""
     packed = path.stat().st_size
     if unpacked > most_bytes or (unpacked > SMALL and unpacked > MOST_RATIO * packed):
         raise FileProblem(

@@ -24,7 +24,7 @@ from lowland.explorer.folder import in_units
 
 POLL = 0.1  # seconds between two looks at the memory of a process
 COMPILING = 0.6  # seconds that a task waits for a process that compiles; loading compiled code takes less
-LINE = 2**22  # bytes of a message at most
+LINE = 2**28  # bytes of a message at most: a column of a table takes some hundred
 BEGIN = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -104,13 +104,16 @@ class Child:
     async def _receive(self) -> None:
         """Receive its messages, also while it has no task: it then tells what it does."""
         assert self.process.stdout is not None
-        while (line := await self.process.stdout.readline()).endswith(b"\n"):
-            event = json.loads(line)
-            if event["event"] in ("compiles", "idle"):
-                self.compiles = event["event"] == "compiles"
-                (self.idle.clear if self.compiles else self.idle.set)()
-            else:
-                self._events.put_nowait(event)
+        try:
+            while (line := await self.process.stdout.readline()).endswith(b"\n"):
+                event = json.loads(line)
+                if event["event"] in ("compiles", "idle"):
+                    self.compiles = event["event"] == "compiles"
+                    (self.idle.clear if self.compiles else self.idle.set)()
+                else:
+                    self._events.put_nowait(event)
+        except ValueError:  # a line that is too long, or not JSON: nobody waits for such a process
+            self.kill()
         self._events.put_nowait(None)
 
     async def read(self) -> dict[str, Any] | None:
@@ -181,14 +184,22 @@ class Queue:
             async with self._lanes[task.lane]:
                 if task.stop is not None:
                     return task.stop
-                child = await self._take()
-                try:
-                    return await self._watched(task, child)
-                finally:
-                    task.child = None
-                    await self._give(child)
+                ending = await self._done_by(task, await self._take())
+                if ending.status == "broken" and task.begun is None and task.stop is None:
+                    ending = await self._done_by(task, await self._take())  # the warm process had died unnoticed
+                return ending
+        except OSError as error:
+            text = f"No process can be started for {_lower(task.what)}: {error.strerror}. Free some memory and disk "
+            return task.stop or Ending("broken", f"{text}space, then start it again.")
         finally:
             self._running.discard(task)
+
+    async def _done_by(self, task: Task, child: Child) -> Ending:
+        try:
+            return await self._watched(task, child)
+        finally:
+            task.child = None
+            await self._give(child)
 
     async def _take(self) -> Child:
         """Return a warm process, or start one; one that compiles is left to that."""
@@ -206,7 +217,8 @@ class Queue:
     async def _warm_later(self) -> None:
         """Start the next spare a moment later: the first task should have the processor for itself."""
         await asyncio.sleep(1.0)
-        await self.warm()
+        with contextlib.suppress(OSError):  # the next task starts its own, or says why it cannot
+            await self.warm()
 
     async def _give(self, child: Child) -> None:
         """Keep a process that is alive as a warm one, or end it if there are enough."""
@@ -235,7 +247,8 @@ class Queue:
                 if event["event"] == "end":
                     error = event.get("error")
                     return task.stop or Ending("failed" if error else "done", error, {**result, **event})
-                task.on_event(event)
+                if task.stop is None:
+                    task.on_event(event)
         finally:
             watcher.cancel()
 

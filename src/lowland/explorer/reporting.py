@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowland.blocks.statistics.sampling import evenly_spread
-from lowland.explorer.session import Session
+from lowland.explorer.session import Session, unique_names
 from lowland.explorer.store import Record
 from lowland.explorer.workspace import read_floats, read_json
 from lowland.study.environment import machine, versions
@@ -23,7 +23,7 @@ def study_of(here: Session, table: Record, maps: list[Record]) -> StudyResult:
     n = table["rows"]
     shown = np.arange(n) if n <= MOST_ROWS else np.flatnonzero(evenly_spread(n, MOST_ROWS, np.random.default_rng(0)))
     started = datetime.fromtimestamp(min(m["created"] for m in maps)).astimezone().isoformat(timespec="seconds")
-    names = _unique([m["name"] for m in maps])
+    names = unique_names([m["name"] for m in maps])
     trials = tuple(_trial(here, m, name, shown) for m, name in zip(maps, names, strict=True))
     seconds = sum(m["seconds"] or 0.0 for m in maps)
     return StudyResult(
@@ -88,13 +88,3 @@ def _trial(here: Session, record: Record, name: str, shown: np.ndarray) -> Trial
 def _curve(value: dict[str, Any]) -> Curve:
     x, y = (np.array([np.nan if v is None else v for v in value[axis]], dtype=float) for axis in ("x", "y"))
     return Curve(x, y, value["x_name"], value["y_name"], value["kind"])
-
-
-def _unique(names: list[str]) -> list[str]:
-    """Equal names get a number."""
-    seen: dict[str, int] = {}
-    found = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found

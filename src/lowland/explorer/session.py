@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -22,6 +23,7 @@ from lowland.explorer.workspace import Workspace
 ROLES = ("feature", "id", "label", "weight", "keep", "drop")
 SCALES = ("none", "standard", "auto")
 KEPT_BYTES = 256 * 2**20  # of binary results kept in memory
+ID = re.compile("[0-9a-f]{12}")
 RESTARTED = "The explorer was stopped before {what} was finished. Start it again."
 
 
@@ -67,6 +69,7 @@ class Session:
         self._followers: set[asyncio.Task[Any]] = set()
         self._stored: OrderedDict[str, Any] = OrderedDict()
         self._mark_broken()
+        self._remove_leftovers()
 
     def _mark_broken(self) -> None:
         """After a restart: what was not finished is marked, and can be started again."""
@@ -79,7 +82,22 @@ class Session:
         for record in self.store.all("placed"):
             if record["status"] in ("queued", "running"):
                 self.store.put("placed", {**record, "status": "broken", "error": RESTARTED.format(what="this")})
-        for log in self.workspace.root.glob("worker-*.log"):
+        for record in self.store.all("map", status="done", measured=False):
+            text = (
+                "The quality was not measured, because the explorer was stopped. Compute the map again to measure it."
+            )
+            fields = {"measured": True, "stage": None, "warnings": [*record["warnings"], text]}
+            self.store.put("map", {**record, **fields})
+
+    def _remove_leftovers(self) -> None:
+        """After a server was killed: remove what belongs to no record, and the logs of its workers."""
+        root = self.workspace.root
+        for place, kind in (("tables", "table"), ("uploads", "table"), ("maps", "map"), ("exports", None)):
+            for each in (root / place).glob("*"):
+                ours = ID.fullmatch(each.name.partition(".")[0]) is not None
+                if ours and (kind is None or self.store.get(kind, each.name) is None):
+                    each.unlink() if each.is_file() else self.workspace.remove(each)
+        for log in root.glob("worker-*.log"):
             log.unlink(missing_ok=True)
 
     async def start(self) -> None:
@@ -203,6 +221,8 @@ class Session:
         self, name: str, source: str, message: dict[str, Any], *, first_map: str | None = "PCA", **more: Any
     ) -> Record:
         """Add a table and read it in a worker; ``message`` names the file, or the rows of another table."""
+        from lowland.methods.registry import find_method
+
         record: Record = {
             "id": more.pop("id", None) or new_id(), "name": name, "source": source, "status": "reading", "error": None,
             "progress": None, "rows": None, "columns": [], "notes": [], "suggestions": [], "duplicates": None,
@@ -210,7 +230,14 @@ class Session:
             "scale": "auto", "version": 0, "created": time.time(), "read": message.get("read") or {}, **more,
             "private": {"message": message, "first_map": first_map},
         }  # fmt: skip
-        self.put("table", record)
+        try:
+            if first_map is not None:
+                find_method(first_map)
+            self.put("table", record)
+        except BaseException:  # an unknown method, or a full disk: nothing is left of an upload
+            self.workspace.remove(self.workspace.upload(record["id"]))
+            self.workspace.remove(self.workspace.table(record["id"]))
+            raise
         self._read(record)
         return record
 
@@ -378,7 +405,8 @@ class Session:
     def restart_map(self, name: str) -> Record:
         """Compute a map again that failed, was canceled or is broken."""
         record = self.map(name)
-        if name in self.tasks or record["status"] == "done":
+        before = self.tasks.get(name)  # one that was canceled may still be ending
+        if record["status"] == "done" or (before is not None and before.stop is None):
             raise RequestError(409, "The map is already computed, or is being computed.")
         fields = {"status": "queued", "error": None, "stage": None, "fraction": None}
         record = self.put("map", {**record, **fields, "private": self._origin(record["table"])})
@@ -479,6 +507,16 @@ def _roles_of(table: Record) -> dict[str, Any]:
 def new_id() -> str:
     """Return a new id."""
     return secrets.token_hex(6)
+
+
+def unique_names(names: list[str]) -> list[str]:
+    """Return the names; equal ones get a number."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
 
 
 def _prepared_fields(found: dict[str, Any]) -> dict[str, Any]:

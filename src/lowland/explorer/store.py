@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from lowland.errors import FileProblem
 from lowland.explorer.errors import RequestError
 
 Record = dict[str, Any]
@@ -24,12 +25,21 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
         self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._records: dict[str, dict[str, Record]] = {kind: {} for kind in KINDS}
+        try:
+            self._load()
+        except sqlite3.DatabaseError as error:
+            self._database.close()
+            raise FileProblem(
+                f"{str(path)!r} cannot be read ({error}). Free some disk space, or choose another workspace."
+            ) from error
+
+    def _load(self) -> None:
         self._database.execute("PRAGMA journal_mode=WAL")
         self._database.execute("PRAGMA synchronous=NORMAL")
         self._database.execute(
             "CREATE TABLE IF NOT EXISTS records (kind TEXT, id TEXT, body TEXT, PRIMARY KEY (kind, id))"
         )
-        self._records: dict[str, dict[str, Record]] = {kind: {} for kind in KINDS}
         for kind, name, body in self._database.execute("SELECT kind, id, body FROM records"):
             self._records.setdefault(kind, {})[name] = json.loads(body)
 
@@ -57,7 +67,7 @@ class Store:
         try:
             with self._lock:
                 self._database.execute(statement, values)
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             raise RequestError(
                 507, f"The workspace cannot be written ({error}). Free some disk space, then try again."
             ) from error

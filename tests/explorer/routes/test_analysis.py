@@ -57,6 +57,7 @@ def test_filters(explorer, place, X):
     for wrong in (
         {"column": 4, "op": "<", "value": 1},
         {"column": 0, "op": "<", "value": "x"},
+        {"column": 0, "op": "=", "value": 10**400},
         {"column": 9, "op": "="},
         {"column": 0, "op": "drop table"},
     ):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 import zipfile
 
 import numpy as np
@@ -49,7 +50,19 @@ def test_rows_and_coordinates_as_a_file(explorer, place, m, form, folder):
     found, whole = read(io.BytesIO(answer.content)), pd.read_csv(folder / "small.csv")
     assert found["label"].tolist() == whole["label"][chosen].tolist()
     np.testing.assert_allclose(found[["PCA 1", "PCA 2"]], coordinates(explorer, m)[chosen], rtol=1e-6)
-    assert not list((explorer.workspace / "exports").iterdir())
+    end = time.monotonic() + 60
+    while list((explorer.workspace / "exports").iterdir()):  # it is removed once it is sent
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_maps_of_one_name_are_told_apart_in_a_file(explorer, place, table, m):
+    other = explorer.measured(explorer.compute(table["id"], "PCA", n_components=2, whiten=True)["id"])
+    answer = explorer.post(f"{place}/export", json={"maps": [m["id"], other["id"]]})
+    found = pd.read_csv(io.BytesIO(answer.content))
+    np.testing.assert_allclose(found[["PCA 1", "PCA 2"]], coordinates(explorer, m), rtol=1e-6)
+    np.testing.assert_allclose(found[["PCA (2) 1", "PCA (2) 2"]], coordinates(explorer, other), rtol=1e-6)
+    explorer.client.delete(f"/api/maps/{other['id']}")
 
 
 def test_the_offline_report(explorer, place, m):
@@ -99,24 +112,52 @@ def test_damaged_and_hostile_sessions_are_refused(explorer, place, m):
         return made.getvalue()
 
     before = {each["id"] for each in explorer.get("/api/tables").json()}
-    head = json.loads(zipfile.ZipFile(io.BytesIO(saved)).read("session.json"))
-    outside = json.loads(json.dumps(head))
-    outside["maps"][0]["id"] = "../../../../tmp/evil"
-    short = json.loads(json.dumps(head))
-    short["maps"][0]["n"] = 59
+    files = sorted((explorer.workspace / "maps").iterdir())
+    text = zipfile.ZipFile(io.BytesIO(saved)).read("session.json").decode()
+
+    def with_map(**fields):
+        head = json.loads(text)
+        head["maps"][0] |= fields
+        return changed(**{"session.json": json.dumps(head)})
+
+    def with_head(**fields):
+        return changed(**{"session.json": json.dumps(json.loads(text) | fields)})
+
+    about = json.loads(text)["table"]
+    curves = f"maps/{json.loads(text)['maps'][0]['id']}/curves.json"
     for wrong in (
         b"not a zip",
         saved[: len(saved) // 2],
         changed(**{"session.json": b"[]"}),
         changed(**{"session.json": b'{"format": 99}'}),
-        changed(**{"session.json": json.dumps(outside)}),
-        changed(**{"session.json": json.dumps(short)}),
+        with_map(id="../../../../tmp/evil"),
+        with_map(n=59),
+        with_map(components=0),
+        with_map(method="os.system"),
+        with_map(measures=[{"name": "x"}]),
+        with_map(scores={"trustworthiness": {"evil": 1}}),
+        with_map(warnings="text"),
+        with_map(name="\ud800"),
+        with_map(seconds=float("nan")),
+        with_head(table={**about, "roles": ["x0"]}),
+        with_head(table={**about, "roles": {"x0": "evil"}}),
+        with_head(selections=[{"name": "a", "mask": "AA==", "count": 1}]),
+        with_head(state={"a": float("inf")}),
+        changed(**{curves: b'{"scree": 1}'}),
+        changed(**{curves: b"{"}),
         changed(**{"table.parquet": b"PAR1 nothing"}),
     ):
         answer = explorer.post("/api/archives", files={"file": ("x.lowland-session", wrong)})
         assert answer.status_code in (413, 422), answer.text
         assert answer.json()["error"].endswith(".")
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("session.json", bytes(2**27))
+    answer = explorer.post("/api/archives", files={"file": ("x.lowland-session", bomb.getvalue())})
+    assert answer.status_code == 422
+    assert "unpacks to" in answer.json()["error"]
     assert explorer.post("/api/archives", files={"file": ("x.csv", b"a,b")}).status_code == 415
+    assert sorted((explorer.workspace / "maps").iterdir()) == files
     assert {each["id"] for each in explorer.get("/api/tables").json()} == before
 
 
@@ -138,6 +179,13 @@ def test_new_rows_on_a_map(explorer, m, folder):
         assert explorer.get(where).status_code == 404
     finally:
         (folder / "new.csv").unlink()
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"path": 1}', b'{"path": "\\ud800"}'])
+def test_new_rows_need_a_path_or_a_form(explorer, m, body):
+    answer = explorer.post(f"/api/maps/{m['id']}/place", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert answer.json()["error"].endswith(".")
 
 
 def test_new_rows_without_the_columns_of_the_map(explorer, m):

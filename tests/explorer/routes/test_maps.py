@@ -180,7 +180,7 @@ def test_maps_unfold_in_view(explorer, listen, method):
 def test_live_snapshots_and_events(explorer, listen):
     listener = listen(explorer)
     made = explorer.open("large.csv")
-    record = explorer.compute(made["id"], "TSNE")
+    record = explorer.compute(made["id"], "TSNE", max_iter=260)
     shot = listener.wait_for(lambda name, data: name == "live" and data["id"] == record["id"])
     assert shot["version"] >= 1
     answer = explorer.get(f"/api/maps/{record['id']}/live")
@@ -204,8 +204,19 @@ def test_two_browsers_see_the_same(explorer, table, listen):
 
 
 def test_the_api_is_described(explorer):
-    paths = explorer.get("/api/openapi.json").json()["paths"]
+    described = explorer.get("/api/openapi.json").json()
+    paths = described["paths"]
     assert {"/api/session", "/api/tables", "/api/maps/{m}/coordinates", "/api/events"} <= set(paths)
+    for route in (operation for path in paths.values() for operation in path.values()):
+        assert route["responses"]["default"]["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorAnswer")
+        assert route["security"] == [{"HTTPBearer": []}]
+    binary = paths["/api/maps/{m}/coordinates"]["get"]["responses"]["200"]["content"]
+    assert list(binary) == ["application/octet-stream"]
+    assert list(paths["/api/uploads"]["post"]["requestBody"]["content"]) == ["multipart/form-data"]
+    assert set(paths["/api/maps/{m}/place"]["post"]["requestBody"]["content"]) == {
+        "multipart/form-data",
+        "application/json",
+    }
 
 
 def test_a_map_that_was_computed_before_comes_from_the_cache(start, folder, monkeypatch, tmp_path):

@@ -42,6 +42,7 @@ def test_rows_and_values(explorer, table, folder):
     assert got["names"] == lines[0].split(",")
     assert got["rows"][0][4] == lines[11].split(",")[4]
     assert got["rows"][2][0] == pytest.approx(float(lines[13].split(",")[0]))
+    assert explorer.get(f"/api/tables/{table['id']}/values", params={"rows": ""}).json()["rows"] == []
     some = explorer.get(f"/api/tables/{table['id']}/values", params={"rows": "12,10", "columns": "4,0"}).json()
     assert some["rows"] == [[got["rows"][2][4], got["rows"][2][0]], [got["rows"][0][4], got["rows"][0][0]]]
     for bad in ("60", "-1", "x", "1;2"):
@@ -162,6 +163,11 @@ def test_an_upload_of_unknown_length_is_cut_off_at_the_limit(explorer):
             b'--b\r\nContent-Disposition: form-data; name="other"\r\n\r\nx\r\n--b--\r\n',
             "multipart/form-data; boundary=b",
         ),
+        (
+            b'--b\r\nContent-Disposition: form-data; name="file"; filename="cut.csv"\r\n\r\na,b\n1,2\n',
+            "multipart/form-data; boundary=b",
+        ),
+        (b"not a form", f"multipart/form-data; boundary={'b' * 300}"),
     ],
 )
 def test_a_malformed_form_is_refused(explorer, body, kind):
@@ -230,8 +236,37 @@ def test_the_state_of_the_page_is_kept(explorer, table):
     state = {"panels": [1, {"x": "<b>"}], "text": "ü"}
     assert explorer.client.put(path, json=state).status_code == 200
     assert explorer.get(path).json() == state
-    assert explorer.client.put(path, content=b"{").status_code == 422
+    for wrong in (b"{", b'{"a": NaN}', b'{"a": 1e999}', b'{"a": "\\ud800"}', b"[" * 100_000, b"\xff\xfe"):
+        answer = explorer.client.put(path, content=wrong)
+        assert answer.status_code == 422
+        assert answer.json()["error"].startswith("The request is not valid JSON: ")
+    assert explorer.get(path).json() == state
+    assert explorer.client.put(path, content=bytes(2**26 + 1)).status_code == 413
     explorer.client.put(path, json={})
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/tables/{t}", '{{"name": "\\ud800"}}'),
+        ("/api/maps", '{{"table": "{t}", "method": "UMAP", "parameters": {{"metric": "\\ud800"}}}}'),
+        ("/api/maps", '{{"table": "{t}", "method": "PCA", "parameters": {{"n_components": Infinity}}}}'),
+        ("/api/tables/{t}/filter", '{{"conditions": [{{"column": 4, "op": "=", "value": "\\ud800"}}]}}'),
+    ],
+)
+def test_what_no_answer_could_contain_is_refused(explorer, table, path, body):
+    method = "PATCH" if path.endswith("{t}") else "POST"
+    text, headers = body.format(t=table["id"]), {"Content-Type": "application/json"}
+    assert explorer.client.request(method, path.format(t=table["id"]), content=text, headers=headers).status_code == 422
+    assert explorer.get("/api/tables").status_code == explorer.get("/api/maps").status_code == 200
+
+
+def test_an_unknown_first_map_is_refused_and_nothing_is_left(explorer):
+    before = sorted((explorer.workspace / "uploads").iterdir())
+    answer = explorer.post("/api/uploads", params={"first_map": "PCC"}, files={"file": ("a.csv", b"a,b\n1,2\n3,4\n")})
+    assert answer.status_code == 422
+    assert "no method 'PCC'" in answer.json()["error"]
+    assert sorted((explorer.workspace / "uploads").iterdir()) == before
 
 
 def test_a_deleted_table_is_gone(explorer):

@@ -167,6 +167,32 @@ class H5Rows(Rows):
         return self.passes.compare(piece, as_floats(X, self.dtype))
 
 
+def other_files(path: Path) -> list[str]:
+    """Return the files that parts of an HDF5 file come from: external links, external storage, virtual data sets."""
+    try:
+        import h5py
+    except ImportError as error:
+        raise MissingExtra("h5py", "anndata") from error
+    found: list[str] = []
+
+    def look(item: Any) -> None:
+        if isinstance(item, h5py.Group):
+            links = [item.get(name, getlink=True) for name in item]
+            found.extend(link.filename for link in links if isinstance(link, h5py.ExternalLink))
+        elif isinstance(item, h5py.Dataset):
+            found.extend(file for file, _, _ in item.external or ())
+            sources = item.virtual_sources() if item.is_virtual else ()
+            found.extend(source.file_name for source in sources if source.file_name != ".")
+
+    try:
+        with h5py.File(path, "r") as file:
+            look(file)
+            file.visititems(lambda _, item: look(item))
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        raise FileProblem(f"{path.name!r} is not a valid .h5ad file ({error}). Write it again.") from error
+    return found
+
+
 def _shape(stored: Any) -> tuple[int, int]:
     shape = stored.shape if hasattr(stored, "shape") else stored.attrs.get("shape", stored.attrs.get("h5sparse_shape"))
     if shape is None or len(shape) != 2:

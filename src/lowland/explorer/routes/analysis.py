@@ -11,17 +11,18 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from lowland.explorer.answers import binary, decoded_mask, encoded_mask
+from lowland.explorer.answers import BINARY, binary, decoded_mask, encoded_mask
 from lowland.explorer.conditions import rows_where, rows_with_text
 from lowland.explorer.contrast import MOST_LEVELS, Effect, effect_of_levels, effect_of_numbers, in_order
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError, not_found
 from lowland.explorer.nearness import MOST_FOR_DENSITY, clusters_of, distances_from, nearest
+from lowland.explorer.requests import CheckedRoute
 from lowland.explorer.routes.tables import numbers_of
 from lowland.explorer.session import Session, new_id
 from lowland.explorer.workspace import read_floats
 
-router = APIRouter(tags=["analysis"])
+router = APIRouter(tags=["analysis"], route_class=CheckedRoute)
 MOST_FOUND = 10_000  # rows of one answer to a search
 MOST_NEIGHBORS = 1_000
 MOST_EFFECTS = 500  # columns of one answer
@@ -68,7 +69,7 @@ def filtered(here: Here, t: str, wanted: FilterRequest) -> dict[str, Any]:
 # --- nearness ---
 
 
-@router.get("/api/tables/{t}/distances")
+@router.get("/api/tables/{t}/distances", **BINARY)
 def distances(here: Here, t: str, row: int, request: Request) -> Response:
     """Return the distances of all rows from one, in the space to which the methods are fitted: float32."""
     return binary(request, _distances(here, t, row).astype("<f4").tobytes(), final=False)

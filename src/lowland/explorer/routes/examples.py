@@ -11,9 +11,10 @@ from starlette.concurrency import run_in_threadpool
 
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError
+from lowland.explorer.requests import CheckedRoute
 from lowland.explorer.session import new_id
 
-router = APIRouter(tags=["examples"])
+router = APIRouter(tags=["examples"], route_class=CheckedRoute)
 EXAMPLES = {
     "iris": ("Iris", "150 flowers, 4 measurements, 3 species"),
     "wine": ("Wine", "178 wines, 13 chemical measurements, 3 cultivars"),

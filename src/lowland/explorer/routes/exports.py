@@ -16,17 +16,18 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
 from lowland.data.stored_table import write_table_file
-from lowland.explorer.answers import binary, decoded_mask
-from lowland.explorer.archive import SUFFIX, open_archive, write_archive
+from lowland.explorer.answers import BINARY, binary, decoded_mask
+from lowland.explorer.archive import SUFFIX, restore, unpack, write_archive
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError, not_found
 from lowland.explorer.queue import Ending, Task
+from lowland.explorer.requests import FILE, PATH, CheckedRoute, described
 from lowland.explorer.routes.analysis import MaskRequest, map_coordinates
 from lowland.explorer.routes.tables import received
-from lowland.explorer.session import Session, new_id
+from lowland.explorer.session import Session, new_id, unique_names
 from lowland.explorer.workspace import read_json, write_array
 
-router = APIRouter(tags=["exports"])
+router = APIRouter(tags=["exports"], route_class=CheckedRoute)
 
 
 class SubsetRequest(MaskRequest):
@@ -69,14 +70,14 @@ class ExportRequest(BaseModel):
     maps: list[str] = Field(default_factory=list, max_length=100)
 
 
-@router.post("/api/tables/{t}/export")
+@router.post("/api/tables/{t}/export", **BINARY)
 def export(here: Here, t: str, wanted: ExportRequest) -> Response:
     """Write rows of a table, with coordinates, as .csv or .parquet."""
     table, stored = here.table(t, ready=True), here.stored(t)
     rows = None if wanted.mask is None else np.flatnonzero(decoded_mask(wanted.mask, stored.n))
     more: dict[str, np.ndarray] = {}
-    for m in wanted.maps:
-        Z, name = map_coordinates(here, t, m), here.map(m)["name"]
+    for m, name in zip(wanted.maps, unique_names([here.map(m)["name"] for m in wanted.maps]), strict=True):
+        Z = map_coordinates(here, t, m)
         for j in range(Z.shape[1]):
             more[f"{name} {j + 1}"] = Z[:, j] if rows is None else Z[rows, j]
     path = _temporary(here, f".{wanted.format}")
@@ -90,7 +91,7 @@ class ReportRequest(BaseModel):
     maps: list[str] = Field(default_factory=list, max_length=200)
 
 
-@router.post("/api/tables/{t}/report")
+@router.post("/api/tables/{t}/report", **BINARY)
 def report(here: Here, t: str, wanted: ReportRequest) -> Response:
     """Write the maps of a table as one HTML file that opens offline."""
     from lowland.explorer.reporting import study_of
@@ -109,7 +110,7 @@ def report(here: Here, t: str, wanted: ReportRequest) -> Response:
 # --- sessions ---
 
 
-@router.get("/api/tables/{t}/archive")
+@router.get("/api/tables/{t}/archive", **BINARY)
 def archive(here: Here, t: str) -> Response:
     """Return a table with its maps, selections and view in one file, which the explorer can open again."""
     table = here.table(t, ready=True)
@@ -118,18 +119,18 @@ def archive(here: Here, t: str) -> Response:
     return _sent(path, table["name"])
 
 
-@router.post("/api/archives", status_code=201)
-async def restore(here: Here, request: Request) -> dict[str, Any]:
+@router.post("/api/archives", status_code=201, openapi_extra=described(form=FILE))
+async def open_session(here: Here, request: Request) -> dict[str, Any]:
     """Open a saved session, in the part ``file`` of a form."""
     name = new_id()
     path, shown = await received(here, request, name, _session_name)
     try:
-        record = open_archive(here, path, shown)
+        unpacked = await run_in_threadpool(unpack, here.workspace, here.limits, path, shown)
     except BaseException:
         shutil.rmtree(path.parent, ignore_errors=True)
         raise
     path.unlink(missing_ok=True)
-    return here.public(record)
+    return here.public(restore(here, unpacked, path.parent))
 
 
 def _session_name(name: str) -> str:
@@ -141,7 +142,7 @@ def _session_name(name: str) -> str:
 # --- new rows on a map ---
 
 
-@router.post("/api/maps/{m}/place", status_code=201)
+@router.post("/api/maps/{m}/place", status_code=201, openapi_extra=described(form=FILE, json=PATH))
 async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
     """Place the rows of a file on a map: {"path": ...} in the folder, or an upload in the part ``file`` of a form."""
     record = here.map(m, done=True)
@@ -156,7 +157,9 @@ async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
         path, shown = await received(here, request, new)
     else:
         body = await request.json()
-        path = here.folder.existing(str(body.get("path", "")) if isinstance(body, dict) else "")
+        if not isinstance(body, dict) or not isinstance(body.get("path"), str):
+            raise RequestError(422, "path: name a file of the folder, or upload one in a form.")
+        path = here.folder.readable(body["path"])
         shown = path.name
     placed = {
         "id": new, "map": m, "table": record["table"], "name": shown, "n": None, "status": "queued", "error": None,
@@ -188,7 +191,7 @@ async def placed_rows(here: Here, m: str) -> list[dict[str, Any]]:
     return here.store.all("placed", map=m)
 
 
-@router.get("/api/maps/{m}/placed/{p}")
+@router.get("/api/maps/{m}/placed/{p}", **BINARY)
 async def placed_coordinates(here: Here, m: str, p: str, request: Request) -> Response:
     """Return the coordinates of placed rows, float32, component after component."""
     found = _placed(here, m, p)

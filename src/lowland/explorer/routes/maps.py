@@ -12,16 +12,17 @@ from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
 from lowland.errors import LowlandError
-from lowland.explorer.answers import binary
+from lowland.explorer.answers import BINARY, binary
 from lowland.explorer.catalog import catalog, checked_parameters
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError
 from lowland.explorer.queue import Ending, Task
 from lowland.explorer.repeating import code_of
+from lowland.explorer.requests import CheckedRoute
 from lowland.explorer.session import Session
 from lowland.explorer.workspace import read_json
 
-router = APIRouter(tags=["maps"])
+router = APIRouter(tags=["maps"], route_class=CheckedRoute)
 MOST_WAIT = 60.0  # seconds that a request waits for an estimate
 ESTIMATED = ("seconds", "low", "high", "bytes", "basis")
 
@@ -145,7 +146,7 @@ async def delete(here: Here, m: str) -> dict[str, Any]:
 # --- results ---
 
 
-@router.get("/api/maps/{m}/coordinates")
+@router.get("/api/maps/{m}/coordinates", **BINARY)
 async def coordinates(here: Here, m: str, request: Request) -> Response:
     """Return the coordinates: float32, component after component; NaN for a row that is not on the map."""
     record = here.map(m, done=True)
@@ -153,7 +154,7 @@ async def coordinates(here: Here, m: str, request: Request) -> Response:
     return binary(request, data, headers={"X-Lowland-Components": str(record["components"])})
 
 
-@router.get("/api/maps/{m}/live")
+@router.get("/api/maps/{m}/live", **BINARY)
 async def live(here: Here, m: str, request: Request) -> Response:
     """Return the latest snapshot of a map that is being computed, in the form of coordinates."""
     record = here.map(m)
@@ -167,7 +168,7 @@ async def live(here: Here, m: str, request: Request) -> Response:
     return binary(request, path.read_bytes(), final=False, headers=headers)
 
 
-@router.get("/api/maps/{m}/trust/{measure}")
+@router.get("/api/maps/{m}/trust/{measure}", **BINARY)
 async def trust(here: Here, m: str, measure: str, request: Request) -> Response:
     """Return a measure of quality per row, float32; NaN for a row that was not measured."""
     record = here.map(m, done=True)
@@ -186,7 +187,7 @@ async def curves(here: Here, m: str) -> Any:
     return read_json(path) if path.exists() else {}
 
 
-@router.get("/api/maps/{m}/model")
+@router.get("/api/maps/{m}/model", **BINARY)
 async def model(here: Here, m: str) -> Response:
     """Return the fitted model, with the steps that prepare its rows: a file for ``lowland.load``."""
     record = here.map(m, done=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 import lowland
+from lowland.explorer.answers import answers
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError
+from lowland.explorer.requests import CheckedRoute
 from lowland.explorer.session import Session
 
-router = APIRouter()
+router = APIRouter(route_class=CheckedRoute)
 PAGES = Path(lowland.__file__).parent / "pages"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 
@@ -47,8 +50,8 @@ async def module(path: str, request: Request) -> Response:
 
 def static(path: str, request: Request) -> Response:
     """Return a file of the pages; the browser asks each time whether it has changed."""
-    found = (PAGES / path).resolve()
-    if PAGES.resolve() not in found.parents or not found.is_file() or found.suffix == ".py":
+    found = (PAGES / path.replace("\0", "")).resolve()
+    if PAGES.resolve() not in found.parents or not os.path.isfile(found) or found.suffix == ".py":
         raise RequestError(404, f"There is no page {path[:100]!r}.")
     stat = found.stat()
     tag = f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
@@ -65,7 +68,7 @@ async def session(here: Here) -> dict[str, Any]:
     return about(here)
 
 
-@router.get("/api/events", tags=["session"])
+@router.get("/api/events", tags=["session"], **answers("text/event-stream"))
 async def events(here: Here) -> StreamingResponse:
     """Stream server-sent events: ``session``, ``table``, ``map`` and ``live``."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

@@ -12,15 +12,15 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from lowland.explorer.answers import binary, column_bytes, png
+from lowland.explorer.answers import BINARY, answers, binary, column_bytes, png
 from lowland.explorer.dependency import Here
 from lowland.explorer.errors import RequestError
 from lowland.explorer.folder import Upload, safe_name
+from lowland.explorer.requests import FILE, CheckedRoute, described
 from lowland.explorer.session import Session, new_id
 
-router = APIRouter(tags=["tables"])
+router = APIRouter(tags=["tables"], route_class=CheckedRoute)
 MOST_ROWS, MOST_CELLS = 1_000, 200_000  # of one answer
-MOST_STATE = 64 * 2**20  # bytes of the page's own state
 Role = Literal["feature", "id", "label", "weight", "keep", "drop"]
 Scale = Literal["none", "standard", "auto"]
 
@@ -74,14 +74,14 @@ async def tables(here: Here) -> list[dict[str, Any]]:
 @router.post("/api/tables", status_code=201)
 async def open_table(here: Here, wanted: OpenRequest) -> dict[str, Any]:
     """Open a file or a folder of images or Parquet files within the folder of the explorer."""
-    path = here.folder.existing(wanted.path)
+    path = here.folder.readable(wanted.path)
     message = {"path": str(path), "read": wanted.read.given()}
     name = wanted.name or path.name
     record = here.add_table(name, here.folder.shown(path), message, first_map=wanted.first_map)
     return here.public(record)
 
 
-@router.post("/api/uploads", status_code=201)
+@router.post("/api/uploads", status_code=201, openapi_extra=described(form=FILE))
 async def upload(here: Here, request: Request, first_map: str = "PCA") -> dict[str, Any]:
     """Upload a file, in the part ``file`` of a form, and open it."""
     name = new_id()
@@ -170,7 +170,7 @@ def numbers_of(text: str, n: int, what: str) -> list[int]:
     return found
 
 
-@router.get("/api/tables/{t}/columns/{j}")
+@router.get("/api/tables/{t}/columns/{j}", **BINARY)
 async def column(here: Here, t: str, j: int, request: Request) -> Response:
     """Return a column as binary values: a header of JSON {kind, levels, low, high, ...}, then the values.
 
@@ -212,7 +212,7 @@ def column_values(stored: Any, j: int, kind: str) -> bytes:
 # --- images ---
 
 
-@router.get("/api/tables/{t}/image/{row}")
+@router.get("/api/tables/{t}/image/{row}", **answers("image/png"))
 def image(here: Here, t: str, row: int) -> Response:
     """Return the image of a row as PNG."""
     record, stored = here.table(t, ready=True), here.stored(t)
@@ -256,21 +256,11 @@ async def state(here: Here, t: str) -> Any:
     return {} if found is None else found["state"]
 
 
-@router.put("/api/tables/{t}/state")
+@router.put("/api/tables/{t}/state", openapi_extra=described(json={}))
 async def keep_state(here: Here, t: str, request: Request) -> dict[str, Any]:
     """Keep the page's own state of a table, any JSON object, over restarts."""
-    import json
-
     here.table(t)
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_STATE:
-            raise RequestError(413, "The state of the page is too large to be kept. Save fewer panels.")
-    try:
-        found = json.loads(body)
-    except ValueError as error:
-        raise RequestError(422, f"The state is not valid JSON ({error}).") from error
+    found = await request.json()
     here.store.put("state", {"id": t, "table": t, "state": found})
     return {"id": t}
 
