@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,14 +41,8 @@ class H5adTable(TableFile):
             + (f"; columns of obs: {', '.join(n for n in self.obs if n != index)}." if len(self.obs) > 1 else ".")
         )
 
-    @contextmanager
-    def _open(self) -> Iterator[Any]:
-        try:
-            import h5py
-        except ImportError as error:
-            raise MissingExtra("h5py", "anndata") from error
-        with reading(self.path, self.source, ".h5ad"), h5py.File(self.path, "r") as file:
-            yield file
+    def _open(self) -> AbstractContextManager[Any]:
+        return _opened(self.path, self.source)
 
     def _place(self, file: Any) -> str:
         """Return the path of the matrix within the file."""
@@ -169,13 +163,11 @@ class H5Rows(Rows):
 
 def other_files(path: Path) -> list[str]:
     """Return the files that parts of an HDF5 file come from: external links, external storage, virtual data sets."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise MissingExtra("h5py", "anndata") from error
     found: list[str] = []
 
     def look(item: Any) -> None:
+        import h5py
+
         if isinstance(item, h5py.Group):
             links = [item.get(name, getlink=True) for name in item]
             found.extend(link.filename for link in links if isinstance(link, h5py.ExternalLink))
@@ -184,13 +176,20 @@ def other_files(path: Path) -> list[str]:
             sources = item.virtual_sources() if item.is_virtual else ()
             found.extend(source.file_name for source in sources if source.file_name != ".")
 
-    try:
-        with h5py.File(path, "r") as file:
-            look(file)
-            file.visititems(lambda _, item: look(item))
-    except (OSError, RuntimeError, KeyError, ValueError) as error:
-        raise FileProblem(f"{path.name!r} is not a valid .h5ad file ({error}). Write it again.") from error
+    with _opened(path, repr(path.name)) as file:
+        look(file)
+        file.visititems(lambda _, item: look(item))
     return found
+
+
+@contextmanager
+def _opened(path: Path, source: str) -> Iterator[Any]:
+    try:
+        import h5py
+    except ImportError as error:
+        raise MissingExtra("h5py", "anndata") from error
+    with reading(path, source, ".h5ad"), h5py.File(path, "r") as file:
+        yield file
 
 
 def _shape(stored: Any) -> tuple[int, int]:
