@@ -23,7 +23,7 @@ def test_npz_and_memory_maps(X, tmp_path):
     np.savez(tmp_path / "two.npz", a=X, b=X)
     np.testing.assert_array_equal(whole(open_rows(tmp_path / "one.npz")), X)
     np.testing.assert_array_equal(whole(open_rows(tmp_path / "named.npz")), X)
-    with pytest.raises(DataError, match="a, b"):
+    with pytest.raises(DataError, match="'a', 'b'"):
         open_rows(tmp_path / "two.npz")
     np.save(tmp_path / "x.npy", X.astype(">f4"))
     rows = open_rows(tmp_path / "x.npy")

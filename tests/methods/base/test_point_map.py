@@ -90,6 +90,7 @@ def test_of_landmarks_only_their_distances_are_read():
 # --- units ---
 
 
+@pytest.mark.filterwarnings("ignore:.*squared distances are beyond the range")  # of a stress, not of coordinates
 @each
 @pytest.mark.parametrize(
     ("dtype", "scale"),
@@ -131,6 +132,7 @@ def test_the_unit_of_the_data_does_not_matter(name, dtype, scale, given, library
         assert other.stress_ == pytest.approx(plain.stress_, rel=1e-3, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*squared distances are beyond the range")  # of a stress, not of coordinates
 @pytest.mark.parametrize("scale", [1e-180, 1e180])
 def test_the_unit_of_files_and_chunks_does_not_matter(scale, tmp_path):
     X = rows()
