@@ -43,6 +43,11 @@ def test_the_kind_of_each_column():
     }  # fmt: skip
 
 
+def test_few_rows_have_ids_if_the_name_says_so():
+    frame = pd.DataFrame({"PatientID": ["p1", "p2", "p3"], "city": ["Bonn", "Gent", "Metz"], "key": ["a", "b", "a"]})
+    assert kinds(frame) == {"PatientID": "id", "city": "category", "key": "category"}
+
+
 @pytest.mark.parametrize(
     ("values", "kind"),
     [

@@ -162,6 +162,15 @@ def test_columns_are_found_by_name():
         preparer.transform(frame.drop(columns="color"))
 
 
+def test_new_rows_may_lack_columns_that_are_dropped():
+    frame = pd.DataFrame({"id": ["a", "b", "c", "d"], "x": [1.0, 2.0, 4.0, 3.0], "y": ["u", "v", "u", "v"]})
+    fitted = TablePreparer().fit(frame)
+    assert fitted.kinds_["id"] == "id"
+    assert (fitted.transform(frame[["y", "x"]]) == fitted.transform(frame)).all()
+    with pytest.raises(ParameterError, match="no column 'y'"):
+        fitted.transform(frame[["id", "x"]])
+
+
 def test_a_column_of_another_kind_is_refused_by_name():
     preparer = TablePreparer().fit(messy())
     with pytest.raises(DataError, match=r"income.*number"):

@@ -16,7 +16,7 @@ from lowland.data.dates import WrittenDates
 from lowland.data.formats.arrow import content_of, holds_numbers
 from lowland.data.formats.written_numbers import WrittenNumbers
 from lowland.data.problems import MOST_MARKS
-from lowland.data.suspect_columns import SuspectColumn, suspect_columns
+from lowland.data.suspect_columns import SuspectColumn, is_called_id, suspect_columns
 
 Kind = Literal["number", "integer", "boolean", "category", "ordered", "date", "text", "id", "constant", "missing"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -319,7 +319,7 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> 
     if c.is_numeric and c.count:
         found.min, found.max, found.mean = c.low, c.high, c.mean
         found.sd = float(np.sqrt(c.squares / (c.count - 1))) if c.count > 1 else 0.0
-    found.kind = _kind_of(c, values, suspect, is_id)
+    found.kind = _kind_of(name, c, values, suspect, is_id)
     found.is_nested = c.is_nested
     if found.kind == "text" and values and (units := _units(values)):
         found.detail = f"numbers with units: {', '.join(units)}"
@@ -351,7 +351,7 @@ def _looks_missing(text: str) -> bool:
     return word in _WORDS_OF_MARKS or not any(character.isalnum() for character in word)
 
 
-def _kind_of(c: _Counts, values: list[Any] | None, suspect: SuspectColumn | None, is_id: bool) -> Kind:
+def _kind_of(name: str, c: _Counts, values: list[Any] | None, suspect: SuspectColumn | None, is_id: bool) -> Kind:
     present = c.n - c.missing
     if present == 0:
         return "missing"
@@ -367,7 +367,7 @@ def _kind_of(c: _Counts, values: list[Any] | None, suspect: SuspectColumn | None
         return "integer" if c.is_integer else "number"
     if c.is_date or (c.is_text and c.dates.order is not None):
         return "date"
-    return "text" if c.is_nested else _kind_of_text(c, values, present)
+    return "text" if c.is_nested else _kind_of_text(name, c, values, present)
 
 
 def _are_yes_or_no(values: list[Any]) -> bool:
@@ -390,11 +390,12 @@ def _units(values: list[Any]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _kind_of_text(c: _Counts, values: list[Any] | None, present: int) -> Kind:
-    """An id, if every text differs and is short; a category, if few differ; text."""
+def _kind_of_text(name: str, c: _Counts, values: list[Any] | None, present: int) -> Kind:
+    """An id, if every text differs and is short, or the name says so; a category, if few differ; text."""
     words = c.words / present
+    least = 2 if is_called_id(name) else LEAST_IDS
     is_quantity = values is not None and bool(_units(values))
-    if not is_quantity and not c.repeats and present >= LEAST_IDS and words <= WORDS_OF_ID and c.longest <= LONGEST_ID:
+    if not is_quantity and not c.repeats and present >= least and words <= WORDS_OF_ID and c.longest <= LONGEST_ID:
         return "id"
     if values is None:
         return "text"

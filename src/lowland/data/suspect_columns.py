@@ -115,6 +115,11 @@ def _variances(X: np.ndarray) -> np.ndarray:
     return np.asarray(variances)
 
 
+def is_called_id(name: str) -> bool:
+    """Whether the name of a column says that it contains ids."""
+    return bool(_words(name) & WORDS_OF_IDS)
+
+
 def _words(name: str) -> set[str]:
     """The words of a column name, in lower case: "PassengerId" gives "passenger" and "id"."""
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)

@@ -289,9 +289,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         return arrow_table(columns, kept)
 
     def _opened(self, X: Any) -> tuple[Any, list[str]]:
-        """The training columns of a new table, by name where it has names."""
-        wanted = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-        columns, names, _ = open_arrow(X, wanted if has_named_columns(X) else None)
+        """The training columns of a new table, by name where it has names; it may lack those that are dropped."""
+        if hasattr(self, "feature_names_in_") and has_named_columns(X):
+            columns, names, _ = open_arrow(X, [name for name in self.feature_names_in_ if not self._is_dropped(name)])
+            return columns, names
+        columns, names, _ = open_arrow(X)
         if len(names) != self.n_features_in_:
             raise DataError(
                 f"X has {len(names)} features, but TablePreparer is expecting {self.n_features_in_} features as input. "
