@@ -42,6 +42,14 @@ def faces() -> tuple[np.ndarray, np.ndarray]:
     return PCA(50).fit_transform(X.astype(np.float32)), np.asarray(y).astype(int)
 
 
+def frey() -> np.ndarray:
+    """Return 1,965 images of a face in a film as 50 principal components."""
+    from lowland import PCA
+    from lowland.data import load_dataset
+
+    return PCA(50).fit_transform(load_dataset("frey").X.astype(np.float32))
+
+
 def in_turn(work: dict[str, Callable[[Any], Any]], X: np.ndarray, rounds: int) -> Times:
     """Time the functions alternately, after a fit of each to some rows, which compiles what there is to compile."""
     for call in work.values():
@@ -276,41 +284,52 @@ def embedding_transform(plan: Plan) -> Iterator[Line]:
 # --- quality ---
 
 
-def qualities(X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Return the measures of a map that the comparison is about."""
+def qualities(X: np.ndarray, Z: np.ndarray, y: np.ndarray | None) -> dict[str, float]:
+    """Return the measures of a map that the comparison is about; without labels, there is no accuracy."""
     from lowland.quality import continuity, trustworthiness
 
     rng = np.random.default_rng(0)
     i, j, k = rng.integers(0, len(X), (3, 200_000))
     far = np.linalg.norm(X[i] - X[j], axis=1) < np.linalg.norm(X[i] - X[k], axis=1)
     triplets = float((far == (np.linalg.norm(Z[i] - Z[j], axis=1) < np.linalg.norm(Z[i] - Z[k], axis=1))).mean())
-    return {
-        "trustworthiness": float(trustworthiness(X, Z, 15)),
-        "continuity": float(continuity(X, Z, 15)),
-        "10-NN accuracy": accuracy(Z, y),
-        "random triplets": triplets,
-    }
+    found = {"trustworthiness": float(trustworthiness(X, Z, 15)), "continuity": float(continuity(X, Z, 15))}
+    if y is not None:
+        found["10-NN accuracy"] = accuracy(Z, y)
+    return found | {"random triplets": triplets}
 
 
-@job("quality of neighbor embeddings, mean over five seeds, against the reference implementations", data="real")
+def seeded_map(name: str, X: np.ndarray, seed: int) -> np.ndarray:
+    """Return our map by a method. The seed of t-SNE moves its start by 1 %, as openTSNE does: else all are equal."""
+    if name != "TSNE":
+        return our_map(name, X, seed)
+    from lowland import PCA
+
+    start = PCA(2).fit_transform(X)
+    start *= 1e-4 / start[:, 0].std()
+    return our_map(name, X, seed, init=start + np.random.default_rng(seed).normal(0, 1e-6, start.shape))
+
+
+@job("quality of neighbor embeddings, mean over seeds, against the reference implementations", data="real")
 def embedding_quality(plan: Plan) -> Iterator[Line]:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    tables = {
-        "digits": (digits.data.astype(np.float32), digits.target),
-        "Olivetti faces": faces(),
-        "MNIST 10,000": images(plan.size(10_000, 1000), "test"),
+    tables: dict[str, tuple[np.ndarray, np.ndarray | None, int]] = {
+        "digits": (digits.data.astype(np.float32), digits.target, 5),
+        "Frey faces": (frey(), None, 5),
+        "Olivetti faces": (*faces(), 12),  # 400 rows: maps differ much from seed to seed
+        "MNIST 10,000": (*images(plan.size(10_000, 1000), "test"), 5),
     }
-    seeds = range(plan.size(5, 1))
-    for table, (X, y) in tables.items():
+    for table, (X, y, count) in tables.items():
+        seeds = range(plan.size(count, 1))
         for name in ("TSNE", "UMAP", "PaCMAP", "LocalMAP"):
-            ours = _mean([qualities(X, our_map(name, X, seed), y) for seed in seeds])
+            ours = _mean([qualities(X, seeded_map(name, X, seed), y) for seed in seeds])
             peer = _mean([qualities(X, peer_map(name, X, seed), y) for seed in seeds])
             worst = max(peer[measure] - ours[measure] for measure in ours)
             remark = ", ".join(f"{measure} {ours[measure]:.4f} (peer {peer[measure]:.4f})" for measure in ours)
             bars = () if plan.quick else (Bar("ours", 0.005),)
-            yield Line(f"{name}, {table}", max(worst, 0.0), unit="relative error", required=bars, remark=remark)
+            what = f"{name}, {table}, {len(seeds)} seeds"
+            yield Line(what, max(worst, 0.0), unit="relative error", required=bars, remark=remark)
 
 
 def _mean(measured: list[dict[str, float]]) -> dict[str, float]:
