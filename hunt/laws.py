@@ -23,6 +23,11 @@ def saved_equals(est: Any, Z: np.ndarray, X: Any, folder: Path) -> None:
         raise Wrong("a saved and loaded model transforms differently")
 
 
+def rows_are_where_they_were(Z: np.ndarray, fitted: np.ndarray, tol: float) -> None:
+    """The transform of the training rows is their result of fit_transform."""
+    close(fitted, Z, tol, "transform places the training rows elsewhere than fit_transform")
+
+
 def result_is_yours(est: Any, Z: np.ndarray, X: Any, given: np.ndarray) -> None:
     """Writing into a result does not change the model."""
     if isinstance(given, np.ndarray) and given.flags.writeable and given.dtype.kind == "f":

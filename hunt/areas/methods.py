@@ -86,6 +86,7 @@ HOMOGENEOUS = {  # how the result scales with the data; others have no such law
     "LinearDiscriminantAnalysis": 0, "Isomap": 1, "LocallyLinearEmbedding": 0, "DiffusionMap": 0, "VectorQuantizer": 1,
     "TSNE": 0, "UMAP": 0, "PaCMAP": 0, "LocalMAP": 0,
 }  # fmt: skip
+PLACED_ANEW = {"MDS", "SammonMapping"}  # transform minimizes the stress of each row alone
 SHIFT_FREE = set(HOMOGENEOUS) - {
     *("TruncatedSVD", "FeatureAgglomeration", "LocallyLinearEmbedding"),
     *("TSNE", "UMAP", "PaCMAP", "LocalMAP"),  # rounding errors, which a shift adds, grow during the descent
@@ -202,6 +203,8 @@ def _law(
     def fit(X: Any, y: Any) -> Any:
         return make().fit(X, y)
 
+    if raw is not None and exact and name not in PLACED_ANEW and not _flat(est, plain):
+        laws.rows_are_where_they_were(Z, laws.dense(raw), 1e4 * tol)
     draw, used = int(rng.integers(7)), est.get_params()
     whole = exact and not used.get("n_landmarks") and getattr(est, "converged_", True)
     whole = whole and used.get("metric_mds", True)  # the order of ties and steps matters to ranks

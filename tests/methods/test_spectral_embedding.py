@@ -1,5 +1,7 @@
 """Laplacian eigenmaps: agreement with scikit-learn, known graphs, connected components, new rows."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -212,6 +214,14 @@ def test_components_of_given_affinities(kind):
         SpectralEmbedding(2, affinity="precomputed", disconnected="error").fit(W)
     with pytest.warns(DataWarning, match="Lower gamma"):
         SpectralEmbedding(1, affinity="rbf", gamma=1e4).fit(two_clouds()[:, :1])
+
+
+def test_a_kernel_that_is_flat_is_reported():
+    with pytest.warns(DataWarning, match="Raise gamma"):
+        SpectralEmbedding(2, affinity="rbf", gamma=1e-20).fit(two_clouds())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SpectralEmbedding(2, affinity="rbf", gamma=1e-6).fit(two_clouds())
 
 
 def test_components_of_neighbors_given():

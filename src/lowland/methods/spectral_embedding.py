@@ -38,6 +38,7 @@ from lowland.run.run import Run, run_for
 _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg": "lobpcg", "amg": "amg"}
 _EDGES = 10_000_000  # most edges of the default graph: n / 10 neighbors up to 10,000 rows
 _FEWEST = 10  # neighbors by default, however many rows there are
+_FLAT = 1000  # roundings: affinities that differ from 1 by less say nothing about the rows
 _NOT_SQUARE = "Pass rows with affinity='nearest_neighbors' or 'rbf' to have affinities computed."
 
 
@@ -230,7 +231,14 @@ class SpectralEmbedding(
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else float(self.gamma)
         if all_equal(X) if is_sparse(X) else not bool(xp_of(X).any(X[:1, :] != X)):
             raise DataError("All rows are equal: every pair has the same affinity. Check the data.")
-        return KernelMatrix.of(X, KernelWith(X, "rbf", self.gamma_), run, hold=True).held
+        W = KernelMatrix.of(X, KernelWith(X, "rbf", self.gamma_), run, hold=True).held
+        if float(xp_of(W).min(W)) > 1 - _FLAT * float(xp_of(W).finfo(W.dtype).eps):
+            warn(
+                f"SpectralEmbedding(affinity='rbf'): with gamma={self.gamma_:.3g}, all pairs have the same affinity up "
+                "to rounding error, so the coordinates are meaningless. Raise gamma, or rescale the columns.",
+                DataWarning,
+            )
+        return W
 
     def _keep_as_in_scikit_learn(self, X: Array, *, loops: bool) -> None:
         """Set the type and the diagonal: a point is its own neighbor there, which the Laplacian ignores."""
