@@ -85,6 +85,18 @@ def _become_child(work: Callable[[], Any], writing: int, errors: int) -> None:
     """The life of the child: run, answer, and leave without the cleanup of the parent."""
     code = 70
     try:
+        code = _exit_code(work, writing, errors)
+    except KeyboardInterrupt:  # between the end of the command and that of the child
+        code = INTERRUPTED
+    finally:
+        try:
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+
+
+def _exit_code(work: Callable[[], Any], writing: int, errors: int) -> int:
+    try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(errors, 2)
@@ -93,18 +105,14 @@ def _become_child(work: Callable[[], Any], writing: int, errors: int) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         value = work()
         os.write(writing, json.dumps(value).encode() + b"\n")
-        code = 0
     except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        return INTERRUPTED
     except BaseException:
         traceback.print_exc()
-    finally:
-        try:
-            sys.stderr.flush()
-        finally:
-            os._exit(code)
+        return 70
+    return 0
 
 
 def command(*words: str) -> Callable[[], None]:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -58,6 +59,28 @@ def test_ctrl_c_while_fitting(lowland, table, folder, monkeypatch):
     assert result.exit_code == 130
     assert result.stderr == "lowland: Interrupted. No incomplete file was written.\n"
     assert set(os.listdir(folder)) == before
+
+
+def test_ctrl_c_during_a_callback_that_cannot_raise_is_not_lost(lowland, table, monkeypatch):
+    from lowland.methods.pca import PCA
+
+    class Held:
+        pass
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    def solve(self, *_):
+        held = Held()
+        callback = weakref.ref(held, interrupted)
+        del held  # the callback of the weak reference is called; Python cannot raise its error
+        time.sleep(30)
+        del callback
+
+    monkeypatch.setattr(PCA, "_solve", solve)
+    result = lowland("fit", "pca", table, "--to", "z.csv")
+    assert result.exit_code == 130
+    assert result.stderr == "lowland: Interrupted. No incomplete file was written.\n"
 
 
 @pytest.mark.parametrize("json_too", [False, True])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -75,7 +77,7 @@ def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, transl
     ``translate`` turns messages of the library, which speak Python, into those of the command line.
     """
     try:
-        with warnings_in_one_line(translate):
+        with warnings_in_one_line(translate), no_interrupt_lost():
             call()
         sys.stdout.flush()
         return GOOD
@@ -138,6 +140,27 @@ def warnings_in_one_line(translate: Callable[[str], str]) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
+
+
+@contextlib.contextmanager
+def no_interrupt_lost() -> Iterator[None]:
+    """Raise Ctrl-C again that came during a callback of the interpreter, such as that of a weak reference.
+
+    Python cannot raise an error there, and would print that it ignores it. A thread raises it a moment later.
+    """
+    before = sys.unraisablehook
+
+    def again(ignored: Any) -> None:
+        if ignored.exc_type is not None and issubclass(ignored.exc_type, KeyboardInterrupt):
+            threading.Timer(0.01, _thread.interrupt_main).start()
+        else:
+            before(ignored)
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _close_pipe() -> None:

@@ -23,6 +23,9 @@ def test_npz_and_memory_maps(X, tmp_path):
     np.savez(tmp_path / "two.npz", a=X, b=X)
     np.testing.assert_array_equal(whole(open_rows(tmp_path / "one.npz")), X)
     np.testing.assert_array_equal(whole(open_rows(tmp_path / "named.npz")), X)
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(DataError, match="contains no array"):
+        open_rows(tmp_path / "none.npz")
     with pytest.raises(DataError, match="'a', 'b'"):
         open_rows(tmp_path / "two.npz")
     np.save(tmp_path / "x.npy", X.astype(">f4"))

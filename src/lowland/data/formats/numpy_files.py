@@ -35,6 +35,8 @@ def load_numpy(path: Path, array: str | None = None) -> Any:
             f"{str(path)!r} is not a valid {suffix_of(path)} file of numbers: {first_line(error)}. Write it again."
         )
         raise file_error(path, error, FileProblem(damaged)) from error
+    if not held:
+        raise DataError(f"{str(path)!r} contains no array. Write it again.")
     names = ", ".join(map(repr, held))
     if array is not None:
         raise ParameterError(f"array={array!r}: {str(path)!r} contains only the arrays {names}.")
