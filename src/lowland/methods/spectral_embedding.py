@@ -232,6 +232,7 @@ class SpectralEmbedding(
         if all_equal(X) if is_sparse(X) else not bool(xp_of(X).any(X[:1, :] != X)):
             raise DataError("All rows are equal: every pair has the same affinity. Check the data.")
         W = KernelMatrix.of(X, KernelWith(X, "rbf", self.gamma_), run, hold=True).held
+        assert W is not None
         if float(xp_of(W).min(W)) > 1 - _FLAT * float(xp_of(W).finfo(W.dtype).eps):
             warn(
                 f"SpectralEmbedding(affinity='rbf'): with gamma={self.gamma_:.3g}, all pairs have the same affinity up "
