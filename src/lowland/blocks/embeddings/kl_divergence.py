@@ -45,10 +45,8 @@ class KLDivergence:
         P = self.P
         edges = P.indptr.astype(np.int64), P.indices.astype(np.uint32), P.data.astype(np.float32)
         positive = P.data[P.data > 0]
-        self.edges, self.entropy = (
-            edges,
-            -float(np.sum(positive * np.log(positive))),
-        )  # not by BLAS: equal on any threads
+        self.edges = edges
+        self.entropy = -float(np.sum(positive * np.log(positive)))  # BLAS would sum in another order on more threads
 
     def on_device(self, home: Array) -> TensorKLDivergence:
         """Return the same objective on tensors beside ``home``."""

@@ -92,7 +92,8 @@ def open_coordinates(file: Path, columns: Any, data: Any) -> Any:
     for suspect in suspect_columns(to_numpy(rows.to_array()), rows.names or (), scaled=True):
         if suspect.kind != "code":
             raise DataError(
-                f"The column {suspect.name!r} of {str(file)!r} contains row numbers or ids, not coordinates."
+                f"The column {suspect.name!r} of {str(file)!r} contains row numbers or ids, not coordinates. "
+                "Remove it from the file."
             )
     return rows
 
