@@ -49,3 +49,36 @@ def test_the_extent():
     spline_grid.extent(Z, low, high)
     np.testing.assert_array_equal(low, Z.min(axis=0))
     np.testing.assert_array_equal(high, Z.max(axis=0))
+
+
+def spline(u):
+    """The cubic B-spline with support 0 ... 4."""
+    from scipy.interpolate import BSpline
+
+    return np.nan_to_num(BSpline.basis_element(np.arange(5), extrapolate=False)(u))
+
+
+def test_refined_coefficients_are_the_same_function():
+    """Fine node j has the support j - 3 ... j + 1 in fine cells, coarse node J the same in coarse ones."""
+    from lowland.kernels.spline_grid import add_refined
+
+    m, C = (30, 41), np.random.default_rng(0).standard_normal((10, 13))
+    A = np.zeros(m)
+    add_refined(C, 0, m[0], A)
+    u, v = np.random.default_rng(1).uniform(0, [[27], [38]], (2, 50))
+    fine = sum(A[i, j] * spline(u - i + 3) * spline(v - j + 3) for i in range(m[0]) for j in range(m[1]))
+    coarse = sum(C[i, j] * spline(u / 4 - i + 3) * spline(v / 4 - j + 3) for i in range(10) for j in range(13))
+    np.testing.assert_allclose(fine, coarse, atol=1e-12)
+
+
+def test_charges_move_to_the_coarse_grid_by_the_adjoint_of_refining():
+    from lowland.kernels.spline_grid import add_refined, coarsen_columns, coarsen_rows
+
+    rng = np.random.default_rng(2)
+    A, C = rng.standard_normal((30, 41)), rng.standard_normal((10, 13))
+    R, coarse, fine = np.empty((30, 13)), np.empty((10, 13)), np.zeros((30, 41))
+    for a, b in ((0, 7), (7, 30)):
+        coarsen_rows(A, a, b, R)
+        add_refined(C, a, b, fine)
+    coarsen_columns(R, coarse)
+    assert np.vdot(coarse, C) == pytest.approx(np.vdot(A, fine))

@@ -5,58 +5,66 @@ The similarity of two points of the map is w = (1 + d²/a)^-a with a degrees of 
 
 import numpy as np
 
-from lowland.kernels.compile import inner_loop, kernel, vector_kernel
+from lowland.kernels.compile import inner_loop, vector_kernel
 
 
-@kernel
+@vector_kernel
 def attract(start, to, p, Z, inverse_dof, exaggeration, inverse_total, first, last, G):
     """Combine the forces of rows first ... last - 1: G holds the repulsion sum_j u w (z_i - z_j), then the gradient.
 
     The gradient is 4 sum_j (exaggeration p_ij - w_ij / total) u_ij (z_i - z_j). Edges are stored in both directions, so
-    that each row is written once; the sum of a row has a fixed order.
+    that each row is written once. The ends of the edges of a row are collected first, so that the loops over them are
+    vectorized.
     """
-    one, scale = G.dtype.type(1), G.dtype.type(inverse_dof)
-    pull, push = G.dtype.type(4.0 * exaggeration), G.dtype.type(4.0 * inverse_total)
-    if Z.shape[1] == 2:
+    k, dtype = Z.shape[1], Z.dtype.type
+    zero, one, scale = dtype(0), dtype(1), dtype(inverse_dof)
+    pull, push = dtype(4.0 * exaggeration), dtype(4.0 * inverse_total)
+    most = 0
+    for i in range(first, last):
+        most = max(most, start[i + 1] - start[i])
+    ends, w = np.empty(most * k, Z.dtype), np.empty(most, Z.dtype)
+    if k == 2 and Z.itemsize == 4:
+        places, copies = Z.reshape(-1).view(np.int64), ends.view(np.int64)  # both coordinates at once
         for i in range(first, last):
-            x, y = Z[i, 0], Z[i, 1]
-            f, g = x - x, x - x
-            for e in range(start[i], start[i + 1]):
-                j = to[e]
-                dx, dy = x - Z[j, 0], y - Z[j, 1]
-                w = p[e] / (one + scale * (dx * dx + dy * dy))
-                f += w * dx
-                g += w * dy
+            a, edges = start[i], start[i + 1] - start[i]
+            for e in range(edges):
+                copies[e] = places[to[a + e]]
+            x, y, f, g = Z[i, 0], Z[i, 1], zero, zero
+            for e in range(edges):
+                dx, dy = x - ends[2 * e], y - ends[2 * e + 1]
+                v = p[a + e] / (one + scale * (dx * dx + dy * dy))
+                f += v * dx
+                g += v * dy
             G[i, 0] = pull * f - push * G[i, 0]
             G[i, 1] = pull * g - push * G[i, 1]
         return
-    k = Z.shape[1]
-    force = np.empty(k, G.dtype)
     for i in range(first, last):
-        force[:] = 0
-        for e in range(start[i], start[i + 1]):
-            j, d = to[e], one - one
-            for c in range(k):
-                d += (Z[i, c] - Z[j, c]) ** 2
-            w = p[e] / (one + scale * d)
-            for c in range(k):
-                force[c] += w * (Z[i, c] - Z[j, c])
+        a, edges = start[i], start[i + 1] - start[i]
+        w[:edges] = one
         for c in range(k):
-            G[i, c] = pull * force[c] - push * G[i, c]
+            z, difference = Z[i, c], ends[c * most : (c + 1) * most]
+            for e in range(edges):
+                difference[e] = z - Z[to[a + e], c]
+                w[e] += scale * difference[e] * difference[e]
+        for e in range(edges):
+            w[e] = p[a + e] / w[e]
+        for c in range(k):
+            difference, f = ends[c * most : (c + 1) * most], zero
+            for e in range(edges):
+                f += w[e] * difference[e]
+            G[i, c] = pull * f - push * G[i, c]
 
 
 @vector_kernel
-def edge_loss(start, to, p, Z, dof, first, last):
-    """Return the sum of -p log w over the edges of rows first ... last - 1."""
-    total = 0.0
+def edge_denominators(start, to, Z, inverse_dof, first, last, out):
+    """Write 1 + d²/dof for each edge of rows first ... last - 1, float64."""
     for i in range(first, last):
         for e in range(start[i], start[i + 1]):
             j, d = to[e], 0.0
             for c in range(Z.shape[1]):
                 difference = np.float64(Z[i, c]) - np.float64(Z[j, c])
                 d += difference * difference
-            total += p[e] * np.log1p(d / dof)
-    return dof * total
+            out[e - start[first]] = 1.0 + inverse_dof * d
 
 
 @inner_loop

@@ -301,7 +301,7 @@ class _Descent:
         def keep(block: int) -> None:
             parts[block] = work(*bounds(block, n))
 
-        blocks(len(parts), keep)
+        blocks.brief(len(parts), keep)
         return float(parts[:, 0].sum()), float(parts[:, 1].max())
 
     def _sums(self, G: Array, moved: Array) -> tuple[float, float]:

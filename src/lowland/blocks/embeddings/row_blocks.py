@@ -1,29 +1,41 @@
-"""Fixed blocks of rows: threads share the blocks, and sums over rows are added block by block.
+"""Work on rows, which the threads of a run share; sums over rows are added by fixed blocks.
 
-The blocks depend only on the number of rows, so results do not depend on the number of threads.
+The blocks depend only on the number of rows, so that sums do not depend on the number of threads.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from lowland.run.run import Run, RunsTogether
 
-ROWS = 512  # rows of a block
+ROWS = 512  # rows of a block; of many rows, a multiple
+_MOST = 16  # blocks: calls from Python take turns, so that more of them keep the threads waiting
+_FEW = 4  # ranges for two or three threads, of which one may be late
+_BRIEF = 4  # threads of a short round
+_LONGEST = 16_384  # rows in a range: Ctrl-C waits for its end
+
+
+def _block_rows(n: int) -> int:
+    """The number of rows of a block of n rows."""
+    return ROWS * max(1, -(-n // (ROWS * _MOST)))
 
 
 def count_blocks(n: int) -> int:
     """Return the number of blocks of n rows."""
-    return max(1, -(-n // ROWS))
+    return max(1, -(-n // _block_rows(n)))
 
 
 def bounds(block: int, n: int) -> tuple[int, int]:
     """Return the first row of a block, and the row after its last."""
-    return block * ROWS, min(n, (block + 1) * ROWS)
+    size = _block_rows(n)
+    return block * size, min(n, (block + 1) * size)
 
 
 class Together:
@@ -49,9 +61,29 @@ class Together:
 
         self.rounds(range(threads), take)
 
+    @property
+    def brief(self) -> Together:
+        """For rounds of a millisecond or less: more than four threads would spend the time waiting for each other."""
+        return Together(self.rounds, min(self.threads, _BRIEF))
+
     def rows(self, n: int, work: Callable[[int, int], None]) -> None:
-        """Call ``work(a, b)`` for the rows a to b of every block of n rows."""
-        self(count_blocks(n), lambda block: work(*bounds(block, n)))
+        """Call ``work(a, b)`` for ranges of n rows, which depend on the number of threads: rows must be independent."""
+        self.ranges(n, ROWS, work, longest=_LONGEST)
+
+    def ranges(
+        self,
+        n: int,
+        unit: int,
+        work: Callable[[int, int], None],
+        besides: Sequence[Callable[[], Any]] = (),
+        longest: int | None = None,
+    ) -> None:
+        """Call ``work(a, b)`` for ranges of n items that begin at multiples of ``unit``, and the calls ``besides``."""
+        pieces = 1 if self.threads == 1 else max(_FEW, self.threads)
+        size = unit * max(1, -(-n // (unit * pieces)))
+        size = min(size, longest or size)
+        calls = [*besides, *(partial(work, a, min(n, a + size)) for a in range(0, n, size))]
+        self(len(calls), lambda i: calls[i]())
 
     def sum(self, n: int, work: Callable[[int, int], float]) -> float:
         """Return the sum of ``work(a, b)`` over the blocks of n rows, added in their order."""
