@@ -12,6 +12,7 @@ import scipy.sparse
 from lowland.arrays.namespace import Array
 from lowland.blocks.embeddings.anchor import Anchor
 from lowland.blocks.embeddings.descent import DescentStep, Momentum, Phase
+from lowland.blocks.embeddings.grid_repulsion import GridRepulsion
 from lowland.blocks.embeddings.repulsion import Repulsion
 from lowland.blocks.embeddings.row_blocks import Together
 from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
@@ -57,13 +58,33 @@ class KLDivergence:
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
         """Compute the gradient at Z (n, k) into G."""
-        from lowland.kernels.tsne_forces import attract
-
-        total = self.repulsion(Z, G, together, step.iteration)
-        exaggeration = step.weights["exaggeration"]
-        together.rows(len(Z), lambda a, b: attract(*self.edges, Z, 1 / self.dof, exaggeration, 1 / total, a, b, G))
+        F = np.empty_like(Z)
+        total = self._forces(Z, F, G, step.iteration, together)
+        F *= 4 * step.weights["exaggeration"]
+        G *= 4 / total
+        np.subtract(F, G, out=G)
         if self.anchor is not None:
             self.anchor.add_gradient(Z, G)
+
+    def _forces(self, Z: np.ndarray, F: np.ndarray, R: np.ndarray, iteration: int, together: Together) -> float:
+        """Write attraction and repulsion to F and R (n, k), and return the sum of w.
+
+        A repulsion in short rounds is the work of one thread, while the others compute the attraction.
+        """
+        from lowland.kernels.tsne_forces import attract
+
+        def attraction(a: int, b: int) -> None:
+            attract(*self.edges, Z, 1 / self.dof, a, b, F)
+
+        repulsion = self.repulsion
+        if isinstance(repulsion, GridRepulsion) and repulsion.is_for_one_thread(len(Z), together.threads):
+            totals: list[float] = []
+            alone = Together(None, 1)
+            together.rows(len(Z), attraction, [lambda: totals.append(repulsion(Z, R, alone, iteration))])
+            return totals[0]
+        total = repulsion(Z, R, together, iteration)
+        together.rows(len(Z), attraction)
+        return total
 
     def value(self, Z: np.ndarray, step: DescentStep, together: Together) -> float:
         """Return the objective at Z, without exaggeration."""
