@@ -18,7 +18,8 @@ from lowland.blocks.embeddings.row_blocks import Together
 from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
 from lowland.blocks.embeddings.tensor_kl_divergence import TensorKLDivergence
 
-_MOMENTUM = (0.8, 0.9)  # of the two phases; 0.8 in the second ends at a higher divergence, 0.95 oscillates
+_MOMENTUM = 0.9  # 0.95 oscillates on small tables
+_EXAGGERATED, _LESS_MOMENTUM = 2.0, 0.8  # exaggerated maps are compact, and oscillate with more momentum
 _LONGEST_STEP = 5.0
 
 
@@ -111,7 +112,8 @@ class KLDivergence:
 
 def schedule(early: int, late: int, exaggeration: tuple[float, float], rates: tuple[float, float]) -> list[Phase]:
     """Return the two phases: early exaggeration, which lets clusters form, and the descent to the final map."""
-    return [
-        Phase(count, Momentum(momentum, _LONGEST_STEP), rate, weights={"exaggeration": factor})
-        for count, momentum, factor, rate in zip((early, late), _MOMENTUM, exaggeration, rates, strict=True)
-    ]
+    phases = []
+    for count, factor, rate in zip((early, late), exaggeration, rates, strict=True):
+        momentum = _MOMENTUM if factor < _EXAGGERATED else _LESS_MOMENTUM
+        phases.append(Phase(count, Momentum(momentum, _LONGEST_STEP), rate, weights={"exaggeration": factor}))
+    return phases
