@@ -162,13 +162,13 @@ def tsne_sklearn(plan: Plan) -> Iterator[Line]:
 
     X, y = images(plan.size(10_000, 1500), "test")
     peer = sklearn.manifold.TSNE(random_state=SEED)
-    work = {"ours": partial(our_map, "TSNE", max_iter=870), "peer": peer.fit_transform, "all": partial(our_map, "TSNE")}
+    work = {"ours": partial(our_map, "TSNE", max_iter=650), "peer": peer.fit_transform, "all": partial(our_map, "TSNE")}
     times = in_turn(work, X, min(2, plan.repeat))
     kl, _, remark = figures(X, y, times.answers)
     if not plan.quick and not kl["ours"] <= kl["peer"]:
         raise WrongAnswer(remark)
     yield times.line(
-        "870 of 1,000 iterations, to its divergence", "ours", "peer", required=(Bar("speed", 8.0),), remark=remark
+        "650 of 1,000 iterations, to its divergence", "ours", "peer", required=(Bar("speed", 8.0),), remark=remark
     )
     yield times.line("defaults, fit", "all", "peer", remark=f"KL {kl['all']:.4f}")
 
