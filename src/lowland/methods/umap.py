@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -328,7 +327,6 @@ class UMAP(
         """Fuzzy graph, start and objective."""
         if not np.any(graph.length > 0) and (len(graph.length) > 0) and self._rows_are_equal(X):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
-        graph = _bridges_as_neighbors(graph, self.n_neighbors - 1) if self.n_edges_added_ else graph
         n, rng = graph.n, self._generator()
         self.mean_distance_ = mean_length(graph)
         fuzzy = fuzzy_graph(graph, run, connectivity=self.local_connectivity, mix=self.set_op_mix_ratio)
@@ -532,18 +530,6 @@ def _codes(y: np.ndarray) -> np.ndarray:
         with with_remedy("Set target_metric='euclidean' for a numeric y."):
             codes[~unknown] = classes_of(y[~unknown], least=1)[1]
     return codes
-
-
-def _bridges_as_neighbors(graph: NeighborGraph, k: int) -> NeighborGraph:
-    """The graph with edges sorted by length, those beyond the k nearest as long as the last of these.
-
-    An edge that connects components would otherwise be so long that it had no weight.
-    """
-    order = np.lexsort((graph.to, graph.length, graph.sources))
-    to, length = graph.to[order], graph.length[order]
-    place = np.arange(len(to)) - graph.start[graph.sources]
-    last = length[np.minimum(graph.start[:-1] + k, graph.start[1:]) - 1]  # (n,)
-    return replace(graph, to=to, length=np.where(place < k, length, last[graph.sources]))
 
 
 def _centers(X: Any, label: np.ndarray, k: int) -> np.ndarray:

@@ -1,9 +1,13 @@
-"""What neighbor embeddings share: labels, snapshots, Ctrl-C."""
+"""What neighbor embeddings share: disconnected graphs, labels, snapshots, Ctrl-C."""
 
 import numpy as np
 import pytest
+import scipy.sparse
+from sklearn.neighbors import NearestNeighbors
 
 from lowland import TSNE, UMAP, LocalMAP, PaCMAP
+from lowland.blocks.embeddings.kl_divergence import KLDivergence
+from lowland.blocks.embeddings.pair_forces import PairForces
 from lowland.errors import DataError, DataWarning, ParameterError
 
 QUICK = {
@@ -78,3 +82,62 @@ def test_ctrl_c_keeps_the_map_so_far(cls, rng):
 def test_steps_that_overflow_are_an_error_that_names_the_rate(cls, rate, rng):
     with pytest.raises(ParameterError, match=rf"{rate}=.*not finite.*smaller {rate}"):
         cls(**{**QUICK[cls], rate: 1e40}).fit(rng.normal(0, 1, (60, 3)))
+
+
+# --- disconnected graphs ----------------------------------------------------------------------------------------------
+
+
+def attraction(model, X, monkeypatch, **given):
+    """The weights of the attraction between rows, a sparse matrix (n, n), after a fit."""
+    seen, find = [], type(model)._problem
+
+    def watched(*arguments):
+        seen.append(find(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(type(model), "_problem", watched)
+    model.fit(X, **given)
+    objective = seen[0].objective
+    if isinstance(objective, KLDivergence):
+        return objective.P
+    if isinstance(objective, PairForces):
+        near = objective.listed[0]
+        return scipy.sparse.csr_array((np.ones(len(near.to)), near.to, near.start), shape=(near.n, near.n))
+    return objective.graph.matrix()
+
+
+@pytest.mark.parametrize("cls", list(QUICK))
+@pytest.mark.parametrize("given", [False, True])
+def test_components_that_were_connected_attract_each_other(cls, given, rng, monkeypatch):
+    X = np.concatenate([rng.normal(0, 1, (80, 3)), rng.normal(100, 1, (80, 3))])
+    graph = NearestNeighbors(n_neighbors=8).fit(X).kneighbors_graph(mode="distance") if given else None
+    with pytest.warns(DataWarning, match="connected by 1 edge"):
+        W = attraction(cls(**QUICK[cls], disconnected="connect", random_state=0), X, monkeypatch, graph=graph)
+    between = W[:80, 80:]
+    assert between.count_nonzero() == 1
+    assert between.sum() > 0.01 * W.data.mean()
+
+
+@pytest.mark.parametrize("cls", [PaCMAP, LocalMAP])
+@pytest.mark.parametrize("policy", ["ignore", "connect"])
+def test_added_edges_do_not_change_the_scales_of_rows(cls, policy, rng):
+    X = np.concatenate([rng.normal(m, 1, (80, 5)) for m in (0, 100, 300)])
+    model = cls(**QUICK[cls], disconnected=policy, random_state=0)
+    if policy == "connect":
+        with pytest.warns(DataWarning, match="connected by 2 edges"):
+            model.fit(X)
+    else:
+        model.fit(X)
+    scales = NearestNeighbors(n_neighbors=6).fit(X).kneighbors()[0][:, 3:].mean(axis=1)
+    np.testing.assert_allclose(model.scales_, scales, rtol=1e-6)
+
+
+@pytest.mark.parametrize("cls", [PaCMAP, LocalMAP])
+def test_added_edges_come_on_top_of_the_neighbors(cls, rng, monkeypatch):
+    X = np.concatenate([rng.normal(m, 1, (80, 5)) for m in (0, 100)])
+    apart = attraction(cls(**QUICK[cls], random_state=0), X, monkeypatch)
+    with pytest.warns(DataWarning, match="connected by 1 edge"):
+        joined = attraction(cls(**QUICK[cls], disconnected="connect", random_state=0), X, monkeypatch)
+    more = (joined - apart).tocoo()
+    assert np.count_nonzero(more.data) == 2
+    assert more.data.sum() == 4  # the pair and its reverse, each listed at both rows

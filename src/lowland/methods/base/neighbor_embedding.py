@@ -87,7 +87,10 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
         """Raise an error if parameters do not fit the number of rows."""
 
     def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
-        """The objective and the start. The graph has the edges from each row to its own neighbors."""
+        """The objective and the start. The graph has the edges from each row to its own neighbors, shortest first.
+
+        An edge that was added to connect components counts as the farthest neighbor of its ends.
+        """
         raise NotImplementedError
 
     def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
@@ -114,6 +117,8 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
         found = self._graph(X, run, graph, symmetric=False)
+        if self.n_edges_added_:  # so long that they would have no weight
+            found = found.with_farthest(self._bridges(found))
         kept = self._kept_mask
         self.points_ = None if self._is_given(X) or self._measure()[0] == "precomputed" else self._own_points(X, rows)
         labels = as_vector(y, X.shape[0], "y")[kept] if self._traits.reads_y and y is not None else None
@@ -139,6 +144,11 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
     def _report_components(self, found: ConnectedComponents, policy: Policy, remedy: str) -> None:
         if policy != "ignore" or self._warns_of_components():
             super()._report_components(found, policy, remedy)
+
+    def _bridges(self, graph: NeighborGraph) -> np.ndarray:
+        """The edges that were added to connect components, (edges,) bool."""
+        label = to_numpy(self.component_labels_)[self._kept_mask]
+        return label[graph.sources] != label[graph.to]
 
     def _on_device(self, X: Array) -> bool:
         """Whether the descent runs on an accelerator, as tensors."""
