@@ -266,7 +266,8 @@ class TSNE(
         )
         if self._on_device(X):
             on_grid = Outcome("interpolation by FFT", "on the device of the rows")
-            solver = on_grid if k == 2 else Outcome("exact", "all pairs, on the device of the rows")
+            all_pairs = Outcome("exact", "all pairs, on the device of the rows")
+            solver = on_grid if k == 2 and solver.name != "exact" else all_pairs
         factors = float(self.early_exaggeration), float(self.exaggeration)
         rates = tuple(n / (2 * f) if self.learning_rate == "auto" else float(self.learning_rate) for f in factors)
         early = min(_EARLY, self.max_iter)
