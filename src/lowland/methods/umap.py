@@ -225,7 +225,8 @@ class UMAP(
     )
     precomputed_knn: Any = param(
         (None, None, None),
-        "Neighbors, as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, the row first.",
+        "Neighbors, as umap-learn computes them: indices, then distances, both (n, n_neighbors) or wider, the row itself "
+        "among them.",
         wanted="a tuple of indices and distances",
         positional=True,
     )
@@ -449,7 +450,11 @@ class UMAP(
         return "approximate" if self.force_approximation_algorithm else "auto"
 
     def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
-        if given is None and self.precomputed_knn[0] is not None:
+        if self.precomputed_knn[0] is not None:
+            if given is not None:
+                raise ParameterError(
+                    "UMAP(precomputed_knn=...): fit was given a neighbor graph too. Pass only one of them."
+                )
             found = _given_neighbors(self.precomputed_knn, X.shape[0], self.n_neighbors)
         elif given is None and self._is_given(X):
             found = self._with_edges(given_graph(X).nearest(self.n_neighbors - 1))
@@ -555,13 +560,23 @@ def _given_neighbors(knn: Any, n: int, n_neighbors: int) -> NeighborGraph:
             f"UMAP(precomputed_knn): indices of shape {to.shape} and distances of shape {length.shape}. Both must be "
             f"({n}, k) with k at least n_neighbors={n_neighbors}, each row first."
         )
-    to, length = to[:, :n_neighbors].astype(np.int64), length[:, :n_neighbors]
+    if to.dtype.kind not in "iuf" or (to.dtype.kind == "f" and not np.all(to == np.floor(to))):
+        raise DataError(
+            "UMAP(precomputed_knn): the first array has values that are no row numbers. Indices come first, distances "
+            "second; scikit-learn's kneighbors returns them the other way round."
+        )
     if to.min() < 0 or to.max() >= n or not np.all(length >= 0) or not np.isfinite(length).all():
         raise DataError("UMAP(precomputed_knn): an index is out of range, or a distance is negative, NaN or infinite.")
+    to = to.astype(np.int64)
+    twice = np.flatnonzero(np.any(np.diff(np.sort(to, axis=1), axis=1) == 0, axis=1))
+    if len(twice):
+        raise DataError(
+            f"UMAP(precomputed_knn): row {twice[0]} lists the same neighbor twice. List each neighbor of a row once; "
+            "indices come first, distances second."
+        )
+    order = np.lexsort((to, length), axis=1)  # ties go to the lower row number, as in a search
+    to, length = np.take_along_axis(to, order, 1), np.take_along_axis(length, order, 1)
     own = to == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True  # many duplicates come before the row itself
-    own &= np.cumsum(own, axis=1) == 1
-    shape = (n, n_neighbors - 1)
-    to, length = to[~own].reshape(shape), length[~own].reshape(shape)
-    order = np.argsort(length, axis=1, kind="stable")
-    return NeighborGraph.of_table(np.take_along_axis(to, order, 1), np.take_along_axis(length, order, 1), "given")
+    to, length = (each[~own].reshape(n, -1)[:, : n_neighbors - 1] for each in (to, length))
+    return NeighborGraph.of_table(to, length, "given")
