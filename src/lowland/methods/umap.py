@@ -47,6 +47,7 @@ from lowland.errors import DataError, ParameterError, with_remedy
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
+from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.row_map import InverseMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
@@ -479,6 +480,7 @@ class UMAP(
         return to_numpy(self._embedded(self.embedding_))
 
     def _placing(self) -> PlacedByEdges:
+        check_saved(self, "metric")
         Z = np.ascontiguousarray(self._places(), dtype=np.float32)
         k, given = min(self.n_neighbors - 1, len(Z)), self.points_ is None
         if given and self._measure()[0] != "precomputed":

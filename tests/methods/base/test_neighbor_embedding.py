@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.spatial.distance import cityblock
 from sklearn.neighbors import NearestNeighbors
 
+import lowland
 from lowland import TSNE, UMAP, LocalMAP, PaCMAP
 from lowland.blocks.embeddings.kl_divergence import KLDivergence
 from lowland.blocks.embeddings.pair_forces import PairForces
@@ -82,6 +84,18 @@ def test_ctrl_c_keeps_the_map_so_far(cls, rng):
 def test_steps_that_overflow_are_an_error_that_names_the_rate(cls, rate, rng):
     with pytest.raises(ParameterError, match=rf"{rate}=.*not finite.*smaller {rate}"):
         cls(**{**QUICK[cls], rate: 1e40}).fit(rng.normal(0, 1, (60, 3)))
+
+
+@pytest.mark.parametrize("cls", list(QUICK))
+def test_a_loaded_model_asks_for_a_metric_that_was_a_function(cls, rng, tmp_path):
+    name, X = "distance" if cls in (PaCMAP, LocalMAP) else "metric", rng.standard_normal((40, 3))
+    model = cls(**QUICK[cls], **{name: cityblock}, random_state=0).fit(X)
+    with pytest.warns(DataWarning, match="not saved"):
+        lowland.save(model, tmp_path / "model")
+    loaded = lowland.load(tmp_path / "model")
+    with pytest.raises(ParameterError, match=rf"loaded from a file.*set_params\({name}="):
+        loaded.transform(X[:3])
+    np.testing.assert_array_equal(loaded.set_params(**{name: cityblock}).transform(X[:3]), model.transform(X[:3]))
 
 
 # --- disconnected graphs ----------------------------------------------------------------------------------------------
