@@ -36,7 +36,7 @@ from lowland.blocks.embeddings.starts import (
 from lowland.blocks.embeddings.target_graph import intersection, within_classes
 from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
 from lowland.blocks.manifolds.graph_affinities import affinity_components
-from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
+from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
 from lowland.blocks.neighbors.search import Search, nearest_neighbors
 from lowland.blocks.optimize.outcome import Outcome
@@ -450,6 +450,11 @@ class UMAP(
     def _search(self) -> Search:
         return "approximate" if self.force_approximation_algorithm else "auto"
 
+    def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
+        """Of the distances stored in a sparse X, the shortest of each row."""
+        self._warn_of_few_stored(graph, self.n_neighbors - 1)
+        return graph.nearest(self.n_neighbors - 1)
+
     def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
         if self.precomputed_knn[0] is not None:
             if given is not None:
@@ -457,8 +462,6 @@ class UMAP(
                     "UMAP(precomputed_knn=...): fit was given a neighbor graph too. Pass only one of them."
                 )
             found = _given_neighbors(self.precomputed_knn, X.shape[0], self.n_neighbors)
-        elif given is None and self._is_given(X):
-            found = self._with_edges(given_graph(X).nearest(self.n_neighbors - 1))
         else:
             found = super()._neighbors(X, run, given)
         if self.disconnection_distance is None:

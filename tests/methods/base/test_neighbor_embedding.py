@@ -1,4 +1,4 @@
-"""What neighbor embeddings share: disconnected graphs, labels, snapshots, Ctrl-C."""
+"""What neighbor embeddings share: few neighbors, disconnected graphs, labels, snapshots, Ctrl-C."""
 
 import numpy as np
 import pytest
@@ -96,6 +96,43 @@ def test_a_loaded_model_asks_for_a_metric_that_was_a_function(cls, rng, tmp_path
     with pytest.raises(ParameterError, match=rf"loaded from a file.*set_params\({name}="):
         loaded.transform(X[:3])
     np.testing.assert_array_equal(loaded.set_params(**{name: cityblock}).transform(X[:3]), model.transform(X[:3]))
+
+
+# --- few neighbors ----------------------------------------------------------------------------------------------------
+
+
+def given_distances(cls, **options):
+    name = {"distance": "precomputed", "MN_ratio": 0} if cls in (PaCMAP, LocalMAP) else {"metric": "precomputed"}
+    return cls(**{**QUICK[cls], **options}, **name, random_state=0)
+
+
+@pytest.mark.parametrize(("cls", "most"), [(TSNE, 13), (UMAP, 4), (PaCMAP, 4), (LocalMAP, 4)])
+def test_rows_that_store_few_distances_are_reported(cls, most, rng):
+    near = NearestNeighbors(n_neighbors=20).fit(rng.standard_normal((60, 3)))
+    enough, few = (near.kneighbors_graph(n_neighbors=k, mode="distance") for k in (most, most - 1))
+    given_distances(cls).fit(enough)
+    with pytest.warns(DataWarning, match=rf"60 rows of 60 in the sparse X store fewer than {most} distances.*smaller"):
+        given_distances(cls).fit(few)
+
+
+def test_a_sparse_matrix_of_all_distances_has_enough_of_them(rng):
+    X = rng.standard_normal((12, 3))
+    all_pairs = NearestNeighbors(n_neighbors=11).fit(X).kneighbors_graph(mode="distance")
+    assert given_distances(TSNE).fit(all_pairs).n_neighbors_ == 11  # 13 are usual at this perplexity
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_a_perplexity_that_cannot_be_reached_is_reported(graph, rng):
+    X = rng.standard_normal((60, 3))
+    few = NearestNeighbors(n_neighbors=5).fit(X).kneighbors_graph(mode="distance")
+    TSNE(perplexity=4.9, max_iter=5).fit(X, graph=few)
+    TSNE(perplexity=5, max_iter=5, affinity="uniform").fit(X, graph=few)
+    with pytest.warns(DataWarning, match=r"perplexity=5\): 60 rows of 60 .*smaller perplexity"):
+        if graph:
+            TSNE(perplexity=5, max_iter=5).fit(X, graph=few)
+        else:
+            with pytest.warns(DataWarning, match="store fewer than 16"):
+                given_distances(TSNE, perplexity=5).fit(few)
 
 
 # --- disconnected graphs ----------------------------------------------------------------------------------------------

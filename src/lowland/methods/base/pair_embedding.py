@@ -191,6 +191,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         return super()._neighbors(X if self.reduction_ is None else self.reduction_(X), run, given)
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
+        self._warn_of_few_stored(graph, self.n_neighbors_)
         return graph  # all stored distances are candidates
 
     def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
