@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
@@ -306,7 +307,12 @@ def test_a_disconnected_graph_by_policy():
 def test_a_distance_that_disconnects():
     model = short(disconnection_distance=3.0).fit(IRIS.X)
     assert np.isfinite(model.embedding_).all()
-    assert short(disconnection_distance=0.9).fit(IRIS.X).n_connected_components_ > 1
+    with pytest.warns(DataWarning, match=r"rows have no neighbor.*NaN.*Raise disconnection_distance"):
+        model = short(disconnection_distance=0.3, output_dens=True).fit(IRIS.X)
+    alone = np.sort(cdist(IRIS.X, IRIS.X), axis=1)[:, 1] >= 0.3
+    assert np.array_equal(np.isnan(model.embedding_).any(axis=1), alone)
+    assert np.array_equal(np.isnan(model.rad_orig_), alone)
+    assert 0 < model.n_excluded_ == alone.sum() < model.n_connected_components_
     with pytest.raises(ParameterError, match="disconnection_distance"):
         short(disconnection_distance=1e-9).fit(np.random.default_rng(0).normal(size=(50, 3)))
 

@@ -236,6 +236,8 @@ class TSNE(
         return graph.nearest(k)
 
     def _remedy_for_components(self, graph: NeighborGraph) -> str:
+        if self.affinity == "precomputed":
+            return "Add affinities"
         return "Add edges to the graph" if graph.search == "given" else "Raise perplexity"
 
     def _graph(self, X: Array, run: Run, given: Any, *, symmetric: bool = True) -> NeighborGraph:

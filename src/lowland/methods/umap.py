@@ -226,8 +226,8 @@ class UMAP(
     )
     precomputed_knn: Any = param(
         (None, None, None),
-        "Neighbors, as umap-learn computes them: indices, then distances, both (n, n_neighbors) or wider, the row itself "
-        "among them.",
+        "Neighbors, as umap-learn computes them: indices, then distances, both (n, n_neighbors) or wider, each row "
+        "among its neighbors.",
         wanted="a tuple of indices and distances",
         positional=True,
     )
@@ -454,6 +454,11 @@ class UMAP(
         """Of the distances stored in a sparse X, the shortest of each row."""
         self._warn_of_few_stored(graph, self.n_neighbors - 1)
         return graph.nearest(self.n_neighbors - 1)
+
+    def _remedy_for_components(self, graph: NeighborGraph) -> str:
+        if self.disconnection_distance is not None:
+            return "Raise disconnection_distance"
+        return super()._remedy_for_components(graph)
 
     def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
         if self.precomputed_knn[0] is not None:

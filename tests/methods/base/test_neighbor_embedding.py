@@ -121,18 +121,16 @@ def test_a_sparse_matrix_of_all_distances_has_enough_of_them(rng):
     assert given_distances(TSNE).fit(all_pairs).n_neighbors_ == 11  # 13 are usual at this perplexity
 
 
-@pytest.mark.parametrize("graph", [False, True])
-def test_a_perplexity_that_cannot_be_reached_is_reported(graph, rng):
+def test_a_perplexity_that_cannot_be_reached_is_reported(rng):
     X = rng.standard_normal((60, 3))
     few = NearestNeighbors(n_neighbors=5).fit(X).kneighbors_graph(mode="distance")
     TSNE(perplexity=4.9, max_iter=5).fit(X, graph=few)
     TSNE(perplexity=5, max_iter=5, affinity="uniform").fit(X, graph=few)
-    with pytest.warns(DataWarning, match=r"perplexity=5\): 60 rows of 60 .*smaller perplexity"):
-        if graph:
-            TSNE(perplexity=5, max_iter=5).fit(X, graph=few)
-        else:
-            with pytest.warns(DataWarning, match="store fewer than 16"):
-                given_distances(TSNE, perplexity=5).fit(few)
+    words = r"perplexity=5\): 60 rows of 60 .*smaller perplexity"
+    with pytest.warns(DataWarning, match=words):
+        TSNE(perplexity=5, max_iter=5).fit(X, graph=few)
+    with pytest.warns(DataWarning, match=words), pytest.warns(DataWarning, match="store fewer than 16"):
+        given_distances(TSNE, perplexity=5).fit(few)
 
 
 # --- disconnected graphs ----------------------------------------------------------------------------------------------
@@ -192,3 +190,37 @@ def test_added_edges_come_on_top_of_the_neighbors(cls, rng, monkeypatch):
     more = (joined - apart).tocoo()
     assert np.count_nonzero(more.data) == 2
     assert more.data.sum() == 4  # the pair and its reverse, each listed at both rows
+
+
+@pytest.mark.filterwarnings("ignore:.*too few for this perplexity")  # of a row with an added edge alone
+@pytest.mark.parametrize("cls", list(QUICK))
+def test_rows_without_a_neighbor_have_no_coordinates(cls, rng):
+    """As in umap-learn, and as rows outside of the largest component."""
+    X = rng.standard_normal((60, 3))
+    D = NearestNeighbors(n_neighbors=59).fit(X).kneighbors_graph(mode="distance").tolil()
+    alone = [3, 40]
+    D[alone], D[:, alone] = 0, 0
+    D = D.tocsr()
+    D.eliminate_zeros()
+    model = cls(**QUICK[cls], random_state=0)
+    with pytest.warns(DataWarning, match=r"2 rows have no neighbor.*Add edges"):
+        Z = model.fit_transform(X, graph=D)
+    assert np.flatnonzero(np.isnan(Z).any(axis=1)).tolist() == alone
+    assert np.flatnonzero(~model.embedded_mask_).tolist() == alone
+    assert model.n_excluded_ == 2
+    assert model.n_connected_components_ == 3
+    assert np.isfinite(model.transform(X)).all()  # as new rows, by their distances to the others
+    with pytest.warns(DataWarning, match="2 rows have no neighbor"), pytest.warns(DataWarning, match="store fewer"):
+        stored = given_distances(cls).fit(D)
+    assert np.flatnonzero(np.isnan(stored.embedding_).any(axis=1)).tolist() == alone
+    with pytest.warns(DataWarning, match="connected by 2 edges"):
+        joined = cls(**QUICK[cls], disconnected="connect", random_state=0).fit(X, graph=D)
+    assert np.isfinite(joined.embedding_).all()
+
+
+def test_rows_without_an_affinity_have_no_coordinates(rng):
+    P = rng.random((30, 30))
+    P[4], P[:, 4] = 0, 0
+    with pytest.warns(DataWarning, match=r"1 row has no neighbor.*Add affinities"):
+        Z = TSNE(affinity="precomputed", max_iter=20).fit_transform(P)
+    assert np.flatnonzero(np.isnan(Z).any(axis=1)).tolist() == [4]

@@ -71,7 +71,7 @@ class GraphMap(PointMap, takes_sparse=True):
         "Connected component of each training row; 0 is the largest component.", "(n_samples_,)"
     )
     embedded_mask_: Array = attribute("Whether each training row has coordinates.", "(n_samples_,)")
-    n_excluded_: int = attribute("Number of training rows left out of the embedding, by disconnected='largest'.")
+    n_excluded_: int = attribute("Number of training rows left out of the embedding.")
     n_edges_added_: int = attribute("Number of edges added to connect the components, by disconnected='connect'.")
     recall_: float = attribute(
         "Fraction of the true nearest neighbors that were found, measured on 300 sampled rows; 1 for an exact search."

@@ -230,8 +230,9 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
             return None
         if n < self.n_samples_:
             raise ParameterError(
-                f"{type(self).__name__}({name}=...): {self.n_samples_ - n} rows are left out by "
-                "disconnected='largest'. Given pairs need all rows: choose another policy."
+                f"{type(self).__name__}({name}=...): {self.n_samples_ - n} rows are left out, by "
+                "disconnected='largest' or because they have no neighbor. Given pairs need all rows: set "
+                "disconnected='connect'."
             )
         with with_remedy(f"Check {name}."):
             return given_pairs(pairs, n)
