@@ -13,7 +13,7 @@ from lowland.arrays.namespace import Array
 from lowland.blocks.embeddings.anchor import Anchor
 from lowland.blocks.embeddings.descent import DescentStep, Momentum, Phase
 from lowland.blocks.embeddings.grid_repulsion import GridRepulsion
-from lowland.blocks.embeddings.repulsion import Repulsion
+from lowland.blocks.embeddings.repulsion import ExactRepulsion, Repulsion
 from lowland.blocks.embeddings.row_blocks import Together
 from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
 from lowland.blocks.embeddings.tensor_kl_divergence import TensorKLDivergence
@@ -55,7 +55,8 @@ class KLDivergence:
         start, to, p = self.edges
         anchor = None if self.anchor is None else self.anchor.on_device(home)
         edges = TensorEdges.of(start, to, home)
-        return TensorKLDivergence(edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor)
+        exact = isinstance(self.repulsion, ExactRepulsion)
+        return TensorKLDivergence(edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor, exact)
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
         """Compute the gradient at Z (n, k) into G."""
