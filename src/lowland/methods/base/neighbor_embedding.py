@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -60,7 +60,8 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
     )
 
     solver_: Outcome = attribute(
-        "Algorithm, the reason for it, its iterations, the objective every 50 iterations, and why it stopped."
+        "Algorithm, the reason for it and how neighbors were found, its iterations, the objective every 50 iterations, "
+        "and why it stopped."
     )
     n_iter_: int = attribute("Number of iterations.")
     seed_: int = attribute("Seed of the random draws, also for new rows.")
@@ -122,9 +123,10 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
         start: Array = problem.start
         if self._on_device(X):
             objective, start = problem.objective.on_device(X), on_device(start, X)
+        solver = replace(problem.solver, reason=f"{problem.solver.reason}; neighbors: {found.search_in_words}")
         rate = "learning_rate" if hasattr(self, "learning_rate") else "lr"
         try:
-            result = descend(objective, start, run, solver=problem.solver, stop=problem.stop, callback=callback)
+            result = descend(objective, start, run, solver=solver, stop=problem.stop, callback=callback)
         except Divergence as error:
             raise ParameterError(
                 f"{type(self).__name__}({rate}={getattr(self, rate)}): {error} Choose a smaller {rate}."
