@@ -109,7 +109,7 @@ def test_the_outcome_reports_pairs_and_objective():
 
 def test_one_number_of_iterations_is_that_of_the_last_phase():
     a = PaCMAP(num_iters=30, random_state=0).fit(cloud())
-    b = PaCMAP(num_iters=(100, 100, 30), random_state=0).fit(cloud())
+    b = PaCMAP(num_iters=np.array([100, 100, 30]), random_state=0).fit(cloud())
     assert a.n_iter_ == 230
     np.testing.assert_array_equal(a.embedding_, b.embedding_)
 

@@ -44,7 +44,7 @@ from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.labels import classes_of, missing_labels
 from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, ParameterError, with_remedy
+from lowland.errors import DataError, ParameterError, shown, with_remedy
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
@@ -310,7 +310,7 @@ class UMAP(
             )
         known = ("spectral", "pca", "random")
         if self.init not in known if isinstance(self.init, str) else not hasattr(self.init, "__len__"):
-            raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
+            raise ParameterError(f"UMAP(init={shown(self.init)}): choose 'spectral', 'pca', 'random' or pass an array.")
 
     def _check_size(self, X: Array) -> None:
         n = X.shape[0]
