@@ -349,3 +349,11 @@ def test_too_few_rows_are_refused():
 def test_precomputed_distances_must_be_square():
     with pytest.raises(DataError, match="square"):
         PaCMAP(distance="precomputed").fit(np.abs(cloud(50, 40)))
+
+
+def test_the_start_is_a_parameter_not_an_argument_of_fit():
+    """As in pacmap; the error says how to write it here."""
+    X = cloud()
+    for fit in (PaCMAP().fit, PaCMAP().fit_transform):
+        with pytest.raises(ParameterError, match=r"PaCMAP\(init=\.\.\.\)\.fit"):
+            fit(X, init="pca")
