@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.datasets import load_digits
@@ -169,6 +170,21 @@ def test_a_numeric_target_is_intersected_as_umap_learn_does():
     W /= W.max(axis=1, keepdims=True)
     found = short(n_epochs=1, target_metric="euclidean", target_weight=0.7, target_n_neighbors=8).fit(X, t).graph_
     np.testing.assert_allclose(found.toarray(), W + W.T - W * W.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("unique", [False, True])
+def test_a_numeric_target_may_have_several_columns(unique):
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(60, 3)), rng.normal(size=60)
+    model = short(target_metric="euclidean", unique=unique, random_state=0)
+    alone = model.fit(X, t).graph_.toarray()
+    for same in (np.column_stack([t, np.ones(60)]), pd.DataFrame({"t": 0.6 * t, "u": 0.8 * t})):
+        np.testing.assert_allclose(model.fit(X, same).graph_.toarray(), alone, atol=1e-5)
+    assert not np.allclose(model.fit(X, np.column_stack([t, X[:, 0]])).graph_.toarray(), alone)
+    with pytest.raises(DataError, match="60 rows"):
+        model.fit(X, np.ones((59, 2)))
+    with pytest.raises(DataError, match="one value per row"):
+        short(unique=unique).fit(X, np.ones((60, 2)))
 
 
 def test_a_numeric_target_orders_the_map():

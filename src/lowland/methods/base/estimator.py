@@ -146,7 +146,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "y.ravel() to avoid this warning.",
                 DataConversionWarning,
             )
-        return rows, None if y is None else as_vector(y, rows.n, "y")
+        return rows, None if y is None else self._as_labels(y, rows.n)
+
+    def _as_labels(self, y: Any, n: int | None) -> np.ndarray:
+        """One label per row, (n,)."""
+        return as_vector(y, n, "y")
 
     def _opened(self, X: Any, *, fitted: bool = False, **selection: Any) -> Rows:
         """Open the rows of a fit, or with ``fitted`` those for the fitted model: of numbers, unless it reads text."""

@@ -22,7 +22,6 @@ from lowland.blocks.embeddings.tensor_edges import on_device
 from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.optimize.outcome import Divergence, Outcome, Snapshot
-from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import ParameterError, with_remedy
 from lowland.methods.base.estimator import attribute, param
@@ -117,7 +116,7 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
         found = self._graph(X, run, graph, symmetric=False)
         kept = self._kept_mask
         self.points_ = None if self._is_given(X) or self._measure()[0] == "precomputed" else self._own_points(X, rows)
-        labels = as_vector(y, X.shape[0], "y")[kept] if self._traits.reads_y and y is not None else None
+        labels = self._as_labels(y, X.shape[0])[kept] if self._traits.reads_y and y is not None else None
         problem = self._problem(self._embedded(X), found, run, labels)
         objective: EmbeddingObjective = problem.objective
         start: Array = problem.start
