@@ -1,6 +1,7 @@
 """Methods on incomplete rows: theory, two routes, and what a user sees."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.impute import KNNImputer
 from sklearn.utils import get_tags
 
 import lowland
-from lowland import PCA, FactorAnalysis, FeatureFilter, LinearDiscriminantAnalysis
+from lowland import PCA, TSNE, FactorAnalysis, FeatureFilter, LinearDiscriminantAnalysis
 from lowland.errors import DataError, DataWarning, ParameterError
 
 REFERENCES = Path(__file__).parent / "references"
@@ -196,6 +197,23 @@ def test_infinity_is_refused_and_the_remedy_for_nan_is_named():
         PCA(2).fit(factors(50)[0]).impute(X)
     assert get_tags(PCA(missing="em")).input_tags.allow_nan
     assert not get_tags(PCA()).input_tags.allow_nan
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_the_remedy_for_infinity_works(as_frame):
+    """It is a command, with X the table: infinity itself cannot be imputed."""
+    X = factors(50)[0]
+    X[3, 2] = np.inf
+    X = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]) if as_frame else X
+    with pytest.raises(DataError, match=r"infinity \(1 value\)") as error:
+        PCA(2).fit(X)
+    command = re.search(r"lowland\.impute\(.*'mean'\)", str(error.value))[0]
+    PCA(2).fit(eval(command, {"lowland": lowland, "np": np, "X": X}))
+    with pytest.raises(DataError, match="infinity") as error:
+        TSNE(metric="nan_euclidean", perplexity=5, max_iter=10).fit(X)
+    assert "impute" not in str(error.value)
+    command = re.search(r"np\.where\(.*X\)", str(error.value))[0]
+    TSNE(metric="nan_euclidean", perplexity=5, max_iter=10).fit(eval(command, {"np": np, "X": X}))
 
 
 def test_statsmodels_finds_the_same_subspace():

@@ -5,6 +5,8 @@ expect, those of scikit-learn's classes among them.
 """
 
 import errno
+import math
+import reprlib
 import sys
 import warnings
 from collections.abc import Iterator
@@ -60,6 +62,24 @@ class Stopped(LowlandError, RuntimeError):
 
 class DataWarning(UserWarning):
     """The data was used, but the result may be unreliable."""
+
+
+def shown(value: object) -> str:
+    """Return a value for a message: as repr does, but a long one shortened, and an array by its shape.
+
+    >>> shown([[0.5, 1.5]] * 1000)
+    '[[0.5, 1.5], [0.5, 1.5], [0.5, 1.5], [0.5, 1.5], ...]'
+    """
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and math.prod(shape) > _FEW:
+        return f"<{type(value).__name__} of shape {shape}>"
+    return " ".join(_SHORT.repr(value).split())
+
+
+_FEW = 6  # values of an array that are shown
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxset = _SHORT.maxdict = 4
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 100
 
 
 def file_error(path: object, error: BaseException, otherwise: LowlandError) -> LowlandError:

@@ -226,6 +226,14 @@ def test_pictures_are_generated_small_and_shown(generate):
     assert all(path.stat().st_size <= generate.MOST_BYTES for path in files.values())
 
 
+def test_the_page_on_neighbors_lists_every_metric():
+    from lowland.blocks.distances.metrics import METRICS
+
+    section = (ROOT / "docs" / "neighbors.md").read_text().partition("Metrics, with")[2].partition("```")[0]
+    listed = set(re.findall(r'`"(\w+)"`', section))
+    assert listed == {*METRICS, "precomputed"}
+
+
 def test_the_readme_lists_every_figure():
     from lowland import plots
 

@@ -1,5 +1,7 @@
 """Invalid input gives our own error, with a remedy."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,20 @@ def test_bad_data(name, what):
         make(name).fit(X, labels(240 if what == "chunks of other widths" else 120))
     assert isinstance(caught.value, LowlandError)
     assert str(caught.value).strip().endswith((".", ")"))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_arguments_that_a_method_does_not_take_are_an_error_of_the_method(name):
+    model, X = make(name), table_for(name)
+    taken = inspect.signature(model.fit).parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        for wrong in {"sample_weight", "basis"} - set(taken):
+            for fit in (model.fit, model.fit_transform):
+                with pytest.raises(ParameterError, match=rf"^{name}\.fit\w*\({wrong}=.*Omit {wrong}") as error:
+                    fit(X, labels(), **{wrong: np.ones(len(X))})
+                assert isinstance(error.value, TypeError)
+    with pytest.raises(ParameterError, match=rf"^{name}\.transform\(basis=.*Omit basis"):
+        model.fit(X, labels()).transform(X, basis=X)
 
 
 @pytest.mark.parametrize("name", METHODS)

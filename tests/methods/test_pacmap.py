@@ -109,7 +109,7 @@ def test_the_outcome_reports_pairs_and_objective():
 
 def test_one_number_of_iterations_is_that_of_the_last_phase():
     a = PaCMAP(num_iters=30, random_state=0).fit(cloud())
-    b = PaCMAP(num_iters=(100, 100, 30), random_state=0).fit(cloud())
+    b = PaCMAP(num_iters=np.array([100, 100, 30]), random_state=0).fit(cloud())
     assert a.n_iter_ == 230
     np.testing.assert_array_equal(a.embedding_, b.embedding_)
 
@@ -349,3 +349,11 @@ def test_too_few_rows_are_refused():
 def test_precomputed_distances_must_be_square():
     with pytest.raises(DataError, match="square"):
         PaCMAP(distance="precomputed").fit(np.abs(cloud(50, 40)))
+
+
+def test_the_start_is_a_parameter_not_an_argument_of_fit():
+    """As in pacmap; the error says how to write it here."""
+    X = cloud()
+    for fit in (PaCMAP().fit, PaCMAP().fit_transform):
+        with pytest.raises(ParameterError, match=r"PaCMAP\(init=\.\.\.\)\.fit"):
+            fit(X, init="pca")

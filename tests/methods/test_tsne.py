@@ -150,6 +150,26 @@ def test_given_coordinates_are_those_of_all_rows_also_if_some_are_left_out():
 
 
 @pytest.mark.parametrize("name", ["init", "anchor"])
+def test_lists_are_accepted_where_arrays_are(name):
+    given = 1e-2 * X[:, :2]
+    model = TSNE(**{name: given.tolist()}, max_iter=10, random_state=0)
+    assert np.array_equal(model.fit_transform(X), TSNE(**{name: given}, max_iter=10, random_state=0).fit_transform(X))
+    with pytest.raises(DataError, match=rf"numbers.*shape \(\d+, 2\).*{name}"):
+        TSNE(**{name: [[1.0, 2.0], [3.0]]}, max_iter=10).fit(X)
+
+
+def test_perplexities_may_be_an_array():
+    several = TSNE(perplexity=np.array([5, 20]), max_iter=10, random_state=0)
+    assert np.array_equal(several.fit_transform(X), several.set_params(perplexity=[5, 20]).fit_transform(X))
+
+
+@pytest.mark.parametrize("perplexity", [0.5, [5, 0.5], np.array([0.5]), np.array(5.0), [], "many"])
+def test_a_perplexity_is_a_number_of_neighbors(perplexity):
+    with pytest.raises(ParameterError, match=r"perplexity.*at least 1"):
+        TSNE(perplexity=perplexity, max_iter=10).fit(X)
+
+
+@pytest.mark.parametrize("name", ["init", "anchor"])
 def test_equal_coordinates_are_refused(name):
     with pytest.raises(DataError, match=f"equal.*Check {name}"):
         TSNE(**{name: np.ones((600, 2))}).fit(X)

@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from scipy.spatial.distance import cdist
@@ -197,6 +198,21 @@ def test_a_numeric_target_is_intersected_as_umap_learn_does():
     np.testing.assert_allclose(found.toarray(), W + W.T - W * W.T, atol=1e-4)
 
 
+@pytest.mark.parametrize("unique", [False, True])
+def test_a_numeric_target_may_have_several_columns(unique):
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(60, 3)), rng.normal(size=60)
+    model = short(target_metric="euclidean", unique=unique, random_state=0)
+    alone = model.fit(X, t).graph_.toarray()
+    for same in (np.column_stack([t, np.ones(60)]), pd.DataFrame({"t": 0.6 * t, "u": 0.8 * t})):
+        np.testing.assert_allclose(model.fit(X, same).graph_.toarray(), alone, atol=1e-5)
+    assert not np.allclose(model.fit(X, np.column_stack([t, X[:, 0]])).graph_.toarray(), alone)
+    with pytest.raises(DataError, match="60 rows"):
+        model.fit(X, np.ones((59, 2)))
+    with pytest.raises(DataError, match="one value per row"):
+        short(unique=unique).fit(X, np.ones((60, 2)))
+
+
 def test_a_numeric_target_orders_the_map():
     rng = np.random.default_rng(0)
     X, t = rng.normal(size=(300, 5)), np.linspace(0, 1, 300)
@@ -369,7 +385,7 @@ def test_a_precomputed_matrix_of_the_wrong_kind():
         short(metric="precomputed").fit(IRIS.X)
     with pytest.raises(DataError, match=r"(?i)negative"):
         short(metric="precomputed").fit(-np.abs(IRIS.X @ IRIS.X.T))
-    with pytest.raises(DataError, match="missing entries of the matrix"):
+    with pytest.raises(DataError, match=r"matrix of distances, first at \[\d+, \d+\].*Compute these distances"):
         short(metric="precomputed").fit(np.full((150, 150), np.nan))
     model = short(metric="precomputed").fit(np.sqrt(((IRIS.X[:, None] - IRIS.X[None]) ** 2).sum(axis=2)))
     with pytest.raises(DataError, match="150"):

@@ -68,6 +68,7 @@ def canonical(X: Any) -> Any:
 
 
 OR_IMPUTE = "those rows or columns, or impute the missing values (for instance with lowland.impute(X, 'mean'))."
+_AS_NAN = "np.where(np.isinf(X), np.nan, X)"
 
 
 class IncompleteRows(DataError):
@@ -88,9 +89,10 @@ class IncompleteRows(DataError):
         *,
         has_gaps: bool = True,
         has_categories: bool = False,
+        rest: str = OR_IMPUTE,
     ) -> Self:
         """Return the error with the usual remedies."""
-        rest = "those rows or columns." if has_categories else OR_IMPUTE
+        rest = "those rows or columns." if has_categories else rest
         error = cls(f"{fact} {f'{remedy} Or drop' if remedy else 'Drop'} {rest}")
         error.fact, error.remedy, error.empty, error.has_gaps = fact, remedy, empty, has_gaps
         error.has_categories = has_categories
@@ -111,6 +113,7 @@ class Rows:
     passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
     allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error
+    pair_values: str = ""  # what X holds if it is a matrix of pairs, not of rows: "distances", for the error
     missing_as_level: tuple[int, ...] = ()  # columns of categories, in which a missing value is a level and no error
     compared_with: np.ndarray | None = None  # (p, d) points that a metric compares incomplete rows with, for the error
     levels: tuple[np.ndarray | None, ...] | None = (
@@ -169,7 +172,7 @@ class Rows:
     def non_finite_error(self) -> DataError:
         """Return the error that names the columns with NaN or infinity, after one more pass to count them."""
         nan, inf, n, largest = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0, 0.0
-        first: int | None = None  # bad row
+        first: tuple[int, int] | None = None  # row and column of the first bad value
         for chunk in self.chunks():
             if self.missing_as_level:
                 chunk = to_numpy(chunk).copy()
@@ -177,7 +180,8 @@ class Rows:
             nan += _count_by_column(chunk, np.isnan)
             inf += _count_by_column(chunk, np.isinf)
             if first is None and (inf.any() or (nan.any() and not self.allow_nan)):
-                first = n + _first_bad_row(chunk, np.isinf if self.allow_nan else lambda X: ~np.isfinite(X))
+                i, j = _first_bad_value(chunk, np.isinf if self.allow_nan else lambda X: ~np.isfinite(X))
+                first = n + i, j
             n += chunk.shape[0]
             sizes = np.abs(chunk.data if is_sparse(chunk) else to_numpy(chunk))
             largest = float(np.fmax.reduce(sizes, axis=None, initial=largest))
@@ -195,6 +199,12 @@ class Rows:
         found = " and ".join(
             _counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any()
         )
+        if self.pair_values:
+            i, j = first or (0, 0)
+            return DataError(
+                f"Input X contains {found} in the matrix of {self.pair_values}, first at [{i}, {j}], counted from 0. "
+                f"Compute these {self.pair_values}, or leave out such points: their rows and their columns."
+            )
         each = (nan + inf)[bad]
         where = ", ".join(
             self.column_name(j) + f" ({count})" * (bad.size > 1 and not inf.any())
@@ -202,17 +212,26 @@ class Rows:
         ) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
         fact = (
             f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows, "
-            f"first in row {(first or 0) + 1}."
+            f"first in row {(first or (0, 0))[0] + 1}."
         )
         if inf.any():
             offered = f"{self.missing_remedy} Or drop" if self.missing_remedy and nan.any() else "Drop"
             if self.names is None:
-                return DataError(f"{fact} {offered} {OR_IMPUTE}")
+                return DataError(f"{fact} {offered} {self._or_replace_infinity()}")
             infinite = tuple(self.names[j] for j in np.flatnonzero(inf))
-            return IncompleteRows.of(fact, "", infinite, has_gaps=bool(nan[inf == 0].any()))
+            gaps = bool(nan[inf == 0].any())
+            return IncompleteRows.of(fact, "", infinite, has_gaps=gaps, rest=self._or_replace_infinity())
         empty = tuple(self.names[j] for j in np.flatnonzero(nan == n)) if self.names else ()
         gaps, text = bool((nan[nan < n] > 0).any()), self.levels is not None
         return IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=gaps, has_categories=text)
+
+    def _or_replace_infinity(self) -> str:
+        """What to do about infinity: it can be imputed only after it was replaced by NaN."""
+        if self.is_sparse:
+            return "those rows or columns, or store finite numbers instead."
+        if self.allow_nan:
+            return f"those rows or columns, or replace infinity by missing values: {_AS_NAN}."
+        return f"those rows or columns, or replace infinity and impute: lowland.impute({_AS_NAN}, 'mean')."
 
     def _undefined_distance(self) -> DataError:
         """The error for a row that has no column in common with one of the points it is compared with."""
@@ -241,10 +260,12 @@ def _count_by_column(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> np
     return is_bad(to_numpy(X)).sum(axis=0)
 
 
-def _first_bad_row(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> int:
+def _first_bad_value(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int]:
     if is_sparse(X):
-        return int(np.searchsorted(X.indptr, np.flatnonzero(is_bad(X.data))[0], side="right")) - 1
-    return int(np.flatnonzero(is_bad(to_numpy(X)).any(axis=1))[0])
+        place = np.flatnonzero(is_bad(X.data))[0]
+        return int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+    i, j = np.argwhere(is_bad(to_numpy(X)))[0]
+    return int(i), int(j)
 
 
 def _counted(what: str, count: int) -> str:
@@ -297,7 +318,7 @@ class ArrayRows(Rows):
         """Return the same rows in smaller slabs."""
         smaller = replace(self, most_rows=most_rows)
         smaller.allow_nan, smaller.missing_remedy = self.allow_nan, self.missing_remedy
-        smaller.compared_with = self.compared_with
+        smaller.compared_with, smaller.pair_values = self.compared_with, self.pair_values
         return smaller
 
     def _check_file(self) -> None:
@@ -326,7 +347,7 @@ class SlicedRows(Rows):
         self.n, self.d, self.dtype, self.names = self.rows.n, self.rows.d, self.rows.dtype, self.rows.names
         self.source, self.in_memory = self.rows.source, self.rows.in_memory
         self.allow_nan, self.missing_remedy = self.rows.allow_nan, self.rows.missing_remedy
-        self.compared_with = self.rows.compared_with
+        self.compared_with, self.pair_values = self.rows.compared_with, self.rows.pair_values
 
     @property
     def slab(self) -> int:

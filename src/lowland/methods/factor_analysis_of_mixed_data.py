@@ -15,7 +15,7 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.data.categories import levels_of
 from lowland.data.columns import selected
 from lowland.data.rows import Rows
-from lowland.errors import ParameterError
+from lowland.errors import ParameterError, shown
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.category_map import CategoryMap
 from lowland.methods.base.estimator import attribute, param
@@ -149,8 +149,8 @@ class FactorAnalysisOfMixedData(
         places = [j for j in named if not isinstance(j, str)]
         if any(not isinstance(j, int | np.integer) or not 0 <= j < rows.d for j in places):
             raise ParameterError(
-                f"{type(self).__name__}(categorical_features={given!r}): the table has {rows.d} columns. Pass names "
-                f"or positions from 0 to {rows.d - 1}."
+                f"{type(self).__name__}(categorical_features={shown(given)}): the table has {rows.d} columns. Pass "
+                f"names or positions from 0 to {rows.d - 1}."
             )
         words = [name for name in named if isinstance(name, str)]
         if words:

@@ -18,7 +18,7 @@ from lowland.blocks.nongaussian.whitened_rows import WhitenedRows, already_white
 from lowland.blocks.spectra.component_rules import ComponentChoice
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, ParameterError, shown, warn
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.run import Run
@@ -130,7 +130,7 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
         try:
             return as_contrast(self.fun, self.fun_args)
         except ParameterError as error:
-            raise ParameterError(f"fun_args={self.fun_args!r}: {error}") from error
+            raise ParameterError(f"fun_args={shown(self.fun_args)}: {error}") from error
 
     def _unmix(self, found: WhitenedRows, contrast: Contrast, W: np.ndarray) -> Unmixing:
         try:

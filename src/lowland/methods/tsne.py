@@ -30,7 +30,7 @@ from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.scaling.majorization import stress_majorization
-from lowland.errors import DataWarning, ParameterError, warn, with_remedy
+from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
 from lowland.methods.base.parameters import check_saved
@@ -106,12 +106,12 @@ class TSNE(
     """
 
     n_components: int = param(2, "Number of dimensions of the map.", at_least=1, positional=True)
-    perplexity: float | Sequence[float] = param(
+    perplexity: float | Sequence[float] | np.ndarray = param(
         30.0,
         "Effective number of neighbors of each row; 5 to 50 are usual. Several values: the average of their "
         "affinities, which preserves several scales.",
-        above=0,
-        wanted="a number above 0, or a sequence of such numbers",
+        at_least=1,
+        wanted="a number of at least 1, or a sequence of such numbers",
     )
     early_exaggeration: float = param(
         12.0, "Factor of the attraction in the first 250 iterations, which lets clusters form.", at_least=1
@@ -133,11 +133,12 @@ class TSNE(
         "euclidean", "Distance metric, a function of two rows, or 'precomputed': X is a matrix of distances."
     )
     metric_params: dict[str, Any] | None = param(None, "Parameters of the metric, such as {'p': 3}.")
-    init: Literal["pca", "random", "spectral"] | np.ndarray = param(
+    init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = param(
         "pca",
         "Start: 'pca' (principal components; classical scaling for given distances, and of 1,000 rows if values are "
         "missing or with metric='gower'), 'random', 'spectral' (Laplacian eigenmaps), or an array, (n, n_components), "
         "which is used as it is.",
+        wanted="'pca', 'random', 'spectral' or an (n, n_components) array",
     )
     verbose: int = param(
         0, "Accepted for compatibility with scikit-learn; set lowland.config(progress=...) instead.", at_least=0
@@ -174,10 +175,11 @@ class TSNE(
         "'gaussian', 'uniform' (all neighbors of a row count equally), or 'precomputed': X is a matrix of affinities, "
         "(n, n), dense or sparse.",
     )
-    anchor: Literal["pca", "mds"] | np.ndarray | None = param(
+    anchor: Literal["pca", "mds"] | np.ndarray | Sequence[Sequence[float]] | None = param(
         None,
         "Reference map for the arrangement of distant rows: 'pca', 'mds' (metric, all pairs) or an array, "
         "(n, n_components). None: no global term.",
+        wanted="'pca', 'mds', an (n, n_components) array or None",
     )
     anchor_weight: float = param(
         0.01,
@@ -204,9 +206,10 @@ class TSNE(
                     "computed. Leave metric at its default."
                 )
             return
-        if not given or not all(_is_positive(each) for each in given):
+        if not given or not all(_is_perplexity(each) for each in given):
             raise ParameterError(
-                f"TSNE(perplexity={self.perplexity!r}): perplexity must be a number above 0, or a sequence of them."
+                f"TSNE(perplexity={shown(self.perplexity)}): perplexity is an effective number of neighbors. It must "
+                "be a number of at least 1, or a sequence of them."
             )
         if max(given) >= n:
             raise ParameterError(
@@ -298,7 +301,7 @@ class TSNE(
         if self.affinity == "uniform":
             return uniform_affinities(graph)
         self._warn_of_too_large_a_perplexity(graph)
-        return gaussian_affinities(graph, self.perplexity, run)
+        return gaussian_affinities(graph, self._perplexities(), run)
 
     def _warn_of_too_large_a_perplexity(self, graph: NeighborGraph) -> None:
         most, counts = max(self._perplexities()), np.diff(graph.start)
@@ -389,5 +392,5 @@ class TSNE(
         return {"KL divergence": self.kl_divergence_, **super()._facts()}
 
 
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and 0 < float(value) < float("inf")
+def _is_perplexity(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and 1 <= float(value) < float("inf")

@@ -41,9 +41,8 @@ from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
 from lowland.blocks.neighbors.search import Search, nearest_neighbors
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.labels import classes_of, missing_labels
-from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, ParameterError, with_remedy
+from lowland.errors import DataError, ParameterError, shown, with_remedy
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
@@ -188,7 +187,8 @@ class UMAP(
     )
     target_metric: str = param(
         "categorical",
-        "Metric of y: 'categorical' for class labels (-1 or missing is unknown), or a metric of numbers.",
+        "Metric of y: 'categorical' for class labels (-1 or missing is unknown), or a metric of numbers, in one or "
+        "more columns.",
         positional=True,
     )
     target_metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric of y.", positional=True)
@@ -278,9 +278,17 @@ class UMAP(
         rank[order] = np.arange(len(order))
         first, inverse = first[order], rank[np.ravel(inverse)]
         few = like(to_numpy(X)[first], X)
-        y = None if y is None else as_vector(y, X.shape[0], "y")[first]
+        y = None if y is None else self._as_labels(y, X.shape[0])[first]
         super()._solve(ArrayRows(few), run, y, weights, None, callback)
         self._repeat(inverse, first, X)
+
+    def _as_labels(self, y: Any, n: int | None) -> np.ndarray:
+        """One label per row, (n,); a numeric target may have several columns, (n, columns)."""
+        target = to_numpy(y)
+        if self.target_metric == "categorical" or target.ndim != 2 or target.shape[1] < 2:
+            return super()._as_labels(y, n)
+        super()._as_labels(target[:, 0], n)  # of the right length
+        return target
 
     def _repeat(self, inverse: np.ndarray, first: np.ndarray, X: Array) -> None:
         """Set the attributes of all rows from those of the distinct ones."""
@@ -311,7 +319,7 @@ class UMAP(
             )
         known = ("spectral", "pca", "random")
         if self.init not in known if isinstance(self.init, str) else not hasattr(self.init, "__len__"):
-            raise ParameterError(f"UMAP(init={self.init!r}): choose 'spectral', 'pca', 'random' or pass an array.")
+            raise ParameterError(f"UMAP(init={shown(self.init)}): choose 'spectral', 'pca', 'random' or pass an array.")
 
     def _check_size(self, X: Array) -> None:
         n = X.shape[0]

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.spatial.distance import cdist
 
 from lowland.blocks.distances.metrics import METRICS, check_metric, function_name, squared_euclidean
+from lowland.blocks.distances.to_points import DistancesTo
 from lowland.errors import DataError, ParameterError
 
 SCIPY = {"l2": "euclidean", "manhattan": "cityblock", "l1": "cityblock"}
@@ -84,3 +86,30 @@ def test_a_constant_column_is_refused_by_seuclidean():
         METRICS["seuclidean"].learn(B)
     with pytest.raises(DataError, match="which is singular"):
         METRICS["mahalanobis"].learn(B)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("angular", "lengths.*'euclidean'"), ("hellinger", "square roots.*'euclidean'")]
+)
+def test_names_of_other_libraries_have_a_remedy(name, remedy):
+    with pytest.raises(ParameterError, match=remedy) as error:
+        check_metric(name, {})
+    assert "pairwise_distances" not in str(error.value)
+
+
+def test_no_function_of_scikit_learn_is_advised_for_a_metric_it_does_not_have():
+    with pytest.raises(ParameterError, match="'precomputed'") as error:
+        check_metric("made-up", {})
+    assert "sklearn" not in str(error.value)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("value", ["x", None, [1.0, 2.0]])
+def test_a_function_that_returns_no_number_is_named(value, sparse):
+    def mine(a, b):
+        return value
+
+    X = np.arange(12.0).reshape(4, 3)
+    with pytest.raises(DataError, match=r"'mine' returned .*must return a finite number") as error:
+        DistancesTo.of(X, mine, {})(scipy.sparse.csr_array(X) if sparse else X)
+    assert repr(value) in str(error.value)

@@ -20,11 +20,12 @@ def test_a_row_is_placed_at_a_minimum_of_the_attraction():
     D = cdist(NEW, POINTS)
     for i, place in enumerate(PLACE(NEW)):
         near = np.argsort(D[i])[:40]
-        chosen = Z[near[np.argsort(D[i, near] ** 2 / SCALES[near])[:10]]]
+        to = near[np.argsort(D[i, near] ** 2 / SCALES[near])[:10]]
+        chosen, weight = Z[to], D[i, to].min() / D[i, to]
 
-        def attraction(z, chosen=chosen):
+        def attraction(z, chosen=chosen, weight=weight):
             square = 1 + ((chosen - z) ** 2).sum(axis=1)
-            return (square / (10 + square)).sum()
+            return (weight * square / (10 + square)).sum()
 
         found = scipy.optimize.minimize(attraction, np.median(chosen, axis=0), tol=1e-12)
         assert attraction(place) <= found.fun + 1e-6
@@ -32,6 +33,14 @@ def test_a_row_is_placed_at_a_minimum_of_the_attraction():
 
 def test_a_training_row_is_placed_at_its_place():
     np.testing.assert_array_equal(PLACE(POINTS), Z)
+
+
+def test_a_row_near_a_training_row_is_placed_near_it_also_where_the_neighbors_of_that_row_are_elsewhere():
+    far = Z.copy()
+    far[:20] += 100  # these rows lie apart from their neighbors in the map
+    place = ByAttraction(NearestAmong(POINTS, 40), None, SCALES, far, 10)
+    for step, most in ((1e-5, 0.1), (1e-3, 1)):
+        assert np.linalg.norm(place(POINTS[:20] + step) - far[:20], axis=1).max() < most
 
 
 def test_a_place_depends_on_the_row_alone():

@@ -37,6 +37,16 @@ def test_a_training_row_is_placed_at_its_place():
     assert np.array_equal(place()(X[:20]), PLACES[:20])
 
 
+@pytest.mark.parametrize("density", [False, True])
+def test_a_row_near_a_training_row_is_placed_near_it_also_where_the_neighbors_of_that_row_are_elsewhere(density):
+    Z = PLACES.copy()
+    Z[:20] += 30  # these rows lie apart from their neighbors in the map
+    radii = MapRadii(mean=-1.0, std=1.0, covariance=0.5, data_mean=-2.0, data_std=1.0)
+    term = DensityOfNewRows(radii, 1.0, 0.3) if density else None
+    placing = PlacedByEdges(NearestAmong(X, 8), 8, None, Z, FORCES, 1.0, 0.3, 0.25, term)
+    assert np.linalg.norm(placing(X[:20] + 1e-5) - Z[:20], axis=1).max() < 3
+
+
 def test_nan_stays_nan():
     rows = NEW.copy()
     rows[3, 0] = np.nan

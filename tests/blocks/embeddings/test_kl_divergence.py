@@ -78,3 +78,9 @@ def test_a_descent_lowers_the_divergence_and_bits_are_equal_on_any_threads():
     ]
     assert all((found[0].Z == each.Z).all() for each in found)
     assert found[0].value < 0.7 * objective().divergence(start, SERIAL)
+
+
+def test_the_name_says_that_an_anchor_is_part_of_the_value():
+    anchored = objective(anchor=Anchor(RNG.normal(size=(300, 2)), 0.5))
+    assert "anchor" not in objective().name
+    assert "anchor" in anchored.name

@@ -54,6 +54,7 @@ def test_an_anchor_moves_along():
     host.gradient(Z, STEP, G, SERIAL)
     device.gradient(torch.as_tensor(Z), STEP, T, SERIAL)
     assert np.linalg.norm(T.numpy() - G) <= 0.02 * np.linalg.norm(G)
+    assert device.name == host.name
 
 
 def test_the_same_bits_every_time():

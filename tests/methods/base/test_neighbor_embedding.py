@@ -43,6 +43,23 @@ def test_labels_of_a_file_of_unknown_length_are_counted(rng, tmp_path, unique):
 
 
 @pytest.mark.parametrize("cls", list(QUICK))
+def test_the_solver_says_how_neighbors_were_found(cls, rng):
+    X = rng.standard_normal((60, 4))
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    model = cls(**QUICK[cls], random_state=0)
+    assert model.fit(X).solver_.reason.endswith("; neighbors: exact, by comparisons of all pairs")
+    assert model.fit(X, graph=D).solver_.reason.endswith("; neighbors: given")
+    metric = "distance" if hasattr(model, "distance") else "metric"
+    assert "exact, by the given distances" in model.set_params(**{metric: "precomputed"}).fit(D).solver_.reason
+
+
+def test_the_solver_states_the_recall_of_an_approximate_search(rng):
+    pytest.importorskip("faiss")
+    model = UMAP(**QUICK[UMAP], force_approximation_algorithm=True, random_state=0).fit(rng.standard_normal((300, 4)))
+    assert f"approximate (HNSW), recall {model.recall_:.3f}" in model.solver_.reason
+
+
+@pytest.mark.parametrize("cls", list(QUICK))
 def test_a_callback_receives_snapshots_and_can_end_the_fit(cls, rng):
     X, seen = rng.standard_normal((60, 4)), []
 

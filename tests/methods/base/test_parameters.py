@@ -21,13 +21,22 @@ from lowland.methods.base.parameters import Described, admits, check_parameters,
         (Literal["a", "b"], ["a"], ["c", 1]),
         (Literal[1], [1], [True, "1"]),
         (Callable[..., Any], [len], [1]),
-        (Sequence[float] | np.ndarray, [[1.0], np.ones(2)], [3]),
+        (Sequence[float] | np.ndarray, [[1.0], np.ones(2)], [3, np.array(3.0)]),
         (Any, [object()], []),
     ],
 )
 def test_values_of_a_type(kind, good, bad):
     assert all(admits(kind, value) for value in good)
     assert not any(admits(kind, value) for value in bad)
+
+
+@pytest.mark.parametrize(
+    "value", [np.zeros((900, 2)).tolist(), np.zeros((900, 2)), "x" * 5000, dict.fromkeys(range(900))]
+)
+def test_long_values_are_shortened_in_messages(value):
+    with pytest.raises(ParameterError, match="max_iter") as error:
+        lowland.TSNE(max_iter=value).fit(np.eye(9))
+    assert len(str(error.value)) < 300
 
 
 def test_types_in_messages():

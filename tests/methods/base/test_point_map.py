@@ -265,3 +265,37 @@ def test_the_size_of_an_initial_configuration_does_not_matter(cls, options, size
     here, there = (cls(2, **options).fit(X, init=each) for each in (init, size * init))
     assert there.stress_ < 4 * here.stress_  # another local minimum at most, not a collapse
     assert there.embedding_.std() == pytest.approx(here.embedding_.std(), rel=0.1)
+
+
+# --- values of pairs that are not finite ---
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "options"),
+    [
+        ("Isomap", "distances", {"metric": "precomputed"}),
+        ("TSNE", "distances", {"metric": "precomputed", "perplexity": 5}),
+        ("TSNE", "affinities", {"affinity": "precomputed"}),
+        ("UMAP", "distances", {"metric": "precomputed"}),
+        ("PaCMAP", "distances", {"distance": "precomputed"}),
+        ("SpectralEmbedding", "affinities", {"affinity": "precomputed"}),
+        ("KernelPCA", "kernel values", {"kernel": "precomputed"}),
+    ],
+)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_value_of_a_pair_that_is_not_finite_is_named_by_its_place_and_never_imputed(name, words, options, bad):
+    X = rows()
+    D = cdist(X, X)
+    D[4, 6] = D[6, 4] = bad
+    with pytest.raises(DataError, match=rf"\(2 values\).*\[4, 6\], counted from 0.*Compute these {words}") as error:
+        getattr(lowland, name)(**options).fit(D)
+    assert "impute" not in str(error.value)
+    assert "row 5" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["Isomap", "TSNE", "UMAP", "PaCMAP"])
+def test_given_distances_that_are_all_zero_are_no_matter_of_columns(name):
+    options = {"distance" if name == "PaCMAP" else "metric": "precomputed"}
+    options |= {"perplexity": 5} if name == "TSNE" else {}
+    with pytest.raises(DataError, match=r"distances are zero.*distance matrix"):
+        getattr(lowland, name)(**options).fit(np.zeros((40, 40)))

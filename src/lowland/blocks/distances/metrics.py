@@ -11,11 +11,17 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, is_torch, like, to_numpy, xp_of
 from lowland.blocks.distances.incomplete_rows import gower, learn_gower, nan_euclidean
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, ParameterError, shown
 from lowland.suggestions import did_you_mean
 
 Metric = str | Callable[..., float]
 
+_OTHER_NAMES = {  # of other libraries, and what gives the same neighbors
+    "angular": "Divide the rows by their lengths and choose 'euclidean'.",
+    "hellinger": "Divide the rows by their sums, take the square roots and choose 'euclidean'.",
+    "matching": "Choose 'hamming', which is the same.",
+    "sokalmichener": "Choose 'rogerstanimoto', which is the same.",
+}
 _FEW_COLUMNS = 12  # up to this many, differences cost no more than products, and lose no precision
 _NEAR = 1e-6  # squared distance over squared lengths below which products have lost too much precision
 _BLOCK = 1 << 22  # numbers in a block of differences
@@ -28,11 +34,13 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
         _check_arguments(metric, params)
         return
     if metric not in METRICS and metric != "precomputed":
-        known = ", ".join(repr(name) for name in (*METRICS, "precomputed"))
+        fact = f"There is no metric {shown(metric)}."
+        if metric in _OTHER_NAMES:
+            raise ParameterError(f"{fact} {_OTHER_NAMES[metric]}")
+        known = ", ".join(repr(name) for name in METRICS)
         raise ParameterError(
-            f"There is no metric {metric!r}. {did_you_mean(metric, METRICS)}Choose {known}, or a function of two rows. "
-            f"For other metrics of scikit-learn pass sklearn.metrics.pairwise_distances(X, {metric!r}) as "
-            "'precomputed' distances."
+            f"{fact} {did_you_mean(metric, METRICS)}Choose {known}, or a function of two rows. Or compute the "
+            "distances yourself, for 'precomputed'."
         )
     takes = () if metric == "precomputed" else METRICS[metric].takes
     foreign = [name for name in params if name not in takes]
@@ -69,6 +77,18 @@ def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> No
     except TypeError as error:
         raise ParameterError(
             f"The metric {function_name(metric)} cannot be called with two rows and the arguments {params!r}: {error}."
+        ) from error
+
+
+def distance_by(metric: Callable[..., Any], a: np.ndarray, b: np.ndarray, params: dict[str, Any]) -> float:
+    """Return the distance of two rows by a function of the user, which must be a number."""
+    value = metric(a, b, **params)
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"The metric {function_name(metric)} returned {shown(value)}, which is no number. It must return a finite "
+            "number that is not negative for any two rows."
         ) from error
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
-from lowland.blocks.distances.metrics import METRICS, Metric, function_name
+from lowland.blocks.distances.metrics import METRICS, Metric, distance_by, function_name
 from lowland.blocks.statistics.rescaling import ordinary_unit
 from lowland.errors import DataError
 
@@ -104,7 +104,7 @@ def _by_dense_rows(A: Any, B: Any, metric: Metric, params: dict[str, Any]) -> np
 def _of_dense(A: np.ndarray, B: np.ndarray, metric: Metric, params: dict[str, Any]) -> np.ndarray:
     if not callable(metric):
         return METRICS[metric].of(A, B, **params)
-    D = np.asarray([[float(metric(a, b, **params)) for b in B] for a in A])
+    D = np.asarray([[distance_by(metric, a, b, params) for b in B] for a in A])
     if not np.isfinite(D).all() and np.isfinite(A).all():
         raise DataError(
             f"The metric {function_name(metric)} returned a value that is not finite. It must return a finite number "

@@ -13,7 +13,7 @@ import scipy.sparse
 from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.distances.incomplete_rows import no_shared_column
-from lowland.blocks.distances.metrics import METRICS, Metric, allows_nan, function_name, usable_values
+from lowland.blocks.distances.metrics import METRICS, Metric, allows_nan, distance_by, function_name, usable_values
 from lowland.blocks.distances.metrics import (
     squared_euclidean as squared_euclidean,  # for callers that need no other metric
 )
@@ -92,7 +92,7 @@ class DistancesTo:
     def _by_function(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """A function of two rows, pair by pair, (m, p)."""
         assert callable(self.metric)
-        D = np.asarray([[float(self.metric(a, b, **self.params)) for b in B] for a in A])
+        D = np.asarray([[distance_by(self.metric, a, b, self.params) for b in B] for a in A])
         least = -_ROUNDED * np.abs(D[np.isfinite(D)]).max(initial=0.0)
         if not (np.isfinite(D).all() and D.min(initial=0.0) >= least) and np.isfinite(A).all():
             i, j = np.argwhere(~(np.isfinite(D) & (least <= D)))[0]

@@ -12,7 +12,7 @@ from lowland.blocks.embeddings.cross_entropy import RULE, EdgeForces
 from lowland.blocks.embeddings.densities import MapRadii
 from lowland.blocks.embeddings.fuzzy_graph import FuzzyGraph, memberships
 from lowland.blocks.manifolds.shortest_paths import k_smallest
-from lowland.blocks.neighbors.out_of_sample import NearestAmong
+from lowland.blocks.neighbors.out_of_sample import NearestAmong, inverse_distances
 from lowland.kernels.descent_steps import adam_rows
 
 EPOCHS = 100  # for new rows, whatever their number
@@ -32,9 +32,10 @@ class DensityOfNewRows:
 class PlacedByEdges:
     """Places each new row by a descent of its own: attraction along its edges, repulsion from random training rows.
 
-    The start is the mean of the nearest training rows, weighted by their memberships. The random rows depend on the
-    seed and the epoch alone, so a row's place depends on that row and the model only. A row at distance zero from a
-    training row is placed at it.
+    Its edges are weighted by their memberships, over the distances: the nearer a row is to one training row,
+    the nearer is its place to that row's. The start is the weighted mean of the nearest training rows. The random rows
+    depend on the seed and the epoch alone, so a row's place depends on that row and the model only. A row at distance
+    zero from a training row is placed at it.
     """
 
     nearest: NearestAmong | None  # None: the rows are distances to the training rows
@@ -81,13 +82,16 @@ class PlacedByEdges:
 
     def _descend(self, start: np.ndarray, to: np.ndarray, length: np.ndarray) -> np.ndarray:
         m = len(start) - 1
-        weight = memberships(start, length, self.mean, connectivity=self.connectivity)
+        member = memberships(start, length, self.mean, connectivity=self.connectivity)
+        weight = (member * inverse_distances(start, length)).astype(np.float32)
         rows = np.repeat(np.arange(m), np.diff(start))
         total = np.bincount(rows, weight, m)
         Y = np.stack([np.bincount(rows, weight * z[to], m) / total for z in self.Z.T.astype(np.float64)], axis=1)
         weight /= np.repeat(np.maximum.reduceat(weight, start[:-1]), np.diff(start))
         Y, graph = np.ascontiguousarray(Y, dtype=np.float32), FuzzyGraph(start, to, weight)
-        term = None if self.density is None else _Pull(self, graph, np.bincount(rows, weight * length**2, m), rows)
+        term = None
+        if self.density is not None:  # radii as in the fit, by the memberships alone
+            term = _Pull(self, FuzzyGraph(start, to, member), np.bincount(rows, member * length**2, m), rows)
         G, M, S = np.zeros_like(Y), np.zeros_like(Y), np.zeros_like(Y)
         for epoch in range(EPOCHS):
             self.forces.gradient(graph, Y, self.Z, epoch, 0, m, G)

@@ -38,12 +38,13 @@ class KLDivergence:
     phases: Sequence[Phase]
     dof: float = 1.0
     anchor: Anchor | None = None
-    name: str = "KL divergence"
+    name: str = field(init=False)
     edges: tuple[np.ndarray, ...] = field(init=False)
     entropy: float = field(init=False)  # of P
 
     def __post_init__(self) -> None:
-        """Cast P once: unsigned indices need no check for negative ones."""
+        """Name the objective, and cast P once: unsigned indices need no check for negative ones."""
+        self.name = "KL divergence" if self.anchor is None else "KL divergence with anchor"
         P = self.P
         edges = P.indptr.astype(np.int64), P.indices.astype(np.uint32), P.data.astype(np.float32)
         positive = P.data[P.data > 0]
@@ -55,8 +56,10 @@ class KLDivergence:
         start, to, p = self.edges
         anchor = None if self.anchor is None else self.anchor.on_device(home)
         edges = TensorEdges.of(start, to, home)
-        exact = isinstance(self.repulsion, ExactRepulsion)
-        return TensorKLDivergence(edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor, exact)
+        exact, name = isinstance(self.repulsion, ExactRepulsion), self.name
+        return TensorKLDivergence(
+            edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor, exact=exact, name=name
+        )
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
         """Compute the gradient at Z (n, k) into G."""

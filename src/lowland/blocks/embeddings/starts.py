@@ -105,10 +105,13 @@ def random_start(n: int, k: int, rng: np.random.Generator) -> np.ndarray:
 
 def given_start(init: Any, n: int, k: int) -> np.ndarray:
     """Return a copy of given coordinates, (n, k) float64, checked; of ordinary size and near the origin."""
-    given = np.asarray(to_numpy(init))
+    try:
+        given = np.asarray(to_numpy(init))
+        Z = np.array(given.real, dtype=np.float64)
+    except (TypeError, ValueError) as error:  # text, or rows of unequal lengths
+        raise DataError(f"The given coordinates are not all numbers. Pass an array of shape ({n}, {k}).") from error
     if given.dtype.kind == "c":
         raise DataError("The given coordinates are complex numbers. Pass real numbers.")
-    Z = np.array(given, dtype=np.float64)
     if Z.shape != (n, k):
         raise DataError(f"The given coordinates have shape {Z.shape}. They must have shape ({n}, {k}).")
     if not all_finite(Z):

@@ -14,6 +14,13 @@ from lowland.arrays.records import record
 from lowland.errors import DataError
 from lowland.run.progress import in_one_call
 
+_EXACT = {
+    "tree": "by a k-d tree",
+    "products": "by matrix products",
+    "sparse products": "by sparse products",
+    "comparisons": "by comparisons of all pairs",
+    "given distances": "by the given distances",
+}
 _LARGE = 1_000_000  # edges from which a loop over all of them may take a while
 
 
@@ -41,6 +48,13 @@ class NeighborGraph:
     def n(self) -> int:
         """The number of points."""
         return len(self.start) - 1
+
+    @property
+    def search_in_words(self) -> str:
+        """How the neighbors were found, with the recall of an approximate search."""
+        if self.search == "approximate":
+            return f"approximate (HNSW), recall {self.recall:.3f}"
+        return f"exact, {_EXACT[self.search]}" if self.search in _EXACT else self.search
 
     @cached_property
     def sources(self) -> np.ndarray:

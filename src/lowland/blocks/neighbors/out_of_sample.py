@@ -116,3 +116,14 @@ class ByGivenDistances:
         if self.radius is not None:
             near &= (length <= self.radius) | (place == 0)
         return scipy.sparse.csr_array((length[near], (rows[near], to[near])), shape=X.shape)
+
+
+def inverse_distances(start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Return d_min / d for the neighbors at ``start[i]:start[i + 1]`` of each row i: 1 for the nearest one.
+
+    By these weights the place of a new row is continuous: near a training row, it tends to the place of that row.
+    """
+    least = np.repeat(np.minimum.reduceat(length, start[:-1]), np.diff(start)) if len(length) else length
+    share = np.ones(len(length))
+    np.divide(least, length, out=share, where=(length > 0) & np.isfinite(length))
+    return share

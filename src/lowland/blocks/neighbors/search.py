@@ -186,5 +186,7 @@ def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict
         equal = all_equal(X)
     else:
         equal = bool((X == 0).all()) if metric == "precomputed" else bool((X[:1, :] == X).all())
+    if equal and metric == "precomputed":
+        raise DataError("All given distances are zero. Check the distance matrix.")
     if equal:
         raise DataError("All rows are equal: all distances are zero. Check which columns were chosen.")

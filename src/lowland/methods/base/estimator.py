@@ -20,6 +20,7 @@ from lowland.data.open import as_vector, float_vector, has_named_columns, is_fra
 from lowland.data.rows import Rows
 from lowland.data.table import Table
 from lowland.errors import DataError, DataTypeError, ParameterError, warn, was_interrupted
+from lowland.methods.base.arguments import CHECKED, known_arguments
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.attributes import Attribute, attribute, collect_attributes
 from lowland.methods.base.parameters import check_parameters, documented, param
@@ -63,6 +64,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init_subclass__(cls, **traits: Any) -> None:
         super().__init_subclass__()
+        for name in set(CHECKED) & set(vars(cls)):
+            setattr(cls, name, known_arguments(vars(cls)[name]))
         cls._traits = dataclasses.replace(cls._traits, **traits)
         cls._attributes = collect_attributes(cls)
         dataclasses.dataclass(eq=False, repr=False)(cls)  # a real __init__: editors and scikit-learn read its signature
@@ -71,6 +74,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # --- fit: open, check, solve ---
 
+    @known_arguments
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of X: an array, frame, Table, sparse matrix, tensor, Dask array, file, or list of chunks.
 
@@ -142,7 +146,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "y.ravel() to avoid this warning.",
                 DataConversionWarning,
             )
-        return rows, None if y is None else as_vector(y, rows.n, "y")
+        return rows, None if y is None else self._as_labels(y, rows.n)
+
+    def _as_labels(self, y: Any, n: int | None) -> np.ndarray:
+        """One label per row, (n,)."""
+        return as_vector(y, n, "y")
 
     def _opened(self, X: Any, *, fitted: bool = False, **selection: Any) -> Rows:
         """Open the rows of a fit, or with ``fitted`` those for the fitted model: of numbers, unless it reads text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,7 +22,6 @@ from lowland.blocks.embeddings.tensor_edges import on_device
 from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.optimize.outcome import Divergence, Outcome, Snapshot
-from lowland.data.open import as_vector
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, warn, with_remedy
 from lowland.methods.base.estimator import attribute, param
@@ -60,7 +59,8 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
     )
 
     solver_: Outcome = attribute(
-        "Algorithm, the reason for it, its iterations, the objective every 50 iterations, and why it stopped."
+        "Algorithm, the reason for it and how neighbors were found, its iterations, the objective every 50 iterations, "
+        "and why it stopped."
     )
     n_iter_: int = attribute("Number of iterations.")
     seed_: int = attribute("Seed of the random draws, also for new rows.")
@@ -121,15 +121,16 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
             found = found.with_farthest(self._bridges(found))
         kept = self._kept_mask
         self.points_ = None if self._is_given(X) or self._measure()[0] == "precomputed" else self._own_points(X, rows)
-        labels = as_vector(y, X.shape[0], "y")[kept] if self._traits.reads_y and y is not None else None
+        labels = self._as_labels(y, X.shape[0])[kept] if self._traits.reads_y and y is not None else None
         problem = self._problem(self._embedded(X), found, run, labels)
         objective: EmbeddingObjective = problem.objective
         start: Array = problem.start
         if self._on_device(X):
             objective, start = problem.objective.on_device(X), on_device(start, X)
+        solver = replace(problem.solver, reason=f"{problem.solver.reason}; neighbors: {found.search_in_words}")
         rate = "learning_rate" if hasattr(self, "learning_rate") else "lr"
         try:
-            result = descend(objective, start, run, solver=problem.solver, stop=problem.stop, callback=callback)
+            result = descend(objective, start, run, solver=solver, stop=problem.stop, callback=callback)
         except Divergence as error:
             raise ParameterError(
                 f"{type(self).__name__}({rate}={getattr(self, rate)}): {error} Choose a smaller {rate}."

@@ -27,7 +27,7 @@ from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.rescaling import power_of_two
-from lowland.errors import DataWarning, ParameterError, warn, with_remedy
+from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
 from lowland.methods.base.parameters import check_saved
@@ -85,7 +85,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         positional=True,
     )
     lr: float = param(1.0, "Learning rate of Adam.", above=0, positional=True)
-    num_iters: int | Sequence[int] = param(
+    num_iters: int | Sequence[int] | np.ndarray = param(
         (100, 100, 250),
         "Iterations of the three phases; one number: those of the last, after 100 and 100.",
         wanted="an integer or three integers, at least 0",
@@ -173,8 +173,8 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         given = (100, 100, self.num_iters) if isinstance(self.num_iters, int | np.integer) else tuple(self.num_iters)
         if len(given) != 3 or any(not isinstance(t, int | np.integer) or isinstance(t, bool) or t < 0 for t in given):
             raise ParameterError(
-                f"{type(self).__name__}(num_iters={self.num_iters!r}): the parameter 'num_iters' must be an integer or "
-                "three integers, at least 0."
+                f"{type(self).__name__}(num_iters={shown(self.num_iters)}): the parameter 'num_iters' must be an "
+                "integer or three integers, at least 0."
             )
         return int(given[0]), int(given[1]), int(given[2])
 

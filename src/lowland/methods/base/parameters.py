@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.errors import ParameterError
+from lowland.errors import ParameterError, shown
 from lowland.methods.base.attributes import attributes_of
 from lowland.suggestions import did_you_mean
 
@@ -126,9 +126,8 @@ def check_parameters(model: Any) -> None:
         check_saved(model, p.name)
         if not p.fits(value):
             meant = did_you_mean(value, p.choices).rstrip()
-            raise ParameterError(
-                f"{cls.__name__}({p.name}={value!r}): the parameter {p.name!r} must be {p.wanted}. {meant}".rstrip()
-            )
+            fact = f"{cls.__name__}({p.name}={shown(value)}): the parameter {p.name!r} must be {p.wanted}."
+            raise ParameterError(f"{fact} {meant}".rstrip())
 
 
 def check_saved(model: Any, name: str) -> None:
@@ -174,6 +173,8 @@ def admits(kind: Any, value: Any) -> bool:
     if origin is collections.abc.Callable or kind is collections.abc.Callable:
         return callable(value)
     if isinstance(value, str) and kind is not str:  # not a sequence of its letters
+        return False
+    if isinstance(value, np.ndarray) and value.ndim == 0:  # neither a number nor a sequence
         return False
     return isinstance(value, origin or kind)
 

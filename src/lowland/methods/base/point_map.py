@@ -63,6 +63,13 @@ class PointMap(Reducer):
         """The metric and its parameters, as they were chosen."""
         return getattr(self, "metric", None), dict(getattr(self, "metric_params", None) or {})
 
+    def _pair_values(self) -> str:
+        """What X holds if it is a matrix of pairs: distances, affinities or kernel values; empty for rows."""
+        for name, words in (("affinity", "affinities"), ("kernel", "kernel values")):
+            if isinstance(given := getattr(self, name, None), str) and given == "precomputed":
+                return words
+        return "distances" if self._chosen_metric()[0] == "precomputed" else ""
+
     @property
     def _handles_missing(self) -> bool:
         """Whether the metric skips missing values."""
@@ -71,8 +78,7 @@ class PointMap(Reducer):
     def _admit_missing(self, rows: Rows) -> None:
         super()._admit_missing(rows)
         rows.allow_nan = rows.allow_nan and not rows.is_sparse
-        if self._chosen_metric()[0] == "precomputed":
-            rows.missing_remedy = "Compute the missing entries of the matrix."
+        rows.pair_values = self._pair_values()
         points = next((vars(self)[name] for name in ("points_", "X_fit_") if name in vars(self)), None)
         rows.compared_with = None if points is None or not rows.allow_nan else to_numpy(points)
 
