@@ -14,7 +14,7 @@ check: .venv/installed  ## formatting, linting, types, layers of imports
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 test: .venv/installed  ## all tests
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto  # one process per core, one thread each
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal  # one process per core, one thread each
 
 .venv/peers: .venv/installed
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[bench]"
