@@ -291,7 +291,7 @@ class TSNE(
         run.require(40 * len(graph.to), "The affinities of all edges", "Choose a smaller perplexity")
         if self.affinity == "uniform":
             return uniform_affinities(graph)
-        return gaussian_affinities(graph, self.perplexity, run)
+        return gaussian_affinities(graph, self._perplexities(), run)
 
     def _start(self, X: Array, P: Any, run: Run) -> np.ndarray:
         """The initial coordinates, (n, k) float64."""
