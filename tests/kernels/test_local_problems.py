@@ -29,7 +29,7 @@ def test_weights_solve_the_normal_equations(X, weigh):
 def test_neighbors_that_coincide_with_the_point_have_equal_weights():
     X, W = np.ones((4, 2)), np.empty(3)
     for weigh in (local_problems.reconstruct, local_problems.reconstruct_by_directions):
-        weigh(X[:1], X, np.array([0, 3]), np.array([1, 2, 3]), 1e-3, W)
+        weigh(X[:1], X, np.array([0, 3]), np.array([1, 2, 3], dtype=np.int32), 1e-3, W)
         np.testing.assert_allclose(W, 1 / 3)
 
 

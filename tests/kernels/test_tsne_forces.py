@@ -15,8 +15,8 @@ def test_two_points_attract_and_repel_along_their_line(k):
     total = tsne_forces.repel_all(np.ascontiguousarray(Z.T), 1.0, 0, 2, G)
     assert total == pytest.approx(2 + 2 / 5)  # each point with itself, and the pair
     assert G[0, 0] == pytest.approx(-2 / 25) == -G[1, 0]
-    tsne_forces.attract(*edges, Z, 1.0, 3.0, 2.5, 0, 2, G)
-    assert G[0, 0] == pytest.approx(4 * (3 * 0.5 / 5 * -2 - 2.5 * -2 / 25))
+    tsne_forces.attract(*edges, Z, 1.0, 0, 2, G)
+    assert G[0, 0] == pytest.approx(0.5 / 5 * -2) == -G[1, 0]
     assert not G[:, 1:].any()
     denominators = np.empty(2)
     tsne_forces.edge_denominators(*edges[:2], Z, 1.0, 0, 2, denominators)

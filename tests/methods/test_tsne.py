@@ -97,6 +97,23 @@ def test_exact_method_uses_all_pairs():
     assert model.solver_.name == "exact"
 
 
+@pytest.mark.parametrize(("method", "name"), [("exact", "exact"), ("barnes_hut", "interpolation by FFT")])
+def test_the_exact_method_is_exact_on_a_device_too(method, name, monkeypatch):
+    from lowland.blocks.embeddings import repulsion
+
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(TSNE, "_on_device", lambda self, X: not isinstance(X, np.ndarray))
+    monkeypatch.setitem(repulsion._GRID, 2, (0.0, 0.0))  # the host would take a grid, too
+    options = {"perplexity": 10, "max_iter": 20, "learning_rate": 10.0, "init": X[:200, 20:22] + 0.1 * X[:200, 30:32]}
+    host = TSNE(method="exact", **options).fit(X[:200])
+    device = TSNE(method=method, **options).fit(torch.as_tensor(X[:200]))
+    assert device.solver_.name == name
+    assert "device" in device.solver_.reason
+    moved = np.linalg.norm(np.asarray(host.embedding_) - options["init"])
+    error = np.linalg.norm(np.asarray(device.embedding_) - np.asarray(host.embedding_)) / moved
+    assert (error < 1e-4) == (method == "exact")
+
+
 def test_more_exaggeration_is_more_compact():
     extents = [np.ptp(TSNE(exaggeration=e, **FAST).fit_transform(X), axis=0).max() for e in (1.0, 4.0)]
     assert extents[1] < 0.5 * extents[0]

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import lowland
 from lowland import UMAP
@@ -93,6 +94,31 @@ def test_given_neighbors_give_the_same_map(fitted):
     knn = (np.hstack([rows, to]), np.hstack([0.0 * rows, length]), None)
     model = UMAP(random_state=0, precomputed_knn=knn).fit(DIGITS)
     assert np.array_equal(model.embedding_, fitted.embedding_)
+
+
+def test_wider_tables_of_neighbors_in_any_order_give_the_same_graph(fitted, rng):
+    to, length = nearest_neighbors(DIGITS, 30, RUN).table()
+    rows = np.arange(600)[:, None]
+    order = rng.permuted(np.tile(np.arange(31), (600, 1)), axis=1)
+    to, length = (np.take_along_axis(np.hstack(each), order, axis=1) for each in ((rows, to), (0.0 * rows, length)))
+    for indices in (to, to.astype(float)):
+        model = UMAP(random_state=0, n_epochs=1, precomputed_knn=(indices, length)).fit(DIGITS)
+        np.testing.assert_allclose(model.graph_.toarray(), fitted.graph_.toarray(), atol=1e-6)
+
+
+def test_neighbors_that_are_no_neighbors_are_refused():
+    near = NearestNeighbors(n_neighbors=10).fit(IRIS.X + np.arange(150)[:, None] * 1e-3)
+    length, to = near.kneighbors()
+    with pytest.raises(DataError, match=r"Indices come first, distances second.*kneighbors"):
+        short(precomputed_knn=(length, to)).fit(IRIS.X)
+    with pytest.raises(DataError, match="row numbers"):
+        short(precomputed_knn=(to + 0.5, length)).fit(IRIS.X)
+    twice = to.copy()
+    twice[3, 4] = twice[3, 1]
+    with pytest.raises(DataError, match="row 3 lists the same neighbor twice"):
+        short(precomputed_knn=(twice, length)).fit(IRIS.X)
+    with pytest.raises(ParameterError, match=r"precomputed_knn.*graph too"):
+        short(precomputed_knn=(to, length)).fit(IRIS.X, graph=near.kneighbors_graph(mode="distance"))
 
 
 def test_distances_give_the_same_graph(fitted):
@@ -297,7 +323,12 @@ def test_a_disconnected_graph_by_policy():
 def test_a_distance_that_disconnects():
     model = short(disconnection_distance=3.0).fit(IRIS.X)
     assert np.isfinite(model.embedding_).all()
-    assert short(disconnection_distance=0.9).fit(IRIS.X).n_connected_components_ > 1
+    with pytest.warns(DataWarning, match=r"rows have no neighbor.*NaN.*Raise disconnection_distance"):
+        model = short(disconnection_distance=0.3, output_dens=True).fit(IRIS.X)
+    alone = np.sort(cdist(IRIS.X, IRIS.X), axis=1)[:, 1] >= 0.3
+    assert np.array_equal(np.isnan(model.embedding_).any(axis=1), alone)
+    assert np.array_equal(np.isnan(model.rad_orig_), alone)
+    assert 0 < model.n_excluded_ == alone.sum() < model.n_connected_components_
     with pytest.raises(ParameterError, match="disconnection_distance"):
         short(disconnection_distance=1e-9).fit(np.random.default_rng(0).normal(size=(50, 3)))
 

@@ -234,26 +234,25 @@ def value(Z, near, near_to, mid, mid_to, far, far_to, w_near, w_mid, w_far, loca
 
 
 @kernel
-def attract(Z, start, to, steps, places):
-    """Move each row of ``places`` (m, k) to a minimum of sum D / (10 + D) over the points of Z it is paired with.
+def attract(near, weight, steps, places):
+    """Move each row of ``places`` (m, k) to a minimum of sum w D / (10 + D) over its points ``near`` (m, points, k).
 
-    Each step is the mean of these points with the weights 1 / (10 + D)²: the objective never increases.
+    Each step is the mean of these points with the weights w / (10 + D)²: the objective never increases.
     """
-    k = Z.shape[1]
+    k = places.shape[1]
     mean = np.empty(k)
     for i in range(places.shape[0]):
         for _ in range(steps):
             mean[:] = 0.0
             total = 0.0
-            for e in range(start[i], start[i + 1]):
-                j = to[e]
+            for e in range(near.shape[1]):
                 t = 11.0
                 for q in range(k):
-                    d = places[i, q] - Z[j, q]
+                    d = places[i, q] - near[i, e, q]
                     t += d * d
-                w = 1.0 / (t * t)
+                w = weight[i, e] / (t * t)
                 total += w
                 for q in range(k):
-                    mean[q] += w * Z[j, q]
+                    mean[q] += w * near[i, e, q]
             for q in range(k):
                 places[i, q] = mean[q] / total

@@ -9,16 +9,14 @@ from lowland.kernels.compile import inner_loop, vector_kernel
 
 
 @vector_kernel
-def attract(start, to, p, Z, inverse_dof, exaggeration, inverse_total, first, last, G):
-    """Combine the forces of rows first ... last - 1: G holds the repulsion sum_j u w (z_i - z_j), then the gradient.
+def attract(start, to, p, Z, inverse_dof, first, last, F):
+    """Write the attraction sum_j p_ij u_ij (z_i - z_j) of rows first ... last - 1 to F.
 
-    The gradient is 4 sum_j (exaggeration p_ij - w_ij / total) u_ij (z_i - z_j). Edges are stored in both directions, so
-    that each row is written once. The ends of the edges of a row are collected first, so that the loops over them are
-    vectorized.
+    Edges are stored in both directions, so that each row is written once. The ends of the edges of a row are collected
+    first, so that the loops over them are vectorized.
     """
     k, dtype = Z.shape[1], Z.dtype.type
     zero, one, scale = dtype(0), dtype(1), dtype(inverse_dof)
-    pull, push = dtype(4.0 * exaggeration), dtype(4.0 * inverse_total)
     most = 0
     for i in range(first, last):
         most = max(most, start[i + 1] - start[i])
@@ -35,8 +33,7 @@ def attract(start, to, p, Z, inverse_dof, exaggeration, inverse_total, first, la
                 v = p[a + e] / (one + scale * (dx * dx + dy * dy))
                 f += v * dx
                 g += v * dy
-            G[i, 0] = pull * f - push * G[i, 0]
-            G[i, 1] = pull * g - push * G[i, 1]
+            F[i, 0], F[i, 1] = f, g
         return
     for i in range(first, last):
         a, edges = start[i], start[i + 1] - start[i]
@@ -52,7 +49,7 @@ def attract(start, to, p, Z, inverse_dof, exaggeration, inverse_total, first, la
             difference, f = ends[c * most : (c + 1) * most], zero
             for e in range(edges):
                 f += w[e] * difference[e]
-            G[i, c] = pull * f - push * G[i, c]
+            F[i, c] = f
 
 
 @vector_kernel

@@ -30,7 +30,7 @@ from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.scaling.majorization import stress_majorization
-from lowland.errors import ParameterError, shown, with_remedy
+from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
 from lowland.methods.base.parameters import check_saved
@@ -222,17 +222,25 @@ class TSNE(
         return [float(given)] if isinstance(given, numbers.Real) else list(given)
 
     def _k(self, X: Array) -> int:
-        most = X.shape[0] - 1
-        return most if self.method == "exact" else min(most, max(1, int(3 * max(self._perplexities()) + 1)))
+        n = X.shape[0]
+        return n - 1 if self.method == "exact" else self._neighbors_among(n)
+
+    def _neighbors_among(self, n: int) -> int:
+        """How many neighbors a row has among n rows, for its perplexity."""
+        return min(n - 1, max(1, int(3 * max(self._perplexities()) + 1)))
 
     def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
         return ("precomputed", {}) if self.affinity == "precomputed" else super()._chosen_metric()
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
         """Of the distances stored in a sparse X, the shortest of each row."""
-        return graph.nearest(int(3 * max(self._perplexities()) + 1))
+        k = self._neighbors_among(graph.n)
+        self._warn_of_few_stored(graph, k, "perplexity")
+        return graph.nearest(k)
 
     def _remedy_for_components(self, graph: NeighborGraph) -> str:
+        if self.affinity == "precomputed":
+            return "Add affinities"
         return "Add edges to the graph" if graph.search == "given" else "Raise perplexity"
 
     def _graph(self, X: Array, run: Run, given: Any, *, symmetric: bool = True) -> NeighborGraph:
@@ -269,7 +277,8 @@ class TSNE(
         )
         if self._on_device(X):
             on_grid = Outcome("interpolation by FFT", "on the device of the rows")
-            solver = on_grid if k == 2 else Outcome("exact", "all pairs, on the device of the rows")
+            all_pairs = Outcome("exact", "all pairs, on the device of the rows")
+            solver = on_grid if k == 2 and solver.name != "exact" else all_pairs
         factors = float(self.early_exaggeration), float(self.exaggeration)
         rates = tuple(n / (2 * f) if self.learning_rate == "auto" else float(self.learning_rate) for f in factors)
         early = min(_EARLY, self.max_iter)
@@ -291,7 +300,20 @@ class TSNE(
         run.require(40 * len(graph.to), "The affinities of all edges", "Choose a smaller perplexity")
         if self.affinity == "uniform":
             return uniform_affinities(graph)
+        self._warn_of_too_large_a_perplexity(graph)
         return gaussian_affinities(graph, self._perplexities(), run)
+
+    def _warn_of_too_large_a_perplexity(self, graph: NeighborGraph) -> None:
+        most, counts = max(self._perplexities()), np.diff(graph.start)
+        few = int(np.sum((counts > 0) & (counts <= most) & (most > 1)))  # one neighbor has the perplexity 1
+        if few:
+            rows = "1 row" if few == 1 else f"{few} rows"
+            warn(
+                f"TSNE(perplexity={most:g}): {rows} of {graph.n} have at most {most:g} neighbors, too few for this "
+                "perplexity, at which they all have the same affinity. Choose a smaller perplexity, or a graph with "
+                "more neighbors.",
+                DataWarning,
+            )
 
     def _start(self, X: Array, P: Any, run: Run) -> np.ndarray:
         """The initial coordinates, (n, k) float64."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +36,7 @@ from lowland.blocks.embeddings.starts import (
 from lowland.blocks.embeddings.target_graph import intersection, within_classes
 from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
 from lowland.blocks.manifolds.graph_affinities import affinity_components
-from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
+from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
 from lowland.blocks.neighbors.search import Search, nearest_neighbors
 from lowland.blocks.optimize.outcome import Outcome
@@ -47,6 +46,7 @@ from lowland.errors import DataError, ParameterError, shown, with_remedy
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
+from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.row_map import InverseMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
@@ -226,7 +226,8 @@ class UMAP(
     )
     precomputed_knn: Any = param(
         (None, None, None),
-        "Neighbors, as umap-learn computes them: indices and distances, both (n, n_neighbors) or wider, the row first.",
+        "Neighbors, as umap-learn computes them: indices, then distances, both (n, n_neighbors) or wider, each row "
+        "among its neighbors.",
         wanted="a tuple of indices and distances",
         positional=True,
     )
@@ -336,7 +337,6 @@ class UMAP(
         """Fuzzy graph, start and objective."""
         if not np.any(graph.length > 0) and (len(graph.length) > 0) and self._rows_are_equal(X):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
-        graph = _bridges_as_neighbors(graph, self.n_neighbors - 1) if self.n_edges_added_ else graph
         n, rng = graph.n, self._generator()
         self.mean_distance_ = mean_length(graph)
         fuzzy = fuzzy_graph(graph, run, connectivity=self.local_connectivity, mix=self.set_op_mix_ratio)
@@ -458,11 +458,23 @@ class UMAP(
     def _search(self) -> Search:
         return "approximate" if self.force_approximation_algorithm else "auto"
 
+    def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
+        """Of the distances stored in a sparse X, the shortest of each row."""
+        self._warn_of_few_stored(graph, self.n_neighbors - 1)
+        return graph.nearest(self.n_neighbors - 1)
+
+    def _remedy_for_components(self, graph: NeighborGraph) -> str:
+        if self.disconnection_distance is not None:
+            return "Raise disconnection_distance"
+        return super()._remedy_for_components(graph)
+
     def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
-        if given is None and self.precomputed_knn[0] is not None:
+        if self.precomputed_knn[0] is not None:
+            if given is not None:
+                raise ParameterError(
+                    "UMAP(precomputed_knn=...): fit was given a neighbor graph too. Pass only one of them."
+                )
             found = _given_neighbors(self.precomputed_knn, X.shape[0], self.n_neighbors)
-        elif given is None and self._is_given(X):
-            found = self._with_edges(given_graph(X).nearest(self.n_neighbors - 1))
         else:
             found = super()._neighbors(X, run, given)
         if self.disconnection_distance is None:
@@ -484,6 +496,7 @@ class UMAP(
         return to_numpy(self._embedded(self.embedding_))
 
     def _placing(self) -> PlacedByEdges:
+        check_saved(self, "metric")
         Z = np.ascontiguousarray(self._places(), dtype=np.float32)
         k, given = min(self.n_neighbors - 1, len(Z)), self.points_ is None
         if given and self._measure()[0] != "precomputed":
@@ -542,18 +555,6 @@ def _codes(y: np.ndarray) -> np.ndarray:
     return codes
 
 
-def _bridges_as_neighbors(graph: NeighborGraph, k: int) -> NeighborGraph:
-    """The graph with edges sorted by length, those beyond the k nearest as long as the last of these.
-
-    An edge that connects components would otherwise be so long that it had no weight.
-    """
-    order = np.lexsort((graph.to, graph.length, graph.sources))
-    to, length = graph.to[order], graph.length[order]
-    place = np.arange(len(to)) - graph.start[graph.sources]
-    last = length[np.minimum(graph.start[:-1] + k, graph.start[1:]) - 1]  # (n,)
-    return replace(graph, to=to, length=np.where(place < k, length, last[graph.sources]))
-
-
 def _centers(X: Any, label: np.ndarray, k: int) -> np.ndarray:
     """The principal components of the means of the connected components, (components, k)."""
     count = int(label.max()) + 1
@@ -577,13 +578,23 @@ def _given_neighbors(knn: Any, n: int, n_neighbors: int) -> NeighborGraph:
             f"UMAP(precomputed_knn): indices of shape {to.shape} and distances of shape {length.shape}. Both must be "
             f"({n}, k) with k at least n_neighbors={n_neighbors}, each row first."
         )
-    to, length = to[:, :n_neighbors].astype(np.int64), length[:, :n_neighbors]
+    if to.dtype.kind not in "iuf" or (to.dtype.kind == "f" and not np.all(to == np.floor(to))):
+        raise DataError(
+            "UMAP(precomputed_knn): the first array has values that are no row numbers. Indices come first, distances "
+            "second; scikit-learn's kneighbors returns them the other way round."
+        )
     if to.min() < 0 or to.max() >= n or not np.all(length >= 0) or not np.isfinite(length).all():
         raise DataError("UMAP(precomputed_knn): an index is out of range, or a distance is negative, NaN or infinite.")
+    to = to.astype(np.int64)
+    twice = np.flatnonzero(np.any(np.diff(np.sort(to, axis=1), axis=1) == 0, axis=1))
+    if len(twice):
+        raise DataError(
+            f"UMAP(precomputed_knn): row {twice[0]} lists the same neighbor twice. List each neighbor of a row once; "
+            "indices come first, distances second."
+        )
+    order = np.lexsort((to, length), axis=1)  # ties go to the lower row number, as in a search
+    to, length = np.take_along_axis(to, order, 1), np.take_along_axis(length, order, 1)
     own = to == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True  # many duplicates come before the row itself
-    own &= np.cumsum(own, axis=1) == 1
-    shape = (n, n_neighbors - 1)
-    to, length = to[~own].reshape(shape), length[~own].reshape(shape)
-    order = np.argsort(length, axis=1, kind="stable")
-    return NeighborGraph.of_table(np.take_along_axis(to, order, 1), np.take_along_axis(length, order, 1), "given")
+    to, length = (each[~own].reshape(n, -1)[:, : n_neighbors - 1] for each in (to, length))
+    return NeighborGraph.of_table(to, length, "given")

@@ -157,3 +157,8 @@ def test_counts_follow_the_number_of_rows():
     assert PairCounts.of(60_000, None, 0.5, 2.0) == PairCounts(22, 11, 44)
     assert PairCounts.of(20, 10, 0.5, 2.0) == PairCounts(5, 2, 11)
     assert PairCounts.of(4, None, 0.5, 2.0) == PairCounts(1, 0, 2)
+
+
+def test_pairs_are_joined_row_by_row():
+    a, b = given_pairs([[0, 1], [0, 2], [2, 0]], 4), given_pairs([[0, 3], [1, 0]], 4)
+    assert [list(row) for row in rows_of(a + b)] == [[1, 2, 3], [0], [0], []]

@@ -48,6 +48,19 @@ def test_the_repulsion_is_that_of_the_host_on_average():
     assert abs(float((mean - other).mean())) < 4 * noise / np.sqrt(2 * N)
 
 
+@pytest.mark.parametrize("n", [12, N])
+def test_the_value_is_that_of_the_host_on_average(n):
+    """A row does not repel itself: at distance zero, that would be the largest term."""
+    graph, places = fuzzy_graph(nearest_neighbors(Z[:n], 5), LocalRun()), Z[:n]
+    values = []
+    for seed in range(60):
+        host = CrossEntropy.of(graph, EdgeForces(1.5, 0.9, 1.0, 5, seed), 100, 1.0)
+        device, step = host.on_device(torch.as_tensor(places)), DescentStep(seed, 100, 0, {"density": 0.0})
+        values.append((host.value(places, step, SERIAL), device.value(torch.as_tensor(places), step, SERIAL)))
+    host, device = np.transpose(values)
+    assert abs(device.mean() - host.mean()) < 4 * (device - host).std() / np.sqrt(60)
+
+
 def test_draws_are_uniform_and_depend_on_seed_draw_and_item_alone():
     _, device = both()
     items = torch.arange(20_000)

@@ -89,3 +89,13 @@ def test_added_edges_are_symmetric_and_the_shorter_length_is_kept():
         assert links(more) == links(graph) | {(0, 4): 7, (4, 0): 7, (1, 3): 3, (3, 1): 3}
     for i in range(5):
         assert np.all(np.diff(more.to[more.start[i] : more.start[i + 1]]) > 0)
+
+
+def test_edges_marked_as_farthest_are_as_long_as_the_longest_other_one():
+    G = scipy.sparse.csr_array((np.array([9.0, 1, 3, 8, 2]), ([0, 0, 0, 1, 2], [1, 2, 3, 0, 0])), shape=(4, 4))
+    graph = given_graph(G).with_edges(np.array([0]), np.array([1]), np.array([9.0]))  # sorted by target
+    bridge = (graph.sources + graph.to) == 1
+    found = graph.with_farthest(bridge)
+    assert found.to[:3].tolist() == [2, 3, 1]
+    assert found.length[:3].tolist() == [1, 3, 3]
+    assert links(found)[1, 0] == 8  # its only edge

@@ -134,9 +134,12 @@ def test_a_kept_column_that_starts_empty_has_the_type_of_its_values(lowland, X):
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_standard_output_in_other_formats(people, form):
-    words = [sys.executable, "-m", "lowland", "fit", "pca", str(people), "-k", "2", *ROLES, "--to", "-"]
-    found = subprocess.run([*words, "--format", form], capture_output=True, check=True).stdout
+def test_standard_output_in_other_formats(lowland, people, form):
+    words = ["fit", "pca", str(people), "-k", "2", *ROLES, "--to", "-", "--format", form]
+    if form == "parquet":  # bytes through a pipe, in which nothing can be sought
+        found = subprocess.run([sys.executable, "-m", "lowland", *words], capture_output=True, check=True).stdout
+    else:
+        found = lowland(*words).stdout_bytes
     Path(f"out.{form}").write_bytes(found)
     table = ll.Table(f"out.{form}", id="name", keep=["city", "w"])
     assert table.names == ["pca0", "pca1"]

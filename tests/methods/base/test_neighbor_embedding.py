@@ -1,9 +1,15 @@
-"""What neighbor embeddings share: labels, snapshots, Ctrl-C."""
+"""What neighbor embeddings share: few neighbors, disconnected graphs, labels, snapshots, Ctrl-C."""
 
 import numpy as np
 import pytest
+import scipy.sparse
+from scipy.spatial.distance import cityblock
+from sklearn.neighbors import NearestNeighbors
 
+import lowland
 from lowland import TSNE, UMAP, LocalMAP, PaCMAP
+from lowland.blocks.embeddings.kl_divergence import KLDivergence
+from lowland.blocks.embeddings.pair_forces import PairForces
 from lowland.errors import DataError, DataWarning, ParameterError
 
 QUICK = {
@@ -95,3 +101,143 @@ def test_ctrl_c_keeps_the_map_so_far(cls, rng):
 def test_steps_that_overflow_are_an_error_that_names_the_rate(cls, rate, rng):
     with pytest.raises(ParameterError, match=rf"{rate}=.*not finite.*smaller {rate}"):
         cls(**{**QUICK[cls], rate: 1e40}).fit(rng.normal(0, 1, (60, 3)))
+
+
+@pytest.mark.parametrize("cls", list(QUICK))
+def test_a_loaded_model_asks_for_a_metric_that_was_a_function(cls, rng, tmp_path):
+    name, X = "distance" if cls in (PaCMAP, LocalMAP) else "metric", rng.standard_normal((40, 3))
+    model = cls(**QUICK[cls], **{name: cityblock}, random_state=0).fit(X)
+    with pytest.warns(DataWarning, match="not saved"):
+        lowland.save(model, tmp_path / "model")
+    loaded = lowland.load(tmp_path / "model")
+    with pytest.raises(ParameterError, match=rf"loaded from a file.*set_params\({name}="):
+        loaded.transform(X[:3])
+    np.testing.assert_array_equal(loaded.set_params(**{name: cityblock}).transform(X[:3]), model.transform(X[:3]))
+
+
+# --- few neighbors ----------------------------------------------------------------------------------------------------
+
+
+def given_distances(cls, **options):
+    name = {"distance": "precomputed", "MN_ratio": 0} if cls in (PaCMAP, LocalMAP) else {"metric": "precomputed"}
+    return cls(**{**QUICK[cls], **options}, **name, random_state=0)
+
+
+@pytest.mark.parametrize(("cls", "most"), [(TSNE, 13), (UMAP, 4), (PaCMAP, 4), (LocalMAP, 4)])
+def test_rows_that_store_few_distances_are_reported(cls, most, rng):
+    near = NearestNeighbors(n_neighbors=20).fit(rng.standard_normal((60, 3)))
+    enough, few = (near.kneighbors_graph(n_neighbors=k, mode="distance") for k in (most, most - 1))
+    given_distances(cls).fit(enough)
+    with pytest.warns(DataWarning, match=rf"60 rows of 60 in the sparse X store fewer than {most} distances.*smaller"):
+        given_distances(cls).fit(few)
+
+
+def test_a_sparse_matrix_of_all_distances_has_enough_of_them(rng):
+    X = rng.standard_normal((12, 3))
+    all_pairs = NearestNeighbors(n_neighbors=11).fit(X).kneighbors_graph(mode="distance")
+    assert given_distances(TSNE).fit(all_pairs).n_neighbors_ == 11  # 13 are usual at this perplexity
+
+
+def test_a_perplexity_that_cannot_be_reached_is_reported(rng):
+    X = rng.standard_normal((60, 3))
+    few = NearestNeighbors(n_neighbors=5).fit(X).kneighbors_graph(mode="distance")
+    TSNE(perplexity=4.9, max_iter=5).fit(X, graph=few)
+    TSNE(perplexity=5, max_iter=5, affinity="uniform").fit(X, graph=few)
+    words = r"perplexity=5\): 60 rows of 60 .*smaller perplexity"
+    with pytest.warns(DataWarning, match=words):
+        TSNE(perplexity=5, max_iter=5).fit(X, graph=few)
+    with pytest.warns(DataWarning, match=words), pytest.warns(DataWarning, match="store fewer than 16"):
+        given_distances(TSNE, perplexity=5).fit(few)
+
+
+# --- disconnected graphs ----------------------------------------------------------------------------------------------
+
+
+def attraction(model, X, monkeypatch, **given):
+    """The weights of the attraction between rows, a sparse matrix (n, n), after a fit."""
+    seen, find = [], type(model)._problem
+
+    def watched(*arguments):
+        seen.append(find(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(type(model), "_problem", watched)
+    model.fit(X, **given)
+    objective = seen[0].objective
+    if isinstance(objective, KLDivergence):
+        return objective.P
+    if isinstance(objective, PairForces):
+        near = objective.listed[0]
+        return scipy.sparse.csr_array((np.ones(len(near.to)), near.to, near.start), shape=(near.n, near.n))
+    return objective.graph.matrix()
+
+
+@pytest.mark.parametrize("cls", list(QUICK))
+@pytest.mark.parametrize("given", [False, True])
+def test_components_that_were_connected_attract_each_other(cls, given, rng, monkeypatch):
+    X = np.concatenate([rng.normal(0, 1, (80, 3)), rng.normal(100, 1, (80, 3))])
+    graph = NearestNeighbors(n_neighbors=8).fit(X).kneighbors_graph(mode="distance") if given else None
+    with pytest.warns(DataWarning, match="connected by 1 edge"):
+        W = attraction(cls(**QUICK[cls], disconnected="connect", random_state=0), X, monkeypatch, graph=graph)
+    between = W[:80, 80:]
+    assert between.count_nonzero() == 1
+    assert between.sum() > 0.01 * W.data.mean()
+
+
+@pytest.mark.parametrize("cls", [PaCMAP, LocalMAP])
+@pytest.mark.parametrize("policy", ["ignore", "connect"])
+def test_added_edges_do_not_change_the_scales_of_rows(cls, policy, rng):
+    X = np.concatenate([rng.normal(m, 1, (80, 5)) for m in (0, 100, 300)])
+    model = cls(**QUICK[cls], disconnected=policy, random_state=0)
+    if policy == "connect":
+        with pytest.warns(DataWarning, match="connected by 2 edges"):
+            model.fit(X)
+    else:
+        model.fit(X)
+    scales = NearestNeighbors(n_neighbors=6).fit(X).kneighbors()[0][:, 3:].mean(axis=1)
+    np.testing.assert_allclose(model.scales_, scales, rtol=1e-6)
+
+
+@pytest.mark.parametrize("cls", [PaCMAP, LocalMAP])
+def test_added_edges_come_on_top_of_the_neighbors(cls, rng, monkeypatch):
+    X = np.concatenate([rng.normal(m, 1, (80, 5)) for m in (0, 100)])
+    apart = attraction(cls(**QUICK[cls], random_state=0), X, monkeypatch)
+    with pytest.warns(DataWarning, match="connected by 1 edge"):
+        joined = attraction(cls(**QUICK[cls], disconnected="connect", random_state=0), X, monkeypatch)
+    more = (joined - apart).tocoo()
+    assert np.count_nonzero(more.data) == 2
+    assert more.data.sum() == 4  # the pair and its reverse, each listed at both rows
+
+
+@pytest.mark.filterwarnings("ignore:.*too few for this perplexity")  # of a row with an added edge alone
+@pytest.mark.parametrize("cls", list(QUICK))
+def test_rows_without_a_neighbor_have_no_coordinates(cls, rng):
+    """As in umap-learn, and as rows outside of the largest component."""
+    X = rng.standard_normal((60, 3))
+    D = NearestNeighbors(n_neighbors=59).fit(X).kneighbors_graph(mode="distance").tolil()
+    alone = [3, 40]
+    D[alone], D[:, alone] = 0, 0
+    D = D.tocsr()
+    D.eliminate_zeros()
+    model = cls(**QUICK[cls], random_state=0)
+    with pytest.warns(DataWarning, match=r"2 rows have no neighbor.*Add edges"):
+        Z = model.fit_transform(X, graph=D)
+    assert np.flatnonzero(np.isnan(Z).any(axis=1)).tolist() == alone
+    assert np.flatnonzero(~model.embedded_mask_).tolist() == alone
+    assert model.n_excluded_ == 2
+    assert model.n_connected_components_ == 3
+    assert np.isfinite(model.transform(X)).all()  # as new rows, by their distances to the others
+    with pytest.warns(DataWarning, match="2 rows have no neighbor"), pytest.warns(DataWarning, match="store fewer"):
+        stored = given_distances(cls).fit(D)
+    assert np.flatnonzero(np.isnan(stored.embedding_).any(axis=1)).tolist() == alone
+    with pytest.warns(DataWarning, match="connected by 2 edges"):
+        joined = cls(**QUICK[cls], disconnected="connect", random_state=0).fit(X, graph=D)
+    assert np.isfinite(joined.embedding_).all()
+
+
+def test_rows_without_an_affinity_have_no_coordinates(rng):
+    P = rng.random((30, 30))
+    P[4], P[:, 4] = 0, 0
+    with pytest.warns(DataWarning, match=r"1 row has no neighbor.*Add affinities"):
+        Z = TSNE(affinity="precomputed", max_iter=20).fit_transform(P)
+    assert np.flatnonzero(np.isnan(Z).any(axis=1)).tolist() == [4]

@@ -35,10 +35,14 @@ class ByAttraction:
 
     def __call__(self, X: Array) -> Array:
         """Return the places of rows, (m, k); NaN for rows that are not finite."""
+        from lowland.kernels.pacmap import attract
+
         graph = self._candidates(X)
         run = serial_run()
         chosen = scaled_neighbors(graph, self.scales, self.k, run, own=np.ones(graph.n))
-        places = _attracted(*self._neighborhoods(chosen, _lengths(graph, chosen)))
+        near, weight = self._neighborhoods(chosen, _lengths(graph, chosen))
+        places = _weighted_medians(near, weight)
+        attract(near, weight, _STEPS, places)
         first = graph.start[:-1]
         same = graph.length[first] == 0
         places[same] = self.Z[graph.to[first[same]]]
@@ -62,8 +66,7 @@ class ByAttraction:
     def _neighborhoods(self, chosen: Pairs, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The places of each row's neighbors and their weights, (m, neighbors, k) and (m, neighbors).
 
-        Where a row has fewer neighbors, the others have the weight zero. The tables are always as wide: sums would be
-        rounded differently in others.
+        Where a row has fewer neighbors, the others have the weight zero.
         """
         weight = inverse_distances(chosen.start, length)
         at = chosen.start[:-1, None] + np.arange(self.k)
@@ -72,17 +75,12 @@ class ByAttraction:
         return self.Z[chosen.to[at]], np.where(there, weight[at], 0.0)
 
 
-def _attracted(near: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The minimum from the weighted median on, by means with the weights w / (10 + D)²: no step increases the sum."""
+def _weighted_medians(near: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The weighted median of the places of each row's neighbors, along each axis, (m, k)."""
     order = np.argsort(near, axis=1, kind="stable")
     mass = np.take_along_axis(np.broadcast_to(weight[:, :, None], near.shape), order, axis=1).cumsum(axis=1)
     middle = np.argmax(mass >= mass[:, -1:] / 2, axis=1)[:, None]
-    places = np.take_along_axis(near, np.take_along_axis(order, middle, axis=1), axis=1)  # (m, 1, k)
-    for _ in range(_STEPS):
-        pull = weight / (11 + ((places - near) ** 2).sum(axis=2)) ** 2
-        pull /= pull.sum(axis=1, keepdims=True)
-        places = (pull[:, :, None] * near).sum(axis=1, keepdims=True)
-    return places[:, 0]
+    return np.take_along_axis(near, np.take_along_axis(order, middle, axis=1), axis=1)[:, 0]
 
 
 def _lengths(graph: NeighborGraph, chosen: Pairs) -> np.ndarray:

@@ -25,6 +25,7 @@ LAST_STEP = Promise(
     "schedule ends",
     "none: the solver computes it",
 )
+_ROWS_OF_A_THREAD = 16_384  # a step of so many rows takes as long as calling another thread
 _SETTLING = 200  # iterations of the last phase, after which the bound of the last step holds
 _SMALLEST_STEP = 1e-7  # of the extent of the map: if no row moves farther in an iteration, nothing moves anymore
 
@@ -301,7 +302,7 @@ class _Descent:
         def keep(block: int) -> None:
             parts[block] = work(*bounds(block, n))
 
-        blocks.brief(len(parts), keep)
+        blocks.limited(n // _ROWS_OF_A_THREAD)(len(parts), keep)
         return float(parts[:, 0].sum()), float(parts[:, 1].max())
 
     def _sums(self, G: Array, moved: Array) -> tuple[float, float]:

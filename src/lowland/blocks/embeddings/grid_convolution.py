@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,7 @@ _RADIUS = 4 * RATIO  # nodes, within which the two parts of w differ from 0 and 
 _DECAY = 8  # nodes: dividing by the splines' transform extends the rest by some of them (a factor 0.27 each)
 _WIDE = 128  # nodes along both axes, from which two levels are faster
 _LINES = 16  # 1-D transforms that are vectorized together: ranges of lines begin at multiples
+_AT_ONCE = 4 * _LINES  # lines whose transforms are allocated at once: larger arrays come from the system, page by page
 
 
 @dataclass
@@ -35,18 +37,19 @@ class GridConvolution:
 
     dof: float = 1.0
     _spectra: dict[Any, np.ndarray] = field(default_factory=dict)
+    _scratch: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __call__(self, charges: np.ndarray, spacing: float, together: Together) -> np.ndarray:
         """Return the coefficients on the nodes of the charges, which are overwritten."""
         if charges.ndim != 2 or min(charges.shape) < _WIDE:
             periods = tuple(2 * m for m in charges.shape)
-            return _convolved(charges, self._spectrum("whole", periods, spacing, charges.dtype), together)
+            return self._convolved(charges, self._spectrum("whole", periods, spacing, charges.dtype), together)
         coarse = tuple(-(-(m + 9) // RATIO) for m in charges.shape)
         periods = tuple(2 * fast_length(m) for m in coarse)
         smooth = self._spectrum("smooth", periods, spacing, charges.dtype)
         periods = tuple(2 * fast_length(-(-(m + _RADIUS + _DECAY) // 2)) for m in charges.shape)
         rest = self._spectrum("rest", periods, spacing, charges.dtype)
-        return _convolved_in_two_levels(charges, rest, smooth, coarse, together)
+        return self._in_two_levels(charges, rest, smooth, coarse, together)
 
     def _spectrum(self, part: str, periods: tuple[int, ...], spacing: float, dtype: np.dtype) -> np.ndarray:
         """The transform of a part of w, divided by that of the splines, (period / 2 + 1,): it is even and real."""
@@ -75,6 +78,58 @@ class GridConvolution:
         inside = squares - beyond  # 0 beyond the radius
         return (1 + beyond / self.dof) ** -self.dof * (1 + first * inside + second * inside**2)
 
+    def _convolved(self, charges: np.ndarray, spectrum: np.ndarray, together: Together) -> np.ndarray:
+        """The charges convolved with the function of this spectrum, on their nodes; they are overwritten."""
+        transforms = self._transforms("one level", charges, spectrum)
+        if charges.ndim == 1:
+            return transforms.in_one_dimension()
+        m, lines, block = len(charges), transforms.A.shape[-1], max(1, _LINES // math.prod(charges.shape[1:-1]))
+        together.ranges(m, block, transforms.forward)
+        together.ranges(lines, block, transforms.across)
+        together.ranges(m, block, transforms.back)
+        return charges
+
+    def _in_two_levels(
+        self, charges: np.ndarray, rest: np.ndarray, smooth: np.ndarray, coarse: tuple[int, ...], together: Together
+    ) -> np.ndarray:
+        """The charges (m0, m1) convolved with the rest on their own grid plus the smooth part on the coarse one.
+
+        The coarse grid has its transform while other threads transform lines of the fine one.
+        """
+        from lowland.kernels.spline_grid import add_refined, coarsen_columns, coarsen_rows
+
+        transforms, m = self._transforms("two levels", charges, rest), len(charges)
+        R, C = self._room("rows", (m, coarse[1]), charges.dtype), self._room("coarse", coarse, charges.dtype)
+
+        def forward(a: int, b: int) -> None:
+            coarsen_rows(charges, a, b, R)
+            transforms.forward(a, b)
+
+        def on_coarse_grid() -> None:
+            coarsen_columns(R, C)
+            self._convolved(C, smooth, Together(None, 1))
+
+        def back(a: int, b: int) -> None:
+            transforms.back(a, b)
+            add_refined(C, a, b, charges)
+
+        together.ranges(m, _LINES, forward)
+        together.ranges(transforms.A.shape[-1], _LINES, transforms.across, [on_coarse_grid])
+        together.ranges(m, _LINES, back)
+        return charges
+
+    def _transforms(self, name: str, charges: np.ndarray, spectrum: np.ndarray) -> _LineTransforms:
+        *periods, _ = (2 * (m - 1) for m in spectrum.shape)
+        dtype = np.result_type(charges.dtype, np.complex64)
+        return _LineTransforms(charges, spectrum, self._room(name, (*periods, spectrum.shape[-1]), dtype))
+
+    def _room(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """An array with any content, the same one in the next iterations."""
+        found = self._scratch.get(name)
+        if found is None or found.shape != shape or found.dtype != dtype:
+            self._scratch[name] = found = np.empty(shape, dtype=dtype)
+        return found
+
 
 def fast_length(count: int) -> int:
     """A number that is fast to transform, from a list with steps of about 6 %."""
@@ -82,64 +137,16 @@ def fast_length(count: int) -> int:
     return int(scipy.fft.next_fast_len(-(-count // step) * step, real=True))
 
 
-def _convolved(charges: np.ndarray, spectrum: np.ndarray, together: Together) -> np.ndarray:
-    """The charges convolved with the function of this spectrum, on the nodes of the charges, which are overwritten."""
-    transforms = _LineTransforms.of(charges, spectrum)
-    if charges.ndim == 1:
-        return transforms.in_one_dimension()
-    m, lines, block = len(charges), transforms.A.shape[-1], max(1, _LINES // math.prod(charges.shape[1:-1]))
-    together.ranges(m, block, transforms.forward)
-    together.ranges(lines, block, transforms.across)
-    together.ranges(m, block, transforms.back)
-    return charges
-
-
-def _convolved_in_two_levels(
-    charges: np.ndarray, rest: np.ndarray, smooth: np.ndarray, coarse: tuple[int, ...], together: Together
-) -> np.ndarray:
-    """The charges (m0, m1) convolved with the rest on their own grid plus the smooth part on the coarse one.
-
-    The coarse grid has its transform while other threads transform lines of the fine one.
-    """
-    from lowland.kernels.spline_grid import add_refined, coarsen_columns, coarsen_rows
-
-    transforms, m = _LineTransforms.of(charges, rest), len(charges)
-    R, C = np.empty((m, coarse[1]), dtype=charges.dtype), np.empty(coarse, dtype=charges.dtype)
-
-    def forward(a: int, b: int) -> None:
-        coarsen_rows(charges, a, b, R)
-        transforms.forward(a, b)
-
-    def on_coarse_grid() -> None:
-        coarsen_columns(R, C)
-        _convolved(C, smooth, Together(None, 1))
-
-    def back(a: int, b: int) -> None:
-        transforms.back(a, b)
-        add_refined(C, a, b, charges)
-
-    together.ranges(m, _LINES, forward)
-    together.ranges(transforms.A.shape[-1], _LINES, transforms.across, [on_coarse_grid])
-    together.ranges(m, _LINES, back)
-    return charges
-
-
 @dataclass(frozen=True)
 class _LineTransforms:
     """The steps of a convolution, for ranges of lines.
 
-    Large arrays are transformed in place: threads that allocate and return memory wait for each other.
+    Large arrays are transformed in place: new ones would come from the system, page by page.
     """
 
     charges: np.ndarray
     spectrum: np.ndarray
     A: np.ndarray  # transforms along the last axis, in room for those along the others
-
-    @classmethod
-    def of(cls, charges: np.ndarray, spectrum: np.ndarray) -> _LineTransforms:
-        *periods, _ = (2 * (m - 1) for m in spectrum.shape)
-        dtype = np.result_type(charges.dtype, np.complex64)
-        return cls(charges, spectrum, np.empty((*periods, spectrum.shape[-1]), dtype=dtype))
 
     @property
     def period(self) -> int:
@@ -157,7 +164,8 @@ class _LineTransforms:
 
     def forward(self, a: int, b: int) -> None:
         """Transform the charges a to b along the last axis."""
-        self.A[(slice(a, b), *self.corner)] = scipy.fft.rfft(self.charges[a:b], self.period, axis=-1)
+        for i, j in _pieces(a, b):
+            self.A[(slice(i, j), *self.corner)] = scipy.fft.rfft(self.charges[i:j], self.period, axis=-1)
 
     def across(self, a: int, b: int) -> None:
         """Transform the lines a to b of the last axis along all other axes, multiply, and transform back."""
@@ -177,5 +185,10 @@ class _LineTransforms:
 
     def back(self, a: int, b: int) -> None:
         """Transform the charges a to b back along the last axis."""
-        lines = scipy.fft.irfft(self.A[(slice(a, b), *self.corner)], self.period, axis=-1)
-        self.charges[a:b] = lines[..., : self.charges.shape[-1]]
+        for i, j in _pieces(a, b):
+            lines = scipy.fft.irfft(self.A[(slice(i, j), *self.corner)], self.period, axis=-1)
+            self.charges[i:j] = lines[..., : self.charges.shape[-1]]
+
+
+def _pieces(a: int, b: int) -> Iterator[tuple[int, int]]:
+    return ((i, min(b, i + _AT_ONCE)) for i in range(a, b, _AT_ONCE))

@@ -23,6 +23,8 @@ _CELLS = {1: 64, 2: 64, 3: 32}  # wanted along an axis: a small map has a finer 
 _MOST_NODES = {1: 2**16, 2: 2048, 3: 160}  # along an axis
 _BAND = 8  # cells or more: the nodes touched by two bands of the same parity are disjoint
 _BANDS = 16  # or fewer
+_THREADS = 4  # that share the work of _FEW_ROWS rows or more
+_FEW_ROWS = 50_000
 _MARGIN = 8  # nodes between the farthest two points and the place where the transform wraps around
 
 
@@ -67,32 +69,42 @@ class GridRepulsion:
 
     dof: float = 1.0
     _convolution: GridConvolution = field(init=False, repr=False)
+    _charges: np.ndarray | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
-        """Keep the transforms of w for all iterations."""
+        """Keep the transforms of w, and room for those of the charges, for all iterations."""
         self._convolution = GridConvolution(self.dof)
+
+    def is_for_one_thread(self, n: int, threads: int) -> bool:
+        """Whether to leave it to one of several threads: in short rounds, they would wait longer than they work."""
+        return threads > 1 and (threads < _THREADS or n < _FEW_ROWS)
 
     def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
         from lowland.kernels.spline_grid import read_potential
 
-        grid, together = SplineGrid.around(Z, self.dof), together.brief
+        grid, together = SplineGrid.around(Z, self.dof), together.limited(_THREADS)
         potential = self.potential(Z, grid, together).ravel()
         steps, inverse = grid.steps, 1 / grid.spacing
         n = Z.shape[0]
         return together.sum(n, lambda a, b: read_potential(Z, a, b, grid.origin, inverse, steps, potential, G)) - n
 
     def potential(self, Z: np.ndarray, grid: SplineGrid, together: Together) -> np.ndarray:
-        """Return the coefficients of the splines whose sum is the potential of the points, one per node."""
-        charges = _charges(Z, grid, together)
+        """Return the coefficients of the splines whose sum is the potential of the points, one per node.
+
+        They are overwritten by the next call.
+        """
+        if self._charges is None or self._charges.shape != grid.nodes or self._charges.dtype != Z.dtype:
+            self._charges = np.empty(grid.nodes, dtype=Z.dtype)
+        charges = _spread(Z, grid, self._charges, together)
         return self._convolution(charges, grid.spacing, together)
 
 
-def _charges(Z: np.ndarray, grid: SplineGrid, together: Together) -> np.ndarray:
+def _spread(Z: np.ndarray, grid: SplineGrid, charges: np.ndarray, together: Together) -> np.ndarray:
     """Spread the points to the nodes. Even bands first, then odd ones: no two threads write to the same node."""
     from lowland.kernels import spline_grid
 
-    charges, steps, inverse = np.zeros(grid.nodes, dtype=Z.dtype), grid.steps, 1 / grid.spacing
+    charges[:], steps, inverse = 0, grid.steps, 1 / grid.spacing
     height = max(_BAND, -(-grid.nodes[0] // _BANDS))
     flat, bands = charges.ravel(), -(-grid.nodes[0] // height)
     start, rows = np.empty(bands + 1, dtype=np.int64), np.empty(Z.shape[0], dtype=np.int32)

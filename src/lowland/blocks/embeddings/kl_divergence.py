@@ -12,12 +12,14 @@ import scipy.sparse
 from lowland.arrays.namespace import Array
 from lowland.blocks.embeddings.anchor import Anchor
 from lowland.blocks.embeddings.descent import DescentStep, Momentum, Phase
-from lowland.blocks.embeddings.repulsion import Repulsion
+from lowland.blocks.embeddings.grid_repulsion import GridRepulsion
+from lowland.blocks.embeddings.repulsion import ExactRepulsion, Repulsion
 from lowland.blocks.embeddings.row_blocks import Together
 from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
 from lowland.blocks.embeddings.tensor_kl_divergence import TensorKLDivergence
 
-_MOMENTUM = (0.8, 0.9)  # of the two phases; 0.8 in the second ends at a higher divergence, 0.95 oscillates
+_MOMENTUM = 0.9  # 0.95 oscillates on small tables
+_EXAGGERATED, _LESS_MOMENTUM = 2.0, 0.8  # exaggerated maps are compact, and oscillate with more momentum
 _LONGEST_STEP = 5.0
 
 
@@ -54,17 +56,40 @@ class KLDivergence:
         start, to, p = self.edges
         anchor = None if self.anchor is None else self.anchor.on_device(home)
         edges = TensorEdges.of(start, to, home)
-        return TensorKLDivergence(edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor, self.name)
+        exact, name = isinstance(self.repulsion, ExactRepulsion), self.name
+        return TensorKLDivergence(
+            edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor, exact=exact, name=name
+        )
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
         """Compute the gradient at Z (n, k) into G."""
-        from lowland.kernels.tsne_forces import attract
-
-        total = self.repulsion(Z, G, together, step.iteration)
-        exaggeration = step.weights["exaggeration"]
-        together.rows(len(Z), lambda a, b: attract(*self.edges, Z, 1 / self.dof, exaggeration, 1 / total, a, b, G))
+        F = np.empty_like(Z)
+        total = self._forces(Z, F, G, step.iteration, together)
+        F *= 4 * step.weights["exaggeration"]
+        G *= 4 / total
+        np.subtract(F, G, out=G)
         if self.anchor is not None:
             self.anchor.add_gradient(Z, G)
+
+    def _forces(self, Z: np.ndarray, F: np.ndarray, R: np.ndarray, iteration: int, together: Together) -> float:
+        """Write attraction and repulsion to F and R (n, k), and return the sum of w.
+
+        A repulsion in short rounds is the work of one thread, while the others compute the attraction.
+        """
+        from lowland.kernels.tsne_forces import attract
+
+        def attraction(a: int, b: int) -> None:
+            attract(*self.edges, Z, 1 / self.dof, a, b, F)
+
+        repulsion = self.repulsion
+        if isinstance(repulsion, GridRepulsion) and repulsion.is_for_one_thread(len(Z), together.threads):
+            totals: list[float] = []
+            alone = Together(None, 1)
+            together.rows(len(Z), attraction, [lambda: totals.append(repulsion(Z, R, alone, iteration))])
+            return totals[0]
+        total = repulsion(Z, R, together, iteration)
+        together.rows(len(Z), attraction)
+        return total
 
     def value(self, Z: np.ndarray, step: DescentStep, together: Together) -> float:
         """Return the objective at Z, without exaggeration."""
@@ -91,7 +116,8 @@ class KLDivergence:
 
 def schedule(early: int, late: int, exaggeration: tuple[float, float], rates: tuple[float, float]) -> list[Phase]:
     """Return the two phases: early exaggeration, which lets clusters form, and the descent to the final map."""
-    return [
-        Phase(count, Momentum(momentum, _LONGEST_STEP), rate, weights={"exaggeration": factor})
-        for count, momentum, factor, rate in zip((early, late), _MOMENTUM, exaggeration, rates, strict=True)
-    ]
+    phases = []
+    for count, factor, rate in zip((early, late), exaggeration, rates, strict=True):
+        momentum = _MOMENTUM if factor < _EXAGGERATED else _LESS_MOMENTUM
+        phases.append(Phase(count, Momentum(momentum, _LONGEST_STEP), rate, weights={"exaggeration": factor}))
+    return phases

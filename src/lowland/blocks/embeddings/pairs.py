@@ -47,6 +47,12 @@ class Pairs:
         """The number of rows."""
         return len(self.start) - 1
 
+    def __add__(self, other: Pairs) -> Pairs:
+        """Return the pairs of both; in each row, those of ``other`` come last."""
+        rows = np.concatenate([np.repeat(np.arange(self.n), np.diff(each.start)) for each in (self, other)])
+        to = np.concatenate([self.to, other.to])[np.argsort(rows, kind="stable")]
+        return Pairs(self.start + other.start, to)
+
     def at_both_ends(self) -> Pairs:
         """Return each pair listed at both of its rows, in a fixed order."""
         from lowland.kernels.pacmap import list_at_both_ends

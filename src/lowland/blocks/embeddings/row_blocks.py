@@ -17,8 +17,7 @@ from lowland.run.run import Run, RunsTogether
 
 ROWS = 512  # rows of a block; of many rows, a multiple
 _MOST = 16  # blocks: calls from Python take turns, so that more of them keep the threads waiting
-_FEW = 4  # ranges for two or three threads, of which one may be late
-_BRIEF = 4  # threads of a short round
+_FEW = 8  # ranges for fewer threads, of which one may be late
 _LONGEST = 16_384  # rows in a range: Ctrl-C waits for its end
 
 
@@ -61,14 +60,13 @@ class Together:
 
         self.rounds(range(threads), take)
 
-    @property
-    def brief(self) -> Together:
-        """For rounds of a millisecond or less: more than four threads would spend the time waiting for each other."""
-        return Together(self.rounds, min(self.threads, _BRIEF))
+    def limited(self, threads: int) -> Together:
+        """For short rounds, in which many threads would spend the time waiting for each other."""
+        return Together(self.rounds, max(1, min(self.threads, threads)))
 
-    def rows(self, n: int, work: Callable[[int, int], None]) -> None:
+    def rows(self, n: int, work: Callable[[int, int], None], besides: Sequence[Callable[[], Any]] = ()) -> None:
         """Call ``work(a, b)`` for ranges of n rows, which depend on the number of threads: rows must be independent."""
-        self.ranges(n, ROWS, work, longest=_LONGEST)
+        self.ranges(n, ROWS, work, besides, longest=_LONGEST)
 
     def ranges(
         self,
@@ -82,7 +80,8 @@ class Together:
         pieces = 1 if self.threads == 1 else max(_FEW, self.threads)
         size = unit * max(1, -(-n // (unit * pieces)))
         size = min(size, longest or size)
-        calls = [*besides, *(partial(work, a, min(n, a + size)) for a in range(0, n, size))]
+        calls: list[Callable[[], Any]] = [*besides]
+        calls += [partial(work, a, min(n, a + size)) for a in range(0, n, size)]
         self(len(calls), lambda i: calls[i]())
 
     def sum(self, n: int, work: Callable[[int, int], float]) -> float:

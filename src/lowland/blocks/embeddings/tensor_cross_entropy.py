@@ -89,12 +89,16 @@ class TensorCrossEntropy:
         d2 = self.edges.differences(Z)[1]
         attraction = xp.sum(xp.astype(self.weight * xp.log1p(self.a * d2**self.b), xp.float64))
         rows = xp.arange(n, dtype=xp.int64, device=device_of(Z))
-        degree, repulsion = self.edges.sums(self.weight), xp.zeros_like(Z[:, 0])
+        degree, repulsion, count = self.edges.sums(self.weight), xp.zeros_like(Z[:, 0]), xp.zeros_like(Z[:, 0])
         for draw in range(_DRAWS):
-            D = Z - Z[self._drawn(-1 - draw, rows, n)]
+            drawn = self._drawn(-1 - draw, rows, n)
+            other = xp.astype(drawn != rows, Z.dtype)  # a row does not repel itself
+            D = Z - Z[drawn]
             d2 = xp.sum(D * D, axis=1)
-            repulsion = repulsion + xp.log1p(1 / (self.a * (d2 + _SOFT) ** self.b))
-        push = self.gamma * self.negatives / (2 * _DRAWS) * xp.sum(xp.astype(degree * repulsion, xp.float64))
+            repulsion = repulsion + other * xp.log1p(1 / (self.a * (d2 + _SOFT) ** self.b))
+            count = count + other
+        mean = repulsion / xp.clip(count, min=1)
+        push = self.gamma * self.negatives / 2 * xp.sum(xp.astype(degree * mean, xp.float64))
         value = float(attraction + push)
         strength = step.weights["density"]
         if self.density is not None and strength:

@@ -29,6 +29,7 @@ class TensorKLDivergence:
     entropy: float  # of P
     dof: float = 1.0
     anchor: Anchor | None = None
+    exact: bool = False  # all pairs; else a grid, in two dimensions
     name: str = "KL divergence"
     _spectra: dict[Any, Array] = field(default_factory=dict)
 
@@ -57,7 +58,7 @@ class TensorKLDivergence:
 
     def _repulsion(self, Z: Array) -> tuple[Array, Array]:
         """sum_j u w (z_i - z_j), (n, k), and the sum of w over all ordered pairs of different rows."""
-        return self._by_grid(Z) if Z.shape[1] == 2 else self._by_pairs(Z)
+        return self._by_grid(Z) if Z.shape[1] == 2 and not self.exact else self._by_pairs(Z)
 
     def _by_pairs(self, Z: Array) -> tuple[Array, Array]:
         """All pairs, a block of rows at a time."""

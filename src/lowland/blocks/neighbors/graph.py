@@ -94,7 +94,7 @@ class NeighborGraph:
         return replace(self, start=start, to=to[:kept].copy(), length=length[:kept].copy())
 
     def with_edges(self, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> Self:
-        """Return the graph with further edges, in both directions."""
+        """Return the graph with further edges, in both directions; the edges of each point are sorted by target."""
         n = np.int64(self.n)
         keys = self.sources * n + self.to
         shortest_first = np.argsort(length, kind="stable")
@@ -112,6 +112,18 @@ class NeighborGraph:
         start = self.start + np.concatenate([[0], np.cumsum(np.bincount(new // n, minlength=self.n))])
         to = np.insert(self.to, places, (new % n).astype(np.int32))
         return replace(self, start=start, to=to, length=np.insert(lengths, places, more))
+
+    def with_farthest(self, edges: np.ndarray) -> Self:
+        """Return the graph with the marked edges as long as the longest other one of their row, rows sorted by length.
+
+        A row of marked edges alone keeps their lengths.
+        """
+        longest = np.full(self.n, -1.0, dtype=self.length.dtype)
+        np.maximum.at(longest, self.sources[~edges], self.length[~edges])
+        longest = longest[self.sources]
+        length = np.where(edges & (longest >= 0), longest, self.length)
+        order = np.lexsort((self.to, edges, length, self.sources))
+        return replace(self, to=self.to[order], length=length[order])
 
     def among(self, kept: np.ndarray) -> Self:
         """Return the edges among the marked points, which are renumbered."""

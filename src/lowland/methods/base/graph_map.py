@@ -71,7 +71,7 @@ class GraphMap(PointMap, takes_sparse=True):
         "Connected component of each training row; 0 is the largest component.", "(n_samples_,)"
     )
     embedded_mask_: Array = attribute("Whether each training row has coordinates.", "(n_samples_,)")
-    n_excluded_: int = attribute("Number of training rows left out of the embedding, by disconnected='largest'.")
+    n_excluded_: int = attribute("Number of training rows left out of the embedding.")
     n_edges_added_: int = attribute("Number of edges added to connect the components, by disconnected='connect'.")
     recall_: float = attribute(
         "Fraction of the true nearest neighbors that were found, measured on 300 sampled rows; 1 for an exact search."
@@ -235,19 +235,22 @@ class GraphMap(PointMap, takes_sparse=True):
         """Of the distances stored in a sparse X: those within the radius, the shortest of each row, or all."""
         if radius is not None:
             return graph.within(radius)
-        k = self.n_neighbors
-        if k is None:
+        if self.n_neighbors is None:
             return graph
+        self._warn_of_few_stored(graph, self.n_neighbors)
+        return graph.nearest(self.n_neighbors)
+
+    def _warn_of_few_stored(self, graph: NeighborGraph, k: int, parameter: str = "n_neighbors") -> None:
+        """Warn of rows of a sparse X with fewer than k distances, the number that ``parameter`` asks for."""
         short = int(np.sum(np.diff(graph.start) < k))
         if short:
             rows = "1 row" if short == 1 else f"{short} rows"
             warn(
-                f"{type(self).__name__}(n_neighbors={k}): {rows} of {graph.n} in the sparse X store fewer than {k} "
-                "distances (the diagonal does not count); all stored distances of these were used. Store more "
-                "distances, or choose a smaller n_neighbors.",
+                f"{type(self).__name__}({parameter}={getattr(self, parameter)}): {rows} of {graph.n} in the sparse X "
+                f"store fewer than {k} distances (the diagonal does not count); all stored distances of these were "
+                f"used. Store more distances, or choose a smaller {parameter}.",
                 DataWarning,
             )
-        return graph.nearest(k)
 
     def _k(self, X: Array) -> int:
         """The number of neighbors of each point, if no radius is set."""

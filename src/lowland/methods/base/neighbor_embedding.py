@@ -23,7 +23,7 @@ from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.optimize.outcome import Divergence, Outcome, Snapshot
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import ParameterError, with_remedy
+from lowland.errors import DataWarning, ParameterError, warn, with_remedy
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.metric_map import MetricMap
@@ -53,9 +53,9 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
 
     disconnected: Policy = param(
         "ignore",
-        "What to do if the neighbor graph is disconnected: 'ignore' leaves the components apart, 'connect' adds the "
-        "shortest edges between them, 'largest' embeds only the largest one (other rows are NaN), 'error' raises an "
-        "error.",
+        "What to do if the neighbor graph is disconnected: 'ignore' leaves the components apart (rows without any "
+        "neighbor are NaN), 'connect' adds the shortest edges between them, 'largest' embeds only the largest one "
+        "(other rows are NaN), 'error' raises an error.",
     )
 
     solver_: Outcome = attribute(
@@ -87,7 +87,10 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
         """Raise an error if parameters do not fit the number of rows."""
 
     def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
-        """The objective and the start. The graph has the edges from each row to its own neighbors."""
+        """The objective and the start. The graph has the edges from each row to its own neighbors, shortest first.
+
+        An edge that was added to connect components counts as the farthest neighbor of its ends.
+        """
         raise NotImplementedError
 
     def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
@@ -113,7 +116,9 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
-        found = self._graph(X, run, graph, symmetric=False)
+        found = self._without_lone_rows(self._graph(X, run, graph, symmetric=False), X)
+        if self.n_edges_added_:  # so long that they would have no weight
+            found = found.with_farthest(self._bridges(found))
         kept = self._kept_mask
         self.points_ = None if self._is_given(X) or self._measure()[0] == "precomputed" else self._own_points(X, rows)
         labels = self._as_labels(y, X.shape[0])[kept] if self._traits.reads_y and y is not None else None
@@ -140,6 +145,28 @@ class NeighborEmbedding(GraphMap, MetricMap, missing_remedy=SKIP_MISSING):
     def _report_components(self, found: ConnectedComponents, policy: Policy, remedy: str) -> None:
         if policy != "ignore" or self._warns_of_components():
             super()._report_components(found, policy, remedy)
+
+    def _without_lone_rows(self, graph: NeighborGraph, X: Array) -> NeighborGraph:
+        """The graph of the rows that have a neighbor or are one. The others are left out, with a warning."""
+        linked = np.diff(graph.start) > 0
+        linked[graph.to] = True
+        if linked.all():
+            return graph
+        kept, alone = self._kept_mask.copy(), int(np.sum(~linked))
+        kept[kept] = linked
+        self._keep_components(to_numpy(self.component_labels_), kept, X)
+        rows = "1 row has" if alone == 1 else f"{alone} rows have"
+        warn(
+            f"{type(self).__name__}: {rows} no neighbor, so nothing determines the place: the coordinates are NaN (see "
+            f"embedded_mask_). {self._remedy_for_components(graph)} to embed all rows.",
+            DataWarning,
+        )
+        return graph.among(linked)
+
+    def _bridges(self, graph: NeighborGraph) -> np.ndarray:
+        """The edges that were added to connect components, (edges,) bool."""
+        label = to_numpy(self.component_labels_)[self._kept_mask]
+        return label[graph.sources] != label[graph.to]
 
     def _on_device(self, X: Array) -> bool:
         """Whether the descent runs on an accelerator, as tensors."""

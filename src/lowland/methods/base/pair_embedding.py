@@ -191,6 +191,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         return super()._neighbors(X if self.reduction_ is None else self.reduction_(X), run, given)
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
+        self._warn_of_few_stored(graph, self.n_neighbors_)
         return graph  # all stored distances are candidates
 
     def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
@@ -200,7 +201,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         scales = local_scales(graph)
         self.scales_ = like(scales, values)
         near = self._given("pair_neighbors", graph.n)
-        near = scaled_neighbors(graph, scales, self.n_neighbors_, run) if near is None else near
+        near = self._near(graph, scales, run) if near is None else near
         mid = self._given("pair_MN", near.n)
         mid = self._mid_near(P, run) if mid is None else mid
         far = self._given("pair_FP", near.n)
@@ -210,6 +211,14 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         return EmbeddingProblem(
             objective, np.ascontiguousarray(self._start(P, run), dtype=np.float32), Outcome("Adam", reason)
         )
+
+    def _near(self, graph: NeighborGraph, scales: np.ndarray, run: Run) -> Pairs:
+        """The neighbors, of the candidates in the graph; the edges added to connect components are among them."""
+        if not self.n_edges_added_:
+            return scaled_neighbors(graph, scales, self.n_neighbors_, run)
+        added = self._bridges(graph)
+        own, bridges = graph.chosen(~added), graph.chosen(added)
+        return scaled_neighbors(own, scales, self.n_neighbors_, run) + Pairs(bridges.start, bridges.to)
 
     def _adjustment(self, near: Pairs) -> LocalAdjustment | None:
         """What changes after the first two phases; None: nothing."""
@@ -221,8 +230,9 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
             return None
         if n < self.n_samples_:
             raise ParameterError(
-                f"{type(self).__name__}({name}=...): {self.n_samples_ - n} rows are left out by "
-                "disconnected='largest'. Given pairs need all rows: choose another policy."
+                f"{type(self).__name__}({name}=...): {self.n_samples_ - n} rows are left out, by "
+                "disconnected='largest' or because they have no neighbor. Given pairs need all rows: set "
+                "disconnected='connect'."
             )
         with with_remedy(f"Check {name}."):
             return given_pairs(pairs, n)
