@@ -108,9 +108,9 @@ class TSNE(
     n_components: int = param(2, "Number of dimensions of the map.", at_least=1, positional=True)
     perplexity: float | Sequence[float] | np.ndarray = param(
         30.0,
-        "Effective number of neighbors of each row; 5 to 50 are usual. Several values: the average of their "
-        "affinities, which preserves several scales.",
-        at_least=1,
+        "Effective number of neighbors of each row, at least 1; 5 to 50 are usual. Several values: the average of "
+        "their affinities, which preserves several scales.",
+        above=0,  # scikit-learn's check of a single row passes 0.5, and expects an error about the rows
         wanted="a number of at least 1, or a sequence of such numbers",
     )
     early_exaggeration: float = param(

@@ -22,6 +22,7 @@ from lowland.methods.base.parameters import Described, admits, check_parameters,
         (Literal[1], [1], [True, "1"]),
         (Callable[..., Any], [len], [1]),
         (Sequence[float] | np.ndarray, [[1.0], np.ones(2)], [3, np.array(3.0)]),
+        (Sequence[Sequence[float]], [[[1.0], (2.0,)], [np.ones(2)]], [(1, 2), ["ab"], 3]),
         (Any, [object()], []),
     ],
 )

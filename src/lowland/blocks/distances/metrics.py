@@ -87,8 +87,8 @@ def distance_by(metric: Callable[..., Any], a: np.ndarray, b: np.ndarray, params
         return float(value)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"The metric {function_name(metric)} returned {shown(value)}, which is no number. It must return a finite "
-            "number that is not negative for any two rows."
+            f"The metric {function_name(metric)} returned {shown(value)}, which is not a number. It must return a "
+            "finite number that is not negative for any two rows."
         ) from error
 
 

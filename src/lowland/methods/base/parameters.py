@@ -176,7 +176,11 @@ def admits(kind: Any, value: Any) -> bool:
         return False
     if isinstance(value, np.ndarray) and value.ndim == 0:  # neither a number nor a sequence
         return False
-    return isinstance(value, origin or kind)
+    if not isinstance(value, origin or kind):
+        return False
+    items = typing.get_args(kind)
+    table = origin is collections.abc.Sequence and typing.get_origin(items[0]) is collections.abc.Sequence
+    return not table or all(hasattr(row, "__len__") and not isinstance(row, str) for row in value)
 
 
 def in_words(kind: Any) -> str:
