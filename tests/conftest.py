@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,14 @@ def pytest_collection():
         return (yield)
     finally:
         gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c():
+    """Ctrl-C as in a terminal, also in processes that tests start: background jobs of a shell ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -61,15 +61,6 @@ def test_ctrl_c_while_fitting(lowland, table, folder, monkeypatch):
     assert set(os.listdir(folder)) == before
 
 
-@pytest.fixture
-def ctrl_c():
-    """Ctrl-C as in a terminal: in the background jobs of a shell, it is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_during_a_callback_that_cannot_raise_is_not_lost(lowland, table, monkeypatch):
     from lowland.methods.pca import PCA
 

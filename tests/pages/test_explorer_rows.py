@@ -119,6 +119,21 @@ def test_rows_are_searched_and_filtered(iris):
     iris.until("!document.querySelector('.chips').checkVisibility()")
 
 
+def test_a_selection_is_compared_when_its_table_has_been_read(iris):
+    """After a change of roles the table is read again, and the server refuses meanwhile."""
+    iris.run("""void (() => {
+      const fetched = window.fetch, busy = '{"error": "The table is still being read.", "type": "Conflict"}';
+      let refused = 0;
+      window.fetch = async (address, options) =>
+        String(address).includes("/contrast") && refused++ < 2
+          ? new Response(busy, { status: 409 })
+          : fetched(address, options);
+    })()""")
+    iris.select()
+    iris.sees(".contrast", "still being read")
+    iris.sees(".contrast", "What sets them apart")
+
+
 def test_a_selection_is_compared_saved_exported_and_embedded_anew(iris):
     many = iris.select()
     assert 10 < many < 150

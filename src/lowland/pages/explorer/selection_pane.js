@@ -12,6 +12,8 @@ import { debounced } from "./store.js";
 import { asPercent, DAY } from "./words.js";
 
 const BARS = 12; // columns compared at once
+const BUSY = 409; // the status of an answer while a table is read, as after a change of roles
+const PATIENCE = 120; // seconds to wait for it
 
 export function selectionPane(app) {
   const { store } = app;
@@ -46,6 +48,7 @@ export function selectionPane(app) {
         button("Show only these", { symbol: "filter", kind: "small", onclick: () => keepSelected(app) }),
       ),
     );
+    waited = 0;
     compare();
     list();
   }
@@ -71,6 +74,7 @@ export function selectionPane(app) {
     });
 
   // Which columns set the selection apart. Only once it has been still for a moment: the server reads all columns.
+  let waited = 0; // seconds
   const compare = debounced(async () => {
     const { tableId, selection, selected } = store;
     if (!selected) return;
@@ -82,10 +86,14 @@ export function selectionPane(app) {
     try {
       reply = await postJson(`/tables/${tableId}/contrast`, { mask: maskText(selection) });
     } catch (error) {
-      if (tableId === store.tableId) replace(contrast, el("p", { class: "note" }, error.message));
+      if (tableId !== store.tableId) return;
+      replace(contrast, el("p", { class: "note" }, error.message));
+      if (error.status === BUSY && selection === store.selection && waited++ < PATIENCE) setTimeout(compare, 1000);
       return;
     }
     if (tableId !== store.tableId || selection !== store.selection || selected !== store.selected) return;
+    if (waited) list(); // its rows were not there either
+    waited = 0;
     replace(contrast, el("h3", null, "What sets them apart"), contrastBars(app, reply.columns));
   }, 250);
 
