@@ -95,7 +95,7 @@ class SelfOrganizingMap(
         None,
         "Rows and columns of the grid, such as '20x30'; None: about 5 √n units.",
         positional=True,
-        wanted="two integers of at least 1, such as (20, 30), a string such as '20x30', or None",
+        wanted="two integers of at least 1, rows and columns, such as (20, 30), a string such as '20x30', or None",
     )
     topology: Literal["hexagonal", "rectangular"] = param(
         "hexagonal", "Shape of the grid: six neighbors per unit, or eight."
