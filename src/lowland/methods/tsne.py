@@ -285,7 +285,7 @@ class TSNE(
         objective = KLDivergence(
             P,
             repulsion,
-            schedule(early, self.max_iter - early, factors, (rates[0], rates[1])),
+            schedule((early, self.max_iter - early), factors, (rates[0], rates[1]), n, float(self.dof)),
             float(self.dof),
             self._anchor(X, start, run),
         )

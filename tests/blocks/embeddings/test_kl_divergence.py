@@ -65,7 +65,7 @@ def test_divergence_and_gradient_are_those_of_scikit_learn():
 
 
 def test_a_descent_lowers_the_divergence_and_bits_are_equal_on_any_threads():
-    phases = schedule(50, 150, (12.0, 1.0), (25.0, 300.0))
+    phases = schedule((50, 150), (12.0, 1.0), (25.0, 300.0), 300, 1.0)
     start = (1e-4 * X[:, :2]).astype(np.float32)
     found = [
         descend(

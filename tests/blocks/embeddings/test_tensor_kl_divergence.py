@@ -22,7 +22,7 @@ P = gaussian_affinities(nearest_neighbors(X, 30), 10)
 def both(k, dof=1.0, anchor=None, size=8.0, exact=False):
     """The exact sum on the host; on tensors the same, or a grid in two dimensions."""
     Z = (size * RNG.standard_normal((600, k))).astype(np.float32)
-    host = KLDivergence(P, ExactRepulsion(dof), schedule(1, 1, (12, 1), (1, 1)), dof, anchor)
+    host = KLDivergence(P, ExactRepulsion(dof), schedule((1, 1), (12, 1), (1, 1), 300, dof), dof, anchor)
     fast = host if exact else KLDivergence(P, GridRepulsion(dof), host.phases, dof, anchor)
     return host, fast.on_device(torch.as_tensor(Z)), Z
 

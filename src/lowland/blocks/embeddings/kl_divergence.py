@@ -18,8 +18,8 @@ from lowland.blocks.embeddings.row_blocks import Together
 from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
 from lowland.blocks.embeddings.tensor_kl_divergence import TensorKLDivergence
 
-_MOMENTUM = 0.9  # 0.95 oscillates on small tables
-_EXAGGERATED, _LESS_MOMENTUM = 2.0, 0.8  # exaggerated maps are compact, and oscillate with more momentum
+_MOMENTUM, _MORE_MOMENTUM = 0.8, 0.9  # compact maps oscillate with more: of few rows, exaggerated, or with light tails
+_MANY_ROWS = 5_000
 _LONGEST_STEP = 5.0
 
 
@@ -114,10 +114,12 @@ class KLDivergence:
         return float(logs.sum())
 
 
-def schedule(early: int, late: int, exaggeration: tuple[float, float], rates: tuple[float, float]) -> list[Phase]:
+def schedule(
+    counts: tuple[int, int], exaggeration: tuple[float, float], rates: tuple[float, float], n: int, dof: float
+) -> list[Phase]:
     """Return the two phases: early exaggeration, which lets clusters form, and the descent to the final map."""
-    phases = []
-    for count, factor, rate in zip((early, late), exaggeration, rates, strict=True):
-        momentum = _MOMENTUM if factor < _EXAGGERATED else _LESS_MOMENTUM
+    phases, wide = [], n >= _MANY_ROWS and dof <= 1
+    for count, factor, rate in zip(counts, exaggeration, rates, strict=True):
+        momentum = _MORE_MOMENTUM if wide and factor <= 1 else _MOMENTUM
         phases.append(Phase(count, Momentum(momentum, _LONGEST_STEP), rate, weights={"exaggeration": factor}))
     return phases
