@@ -99,7 +99,7 @@ class GridConvolution:
         from lowland.kernels.spline_grid import add_refined, coarsen_columns, coarsen_rows
 
         transforms, m = self._transforms("two levels", charges, rest), len(charges)
-        R, C = self._room("rows", (m, coarse[1]), charges.dtype), self._room("coarse", coarse, charges.dtype)
+        R, C = self.room("rows", (m, coarse[1]), charges.dtype), self.room("coarse", coarse, charges.dtype)
 
         def forward(a: int, b: int) -> None:
             coarsen_rows(charges, a, b, R)
@@ -121,10 +121,10 @@ class GridConvolution:
     def _transforms(self, name: str, charges: np.ndarray, spectrum: np.ndarray) -> _LineTransforms:
         *periods, _ = (2 * (m - 1) for m in spectrum.shape)
         dtype = np.result_type(charges.dtype, np.complex64)
-        return _LineTransforms(charges, spectrum, self._room(name, (*periods, spectrum.shape[-1]), dtype))
+        return _LineTransforms(charges, spectrum, self.room(name, (*periods, spectrum.shape[-1]), dtype))
 
-    def _room(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """An array with any content, the same one in the next iterations."""
+    def room(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return an array with any content, the same one in the next iterations."""
         found = self._scratch.get(name)
         if found is None or found.shape != shape or found.dtype != dtype:
             self._scratch[name] = found = np.empty(shape, dtype=dtype)

@@ -34,7 +34,7 @@ class SplineGrid:
 
     origin: np.ndarray  # (k,) place of node 0
     spacing: float
-    nodes: tuple[int, ...]  # along each axis; the transform has twice as many
+    nodes: tuple[int, ...]  # along each axis
 
     @classmethod
     def around(cls, Z: np.ndarray, dof: float) -> SplineGrid:
@@ -69,7 +69,6 @@ class GridRepulsion:
 
     dof: float = 1.0
     _convolution: GridConvolution = field(init=False, repr=False)
-    _charges: np.ndarray | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         """Keep the transforms of w, and room for those of the charges, for all iterations."""
@@ -94,9 +93,7 @@ class GridRepulsion:
 
         They are overwritten by the next call.
         """
-        if self._charges is None or self._charges.shape != grid.nodes or self._charges.dtype != Z.dtype:
-            self._charges = np.empty(grid.nodes, dtype=Z.dtype)
-        charges = _spread(Z, grid, self._charges, together)
+        charges = _spread(Z, grid, self._convolution.room("charges", grid.nodes, Z.dtype), together)
         return self._convolution(charges, grid.spacing, together)
 
 
