@@ -24,9 +24,9 @@ def main():
     if not torch.cuda.is_available():
         sys.exit("gpu.py needs a CUDA device, and torch finds none here. Run it on a machine with an NVIDIA GPU.")
     from lowland import PCA
-    from lowland.blocks.spectra.leading import leading_eigenpairs
-    from lowland.blocks.statistics.moments import Moments
     from lowland.data.open import open_rows
+    from lowland.math.spectra.leading import leading_eigenpairs
+    from lowland.math.statistics.moments import Moments
     from lowland.run.local import LocalRun
 
     X = make_table()

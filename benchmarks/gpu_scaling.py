@@ -23,9 +23,9 @@ def main():
     if not torch.cuda.is_available():
         sys.exit("gpu_scaling.py needs a CUDA device, and torch finds none here. Run it on a machine with a GPU.")
     from lowland import ClassicalMDS
-    from lowland.blocks.distances.to_points import check_distances
-    from lowland.blocks.spectra.operators import DoubleCentered
     from lowland.data.rows import ArrayRows
+    from lowland.math.distances.to_points import check_distances
+    from lowland.math.spectra.operators import DoubleCentered
     from lowland.run.local import LocalRun
 
     D = geodesics(N)

@@ -40,8 +40,8 @@ def _ours(X: Any) -> Any:
 
 def _plain_pass(X: np.ndarray) -> Any:
     """What PCA of complete rows folds: their mean and covariance."""
-    from lowland.blocks.statistics.moments import Moments
     from lowland.data.open import open_rows
+    from lowland.math.statistics.moments import Moments
     from lowland.run.run import run_for
 
     rows = open_rows(X)

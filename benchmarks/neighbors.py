@@ -15,7 +15,7 @@ from benchmarks.registry import Plan, job
 
 
 def _ours(X: np.ndarray, k: int, search: Any = "auto") -> Any:
-    from lowland.blocks.neighbors.search import nearest_neighbors
+    from lowland.math.neighbors.search import nearest_neighbors
     from lowland.run.local import LocalRun
 
     return nearest_neighbors(X, k, LocalRun(), search=search)
@@ -100,7 +100,7 @@ def _recall(exact: np.ndarray, found: np.ndarray) -> float:
 
 @job("500 small components connected to 1,000,000 × 3 by the shortest edges")
 def connected_components(plan: Plan) -> Iterator[Line]:
-    from lowland.blocks.neighbors.connectivity import ShortestBridges, component_labels, connected
+    from lowland.math.neighbors.connectivity import ShortestBridges, component_labels, connected
     from lowland.run.local import LocalRun
 
     n, count = plan.size(1_000_000, 5_000), plan.size(500, 20)

@@ -10,8 +10,8 @@ import numpy as np
 
 from gallery import panels, show, title
 from lowland import FactorAnalysis
-from lowland.blocks.spectra.leading import leading_eigenpairs
 from lowland.errors import DataError
+from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.plots.style import INK, MARK, STRONG, WEAK, quiet
 from lowland.run.local import LocalRun
 

@@ -4,29 +4,29 @@ Each function takes a matrix and returns the result of the algorithm: principal 
 for a distance matrix, an embedding of a graph. The methods call these functions or their steps.
 """
 
-from lowland.blocks.codebooks.kmeans import lloyd
-from lowland.blocks.factors.maximum_likelihood import factor_loadings
-from lowland.blocks.factors.rotations import rotate
-from lowland.blocks.kernel_pca.feature_space_axes import kernel_axes
-from lowland.blocks.manifolds.diffusion import diffusion_coordinates
-from lowland.blocks.manifolds.laplacian import laplacian_eigenmaps
-from lowland.blocks.manifolds.lle_weights import lle_coordinates
-from lowland.blocks.manifolds.shortest_paths import geodesic_distances
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.neighbors.search import nearest_neighbors, neighbors_within
-from lowland.blocks.networks.linear_autoencoder import linear_autoencoder
-from lowland.blocks.nongaussian.ica import unmixing_matrix
-from lowland.blocks.scaling.classical import classical_scaling
-from lowland.blocks.scaling.majorization import stress_majorization
-from lowland.blocks.scaling.nonmetric import nonmetric_scaling
-from lowland.blocks.scaling.sammon import sammon_coordinates
-from lowland.blocks.selection.column_clustering import cluster_tree, cut_tree
-from lowland.blocks.selection.exhaustive_search import best_subset
-from lowland.blocks.selection.filter_scores import filter_scores
-from lowland.blocks.selection.lasso_path import lasso_path
-from lowland.blocks.spectra.discriminants import discriminant_axes_of_scatter
-from lowland.blocks.spectra.principal_axes import principal_axes_of_covariance
-from lowland.blocks.spectra.whitening_matrices import whitening_matrix
+from lowland.math.factors.maximum_likelihood import factor_loadings
+from lowland.math.factors.rotations import rotate
+from lowland.math.graphs.diffusion import diffusion_coordinates
+from lowland.math.graphs.laplacian import laplacian_eigenmaps
+from lowland.math.graphs.lle_weights import lle_coordinates
+from lowland.math.graphs.shortest_paths import geodesic_distances
+from lowland.math.ica.ica import unmixing_matrix
+from lowland.math.kernel_pca.feature_space_axes import kernel_axes
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.search import nearest_neighbors, neighbors_within
+from lowland.math.networks.linear_autoencoder import linear_autoencoder
+from lowland.math.prototypes.kmeans import lloyd
+from lowland.math.scaling.classical import classical_scaling
+from lowland.math.scaling.majorization import stress_majorization
+from lowland.math.scaling.nonmetric import nonmetric_scaling
+from lowland.math.scaling.sammon import sammon_coordinates
+from lowland.math.selection.column_clustering import cluster_tree, cut_tree
+from lowland.math.selection.exhaustive_search import best_subset
+from lowland.math.selection.filter_scores import filter_scores
+from lowland.math.selection.lasso_path import lasso_path
+from lowland.math.spectra.discriminants import discriminant_axes_of_scatter
+from lowland.math.spectra.principal_axes import principal_axes_of_covariance
+from lowland.math.spectra.whitening_matrices import whitening_matrix
 
 __all__ = [
     "NeighborGraph",

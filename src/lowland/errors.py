@@ -6,6 +6,7 @@ expect, those of scikit-learn's classes among them.
 
 import errno
 import math
+import re
 import reprlib
 import sys
 import warnings
@@ -14,7 +15,15 @@ from contextlib import contextmanager
 
 
 class LowlandError(Exception):
-    """Base class of all exceptions of Lowland."""
+    """Base class of all exceptions of Lowland.
+
+    A message marks parameters by backticks: "Raise `n_neighbors`, or set `disconnected='connect'`." Python shows the
+    text without the marks; the command line shows the flags instead.
+    """
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(unmarked(text))
+        self.marked = text
 
 
 class DataError(LowlandError, ValueError):
@@ -26,7 +35,23 @@ class DataTypeError(DataError, TypeError):
 
 
 class ParameterError(LowlandError, ValueError, TypeError):
-    """A parameter has an invalid type or value; as in scikit-learn, one error for both."""
+    """A parameter has an invalid type or value; as in scikit-learn, one error for both.
+
+    >>> raise ParameterError("the data has 4 columns.", "Choose at most 4.", method="PCA", n_components=5)
+    Traceback (most recent call last):
+    lowland.errors.ParameterError: PCA(n_components=5): the data has 4 columns. Choose at most 4.
+    """
+
+    def __init__(self, reason: str, remedy: str = "", *, method: str = "", **parameters: object) -> None:
+        self.reason, self.remedy, self.method, self.parameters = reason, remedy, method, parameters
+        call = f"{method}({', '.join(f'{name}={shown(value)}' for name, value in parameters.items())})"
+        subject = call if parameters else method
+        super().__init__(" ".join(filter(None, [f"{subject}:" if subject else "", reason, remedy])))
+
+    def with_remedy(self, remedy: str) -> "ParameterError":
+        """Return the error with a further remedy."""
+        remedy = f"{self.remedy} {remedy}".strip()
+        return type(self)(self.reason, remedy, method=self.method, **self.parameters)
 
 
 class UnsupportedError(ParameterError, NotImplementedError):
@@ -62,6 +87,14 @@ class Stopped(LowlandError, RuntimeError):
 
 class DataWarning(UserWarning):
     """The data was used, but the result may be unreliable."""
+
+
+def unmarked(text: str) -> str:
+    """Return a message without the backticks that mark parameters."""
+    return MARKED.sub(r"\1", text)
+
+
+MARKED = re.compile(r"`([A-Za-z]\w*(?:=[^`]*)?)`")  # `name` or `name=value`
 
 
 def shown(value: object) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.arrays.random import generator
-from lowland.blocks.scaling.majorization import stress_majorization
 from lowland.errors import ParameterError, warn
+from lowland.math.scaling.majorization import stress_majorization
 from lowland.methods.registry import load_method
 from lowland.quality.neighborhoods import nearest
 

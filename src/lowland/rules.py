@@ -1,6 +1,6 @@
 """Rules that choose the number of components from the eigenvalues: pass one as ``n_components``."""
 
-from lowland.blocks.spectra.component_rules import (
+from lowland.math.spectra.component_rules import (
     Cumulative,
     Downstream,
     EachAtLeast,

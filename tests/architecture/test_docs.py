@@ -227,7 +227,7 @@ def test_pictures_are_generated_small_and_shown(generate):
 
 
 def test_the_page_on_neighbors_lists_every_metric():
-    from lowland.blocks.distances.metrics import METRICS
+    from lowland.math.distances.metrics import METRICS
 
     section = (ROOT / "docs" / "neighbors.md").read_text().partition("Metrics, with")[2].partition("```")[0]
     listed = set(re.findall(r'`"(\w+)"`', section))

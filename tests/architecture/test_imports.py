@@ -26,7 +26,7 @@ DOORS = {
     "plotly": ("plots/",),
     "anywidget": ("explorer/widget.py",),
     "traitlets": ("explorer/widget.py",),
-    "faiss": ("blocks/neighbors/hnsw.py",),
+    "faiss": ("math/neighbors/hnsw.py",),
     "pandas": (),
     "polars": (),
     "fastapi": ("explorer/",),

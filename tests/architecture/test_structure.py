@@ -1,4 +1,4 @@
-"""One mechanism for one thing: where threads start, what blocks may know, which names are used."""
+"""One mechanism for one thing: where threads start, what the mathematics may know, which names are used."""
 
 import ast
 import importlib
@@ -13,7 +13,6 @@ import lowland
 from lowland.methods.registry import entries
 
 SOURCE = Path(lowland.__file__).parent
-TESTS = Path(__file__).parents[1]
 FILES = sorted(SOURCE.rglob("*.py"))
 PARAMETERS = {flag.name for entry in entries().values() for flag in entry.flags}
 
@@ -79,8 +78,8 @@ def test_no_command_imports_another():
                 assert not imported & verbs, place(path)
 
 
-def test_blocks_name_no_method_and_no_parameter_of_one():
-    """A block states the fact in its error; the method, which has the parameters, adds the remedy."""
+def test_the_mathematics_names_no_method_and_no_parameter_of_one():
+    """An error of math/ states the fact; the method, which has the parameters, adds the remedy."""
     parameters = re.compile(
         "|".join([rf"\b{name}\b" for name in PARAMETERS if "_" in name] + [rf"\b{name}=" for name in PARAMETERS])
     )
@@ -89,7 +88,7 @@ def test_blocks_name_no_method_and_no_parameter_of_one():
     named = [
         f"{place(path)}:{line} {text!r}"
         for path in FILES
-        if place(path).startswith("blocks/")
+        if place(path).startswith("math/")
         for line, text in strings(parsed(path))
         if not keys.fullmatch(text) and (parameters.search(text) or methods.search(text))
     ]
@@ -105,54 +104,3 @@ def test_no_function_shadows_its_module(package):
     for info in pkgutil.iter_modules(module.__path__):
         value = vars(module).get(info.name)
         assert value is None or value is importlib.import_module(f"{package}.{info.name}"), info.name
-
-
-# Modules without a test file of their own, and why.
-UNTESTED: dict[str, str] = {}
-
-
-def test_every_block_has_a_test_of_its_name():
-    missing = [
-        place(path)
-        for path in FILES
-        if place(path).startswith("blocks/")
-        and path.stem != "__init__"
-        and not (TESTS / Path(place(path)).parent / f"test_{path.stem}.py").exists()
-        and place(path) not in UNTESTED
-    ]
-    assert not missing
-    assert not [name for name in UNTESTED if not (SOURCE / name).exists()]
-
-
-def test_tests_mirror_the_source():
-    """A test file in a folder of the package's name stands for a module there, or for several (``OF_SEVERAL``)."""
-    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir()}
-    stray = []
-    for path in sorted(TESTS.rglob("test_*.py")):
-        relative = path.relative_to(TESTS)
-        if relative.parts[0] not in rooms:
-            continue
-        module = SOURCE / relative.parent / f"{path.stem.removeprefix('test_')}"
-        if not (module.with_suffix(".py").exists() or module.is_dir() or str(relative.as_posix()) in OF_SEVERAL):
-            stray.append(relative.as_posix())
-    assert not stray
-
-
-# Tests of what several modules do together.
-OF_SEVERAL = {
-    "cli/test_help.py",
-    "cli/test_interrupt.py",
-    "cli/test_messy_tables.py",
-    "cli/test_mistakes.py",
-    "data/formats/test_more_formats.py",
-    "methods/test_hard_cases.py",
-    "methods/test_linear_drop_in.py",
-    "methods/test_sparse_neighbors.py",
-    "pages/test_explorer_data.py",
-    "pages/test_explorer_maps.py",
-    "pages/test_explorer_rows.py",
-    "pages/test_explorer_session.py",
-    "quality/neighborhoods/test_definitions.py",
-    "quality/test_scale_invariance.py",
-    "study/report/test_browser.py",
-}

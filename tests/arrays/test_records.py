@@ -29,7 +29,7 @@ def test_only_dataclasses_with_a_unique_name_are_registered():
     with pytest.raises(TypeError, match="must be a dataclass"):
         record(type("Plain", (), {}))
     namesake = dataclass(type("Moments", (), {"__annotations__": {"n": float}}))
-    from lowland.blocks.statistics.moments import Moments
+    from lowland.math.statistics.moments import Moments
 
     assert RECORDS["Moments"] is Moments
     with pytest.raises(TypeError, match="no other record"):

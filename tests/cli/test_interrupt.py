@@ -87,7 +87,7 @@ def test_ctrl_c_during_a_callback_that_cannot_raise_is_not_lost(lowland, table, 
 
 @pytest.mark.parametrize("json_too", [False, True])
 def test_ctrl_c_during_a_descent_keeps_the_map(lowland, table, folder, monkeypatch, json_too):
-    from lowland.blocks.embeddings.kl_divergence import KLDivergence
+    from lowland.math.embeddings.kl_divergence import KLDivergence
 
     gradient = KLDivergence.gradient
 

@@ -10,9 +10,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import lowland
-from lowland.blocks.optimize.outcome import PROMISES, Accuracy, Outcome, Promise
 from lowland.data import load_dataset
 from lowland.errors import DataWarning
+from lowland.math.optimize.outcome import PROMISES, Accuracy, Outcome, Promise
 from lowland.methods.registry import load_method
 
 from .battery import METHODS, labels, make, table, table_for
@@ -157,14 +157,14 @@ def faulty_eigh(eigh):
 def test_a_faulty_direct_solver_is_reported(model, module, monkeypatch):
     import importlib
 
-    block = importlib.import_module(f"lowland.blocks.{module}")
+    block = importlib.import_module(f"lowland.math.{module}")
     X = table(40, 6)
     monkeypatch.setattr(block, "eigh", faulty_eigh(block.eigh))
     once(model, X, labels(40))
 
 
 def test_a_faulty_singular_value_decomposition_is_reported(monkeypatch):
-    from lowland.blocks.spectra import principal_axes
+    from lowland.math.spectra import principal_axes
 
     svd = principal_axes.svd
 
@@ -192,7 +192,7 @@ def test_a_faulty_cluster_tree_is_reported(monkeypatch):
 
 
 def test_a_faulty_update_of_a_score_is_reported(monkeypatch):
-    from lowland.blocks.selection.least_squares_scores import LeastSquaresScores
+    from lowland.math.selection.least_squares_scores import LeastSquaresScores
 
     update = LeastSquaresScores.with_each
     monkeypatch.setattr(LeastSquaresScores, "with_each", lambda self, S, J: update(self, S, J) + 1e-6)
@@ -203,7 +203,7 @@ def test_a_faulty_update_of_a_score_is_reported(monkeypatch):
 def test_leaves_that_do_not_add_up_are_reported():
     from sklearn.tree import DecisionTreeRegressor
 
-    from lowland.blocks.selection.tree_pruning import accuracy_of_leaves
+    from lowland.math.selection.tree_pruning import accuracy_of_leaves
 
     X = table()
     tree = DecisionTreeRegressor(max_depth=3).fit(X, X[:, 0]).tree_

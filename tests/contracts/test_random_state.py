@@ -72,7 +72,7 @@ def test_the_global_seed_governs(name):
 
 @pytest.mark.parametrize("name", sorted(DRAWS))
 def test_a_fit_advances_the_global_generator_and_transform_does_not(name, monkeypatch):
-    monkeypatch.setattr("lowland.blocks.spectra.principal_axes._WIDE", 1)  # above, TruncatedSVD iterates from a draw
+    monkeypatch.setattr("lowland.math.spectra.principal_axes._WIDE", 1)  # above, TruncatedSVD iterates from a draw
     before = state()
     model = fitted(name)
     after = state()

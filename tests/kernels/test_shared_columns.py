@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lowland.blocks.distances.incomplete_rows import SharedColumns
 from lowland.kernels import pair_distances
+from lowland.math.distances.incomplete_rows import SharedColumns
 
 
 def holes(n, d, seed):

@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import lowland
 from lowland import PCA, Autoencoder
 from lowland.arrays.engines import Engine
-from lowland.blocks.networks import batches
-from lowland.blocks.networks.training import threads_for
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped
+from lowland.math.networks import batches
+from lowland.math.networks.training import threads_for
 from lowland.methods.autoencoder import layer_widths
 from lowland.run.local import LocalRun
 

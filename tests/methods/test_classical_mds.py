@@ -136,7 +136,7 @@ def test_all_eigenvalues_on_request():
 
 
 def test_attributes_unknown_for_large_problems_are_none(monkeypatch):
-    monkeypatch.setattr("lowland.blocks.scaling.classical.SMALL", 50)
+    monkeypatch.setattr("lowland.math.scaling.classical.SMALL", 50)
     D = geodesics(200)
     few = ClassicalMDS(metric="precomputed").fit(D)
     whole = ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(D)

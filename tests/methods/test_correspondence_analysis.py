@@ -142,7 +142,7 @@ def test_a_wide_sparse_table(monkeypatch):
     keep = dense.sum(axis=1) > 0
     N, dense = N[keep], dense[keep]
     expected = CorrespondenceAnalysis(3).fit(dense)
-    monkeypatch.setattr("lowland.blocks.spectra.principal_axes._WIDE", 10)
+    monkeypatch.setattr("lowland.math.spectra.principal_axes._WIDE", 10)
     ca = CorrespondenceAnalysis(3).fit(N)
     np.testing.assert_allclose(ca.eigenvalues_, expected.eigenvalues_, rtol=1e-8)
     ours, theirs = ca.row_points(N), expected.row_points(dense)

@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import FactorAnalysis
-from lowland.blocks.factors.rotations import ROTATIONS, rotate
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.math.factors.rotations import ROTATIONS, rotate
 
 
 def quietly(fit, *data):
@@ -141,7 +141,7 @@ def test_leading_eigenpairs_give_the_result_of_all(monkeypatch):
         X, _ = sample(n, d, 4, seed=1)
         whole = FactorAnalysis(4).fit(X)
         for place in ("wide_tables", "correlations"):
-            monkeypatch.setattr(f"lowland.blocks.factors.{place}.MANY", 100)
+            monkeypatch.setattr(f"lowland.math.factors.{place}.MANY", 100)
         few, em = FactorAnalysis(4, tol=0).fit(X), FactorAnalysis(4, method="em", tol=1e-7, max_iter=5000).fit(X)
         monkeypatch.undo()
         assert few.converged_
@@ -180,7 +180,7 @@ def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
 def test_a_covariance_of_full_rank_though_the_rows_are_few(monkeypatch):
     """A regularized covariance: its rank does not follow from the number of rows."""
     for place in ("wide_tables", "correlations"):
-        monkeypatch.setattr(f"lowland.blocks.factors.{place}.MANY", 100)
+        monkeypatch.setattr(f"lowland.math.factors.{place}.MANY", 100)
     S = np.cov(sample(1000, 110, 3)[0], rowvar=False)
     few, many = (FactorAnalysis(3).fit_covariance(S, n) for n in (40, 1000))
     np.testing.assert_allclose(few.uniquenesses_, many.uniquenesses_, atol=1e-8)
@@ -347,8 +347,8 @@ def test_adequacy_known_answers():
     r = 0.6
     R = np.array([[1, r], [r, 1]])
     fa = FactorAnalysis(1, min_uniqueness=0.1)
-    from lowland.blocks.factors.adequacy import kmo, sphericity
-    from lowland.blocks.factors.correlations import Correlations
+    from lowland.math.factors.adequacy import kmo, sphericity
+    from lowland.math.factors.correlations import Correlations
 
     def of(R):
         return Correlations(R, np.ones(len(R)), 100)

@@ -10,11 +10,11 @@ from scipy.spatial.distance import pdist, squareform
 
 import lowland
 from lowland import FeatureAgglomeration
-from lowland.blocks.selection.column_clustering import cluster_tree, cut_tree
-from lowland.blocks.selection.column_distances import column_distances, euclidean_distances
 from lowland.data import load_dataset
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
+from lowland.math.selection.column_clustering import cluster_tree, cut_tree
+from lowland.math.selection.column_distances import column_distances, euclidean_distances
 from lowland.run.run import run_for
 
 LINKAGES = ["ward", "complete", "average", "single"]

@@ -11,16 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import PCA, LinearAutoencoder
-from lowland.blocks.networks.linear_autoencoder import (
+from lowland.data import load_dataset
+from lowland.errors import ParameterError
+from lowland.math.networks.linear_autoencoder import (
     ENCODERS,
     BatchCovariance,
     LinearAutoencoderLoss,
     loss_of,
     shuffled_batches,
 )
-from lowland.blocks.optimize.gradient_descent import StepSize, descend
-from lowland.data import load_dataset
-from lowland.errors import ParameterError
+from lowland.math.optimize.gradient_descent import StepSize, descend
 from lowland.run.local import LocalRun
 
 

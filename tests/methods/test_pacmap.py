@@ -12,8 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import lowland
 from lowland import LocalMAP, PaCMAP
-from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.quality import continuity, trustworthiness
 
 DIGITS, LABELS = load_digits(return_X_y=True)

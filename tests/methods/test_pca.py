@@ -10,7 +10,9 @@ from sklearn.linear_model import LogisticRegression
 
 import lowland
 from lowland import PCA, IncrementalPCA
-from lowland.blocks.spectra.component_rules import (
+from lowland.data import load_dataset, low_rank
+from lowland.errors import DataError, DataTypeError
+from lowland.math.spectra.component_rules import (
     Cumulative,
     Downstream,
     EachAtLeast,
@@ -19,8 +21,6 @@ from lowland.blocks.spectra.component_rules import (
     Knee,
     ParallelAnalysis,
 )
-from lowland.data import load_dataset, low_rank
-from lowland.errors import DataError, DataTypeError
 
 SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized"]
 COUNTS = [
@@ -172,7 +172,7 @@ def test_convergence_is_recorded_and_warned_about(X, monkeypatch):
     assert pca.n_iter_ == len(pca.solver_.trace) > 0
     assert pca.solver_.trace[-1] <= 1e-9
     flat = np.random.default_rng(0).standard_normal((400, 50))
-    monkeypatch.setattr("lowland.blocks.spectra.leading.MOST_POWER_STEPS", 3)
+    monkeypatch.setattr("lowland.math.spectra.leading.MOST_POWER_STEPS", 3)
     with pytest.warns(ConvergenceWarning, match="power"):
         PCA(5, svd_solver="power", random_state=0).fit(flat)
 

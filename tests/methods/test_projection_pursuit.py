@@ -6,9 +6,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import ProjectionPursuit
-from lowland.blocks.nongaussian.projection_indices import INDICES
 from lowland.data import load_dataset
 from lowland.errors import DataError, ParameterError
+from lowland.math.ica.projection_indices import INDICES
 
 NORMAL = np.array([9, -6, 1]) / np.sqrt(118)
 

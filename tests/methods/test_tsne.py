@@ -70,7 +70,7 @@ def test_bits_are_equal_on_any_number_of_threads(n):
 
 
 def test_the_grid_reaches_the_divergence_of_the_exact_sum(monkeypatch):
-    from lowland.blocks.embeddings import repulsion
+    from lowland.math.embeddings import repulsion
 
     exact = TSNE(**FAST).fit(X).kl_divergence_
     monkeypatch.setitem(repulsion._GRID, 2, (0.0, 0.0))
@@ -99,7 +99,7 @@ def test_exact_method_uses_all_pairs():
 
 @pytest.mark.parametrize(("method", "name"), [("exact", "exact"), ("barnes_hut", "interpolation by FFT")])
 def test_the_exact_method_is_exact_on_a_device_too(method, name, monkeypatch):
-    from lowland.blocks.embeddings import repulsion
+    from lowland.math.embeddings import repulsion
 
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(TSNE, "_on_device", lambda self, X: not isinstance(X, np.ndarray))

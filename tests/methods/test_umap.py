@@ -13,9 +13,9 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import lowland
 from lowland import UMAP
-from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()

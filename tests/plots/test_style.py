@@ -13,9 +13,9 @@ from matplotlib.text import Text
 
 import lowland
 from lowland import plots, quality
-from lowland.blocks.selection.subset_search import Step
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, MissingExtra
+from lowland.math.selection.subset_search import Step
 from lowland.plots.models import WITH_COMPONENTS
 
 SOME = np.random.default_rng(0).standard_normal((12, 4))

@@ -10,9 +10,9 @@ from scipy.spatial.distance import cdist
 
 import lowland
 from lowland import quality
-from lowland.blocks.neighbors.ranks import PointSet
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.math.neighbors.ranks import PointSet
 from lowland.quality.procrustes import Procrustes
 
 

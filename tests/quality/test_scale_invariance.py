@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowland import PCA, quality
-from lowland.blocks.neighbors.ranks import PointSet
 from lowland.errors import DataError
+from lowland.math.neighbors.ranks import PointSet
 
 
 def measures(X, Z, y):

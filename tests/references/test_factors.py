@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from lowland import FactorAnalysis
-from lowland.blocks.factors.rotations import rotate
+from lowland.math.factors.rotations import rotate
 
 HERE = Path(__file__).parent
 CASES = [("ability.cov", k) for k in (1, 2)] + [("Harman74.cor", k) for k in (1, 2, 3, 4, 5)]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowland import KernelPCA
-from lowland.blocks.distances.kernel_functions import KernelWith
 from lowland.data import load_dataset
+from lowland.math.distances.kernel_functions import KernelWith
 
 from .test_references import reference
 

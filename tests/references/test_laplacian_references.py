@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from lowland import SpectralEmbedding
-from lowland.blocks.manifolds.graph_affinities import edge_weights
-from lowland.blocks.manifolds.laplacian import Laplacian, slowest_modes
-from lowland.blocks.neighbors.search import nearest_neighbors
+from lowland.math.graphs.graph_affinities import edge_weights
+from lowland.math.graphs.laplacian import Laplacian, slowest_modes
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 
 HERE = Path(__file__).parent

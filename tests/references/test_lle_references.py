@@ -8,10 +8,10 @@ import pytest
 import sklearn.manifold
 
 from lowland import LocallyLinearEmbedding
-from lowland.blocks.manifolds.alignment import graph_with_points, tangent_alignment
-from lowland.blocks.manifolds.lle_weights import weight_matrix
-from lowland.blocks.neighbors.search import nearest_neighbors
-from lowland.blocks.spectra.trailing import trailing_eigenpairs
+from lowland.math.graphs.alignment import graph_with_points, tangent_alignment
+from lowland.math.graphs.lle_weights import weight_matrix
+from lowland.math.neighbors.search import nearest_neighbors
+from lowland.math.spectra.trailing import trailing_eigenpairs
 from lowland.run.local import LocalRun
 
 RESULT = json.loads((Path(__file__).parent / "lle_swissroll300.json").read_text())["result"]

@@ -14,9 +14,9 @@ import scipy.linalg  # noqa: F401  its BLAS is counted too, from the start
 
 import lowland
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.blocks.statistics.moments import Total
 from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
+from lowland.math.statistics.moments import Total
 from lowland.run.local import LocalRun, serial_run
 from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
 from lowland.run.progress import COMPILING, in_one_call, pulse
@@ -510,7 +510,7 @@ def test_ctrl_c_says_what_must_end_first(work, words):
 
 
 def test_a_call_of_lapack_is_announced(monkeypatch, capsys):
-    monkeypatch.setattr("lowland.blocks.spectra.leading._LARGE", 10)
+    monkeypatch.setattr("lowland.math.spectra.leading._LARGE", 10)
     X = np.random.default_rng(0).standard_normal((60, 20))
     events = []
     with lowland.config(progress=events.append):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.explorer.mapping import SEED, MapInputs, planned_map
+from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
 from lowland.run.settings import config

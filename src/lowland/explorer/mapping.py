@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.data.stored_table import StoredTable
 from lowland.errors import LowlandError
 from lowland.explorer.preparing import PreparedRows
 from lowland.explorer.reusing import KnownMap
 from lowland.explorer.workspace import open_array, write_array, write_floats
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import find_method, load_method
 from lowland.run.local import LocalRun

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from lowland import quality
-from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.explorer.mapping import SEED, MapInputs, stored_graph
 from lowland.explorer.workspace import write_floats, write_json
+from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
 from lowland.plain import to_plain

@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
-from lowland.blocks.statistics.labels import missing_labels, unboxed
 from lowland.data.open import is_frame
 from lowland.data.table import Table
 from lowland.errors import DataError, LowlandError, ParameterError
+from lowland.math.statistics.labels import missing_labels, unboxed
 from lowland.quality.inputs import open_coordinates
 from lowland.study.result import StudyResult, Trial
 

@@ -82,7 +82,7 @@ def _python(table: Record, record: Record, path: str) -> str:
             "",
             "# there are many rows: evenly spaced ones are fitted, and the others placed among them",
             "import numpy as np",
-            "from lowland.blocks.statistics.sampling import evenly_spread",
+            "from lowland.math.statistics.sampling import evenly_spread",
             "",
             f"rows = {'np.asarray(rows)' if prepared else 'rows.to_array()'}",
             f"chosen = evenly_spread(len(rows), {record['fitted_rows']}, np.random.default_rng(0))",

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.explorer.session import Session, unique_names
 from lowland.explorer.store import Record
 from lowland.explorer.workspace import read_floats, read_json
+from lowland.math.statistics.sampling import evenly_spread
 from lowland.study.environment import machine, versions
 from lowland.study.result import Curve, Score, ShownTable, StudyResult, Trial
 

@@ -13,8 +13,10 @@ import numpy as np
 from lowland.arrays.engines import Engine, choose_engine
 from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
 from lowland.arrays.precision import result_dtype
-from lowland.blocks.distances.to_points import in_slabs
-from lowland.blocks.networks.batches import (
+from lowland.data.rows import Rows, slab_rows
+from lowland.errors import DataWarning, ParameterError, warn
+from lowland.math.distances.to_points import in_slabs
+from lowland.math.networks.batches import (
     MiniBatches,
     Noise,
     ValueRange,
@@ -22,8 +24,8 @@ from lowland.blocks.networks.batches import (
     double_moments,
     rounded_scaling,
 )
-from lowland.blocks.networks.layers import Activation, FeedForward, Network, NetworkLoss, ReconstructionErrors, Sparsity
-from lowland.blocks.networks.training import (
+from lowland.math.networks.layers import Activation, FeedForward, Network, NetworkLoss, ReconstructionErrors, Sparsity
+from lowland.math.networks.training import (
     LITTLE,
     TrainingResult,
     TrainingSchedule,
@@ -32,11 +34,9 @@ from lowland.blocks.networks.training import (
     train_by_adam,
     train_by_lbfgs,
 )
-from lowland.blocks.optimize.outcome import Divergence, Snapshot, Watch
-from lowland.blocks.statistics.moments import ColumnMoments
-from lowland.blocks.statistics.uniform_scaling import UniformScaling
-from lowland.data.rows import Rows, slab_rows
-from lowland.errors import DataWarning, ParameterError, warn
+from lowland.math.optimize.outcome import Divergence, Snapshot, Watch
+from lowland.math.statistics.moments import ColumnMoments
+from lowland.math.statistics.uniform_scaling import UniformScaling
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
@@ -77,10 +77,10 @@ class Autoencoder(
 
     With identity activations the optimum is the subspace of PCA. Nonlinear activations can follow curved surfaces.
 
-    1. Center the rows and divide them by one scale factor (``blocks.networks.batches``). Hold out validation rows.
-    2. Initialize the weights at random (``blocks.networks.layers``).
+    1. Center the rows and divide them by one scale factor (``math.networks.batches``). Hold out validation rows.
+    2. Initialize the weights at random (``math.networks.layers``).
     3. Minimize the loss: small tables by L-BFGS with all rows in every step, larger ones by Adam with shuffled
-       mini-batches (``blocks.networks.training``).
+       mini-batches (``math.networks.training``).
     4. Early stopping: stop when the validation loss no longer decreases, and keep the weights with the lowest one.
     5. The code of a row is z = f(x). The inverse transform is g(z).
 

@@ -11,14 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_dask, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
-from lowland.blocks.distances.metrics import check_metric
-from lowland.blocks.distances.to_points import (
+from lowland.data.rows import ArrayRows, Rows, own_array
+from lowland.errors import warn
+from lowland.math.distances.metrics import check_metric
+from lowland.math.distances.to_points import (
     check_distances,
     distance_matrix,
     in_slabs,
 )
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.scaling.classical import (
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.scaling.classical import (
     Eigenvalues,
     Placement,
     additive_constant,
@@ -28,12 +30,10 @@ from lowland.blocks.scaling.classical import (
     eigenvalues_of_axes,
     squared_units,
 )
-from lowland.blocks.spectra.component_rules import Fixed
-from lowland.blocks.spectra.leading import fix_signs
-from lowland.blocks.statistics.rescaling import unit_of
-from lowland.blocks.statistics.sampling import SelectedRows, count_rows
-from lowland.data.rows import ArrayRows, Rows, own_array
-from lowland.errors import warn
+from lowland.math.spectra.component_rules import Fixed
+from lowland.math.spectra.leading import fix_signs
+from lowland.math.statistics.rescaling import unit_of
+from lowland.math.statistics.sampling import SelectedRows, count_rows
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
@@ -60,11 +60,11 @@ class ClassicalMDS(
     inner products that Euclidean distances D imply; J = I - 11'/n is the centering matrix. Solution: Z = V Λ^½ with
     the k largest eigenvalues B v_i = λ_i v_i. Distances that are not Euclidean also give negative eigenvalues.
 
-    1. Compute the distances of all pairs of rows, or check the given ones (``blocks.distances.to_points``). Euclidean
+    1. Compute the distances of all pairs of rows, or check the given ones (``math.distances.to_points``). Euclidean
        distances need no matrix: the eigenpairs of B = CC' are the principal axes of the rows
-       (``blocks.spectra.principal_axes``).
-    2. On request, find the additive constant that makes the distances Euclidean (``blocks.scaling.classical``).
-    3. Find the leading eigenpairs of B, without forming it (``blocks.spectra.operators``, ``leading``).
+       (``math.spectra.principal_axes``).
+    2. On request, find the additive constant that makes the distances Euclidean (``math.scaling.classical``).
+    3. Find the leading eigenpairs of B, without forming it (``math.spectra.operators``, ``leading``).
     4. Coordinates are Z = V Λ^½. Out-of-sample extension: a new point with squared distances δ to the training points
        is at ½ Λ^-1 Z'(means - δ), with the mean squared distance of each training point (Gower 1968).
 

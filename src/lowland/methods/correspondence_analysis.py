@@ -8,20 +8,20 @@ import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.arrays.precision import rounding_of
-from lowland.blocks.correspondence.map_points import MapPoints, map_points
-from lowland.blocks.correspondence.profiles import (
+from lowland.data.open import open_rows
+from lowland.data.rows import Rows
+from lowland.errors import DataError, ParameterError, warn
+from lowland.math.correspondence.map_points import MapPoints, map_points
+from lowland.math.correspondence.profiles import (
     Margins,
     ProfileDistances,
     ProfilePoints,
     profile_rows,
     row_sums_of,
 )
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.component_rules import Fixed
-from lowland.blocks.spectra.principal_axes import Axes, principal_axes
-from lowland.data.open import open_rows
-from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError, warn
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.component_rules import Fixed
+from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.row_map import EncodingMap
@@ -45,9 +45,9 @@ class CorrespondenceAnalysis(
     rank k of the standardized residuals S = D_r^(-1/2) (P - r c') D_c^(-1/2). Its squared singular values are the
     principal inertias; their sum is chi²/n of the test of independence.
 
-    1. Sum the rows and the columns of the table (``blocks.correspondence.profiles``).
+    1. Sum the rows and the columns of the table (``math.correspondence.profiles``).
     2. Divide each row by its sum (its profile) and each column by the square root of its mass. The principal axes of
-       these rows, weighted by their masses, are the right singular vectors of S (``blocks.spectra.principal_axes``).
+       these rows, weighted by their masses, are the right singular vectors of S (``math.spectra.principal_axes``).
     3. Standard coordinates of the columns are V / sqrt(c), principal coordinates sqrt(λ) times these.
     4. Transform by the transition formula: a row lies at the mean of the standard coordinates of the columns, weighted
        by its profile.

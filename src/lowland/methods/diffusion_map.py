@@ -10,14 +10,14 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.blocks.distances.metrics import check_metric
-from lowland.blocks.distances.to_points import check_distances, distance_matrix
-from lowland.blocks.manifolds.bandwidth import kernel_sum_bandwidth, median_squared, sampled_distances
-from lowland.blocks.manifolds.diffusion import DiffusionCoordinates, diffusion_coordinates
-from lowland.blocks.manifolds.graph_affinities import affinity_components, among, edge_weights, require_graph
-from lowland.blocks.manifolds.nystrom import HeatTo, Nystrom, NystromNearest
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
+from lowland.math.distances.metrics import check_metric
+from lowland.math.distances.to_points import check_distances, distance_matrix
+from lowland.math.graphs.bandwidth import kernel_sum_bandwidth, median_squared, sampled_distances
+from lowland.math.graphs.diffusion import DiffusionCoordinates, diffusion_coordinates
+from lowland.math.graphs.graph_affinities import affinity_components, among, edge_weights, require_graph
+from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.metric_map import MetricMap
@@ -41,12 +41,12 @@ class DiffusionMap(
     |z_i - z_j|² = sum_k (P^t_ik - P^t_jk)²/π_k. It is the Euclidean distance of z = (λ_1^t ψ_1, λ_2^t ψ_2, …), with the
     eigenvalues and eigenvectors Pψ = λψ after the constant ψ_0; the first k coordinates are kept.
 
-    1. Compute the distances d of all pairs (``blocks.distances.to_points``) or of neighbors
-       (``blocks.neighbors.search``).
-    2. Choose the bandwidth ε (``blocks.manifolds.bandwidth``) and set K = exp(-d²/ε).
-    3. Normalize by the density q = K1: K_ij / (q_i q_j)^α (``blocks.manifolds.diffusion``).
-    4. Compute the smallest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``blocks.manifolds.laplacian``).
-    5. New rows: Nyström extension ψ(x) = sum_i p(x, x_i) ψ_i / λ (``blocks.manifolds.nystrom``).
+    1. Compute the distances d of all pairs (``math.distances.to_points``) or of neighbors
+       (``math.neighbors.search``).
+    2. Choose the bandwidth ε (``math.graphs.bandwidth``) and set K = exp(-d²/ε).
+    3. Normalize by the density q = K1: K_ij / (q_i q_j)^α (``math.graphs.diffusion``).
+    4. Compute the smallest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``math.graphs.laplacian``).
+    5. New rows: Nyström extension ψ(x) = sum_i p(x, x_i) ψ_i / λ (``math.graphs.nystrom``).
 
     Notes
     -----

@@ -14,7 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.linalg import on_one_thread_if_small
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, result_dtype
-from lowland.blocks.factors.adequacy import (
+from lowland.data.open import as_vector, open_rows
+from lowland.data.rows import Rows
+from lowland.data.spool import spooled
+from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.math.factors.adequacy import (
     Adequacy,
     ChiSquare,
     concerns,
@@ -22,26 +26,22 @@ from lowland.blocks.factors.adequacy import (
     likelihood_tests,
     too_many_factors,
 )
-from lowland.blocks.factors.correlations import Correlations
-from lowland.blocks.factors.estimate import FactorEstimate
-from lowland.blocks.factors.given_covariance import checked_noise, looks_like_covariance, moments_of_covariance
-from lowland.blocks.factors.incomplete_rows import FitFactors
-from lowland.blocks.factors.maximum_likelihood import factor_loadings, fewest_by_bic
-from lowland.blocks.factors.model import FactorModel, in_units
-from lowland.blocks.factors.rotations import Kind, Rotation, rotate, unrotated
-from lowland.blocks.factors.wide_tables import MANY
-from lowland.blocks.missing.components import available_columns, saturated_fit
-from lowland.blocks.missing.expectation import TOL, expectation_maximization
-from lowland.blocks.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
-from lowland.blocks.statistics.available import AvailableColumns
-from lowland.blocks.statistics.moments import Moments
-from lowland.blocks.statistics.rescaling import dtype_of_squares
-from lowland.data.open import as_vector, open_rows
-from lowland.data.rows import Rows
-from lowland.data.spool import spooled
-from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.math.factors.correlations import Correlations
+from lowland.math.factors.estimate import FactorEstimate
+from lowland.math.factors.given_covariance import checked_noise, looks_like_covariance, moments_of_covariance
+from lowland.math.factors.incomplete_rows import FitFactors
+from lowland.math.factors.maximum_likelihood import factor_loadings, fewest_by_bic
+from lowland.math.factors.model import FactorModel, in_units
+from lowland.math.factors.rotations import Kind, Rotation, rotate, unrotated
+from lowland.math.factors.wide_tables import MANY
+from lowland.math.missing.components import available_columns, saturated_fit
+from lowland.math.missing.expectation import TOL, expectation_maximization
+from lowland.math.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
+from lowland.math.statistics.available import AvailableColumns
+from lowland.math.statistics.moments import Moments
+from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.imputation import ImputesRows
@@ -71,19 +71,19 @@ class FactorAnalysis(
     variance ψ_j. Maximize the likelihood of the rows over W and ψ. The covariance of the model is WW' + Ψ, and W is
     determined up to a rotation.
 
-    1. Sum the moments of the rows (``blocks.statistics.moments``) and compute the correlations. The likelihood does not
+    1. Sum the moments of the rows (``math.statistics.moments``) and compute the correlations. The likelihood does not
        depend on the units of the columns.
     2. Estimate uniquenesses and loadings, by Newton's method on the uniquenesses or by expectation-maximization
-       (``blocks.factors.maximum_likelihood``).
-    3. Rotate the loadings toward simple structure (``blocks.factors.rotations``).
-    4. Test the fit and the sampling adequacy (``blocks.factors.adequacy``); compute the weights of the factor scores
-       (``blocks.factors.model``).
+       (``math.factors.maximum_likelihood``).
+    3. Rotate the loadings toward simple structure (``math.factors.rotations``).
+    4. Test the fit and the sampling adequacy (``math.factors.adequacy``); compute the weights of the factor scores
+       (``math.factors.model``).
 
     Notes
     -----
     Cost: one pass over the rows, n d² operations, then about ten eigenproblems of size d x d, independent of the number
     of rows. From 400 columns on, about twenty partial eigendecompositions with k pairs each; n² d operations each where
-    there are fewer rows than columns (``blocks.factors.wide_tables``). Memory: d² numbers.
+    there are fewer rows than columns (``math.factors.wide_tables``). Memory: d² numbers.
 
     Prefer ``PCA`` to describe variance rather than correlation, or where the noise is the same in all columns.
 

@@ -11,14 +11,14 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
-from lowland.blocks.nongaussian.contrasts import Contrast, as_contrast
-from lowland.blocks.nongaussian.ica import Unmixing, unmixing_matrix
-from lowland.blocks.nongaussian.negentropy import ShapeOf, count_gaussian, mutual_information, negentropies
-from lowland.blocks.nongaussian.whitened_rows import WhitenedRows, already_white, whitened
-from lowland.blocks.spectra.component_rules import ComponentChoice
-from lowland.blocks.spectra.leading import fix_signs
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, shown, warn
+from lowland.math.ica.contrasts import Contrast, as_contrast
+from lowland.math.ica.ica import Unmixing, unmixing_matrix
+from lowland.math.ica.negentropy import ShapeOf, count_gaussian, mutual_information, negentropies
+from lowland.math.ica.whitened_rows import WhitenedRows, already_white, whitened
+from lowland.math.spectra.component_rules import ComponentChoice
+from lowland.math.spectra.leading import fix_signs
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.run import Run
@@ -31,13 +31,13 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
     where K whitens the rows and W is orthogonal, that maximizes the sum of the negentropies J(y_i). This minimizes the
     mutual information of y.
 
-    1. Whiten: project to the principal axes and scale to unit variance (``blocks.nongaussian.whitened_rows``).
+    1. Whiten: project to the principal axes and scale to unit variance (``math.ica.whitened_rows``).
        Directions without variance are dropped.
-    2. Rotate the whitened rows to an extremum of a contrast E G(y_i) (``blocks.nongaussian.contrasts``,
-       ``blocks.nongaussian.ica``): all components at once (parallel), one by one (deflation), or by a quasi-Newton
+    2. Rotate the whitened rows to an extremum of a contrast E G(y_i) (``math.ica.contrasts``,
+       ``math.ica.ica``): all components at once (parallel), one by one (deflation), or by a quasi-Newton
        method with a line search (picard).
     3. Estimate the negentropy of each component, and its mutual information with the others
-       (``blocks.nongaussian.negentropy``).
+       (``math.ica.negentropy``).
     4. Sort the components by negentropy, largest first, and make the largest weight of each source positive. The
        sources are y, and x = mean + A y.
 

@@ -10,8 +10,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_memory
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks.optimize.outcome import Accuracy, Outcome
-from lowland.blocks.selection.column_clustering import (
+from lowland.data.rows import Rows
+from lowland.errors import DataError, ParameterError
+from lowland.math.optimize.outcome import Accuracy, Outcome
+from lowland.math.selection.column_clustering import (
     ClusterTree,
     Graph,
     Linkage,
@@ -23,10 +25,8 @@ from lowland.blocks.selection.column_clustering import (
     cut_tree,
     uses_spanning_tree,
 )
-from lowland.blocks.selection.column_distances import EUCLIDEAN, METRIC_NAMES, column_distances
-from lowland.blocks.selection.column_pooling import PoolColumns, SpreadGroups, named_groups
-from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError
+from lowland.math.selection.column_distances import EUCLIDEAN, METRIC_NAMES, column_distances
+from lowland.math.selection.column_pooling import PoolColumns, SpreadGroups, named_groups
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.row_map import RowMap
@@ -52,9 +52,9 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
 
     1. Compute the distances of all pairs of columns: Euclidean, cosine and correlation distances from the moments in
        one pass; pairs that would suffer from cancellation are recomputed from their differences in a second pass
-       (``blocks.selection.column_distances``).
+       (``math.selection.column_distances``).
     2. Merge clusters with the nearest-neighbor chain algorithm; with ``connectivity``, by scikit-learn's constrained
-       trees (``blocks.selection.column_clustering``).
+       trees (``math.selection.column_clustering``).
     3. Cut the tree at a number of clusters or at a height.
     4. ``transform`` averages the columns of each cluster. The inverse transform assigns every column the value of its
        cluster.

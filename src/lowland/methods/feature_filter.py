@@ -10,21 +10,21 @@ import numpy as np
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.selection import mrmr
-from lowland.blocks.selection.column_statistics import MomentsAndTarget
-from lowland.blocks.selection.columns import ColumnReader, listed
-from lowland.blocks.selection.dependence import column_scores, measure_for
-from lowland.blocks.selection.discoveries import discoveries, ranked
-from lowland.blocks.selection.filter_scores import IN_MEMORY, StatisticName, choose_statistic, one_pass
-from lowland.blocks.selection.filters import FilterScores, joined_scores
-from lowland.blocks.selection.function_scores import function_scores
-from lowland.blocks.selection.mutual_information import discrete_columns
-from lowland.blocks.selection.selection_path import Step, numbered
-from lowland.blocks.statistics.targets import Target
 from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.selection import mrmr
+from lowland.math.selection.column_statistics import MomentsAndTarget
+from lowland.math.selection.columns import ColumnReader, listed
+from lowland.math.selection.dependence import column_scores, measure_for
+from lowland.math.selection.discoveries import discoveries, ranked
+from lowland.math.selection.filter_scores import IN_MEMORY, StatisticName, choose_statistic, one_pass
+from lowland.math.selection.filters import FilterScores, joined_scores
+from lowland.math.selection.function_scores import function_scores
+from lowland.math.selection.mutual_information import discrete_columns
+from lowland.math.selection.selection_path import Step, numbered
+from lowland.math.statistics.targets import Target
 from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, attribute, param
@@ -49,11 +49,11 @@ class FeatureFilter(
     s(x_j, x_i) over the columns i that are already selected.
 
     1. Compute the statistic in one pass: variance, Pearson correlation, ANOVA F, chi-square
-       (``blocks.selection.filters``). Or compute it in memory: Spearman correlation, distance correlation, mutual
-       information (``blocks.selection.dependence``).
-    2. For mRMR: add columns one at a time, each relevant and not redundant (``blocks.selection.mrmr``).
+       (``math.selection.filters``). Or compute it in memory: Spearman correlation, distance correlation, mutual
+       information (``math.selection.dependence``).
+    2. For mRMR: add columns one at a time, each relevant and not redundant (``math.selection.mrmr``).
     3. Select the best k columns, a fraction of them, those above a threshold, or those that pass at a given false
-       discovery rate (``blocks.selection.discoveries``).
+       discovery rate (``math.selection.discoveries``).
     4. ``transform`` returns the selected columns.
 
     Notes

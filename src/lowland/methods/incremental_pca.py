@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.component_rules import as_rule
-from lowland.blocks.spectra.principal_axes import AxesRequest, axes_of_moments
-from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import ArrayRows, Rows
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.component_rules import as_rule
+from lowland.math.spectra.principal_axes import AxesRequest, axes_of_moments
+from lowland.math.statistics.moments import Moments
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.principal_map import PrincipalMap
 from lowland.methods.base.traits import StudyHints
@@ -30,8 +30,8 @@ class IncrementalPCA(
 
     Problem: that of PCA, S u = λ u, where S is the covariance matrix of all rows seen so far.
 
-    1. Merge the moments of each batch: count, mean and scatter matrix (``blocks.statistics.moments``).
-    2. Compute the leading eigenpairs of the covariance matrix when a result is first read (``blocks.spectra.leading``).
+    1. Merge the moments of each batch: count, mean and scatter matrix (``math.statistics.moments``).
+    2. Compute the leading eigenpairs of the covariance matrix when a result is first read (``math.spectra.leading``).
 
     Notes
     -----

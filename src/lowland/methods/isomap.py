@@ -9,9 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.blocks.manifolds.geodesic_diagnostics import residual_variances, sampled, strain
-from lowland.blocks.manifolds.neighbor_sweep import SweepStep, sweep_neighbors
-from lowland.blocks.manifolds.shortest_paths import (
+from lowland.data.rows import Rows
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.graphs.geodesic_diagnostics import residual_variances, sampled, strain
+from lowland.math.graphs.neighbor_sweep import SweepStep, sweep_neighbors
+from lowland.math.graphs.shortest_paths import (
     IN_DOUBLE,
     GeodesicsToNewRows,
     PathMethod,
@@ -20,11 +22,9 @@ from lowland.blocks.manifolds.shortest_paths import (
     replace_infinite,
     symmetric_part,
 )
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
-from lowland.blocks.spectra.component_rules import ANY, Knee, Spectrum
-from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
+from lowland.math.spectra.component_rules import ANY, Knee, Spectrum
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
@@ -57,11 +57,11 @@ class Isomap(
     problem of classical multidimensional scaling: minimize |B - ZZ'| over Z (n, k), where B = -½ J(D∘D)J and
     J = I - 11'/n. The solution is Z = V Λ^½, from the k largest eigenvalues Λ of B and their eigenvectors V.
 
-    1. Build the neighbor graph (``blocks.neighbors.search``) and handle its connected components
-       (``blocks.neighbors.connectivity``).
+    1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
+       (``math.neighbors.connectivity``).
     2. Compute the geodesic distances between all rows, or from landmarks to all rows
-       (``blocks.manifolds.shortest_paths``).
-    3. Apply classical scaling to them (``blocks.scaling.classical``).
+       (``math.graphs.shortest_paths``).
+    3. Apply classical scaling to them (``math.scaling.classical``).
     4. Rows that are not landmarks, and new rows: geodesic distances through the nearest training rows, then Gower's
        formula.
 

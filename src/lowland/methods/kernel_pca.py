@@ -10,9 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.distances.kernel_functions import KernelWith, median_gamma, rows_of
-from lowland.blocks.distances.to_points import in_slabs
-from lowland.blocks.kernel_pca.feature_space_axes import (
+from lowland.data.open import open_rows, opened_once
+from lowland.data.rows import ArrayRows, Rows, own_array
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.distances.kernel_functions import KernelWith, median_gamma, rows_of
+from lowland.math.distances.to_points import in_slabs
+from lowland.math.kernel_pca.feature_space_axes import (
     FeatureCoordinates,
     KernelAxes,
     axes_of_rows,
@@ -20,14 +23,11 @@ from lowland.blocks.kernel_pca.feature_space_axes import (
     kernel_axes,
     linear_axes,
 )
-from lowland.blocks.kernel_pca.landmark_axes import landmark_axes
-from lowland.blocks.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
-from lowland.blocks.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.statistics.sampling import SelectedRows, count_rows
-from lowland.data.open import open_rows, opened_once
-from lowland.data.rows import ArrayRows, Rows, own_array
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.kernel_pca.landmark_axes import landmark_axes
+from lowland.math.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
+from lowland.math.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.statistics.sampling import SelectedRows, count_rows
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.learned_inverse import LearnedInverse
@@ -51,13 +51,13 @@ class KernelPCA(
     K_ij = k(x_i, x_j) and J = I - 11'/n.
 
     1. Compute the kernel matrix. It is kept if it fits the memory budget, and otherwise computed in chunks for each
-       product (``blocks.distances.kernel_functions``). The linear kernel needs no matrix; with landmarks only the
+       product (``math.distances.kernel_functions``). The linear kernel needs no matrix; with landmarks only the
        kernel matrix of the landmarks is needed.
     2. Find the leading eigenpairs of the centered kernel matrix, which is not formed
-       (``blocks.kernel_pca.feature_space_axes``). With landmarks: those of the scatter of the Nyström features
-       (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows (``blocks.kernel_pca.landmark_axes``).
+       (``math.kernel_pca.feature_space_axes``). With landmarks: those of the scatter of the Nyström features
+       (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows (``math.kernel_pca.landmark_axes``).
     3. Coordinates are z = (k(x) - means)'A with A = a/√λ; for the training rows √λ a.
-    4. On request, learn the inverse transform (``blocks.kernel_pca.preimages``).
+    4. On request, learn the inverse transform (``math.kernel_pca.preimages``).
 
     Notes
     -----

@@ -10,18 +10,18 @@ import numpy as np
 from sklearn.utils import Tags
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.blocks.selection import lasso_data, lasso_path
-from lowland.blocks.selection.lasso import LassoProblem, Solution
-from lowland.blocks.selection.lasso_data import LassoData, in_own_units
-from lowland.blocks.selection.lasso_path import LassoPath
-from lowland.blocks.selection.one_standard_error import ValidationCurve
-from lowland.blocks.selection.scorers import Splitter, folds_of
-from lowland.blocks.selection.selection_path import numbered
-from lowland.blocks.selection.stability_selection import StableColumns
-from lowland.blocks.statistics.fold_moments import Layout
-from lowland.blocks.statistics.targets import Kind, Target
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, warn, with_remedy
+from lowland.math.selection import lasso_data, lasso_path
+from lowland.math.selection.lasso import LassoProblem, Solution
+from lowland.math.selection.lasso_data import LassoData, in_own_units
+from lowland.math.selection.lasso_path import LassoPath
+from lowland.math.selection.one_standard_error import ValidationCurve
+from lowland.math.selection.scorers import Splitter, folds_of
+from lowland.math.selection.selection_path import numbered
+from lowland.math.selection.stability_selection import StableColumns
+from lowland.math.statistics.fold_moments import Layout
+from lowland.math.statistics.targets import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.run.run import Run
@@ -45,13 +45,13 @@ class L1Selector(
     Problem: minimize loss(β) + α Σ_j |β_j|, where Z holds the standardized columns. The loss is |y - Zβ|²/2n for
     numbers and the mean of -log p(class) for classes. For large α every β_j is zero; as α decreases, columns enter.
 
-    1. Compute the moments of columns and target for each fold, in one pass (``blocks.statistics.fold_moments``).
-       Classes, and data with more columns than rows, need the rows in memory (``blocks.selection.lasso_data``).
+    1. Compute the moments of columns and target for each fold, in one pass (``math.statistics.fold_moments``).
+       Classes, and data with more columns than rows, need the rows in memory (``math.selection.lasso_data``).
     2. Compute the regularization path by coordinate descent on the covariances with warm starts, each penalty to a
-       given duality gap (``blocks.selection.lasso``, ``blocks.selection.lasso_path``). For classes: proximal Newton
-       steps (``blocks.selection.logistic_lasso``).
-    3. Choose the penalty by cross-validation (``blocks.selection.one_standard_error``). Or select the columns that
-       random halves of the rows select repeatedly (``blocks.selection.stability_selection``), or the first k columns
+       given duality gap (``math.selection.lasso``, ``math.selection.lasso_path``). For classes: proximal Newton
+       steps (``math.selection.logistic_lasso``).
+    3. Choose the penalty by cross-validation (``math.selection.one_standard_error``). Or select the columns that
+       random halves of the rows select repeatedly (``math.selection.stability_selection``), or the first k columns
        to enter the path.
     4. ``transform`` returns the selected columns.
 

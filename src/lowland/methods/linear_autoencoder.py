@@ -9,16 +9,16 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import result_dtype
-from lowland.blocks.networks.linear_autoencoder import (
+from lowland.data.rows import Rows
+from lowland.errors import DataWarning, ParameterError, warn
+from lowland.math.networks.linear_autoencoder import (
     LinearCoder,
     linear_autoencoder,
     shuffled_batches,
     untrained,
 )
-from lowland.blocks.optimize.outcome import Divergence
-from lowland.blocks.statistics.moments import Moments
-from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError, warn
+from lowland.math.optimize.outcome import Divergence
+from lowland.math.statistics.moments import Moments
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
@@ -44,11 +44,11 @@ class LinearAutoencoder(
     least-squares solution for each row (``"least_squares"``). No orthogonality is imposed; the optimal subspace is
     nevertheless that of PCA.
 
-    1. Accumulate the moments of the rows (``blocks.statistics.moments``): the loss depends on the rows only through
+    1. Accumulate the moments of the rows (``math.statistics.moments``): the loss depends on the rows only through
        their covariance.
-    2. Initialize the weights at random (``blocks.networks.linear_autoencoder``).
+    2. Initialize the weights at random (``math.networks.linear_autoencoder``).
     3. Minimize the loss: with all rows, by accelerated gradient descent; with mini-batches, by variance-reduced
-       stochastic gradient descent (``blocks.optimize.gradient_descent``).
+       stochastic gradient descent (``math.optimize.gradient_descent``).
     4. The codes are z = E(x - mean). The inverse transform is x = mean + Dz.
 
     Notes

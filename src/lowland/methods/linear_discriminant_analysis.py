@@ -10,8 +10,10 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, result_dtype, rounding_of
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.discriminants import (
+from lowland.data.rows import Rows
+from lowland.errors import DataError, DataWarning, ParameterError, UnsupportedError, warn
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.discriminants import (
     DiscriminantAxes,
     WithinAxes,
     accuracy_of,
@@ -22,19 +24,17 @@ from lowland.blocks.spectra.discriminants import (
     within_axes,
     within_axes_of_rows,
 )
-from lowland.blocks.statistics.available import AvailableColumns
-from lowland.blocks.statistics.available_classes import FilledThen, available_class_moments
-from lowland.blocks.statistics.class_covariances import (
+from lowland.math.statistics.available import AvailableColumns
+from lowland.math.statistics.available_classes import FilledThen, available_class_moments
+from lowland.math.statistics.class_covariances import (
     ClassCovariances,
     CovarianceEstimator,
     covariances,
     estimated_covariances,
     fourth_powers,
 )
-from lowland.blocks.statistics.class_moments import ClassMoments, MomentsByClass, class_means
-from lowland.blocks.statistics.labels import check_class_counts, classes_of, merged_classes, normalized_priors
-from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, UnsupportedError, warn
+from lowland.math.statistics.class_moments import ClassMoments, MomentsByClass, class_means
+from lowland.math.statistics.labels import check_class_counts, classes_of, merged_classes, normalized_priors
 from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.classifier import LinearClassifier
 from lowland.methods.base.estimator import attribute, param
@@ -67,8 +67,8 @@ class LinearDiscriminantAnalysis(
     the generalized eigenvalue problem S_B a = λ S_W a; for two classes, a ∝ S_W⁻¹(μ₁ - μ₂). With C classes, at most
     C - 1 eigenvalues are positive.
 
-    1. Sum the counts, the means and the within-class scatter in one pass (``blocks.statistics.class_moments``).
-    2. Whiten the within-class covariance: A' S_W A = I on its range (``blocks.spectra.discriminants``).
+    1. Sum the counts, the means and the within-class scatter in one pass (``math.statistics.class_moments``).
+    2. Whiten the within-class covariance: A' S_W A = I on its range (``math.spectra.discriminants``).
     3. Compute the principal axes of the class means in these coordinates. Mapped back, they are the discriminants.
     4. Predict the class that minimizes (x - μ_c)' S_W⁻¹ (x - μ_c) - 2 log π_c, where π_c is its prior.
 

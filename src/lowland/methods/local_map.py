@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lowland.blocks.embeddings.pair_forces import LocalAdjustment
-from lowland.blocks.embeddings.pairs import Pairs
+from lowland.math.embeddings.pair_forces import LocalAdjustment
+from lowland.math.embeddings.pairs import Pairs
 from lowland.methods.base.estimator import param
 from lowland.methods.base.pair_embedding import PairEmbedding, graph_neighbors
 from lowland.methods.base.traits import StudyHints
@@ -28,8 +28,8 @@ class LocalMAP(
       repulsion acts where clusters touch.
 
     1. Pairs, start and first two phases as in ``PaCMAP``.
-    2. The third phase with adjusted forces and pairs (``blocks.embeddings.pair_forces``).
-    3. New rows: the minimum of the attraction by their nearest training rows (``blocks.embeddings.attracted_rows``).
+    2. The third phase with adjusted forces and pairs (``math.embeddings.pair_forces``).
+    3. New rows: the minimum of the attraction by their nearest training rows (``math.embeddings.attracted_rows``).
 
     Notes
     -----

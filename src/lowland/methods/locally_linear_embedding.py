@@ -7,25 +7,25 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.blocks.distances.sparse_rows import all_equal
-from lowland.blocks.manifolds.alignment import graph_with_points, modified_alignment, tangent_alignment
-from lowland.blocks.manifolds.lle_weights import (
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.distances.sparse_rows import all_equal
+from lowland.math.graphs.alignment import graph_with_points, modified_alignment, tangent_alignment
+from lowland.math.graphs.lle_weights import (
     LocalCoordinates,
     WeightsOfNeighbors,
     coordinates_of_errors,
     lle_coordinates,
     weight_matrix,
 )
-from lowland.blocks.manifolds.strong_components import (
+from lowland.math.graphs.strong_components import (
     points_to_add,
     sink_components,
     with_reinforced_bridges,
     with_reverse_edges,
     without_self_loops,
 )
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.neighbors.graph import NeighborGraph
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
@@ -42,12 +42,12 @@ class LocallyLinearEmbedding(
     minimize sum_i |z_i - sum_j w_ij z_j|² = tr Z'MZ with M = (I - W)'(I - W), over Z (n, k) with orthonormal columns
     that sum to zero. The solution: the eigenvectors of M with the smallest eigenvalues, except the constant one.
 
-    1. Build the neighbor graph (``blocks.neighbors.search``) and handle its connected components
-       (``blocks.neighbors.connectivity``, ``blocks.manifolds.strong_components``).
-    2. Compute the reconstruction weights of every neighborhood (``blocks.manifolds.lle_weights``). The other methods
-       sum one small matrix per neighborhood into M instead (``blocks.manifolds.alignment``): of several weight vectors
+    1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
+       (``math.neighbors.connectivity``, ``math.graphs.strong_components``).
+    2. Compute the reconstruction weights of every neighborhood (``math.graphs.lle_weights``). The other methods
+       sum one small matrix per neighborhood into M instead (``math.graphs.alignment``): of several weight vectors
        (modified), of second derivatives (hessian), or of residuals of the local tangent space (ltsa).
-    3. Compute the eigenvectors of the smallest eigenvalues (``blocks.spectra.trailing``).
+    3. Compute the eigenvectors of the smallest eigenvalues (``math.spectra.trailing``).
     4. New rows: reconstruction weights of their nearest training rows, applied to the coordinates of these.
 
     Notes

@@ -11,15 +11,15 @@ import numpy as np
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.blocks.distances.dissimilarities import Dissimilarities, dissimilarities
-from lowland.blocks.optimize.outcome import Snapshot, Watch
-from lowland.blocks.scaling.isotonic import IsotonicCurve
-from lowland.blocks.scaling.majorization import Configuration, stress_majorization
-from lowland.blocks.scaling.nonmetric import nonmetric_scaling
-from lowland.blocks.scaling.out_of_sample import LeastStressPlacement
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
+from lowland.math.distances.dissimilarities import Dissimilarities, dissimilarities
+from lowland.math.optimize.outcome import Snapshot, Watch
+from lowland.math.scaling.isotonic import IsotonicCurve
+from lowland.math.scaling.majorization import Configuration, stress_majorization
+from lowland.math.scaling.nonmetric import nonmetric_scaling
+from lowland.math.scaling.out_of_sample import LeastStressPlacement
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.metric_map import MetricMap
@@ -42,13 +42,13 @@ class MDS(
     distances |z_i - z_j|.
 
     1. Compute the dissimilarities δ of all pairs of rows, or check the given ones; NaN means missing
-       (``blocks.distances.to_points``).
-    2. Initialize with classical scaling (``blocks.spectra.leading``), and with n_init - 1 random configurations.
+       (``math.distances.to_points``).
+    2. Initialize with classical scaling (``math.spectra.leading``), and with n_init - 1 random configurations.
     3. Minimize the stress by majorization: the Guttman transform, which never increases it. Quasi-Newton steps
-       preconditioned by it need about a tenth of the iterations (``blocks.scaling.majorization``). Non-metric: a
-       monotone regression before each step gives the disparities (``blocks.scaling.isotonic``).
+       preconditioned by it need about a tenth of the iterations (``math.scaling.majorization``). Non-metric: a
+       monotone regression before each step gives the disparities (``math.scaling.isotonic``).
     4. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
-       smallest (``blocks.scaling.out_of_sample``).
+       smallest (``math.scaling.out_of_sample``).
 
     Notes
     -----

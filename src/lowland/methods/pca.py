@@ -10,30 +10,30 @@ from sklearn.base import clone
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.missing.components import (
+from lowland.data.open import as_vector
+from lowland.data.rows import Rows
+from lowland.data.spool import spooled
+from lowland.errors import DataError, ParameterError
+from lowland.math.missing.components import (
     NIPALS_TOL,
     available_columns,
     axes_by_nipals,
     axes_of_incomplete_rows,
     components_model,
 )
-from lowland.blocks.missing.expectation import TOL
-from lowland.blocks.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
-from lowland.blocks.missing.nipals import DeflatedRows, WhitenedScores
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.component_rules import Downstream, Fixed, Rule, as_rule
-from lowland.blocks.spectra.principal_axes import (
+from lowland.math.missing.expectation import TOL
+from lowland.math.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
+from lowland.math.missing.nipals import DeflatedRows, WhitenedScores
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.component_rules import Downstream, Fixed, Rule, as_rule
+from lowland.math.spectra.principal_axes import (
     AxesRequest,
     SolverOptions,
     axes_of_moments,
     principal_axes,
 )
-from lowland.blocks.statistics.available import AvailableColumns
-from lowland.blocks.statistics.moments import Moments
-from lowland.data.open import as_vector
-from lowland.data.rows import Rows
-from lowland.data.spool import spooled
-from lowland.errors import DataError, ParameterError
+from lowland.math.statistics.available import AvailableColumns
+from lowland.math.statistics.moments import Moments
 from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.imputation import ImputesRows
@@ -67,10 +67,10 @@ class PCA(
     covariance matrix of the rows. The same directions minimize the squared reconstruction error. The solution is the
     eigenvalue problem S u_i = λ_i u_i.
 
-    1. Sum the moments of the rows: count, mean and scatter matrix (``blocks.statistics.moments``). Depending on the
+    1. Sum the moments of the rows: count, mean and scatter matrix (``math.statistics.moments``). Depending on the
        solver, compute a triangular factor instead, or only products with the rows.
-    2. Compute the leading eigenpairs of the covariance matrix (``blocks.spectra.principal_axes``).
-    3. Choose the number of components (``blocks.spectra.component_rules``).
+    2. Compute the leading eigenpairs of the covariance matrix (``math.spectra.principal_axes``).
+    3. Choose the number of components (``math.spectra.component_rules``).
     4. Transform by z = U'(x - mean). The inverse transform is x = mean + Uz.
 
     Notes
@@ -84,7 +84,7 @@ class PCA(
     labeled classes.
 
     Missing values: ``missing="em"`` maximizes the likelihood of the observed values under probabilistic PCA, by
-    expectation-maximization with one pass over the rows per iteration (``blocks.missing``); ``impute`` predicts them.
+    expectation-maximization with one pass over the rows per iteration (``math.missing``); ``impute`` predicts them.
 
     References
     ----------

@@ -10,8 +10,10 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.arrays.precision import as_double, rounding_of
-from lowland.blocks.nongaussian.projection_indices import INDICES
-from lowland.blocks.nongaussian.pursuit import (
+from lowland.data.rows import Rows
+from lowland.errors import DataError, ParameterError
+from lowland.math.ica.projection_indices import INDICES
+from lowland.math.ica.pursuit import (
     Projection,
     PursuitSearch,
     Sphered,
@@ -22,11 +24,9 @@ from lowland.blocks.nongaussian.pursuit import (
     sphered,
     unit_rows,
 )
-from lowland.blocks.spectra.leading import fix_signs
-from lowland.blocks.statistics.moments import Moments
-from lowland.blocks.statistics.sampling import SelectedRows, evenly_spread
-from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError
+from lowland.math.spectra.leading import fix_signs
+from lowland.math.statistics.moments import Moments
+from lowland.math.statistics.sampling import SelectedRows, evenly_spread
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.methods.base.traits import StudyHints
@@ -46,10 +46,10 @@ class ProjectionPursuit(
     coordinates z = A(x - mean) that is small for Gaussian data. Most projections of most data sets are nearly Gaussian
     (Diaconis and Freedman 1984), so the exceptions are interesting.
 
-    1. Sample up to ``max_samples`` rows, evenly spread over the data (``blocks.nongaussian.pursuit``).
+    1. Sample up to ``max_samples`` rows, evenly spread over the data (``math.ica.pursuit``).
     2. Whiten (sphere) them, so that variances and correlations do not influence the index.
     3. Evaluate many random projections and a few informative ones, keep the best, refine these
-       (``blocks.nongaussian.projection_indices``).
+       (``math.ica.projection_indices``).
     4. Transform the rows to Gaussian within the projection that was found, and search for the next one (Friedman 1987).
     5. Run the same search on Gaussian noise. The p-value is the fraction of noise tables with an index at least as
        large.

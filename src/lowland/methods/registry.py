@@ -125,7 +125,7 @@ def _flag_of(p: Any) -> Flag:
     import typing
     from collections.abc import Sequence
 
-    from lowland.blocks.spectra.component_rules import Rule
+    from lowland.math.spectra.component_rules import Rule
 
     parts = typing.get_args(p.kind) if typing.get_origin(p.kind) in (typing.Union, types.UnionType) else (p.kind,)
     names = {int: "int", float: "float", bool: "bool", types.NoneType: "none", str: "str", Rule: "rule"}

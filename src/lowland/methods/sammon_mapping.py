@@ -8,12 +8,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array
-from lowland.blocks.distances.dissimilarities import dissimilarities
-from lowland.blocks.optimize.outcome import Snapshot
-from lowland.blocks.scaling.out_of_sample import LeastStressPlacement
-from lowland.blocks.scaling.sammon import sammon_coordinates
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
+from lowland.math.distances.dissimilarities import dissimilarities
+from lowland.math.optimize.outcome import Snapshot
+from lowland.math.scaling.out_of_sample import LeastStressPlacement
+from lowland.math.scaling.sammon import sammon_coordinates
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.metric_map import MetricMap
@@ -34,13 +34,13 @@ class SammonMapping(
     Problem: over points z_1 … z_n in k dimensions, minimize sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij, as a fraction of
     sum_{i<j} δ_ij.
 
-    1. Compute the distances δ of all pairs of rows, or check the given ones (``blocks.distances.to_points``).
+    1. Compute the distances δ of all pairs of rows, or check the given ones (``math.distances.to_points``).
     2. Merge duplicate rows, at distance zero: they share their coordinates, and nothing is divided by zero.
-    3. Initialize with classical scaling (``blocks.spectra.leading``).
+    3. Initialize with classical scaling (``math.spectra.leading``).
     4. Take Newton steps with the diagonal of the Hessian, accelerate them by L-BFGS, and shorten a step that increases
-       the stress (``blocks.scaling.sammon``, ``blocks.optimize.lbfgs``).
+       the stress (``math.scaling.sammon``, ``math.optimize.lbfgs``).
     5. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
-       smallest (``blocks.scaling.out_of_sample``).
+       smallest (``math.scaling.out_of_sample``).
 
     Notes
     -----

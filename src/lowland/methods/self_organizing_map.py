@@ -12,9 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
-from lowland.blocks.codebooks.codebook import Codebook, NearestIndex
-from lowland.blocks.codebooks.grids import Grid, usual_grid
-from lowland.blocks.codebooks.som_batch import (
+from lowland.data.rows import Rows
+from lowland.errors import DataWarning, ParameterError, warn
+from lowland.math.optimize.outcome import STOPPED, Outcome, Snapshot, Watch
+from lowland.math.prototypes.codebook import Codebook, NearestIndex
+from lowland.math.prototypes.grids import Grid, usual_grid
+from lowland.math.prototypes.som_batch import (
     Schedule,
     TrainedMap,
     last_change,
@@ -22,16 +25,13 @@ from lowland.blocks.codebooks.som_batch import (
     quantization_sums,
     train_in_batches,
 )
-from lowland.blocks.codebooks.som_maps import GridPosition, PrototypeAt
-from lowland.blocks.codebooks.som_online import train_online
-from lowland.blocks.optimize.outcome import STOPPED, Outcome, Snapshot, Watch
-from lowland.blocks.spectra.component_rules import Fixed
-from lowland.blocks.spectra.principal_axes import Axes, principal_axes
-from lowland.blocks.statistics.labels import ClassLabels
-from lowland.blocks.statistics.rescaling import power_of_two
-from lowland.blocks.statistics.uniform_scaling import UniformScaling
-from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError, warn
+from lowland.math.prototypes.som_maps import GridPosition, PrototypeAt
+from lowland.math.prototypes.som_online import train_online
+from lowland.math.spectra.component_rules import Fixed
+from lowland.math.spectra.principal_axes import Axes, principal_axes
+from lowland.math.statistics.labels import ClassLabels
+from lowland.math.statistics.rescaling import power_of_two
+from lowland.math.statistics.uniform_scaling import UniformScaling
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
@@ -58,12 +58,12 @@ class SelfOrganizingMap(
     neighborhood. Each prototype is a weighted mean of the rows of its own and of nearby units.
 
     1. Choose the grid: 5 √n units, with sides in the ratio of the first two principal standard deviations
-       (``blocks.codebooks.grids``).
-    2. Initialize the prototypes on the plane of the first two principal components (``blocks.spectra.principal_axes``).
+       (``math.prototypes.grids``).
+    2. Initialize the prototypes on the plane of the first two principal components (``math.spectra.principal_axes``).
     3. Batch training: each epoch finds the best-matching unit of every row in one pass and recomputes all prototypes,
        while the radius decreases. Further epochs at the final radius follow until the map converges
-       (``blocks.codebooks.som_batch``). Online training: the rows are presented one at a time, and each moves its
-       best-matching unit and the neighbors of that unit toward itself (``blocks.codebooks.som_online``).
+       (``math.prototypes.som_batch``). Online training: the rows are presented one at a time, and each moves its
+       best-matching unit and the neighbors of that unit toward itself (``math.prototypes.som_online``).
     4. The coordinates of a row are the grid position of its best-matching unit. The inverse transform returns the
        prototype of the unit.
 

@@ -18,10 +18,13 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.selection.column_updates import of_order_one
-from lowland.blocks.selection.refit_scores import Metadata
-from lowland.blocks.selection.scorers import (
+from lowland.data.open import open_rows
+from lowland.data.rows import Rows
+from lowland.errors import DataError, DataWarning, ParameterError, Stopped, warn
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.selection.column_updates import of_order_one
+from lowland.math.selection.refit_scores import Metadata
+from lowland.math.selection.scorers import (
     OWN_SCORE,
     Estimator,
     Splitter,
@@ -32,13 +35,10 @@ from lowland.blocks.selection.scorers import (
     scores_for,
     warn_of_constants,
 )
-from lowland.blocks.selection.selection_path import Step
-from lowland.blocks.selection.subset_scores import Tally
-from lowland.blocks.selection.subset_search import final_step, n_scores, removes_columns, search
-from lowland.blocks.statistics.labels import classes_of
-from lowland.data.open import open_rows
-from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, Stopped, warn
+from lowland.math.selection.selection_path import Step
+from lowland.math.selection.subset_scores import Tally
+from lowland.math.selection.subset_search import final_step, n_scores, removes_columns, search
+from lowland.math.statistics.labels import classes_of
 from lowland.methods.base.column_map import ColumnMap, integer_table
 from lowland.methods.base.estimator import attribute, param
 from lowland.run.run import Run
@@ -72,12 +72,12 @@ class SequentialFeatureSelector(
     columns of S alone. There are d!/(k!(d - k)!) such subsets, so a greedy search changes one column at a time.
 
     1. Score a subset: in closed form for least squares and linear discriminant analysis, from the moments of the folds
-       (``blocks.selection.least_squares_scores``, ``blocks.selection.discriminant_scores``); otherwise by fitting the
-       model to every fold (``blocks.selection.refit_scores``).
+       (``math.selection.least_squares_scores``, ``math.selection.discriminant_scores``); otherwise by fitting the
+       model to every fold (``math.selection.refit_scores``).
     2. Forward: add the column that increases J most. Backward: remove the column whose removal decreases J least.
     3. Floating: after each step, reverse steps as long as that improves on the best subset of the same size
-       (``blocks.selection.greedy_search``). Exhaustive: score all subsets; branch and bound where J cannot decrease
-       when a column is added (``blocks.selection.exhaustive_search``).
+       (``math.selection.greedy_search``). Exhaustive: score all subsets; branch and bound where J cannot decrease
+       when a column is added (``math.selection.exhaustive_search``).
     4. ``transform`` returns the selected columns.
 
     Notes

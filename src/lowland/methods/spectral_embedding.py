@@ -10,23 +10,23 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.blocks.distances.kernel_functions import KernelMatrix, KernelWith
-from lowland.blocks.distances.sparse_rows import all_equal
-from lowland.blocks.manifolds.bandwidth import median_squared
-from lowland.blocks.manifolds.graph_affinities import (
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.math.distances.kernel_functions import KernelMatrix, KernelWith
+from lowland.math.distances.sparse_rows import all_equal
+from lowland.math.graphs.bandwidth import median_squared
+from lowland.math.graphs.graph_affinities import (
     affinity_components,
     among,
     edge_weights,
     require_graph,
     symmetric_affinities,
 )
-from lowland.blocks.manifolds.laplacian import laplacian_eigenmaps
-from lowland.blocks.manifolds.nystrom import FunctionWith, GivenWith, Nystrom, NystromNearest
-from lowland.blocks.neighbors.connectivity import Policy
-from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
-from lowland.blocks.spectra.trailing import Solver
-from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.math.graphs.laplacian import laplacian_eigenmaps
+from lowland.math.graphs.nystrom import FunctionWith, GivenWith, Nystrom, NystromNearest
+from lowland.math.neighbors.connectivity import Policy
+from lowland.math.neighbors.graph import NeighborGraph, given_graph
+from lowland.math.spectra.trailing import Solver
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.metric_map import MetricMap
@@ -55,13 +55,13 @@ class SpectralEmbedding(
     D = diag(W1) the degrees. The solution: the eigenvectors of the smallest eigenvalues of Ly = λDy, with the graph
     Laplacian L = D - W, except the constant one.
 
-    1. Build the neighbor graph (``blocks.neighbors.search``) and handle its connected components
-       (``blocks.neighbors.connectivity``); or compute a kernel of all pairs (``blocks.distances.kernel_functions``).
-    2. Weight the edges (``blocks.manifolds.graph_affinities``).
-    3. Compute the smallest eigenvectors of the Laplacian (``blocks.manifolds.laplacian``, and
-       ``blocks.spectra.trailing`` if it is sparse).
+    1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
+       (``math.neighbors.connectivity``); or compute a kernel of all pairs (``math.distances.kernel_functions``).
+    2. Weight the edges (``math.graphs.graph_affinities``).
+    3. Compute the smallest eigenvectors of the Laplacian (``math.graphs.laplacian``, and
+       ``math.spectra.trailing`` if it is sparse).
     4. New rows: Nyström extension, the weighted mean of their neighbors' coordinates divided by 1 - λ
-       (``blocks.manifolds.nystrom``).
+       (``math.graphs.nystrom``).
 
     Notes
     -----

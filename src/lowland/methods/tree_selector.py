@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags
 
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.selection.columns import rows_in_memory
-from lowland.blocks.selection.one_standard_error import ValidationCurve
-from lowland.blocks.selection.scorers import Splitter, folds_of, scorer_of, warn_of_constants
-from lowland.blocks.selection.selection_path import numbered
-from lowland.blocks.selection.tree_importance import (
+from lowland.data.rows import Rows
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.selection.columns import rows_in_memory
+from lowland.math.selection.one_standard_error import ValidationCurve
+from lowland.math.selection.scorers import Splitter, folds_of, scorer_of, warn_of_constants
+from lowland.math.selection.selection_path import numbered
+from lowland.math.selection.tree_importance import (
     cross_validated_losses,
     features_of,
     grow,
@@ -24,10 +26,8 @@ from lowland.blocks.selection.tree_importance import (
     removals,
     shuffled_losses,
 )
-from lowland.blocks.selection.tree_pruning import Pruning, accuracy_of_leaves, rules_of, weakest_links
-from lowland.blocks.statistics.targets import Kind, Target
-from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.selection.tree_pruning import Pruning, accuracy_of_leaves, rules_of, weakest_links
+from lowland.math.statistics.targets import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.run.run import Run
@@ -52,9 +52,9 @@ class TreeSelector(
 
     1. Grow a full tree on the ranks of the values, with scikit-learn's ``DecisionTreeClassifier`` or
        ``DecisionTreeRegressor``.
-    2. Compute the complexity α at which each split is pruned, weakest link first (``blocks.selection.tree_pruning``).
+    2. Compute the complexity α at which each split is pruned, weakest link first (``math.selection.tree_pruning``).
     3. Grow one tree per fold, prune it at every α, and choose α by the loss on the held-out rows
-       (``blocks.selection.tree_importance``, ``blocks.selection.one_standard_error``).
+       (``math.selection.tree_importance``, ``math.selection.one_standard_error``).
     4. Permute each column in the held-out rows: the decrease of the score is its permutation importance.
     5. ``transform`` returns the columns of the pruned tree, or the k most important ones.
 

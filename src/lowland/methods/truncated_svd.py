@@ -8,12 +8,12 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import as_double, result_dtype
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.leading import Eigenpairs
-from lowland.blocks.spectra.principal_axes import SolverOptions, singular_axes
-from lowland.blocks.statistics.moments import ColumnMoments, Moments
-from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.data.rows import Rows
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.leading import Eigenpairs
+from lowland.math.spectra.principal_axes import SolverOptions, singular_axes
+from lowland.math.statistics.moments import ColumnMoments, Moments
+from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.run import Run
@@ -26,8 +26,8 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
     diagonal. The columns of V are the leading eigenvectors of X'X; X is not centered.
 
     1. Sum the Gram matrix X'X over the rows; for a wide table, only compute products with it
-       (``blocks.spectra.operators``).
-    2. Compute its leading eigenpairs (``blocks.spectra.leading``). Their square roots are the singular values.
+       (``math.spectra.operators``).
+    2. Compute its leading eigenpairs (``math.spectra.leading``). Their square roots are the singular values.
     3. Transform by Z = XV. The inverse transform is ZV'.
 
     Notes

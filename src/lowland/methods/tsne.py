@@ -9,28 +9,28 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy
-from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.distances.to_points import distance_matrix
-from lowland.blocks.embeddings.anchor import Anchor
-from lowland.blocks.embeddings.descent import Embedded, StoppingRule
-from lowland.blocks.embeddings.kl_divergence import KLDivergence, schedule
-from lowland.blocks.embeddings.perplexity import gaussian_affinities, given_affinities, joint, uniform_affinities
-from lowland.blocks.embeddings.repulsion import choose_repulsion
-from lowland.blocks.embeddings.row_blocks import Together
-from lowland.blocks.embeddings.starts import (
+from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
+from lowland.math.distances.metrics import Metric
+from lowland.math.distances.to_points import distance_matrix
+from lowland.math.embeddings.anchor import Anchor
+from lowland.math.embeddings.descent import Embedded, StoppingRule
+from lowland.math.embeddings.kl_divergence import KLDivergence, schedule
+from lowland.math.embeddings.perplexity import gaussian_affinities, given_affinities, joint, uniform_affinities
+from lowland.math.embeddings.repulsion import choose_repulsion
+from lowland.math.embeddings.row_blocks import Together
+from lowland.math.embeddings.starts import (
     classical_start,
     random_start,
     spectral_start,
     with_deviation,
     within_reach,
 )
-from lowland.blocks.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
-from lowland.blocks.manifolds.graph_affinities import affinity_components
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.scaling.majorization import stress_majorization
-from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
+from lowland.math.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
+from lowland.math.graphs.graph_affinities import affinity_components
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.out_of_sample import ByGivenDistances
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.scaling.majorization import stress_majorization
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
 from lowland.methods.base.parameters import check_saved
@@ -65,14 +65,14 @@ class TSNE(
     width at each row that gives it ``perplexity`` effective neighbors. The similarities of the map are heavy-tailed:
     q_ij ∝ (1 + |z_i - z_j|²/dof)^-dof.
 
-    1. Find 3 * perplexity neighbors of each row (``blocks.neighbors.search``) and compute the affinities
-       (``blocks.embeddings.perplexity``).
-    2. Start with principal components, scaled to a standard deviation of 1e-4 (``blocks.embeddings.starts``).
-    3. Gradient descent with momentum (``blocks.embeddings.descent``): 250 iterations with the attraction multiplied by
-       ``early_exaggeration``, then the others (``blocks.embeddings.kl_divergence``). The repulsion between all pairs is
+    1. Find 3 * perplexity neighbors of each row (``math.neighbors.search``) and compute the affinities
+       (``math.embeddings.perplexity``).
+    2. Start with principal components, scaled to a standard deviation of 1e-4 (``math.embeddings.starts``).
+    3. Gradient descent with momentum (``math.embeddings.descent``): 250 iterations with the attraction multiplied by
+       ``early_exaggeration``, then the others (``math.embeddings.kl_divergence``). The repulsion between all pairs is
        exact for few rows. For many rows it is a convolution on a grid in 1 or 2 dimensions, a Barnes-Hut sum by an
-       octree in 3, and an estimate from a random sample in more (``blocks.embeddings.repulsion``).
-    4. New rows: gradient descent in the field of the training rows (``blocks.embeddings.tsne_new_rows``).
+       octree in 3, and an estimate from a random sample in more (``math.embeddings.repulsion``).
+    4. New rows: gradient descent in the field of the training rows (``math.embeddings.tsne_new_rows``).
 
     Notes
     -----

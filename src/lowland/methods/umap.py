@@ -10,22 +10,24 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.blocks.distances.sparse_rows import all_equal
-from lowland.blocks.embeddings.component_starts import separate_start
-from lowland.blocks.embeddings.cross_entropy import CrossEntropy, EdgeForces
-from lowland.blocks.embeddings.densities import DensityTerm, MapRadii, log_radii
-from lowland.blocks.embeddings.descent import Embedded
-from lowland.blocks.embeddings.edge_placing import DensityOfNewRows, PlacedByEdges
-from lowland.blocks.embeddings.fuzzy_graph import (
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, ParameterError, shown, with_remedy
+from lowland.math.distances.sparse_rows import all_equal
+from lowland.math.embeddings.component_starts import separate_start
+from lowland.math.embeddings.cross_entropy import CrossEntropy, EdgeForces
+from lowland.math.embeddings.densities import DensityTerm, MapRadii, log_radii
+from lowland.math.embeddings.descent import Embedded
+from lowland.math.embeddings.edge_placing import DensityOfNewRows, PlacedByEdges
+from lowland.math.embeddings.fuzzy_graph import (
     FuzzyGraph,
     directed_graph,
     fuzzy_graph,
     mean_length,
     similarity_curve,
 )
-from lowland.blocks.embeddings.local_inverse import LocalRegression
-from lowland.blocks.embeddings.row_blocks import together
-from lowland.blocks.embeddings.starts import (
+from lowland.math.embeddings.local_inverse import LocalRegression
+from lowland.math.embeddings.row_blocks import together
+from lowland.math.embeddings.starts import (
     classical_start,
     spectral_start,
     spectral_start_on_device,
@@ -33,16 +35,14 @@ from lowland.blocks.embeddings.starts import (
     with_largest,
     with_range,
 )
-from lowland.blocks.embeddings.target_graph import intersection, within_classes
-from lowland.blocks.embeddings.tensor_edges import TensorEdges, on_device
-from lowland.blocks.manifolds.graph_affinities import affinity_components
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
-from lowland.blocks.neighbors.search import Search, nearest_neighbors
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.statistics.labels import classes_of, missing_labels
-from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, ParameterError, shown, with_remedy
+from lowland.math.embeddings.target_graph import intersection, within_classes
+from lowland.math.embeddings.tensor_edges import TensorEdges, on_device
+from lowland.math.graphs.graph_affinities import affinity_components
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.out_of_sample import ByGivenDistances
+from lowland.math.neighbors.search import Search, nearest_neighbors
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
@@ -80,10 +80,10 @@ class UMAP(
     w_ij and that of the map with v_ij = 1 / (1 + a |z_i - z_j|^2b):
     sum_ij -w_ij log v_ij - (1 - w_ij) log(1 - v_ij).
 
-    1. Find the nearest neighbors of each row (``blocks.neighbors.search``).
+    1. Find the nearest neighbors of each row (``math.neighbors.search``).
     2. Weight them by exp(-(d - rho_i) / sigma_i): rho_i is the distance to the nearest one, sigma_i makes the weights
        sum to log2 of n_neighbors. Combine both directions by the fuzzy union, w + w' - w w'
-       (``blocks.embeddings.fuzzy_graph``). With a target y, weaken the edges between classes, or intersect
+       (``math.embeddings.fuzzy_graph``). With a target y, weaken the edges between classes, or intersect
        with the graph of y (``target_graph``).
     3. Start at the Laplacian eigenmaps of the graph (``starts``; components apart: ``component_starts``).
     4. Stochastic gradient descent: in each epoch, edges are sampled in proportion to their weights; each attracts its

@@ -11,24 +11,24 @@ from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, is_array, is_dask, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
-from lowland.blocks.codebooks.code_sums import CodeSums
-from lowland.blocks.codebooks.codebook import (
+from lowland.data.rows import Rows
+from lowland.errors import DataWarning, ParameterError, warn
+from lowland.math.distances.to_points import DistancesTo, in_slabs
+from lowland.math.optimize.outcome import Accuracy
+from lowland.math.prototypes.code_sums import CodeSums
+from lowland.math.prototypes.codebook import (
     CodeLookup,
     NearestCodebook,
     NearestIndex,
     entropy_in_bits,
     in_low_slabs,
 )
-from lowland.blocks.codebooks.kmeans import Quantization, SumByCode, lloyd, lloyd_over_rows
-from lowland.blocks.codebooks.kmeans_start import RowSample
-from lowland.blocks.distances.to_points import DistancesTo, in_slabs
-from lowland.blocks.optimize.outcome import Accuracy
-from lowland.blocks.statistics.labels import ClassLabels
-from lowland.blocks.statistics.moments import ColumnMoments, refuse_underflow
-from lowland.blocks.statistics.rescaling import power_of_two
-from lowland.blocks.statistics.uniform_scaling import UniformScaling
-from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError, warn
+from lowland.math.prototypes.kmeans import Quantization, SumByCode, lloyd, lloyd_over_rows
+from lowland.math.prototypes.kmeans_start import RowSample
+from lowland.math.statistics.labels import ClassLabels
+from lowland.math.statistics.moments import ColumnMoments, refuse_underflow
+from lowland.math.statistics.rescaling import power_of_two
+from lowland.math.statistics.uniform_scaling import UniformScaling
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
@@ -54,9 +54,9 @@ class VectorQuantizer(
     At a minimum each code vector is the mean of the rows assigned to it.
 
     1. Compute the mean and the variance of the columns, which scale the rows and the tolerance
-       (``blocks.statistics.moments``).
-    2. Initialize by greedy k-means++ on all rows, or on a sample of a large table (``blocks.codebooks.kmeans_start``).
-    3. Lloyd's algorithm (``blocks.codebooks.kmeans``): one pass assigns the rows to their nearest code vectors and sums
+       (``math.statistics.moments``).
+    2. Initialize by greedy k-means++ on all rows, or on a sample of a large table (``math.prototypes.kmeans_start``).
+    3. Lloyd's algorithm (``math.prototypes.kmeans``): one pass assigns the rows to their nearest code vectors and sums
        them, then each code vector moves to the mean of its rows. An empty cluster is moved to the row farthest from its
        code vector.
     4. The coordinates are the distances to the code vectors, or the index of the nearest one. The inverse transform

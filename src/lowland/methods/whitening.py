@@ -8,11 +8,11 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import result_dtype, rounding_of
-from lowland.blocks.spectra.whitening_matrices import whitening_matrix
-from lowland.blocks.statistics.moments import Moments, refuse_tiny_columns
-from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
+from lowland.math.spectra.whitening_matrices import whitening_matrix
+from lowland.math.statistics.moments import Moments, refuse_tiny_columns
+from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
@@ -26,8 +26,8 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
     solution, too, so ``method`` selects one: coordinates in descending order of variance (pca), closest to the columns
     (zca), a triangular W (cholesky), or the first two after standardizing the columns (pca-cor, zca-cor).
 
-    1. Sum the moments of the rows (``blocks.statistics.moments``).
-    2. Compute the whitening matrix from the eigenpairs of the covariance (``blocks.spectra.whitening_matrices``).
+    1. Sum the moments of the rows (``math.statistics.moments``).
+    2. Compute the whitening matrix from the eigenpairs of the covariance (``math.spectra.whitening_matrices``).
     3. Transform by z = W(x - mean). The inverse transform uses the pseudo-inverse of W.
 
     Notes

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.statistics.labels import classes_of, missing_labels
 from lowland.errors import DataError, MissingExtra
+from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.plots.legends import shortened
 from lowland.plots.models import attribute, called_as, column_names
 from lowland.plots.style import (

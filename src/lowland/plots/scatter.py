@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.statistics.labels import missing_labels, unboxed
 from lowland.errors import DataError, ParameterError
+from lowland.math.statistics.labels import missing_labels, unboxed
 from lowland.plots.label_placement import moved_apart
 from lowland.plots.legends import legend_of, shortened
 from lowland.plots.models import called_as, coordinates

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.blocks.spectra.component_rules import ParallelAnalysis
 from lowland.data.open import open_rows
 from lowland.data.rows import MappedRows, Rows
+from lowland.math.spectra.component_rules import ParallelAnalysis
 from lowland.methods.registry import load_method
 
 

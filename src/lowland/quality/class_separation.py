@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.slices import slices
-from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.ranks import PointSet
-from lowland.blocks.statistics.labels import shown
 from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.math.distances.metrics import Metric
+from lowland.math.neighbors.ranks import PointSet
+from lowland.math.statistics.labels import shown
 from lowland.quality.inputs import (
     EvaluatedRows,
     Sample,

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.ranks import PointSet
 from lowland.errors import DataError
+from lowland.math.distances.metrics import Metric
+from lowland.math.neighbors.ranks import PointSet
 from lowland.quality.inputs import Sample
 from lowland.quality.measure import Measure
 from lowland.quality.original_space import OriginalSpace

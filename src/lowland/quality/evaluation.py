@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.distances.metrics import Metric
 from lowland.errors import warn
+from lowland.math.distances.metrics import Metric
 from lowland.quality.class_separation import label_measures
 from lowland.quality.distance_preservation import DistanceMeasures, Shepard
 from lowland.quality.inputs import Sample, labeled_classes, open_coordinates

@@ -11,13 +11,13 @@ import numpy as np
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.arrays.random import generator
 from lowland.arrays.slices import slices
-from lowland.blocks.distances.metrics import Metric, allows_nan, check_metric
-from lowland.blocks.distances.to_points import check_distances
-from lowland.blocks.neighbors.ranks import PointSet, ShuffledPoints
-from lowland.blocks.statistics.labels import classes_of, missing_labels
 from lowland.data.categories import levels_of, open_categories
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.math.distances.metrics import Metric, allows_nan, check_metric
+from lowland.math.distances.to_points import check_distances
+from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
+from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.slices import slices
-from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.ranks import PointSet
 from lowland.errors import DataError, ParameterError
+from lowland.math.distances.metrics import Metric
+from lowland.math.neighbors.ranks import PointSet
 from lowland.quality.inputs import EvaluatedRows, Sample, class_strata, open_coordinates, open_original, sample_rows
 from lowland.quality.sampled_pairs import SampledPairs
 from lowland.run.local import LocalRun

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowland.blocks.statistics.rescaling import power_of_two
+from lowland.math.statistics.rescaling import power_of_two
 
 
 @dataclass(frozen=True)

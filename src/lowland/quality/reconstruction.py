@@ -14,9 +14,9 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.distances.to_points import in_slabs
-from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.errors import DataError, DataTypeError
+from lowland.math.distances.to_points import in_slabs
+from lowland.math.statistics.moments import ColumnMoments
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.point_map import PointMap
 from lowland.quality.measure import Measure

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from lowland.arrays.slices import slices
-from lowland.blocks.neighbors.ranks import PointSet
+from lowland.math.neighbors.ranks import PointSet
 from lowland.quality.inputs import EvaluatedRows
 from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
 from lowland.run.local import serial_run

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from lowland.blocks.distances.to_points import distance_matrix
-from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
+from lowland.math.distances.to_points import distance_matrix
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.methods.base.linear_map import LinearMap
 from lowland.methods.registry import load_method
 from lowland.run.local import LocalRun

@@ -9,10 +9,10 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.namespace import is_array, to_numpy
-from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.data.open import as_vector, has_named_columns, open_labelled
 from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError, warn
+from lowland.math.statistics.sampling import evenly_spread
 from lowland.run.run import run_for
 from lowland.study.result import ShownTable
 from lowland.study.sparse_table import dense_table
@@ -133,7 +133,7 @@ class StudyLabels:
         Non-integer numbers, and integers with more distinct values than half of the rows, are numbers to predict. Other
         labels with so many distinct values identify rows: they are kept to color by.
         """
-        from lowland.blocks.statistics.labels import classes_of, missing_labels, unboxed
+        from lowland.math.statistics.labels import classes_of, missing_labels, unboxed
 
         if y is None:
             return cls()

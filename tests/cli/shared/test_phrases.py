@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse
 
 import lowland as ll
-from lowland.blocks.distances.metrics import METRICS
 from lowland.cli.shared.flags import flag_names, is_settable
 from lowland.data import available
 from lowland.data.write import write_chunks
+from lowland.math.distances.metrics import METRICS
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import entries, load_method
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lowland.blocks.spectra import component_rules as rules
 from lowland.cli.shared import values
 from lowland.errors import ParameterError
+from lowland.math.spectra import component_rules as rules
 from lowland.methods.registry import Flag
 
 

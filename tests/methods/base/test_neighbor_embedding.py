@@ -8,9 +8,9 @@ from sklearn.neighbors import NearestNeighbors
 
 import lowland
 from lowland import TSNE, UMAP, LocalMAP, PaCMAP
-from lowland.blocks.embeddings.kl_divergence import KLDivergence
-from lowland.blocks.embeddings.pair_forces import PairForces
 from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.math.embeddings.kl_divergence import KLDivergence
+from lowland.math.embeddings.pair_forces import PairForces
 
 QUICK = {
     TSNE: {"perplexity": 4.0, "max_iter": 120},

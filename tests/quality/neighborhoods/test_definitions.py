@@ -10,11 +10,11 @@ from sklearn.manifold import trustworthiness as theirs
 
 import lowland
 from lowland import quality
-from lowland.blocks.neighbors import ranks as blocks
-from lowland.blocks.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.kernels import ranks as kernels
+from lowland.math.neighbors import ranks as blocks
+from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.quality.original_space import OriginalSpace
 from lowland.run.local import LocalRun
 

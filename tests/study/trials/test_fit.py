@@ -20,9 +20,9 @@ from lowland import (
     SammonMapping,
     SpectralEmbedding,
 )
-from lowland.blocks.distances.to_points import distance_matrix
-from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
+from lowland.math.distances.to_points import distance_matrix
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 from lowland.run.progress import pulse
 from lowland.study.plan import Planned, StudySize, plan
@@ -84,7 +84,7 @@ def test_an_inverse_that_interpolates_the_training_rows_is_not_evaluated(shared)
 
 def test_an_interrupted_fit_is_no_trial(shared, monkeypatch):
     """Ctrl-C during the descent keeps an unfinished map, which a study must neither report nor cache."""
-    from lowland.blocks.embeddings.kl_divergence import KLDivergence
+    from lowland.math.embeddings.kl_divergence import KLDivergence
 
     def interrupted(*_):
         raise KeyboardInterrupt

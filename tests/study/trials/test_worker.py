@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.blocks.neighbors.search import nearest_neighbors
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 from lowland.study.plan import Planned
 from lowland.study.trials.fit import SharedInputs, fit_trial

@@ -15,7 +15,7 @@ from lowland.suggestions import did_you_mean
 if TYPE_CHECKING:
     from lowland.methods.registry import Flag
 
-# Repeated from blocks/spectra/component_rules, whose import would load numpy only for the help; a test compares both.
+# Repeated from math/spectra/component_rules, whose import would load numpy only for the help; a test compares both.
 RULES = {
     "cumulative": "cumulative:FRACTION",
     "each-at-least": "each-at-least:FRACTION",
@@ -106,7 +106,7 @@ def _rule(word: str) -> Any:
         )
     if name not in RULES:
         return None
-    from lowland.blocks.spectra.component_rules import RULES as CLASSES
+    from lowland.math.spectra.component_rules import RULES as CLASSES
 
     cls = next(cls for key, cls in CLASSES.items() if dashed(key) == name)
     values = [_number(part.strip()) for part in rest.split(",")] if rest else []

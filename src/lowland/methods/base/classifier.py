@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.precision import as_double, result_dtype
 from lowland.arrays.records import record
-from lowland.blocks.spectra.discriminants import log_priors
-from lowland.blocks.statistics.labels import ClassLabels, ClassProbabilities, MostProbableClass
 from lowland.data.open import read_column
+from lowland.math.spectra.discriminants import log_priors
+from lowland.math.statistics.labels import ClassLabels, ClassProbabilities, MostProbableClass
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap

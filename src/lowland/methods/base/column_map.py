@@ -13,10 +13,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
-from lowland.blocks.selection.selection_path import Step, path_table
 from lowland.data.open import is_frame
 from lowland.data.rows import ArrayRows, ColumnRows, Rows
 from lowland.errors import ParameterError
+from lowland.math.selection.selection_path import Step, path_table
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.row_map import RowMap
 from lowland.run.run import all_finite

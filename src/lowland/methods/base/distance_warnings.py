@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import Array
-from lowland.blocks.distances.to_points import looks_like_distances
 from lowland.errors import DataWarning, warn
+from lowland.math.distances.to_points import looks_like_distances
 
 
 def warn_if_distances(X: Array, owner: str) -> None:

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.blas_threads import blas_threads_for
 from lowland.arrays.namespace import Array
 from lowland.arrays.random import drawn_seed, generator
-from lowland.blocks.optimize.outcome import STOPPED, Outcome
 from lowland.data.open import as_vector, float_vector, has_named_columns, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
 from lowland.data.table import Table
 from lowland.errors import DataError, DataTypeError, ParameterError, warn, was_interrupted
+from lowland.math.optimize.outcome import STOPPED, Outcome
 from lowland.methods.base.arguments import CHECKED, known_arguments
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.attributes import Attribute, attribute, collect_attributes

@@ -10,20 +10,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.blocks.distances.metrics import check_metric
-from lowland.blocks.neighbors.connectivity import (
+from lowland.data.rows import Rows, own_array
+from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.math.distances.metrics import check_metric
+from lowland.math.neighbors.connectivity import (
     ConnectedComponents,
     Policy,
     ShortestBridges,
     connected,
     listed_sizes,
 )
-from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
-from lowland.blocks.neighbors.out_of_sample import ByGivenDistances, NearestAmong
-from lowland.blocks.neighbors.search import Search, nearest_neighbors, neighbors_within
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.data.rows import Rows, own_array
-from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.math.neighbors.graph import NeighborGraph, given_graph
+from lowland.math.neighbors.out_of_sample import ByGivenDistances, NearestAmong
+from lowland.math.neighbors.search import Search, nearest_neighbors, neighbors_within
+from lowland.math.optimize.outcome import Outcome
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.errors import DataWarning, warn
+from lowland.math.statistics.sampling import evenly_spread
 
 
 def choose_landmarks(

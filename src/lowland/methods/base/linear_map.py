@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lowland.arrays.namespace import Array, is_sparse, like
-from lowland.blocks.spectra.operators import centered_product
+from lowland.math.spectra.operators import centered_product
 from lowland.methods.base.row_map import RowMap
 
 

@@ -7,9 +7,9 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from lowland.arrays.namespace import is_array, like
-from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import LowlandError, ParameterError
+from lowland.math.statistics.moments import Moments
 from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.linear_map import LinearMap

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy
-from lowland.blocks.distances.metrics import allows_nan
-from lowland.blocks.embeddings.descent import (
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataWarning, ParameterError, warn, with_remedy
+from lowland.math.distances.metrics import allows_nan
+from lowland.math.embeddings.descent import (
     Embedded,
     EmbeddingObjective,
     HostObjective,
     StoppingRule,
     descend,
 )
-from lowland.blocks.embeddings.starts import given_start, landmark_start, principal_start
-from lowland.blocks.embeddings.tensor_edges import on_device
-from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.optimize.outcome import Divergence, Outcome, Snapshot
-from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataWarning, ParameterError, warn, with_remedy
+from lowland.math.embeddings.starts import given_start, landmark_start, principal_start
+from lowland.math.embeddings.tensor_edges import on_device
+from lowland.math.neighbors.connectivity import ConnectedComponents, Policy
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.optimize.outcome import Divergence, Outcome, Snapshot
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.metric_map import MetricMap

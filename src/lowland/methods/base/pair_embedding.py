@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.blocks.embeddings.attracted_rows import ByAttraction
-from lowland.blocks.embeddings.column_reduction import ColumnReduction
-from lowland.blocks.embeddings.pair_forces import LocalAdjustment, PairForces, pair_phases
-from lowland.blocks.embeddings.pairs import (
+from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
+from lowland.math.embeddings.attracted_rows import ByAttraction
+from lowland.math.embeddings.column_reduction import ColumnReduction
+from lowland.math.embeddings.pair_forces import LocalAdjustment, PairForces, pair_phases
+from lowland.math.embeddings.pairs import (
     EXTRA,
     PairCounts,
     Pairs,
@@ -22,12 +23,11 @@ from lowland.blocks.embeddings.pairs import (
     mid_near_pairs,
     scaled_neighbors,
 )
-from lowland.blocks.embeddings.starts import classical_start, principal_start, random_start
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.neighbors.out_of_sample import ByGivenDistances
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.statistics.rescaling import power_of_two
-from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
+from lowland.math.embeddings.starts import classical_start, principal_start, random_start
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.out_of_sample import ByGivenDistances
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.statistics.rescaling import power_of_two
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
 from lowland.methods.base.parameters import check_saved

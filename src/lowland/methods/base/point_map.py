@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, to_numpy, xp_of
-from lowland.blocks.distances.metrics import allows_nan
-from lowland.blocks.distances.to_points import DistancesTo, in_slabs
 from lowland.data.rows import Rows
 from lowland.errors import DataError
+from lowland.math.distances.metrics import allows_nan
+from lowland.math.distances.to_points import DistancesTo, in_slabs
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import Reducer
 from lowland.methods.base.parameters import check_saved

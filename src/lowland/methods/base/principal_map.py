@@ -9,17 +9,17 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, xp_of
 from lowland.arrays.precision import as_double, result_dtype, rounding_in
-from lowland.blocks.spectra.principal_axes import Axes
-from lowland.blocks.statistics.moments import Moments
-from lowland.blocks.statistics.rescaling import dtype_of_squares
 from lowland.errors import DataError, DataWarning, warn
+from lowland.math.spectra.principal_axes import Axes
+from lowland.math.statistics.moments import Moments
+from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
 
 if TYPE_CHECKING:
-    from lowland.blocks.optimize.outcome import Outcome
-    from lowland.blocks.spectra.component_rules import ComponentChoice
+    from lowland.math.optimize.outcome import Outcome
+    from lowland.math.spectra.component_rules import ComponentChoice
 
 _NEAR = 1e3  # standard deviations between mean and origin that cost three digits of a projection
 

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.blocks.distances.to_points import distance_matrix
-from lowland.blocks.neighbors.search import choose_searcher
-from lowland.blocks.statistics.rescaling import unit_of
 from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.distances.to_points import distance_matrix
+from lowland.math.neighbors.search import choose_searcher
+from lowland.math.statistics.rescaling import unit_of
 from lowland.quality.dimension import spacings as blocks
 from lowland.run.run import Run
 

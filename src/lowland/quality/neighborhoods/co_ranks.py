@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.slices import slices
-from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.errors import ParameterError
+from lowland.math.distances.metrics import Metric
+from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.quality.inputs import Sample, check_neighbors
 from lowland.quality.measure import Measure, confidence_interval
 from lowland.quality.neighborhoods.formulas import (

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.errors import ParameterError
+from lowland.math.distances.metrics import Metric
+from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.quality.inputs import EmbeddedPair, EvaluatedRows, Sample, check_neighbors, open_pair, sample_rows
 from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods.formulas import (

@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.quality import Measure, OriginalSpace
 from lowland.quality.evaluation import DetailedEvaluation, evaluate_in_detail
 from lowland.run.local import LocalRun

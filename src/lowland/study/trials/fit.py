@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, LowlandError, Stopped
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
 from lowland.quality.reconstruction import has_inverse_transform, reconstruction_measures

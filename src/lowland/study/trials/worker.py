@@ -24,8 +24,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland import kernels
-from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.data.leftovers import mark, remove_leftovers
+from lowland.math.neighbors.graph import NeighborGraph
 from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
 from lowland.study.plan import Planned

@@ -1,0 +1,364 @@
+"""Kernel functions: kernel values of rows with points, and kernel matrices, computed or given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, to_numpy, xp_of
+from lowland.arrays.precision import as_double, eps_of
+from lowland.data.rows import ArrayRows, Rows, SlicedRows, SparseRows, slab_rows
+from lowland.errors import DataError, ParameterError
+from lowland.math.distances.sparse_rows import csr, manhattan, product, squared_distances, unit
+from lowland.math.distances.to_points import DistancesTo, in_slabs, squared_euclidean
+from lowland.math.statistics.moments import Total
+from lowland.run.run import Run, all_finite
+
+Kernel = str | Callable[..., float]
+
+_BLOCK = 1 << 19  # kernel values per block: few enough for the cache, enough for fast products
+_LOST = 1e-11  # error of an exponent -γ|a - b|² above which the distance is computed from differences
+_PAIRED_ROWS = 2000  # sampled rows of the median rule
+_ASYMMETRY, _ROUNDINGS = 1e-8, 1e4  # tolerance of asymmetry relative to the largest entry, or in rounding errors
+
+
+@dataclass(frozen=True)
+class KernelWith:
+    """The kernel values of a slab's rows with given points, (m, p); picklable, so that it can be sent to a worker.
+
+    linear x'y; poly (γ x'y + c)^degree; rbf exp(-γ|x - y|²); laplacian exp(-γ|x - y|₁); sigmoid tanh(γ x'y + c);
+    cosine x'y/|x||y|; or a function of two rows. Precomputed rows are kernel values already.
+    """
+
+    points: Array | None  # (p, d), sparse or not; None where the rows are kernel values
+    kernel: Kernel = "linear"
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 1
+    params: dict[str, Any] = field(default_factory=dict)  # of a function
+
+    def __call__(self, X: Array) -> Array:
+        """Return the kernel values of one slab, in its precision; NaN where the slab is not finite."""
+        if self.points is None:
+            return X
+        if not all_finite(X):
+            some = _stored(X)
+            xp = xp_of(some)
+            return xp.full((X.shape[0], self.points.shape[0]), xp.nan, dtype=X.dtype, device=device_of(some))
+        if callable(self.kernel):
+            return self._by_function(self.kernel, X)
+        with np.errstate(over="ignore", invalid="ignore"):  # ``refuse`` reports it, where it matters
+            if is_sparse(X) or is_sparse(self.points):
+                return _of_sparse(self, X)
+            return _KERNELS[self.kernel](self, as_double(X), like(self.points, X, as_double(X).dtype), X.dtype)
+
+    def _by_function(self, function: Callable[..., Any], X: Array) -> Array:
+        if is_sparse(X) or is_sparse(self.points):
+            raise DataError("A kernel function takes dense rows. Pass X.toarray(), or choose a named kernel.")
+        pairs = [[function(a, b, **self.params) for b in to_numpy(self.points)] for a in to_numpy(X)]
+        try:
+            return like(np.asarray([[float(value) for value in values] for values in pairs]), X)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"The kernel function returned {pairs[0][0]!r} for two rows. It must return one number per pair."
+            ) from error
+
+    def refuse(self, K: Array, X: Array) -> None:
+        """Raise an error that explains kernel values that are not finite, unless the slab itself is not finite."""
+        if all_finite(K) or (self.kernel != "precomputed" and not all_finite(X)):
+            return
+        bad = np.argwhere(~np.isfinite(to_numpy(K)))[0]
+        value = "NaN" if np.isnan(float(K[int(bad[0]), int(bad[1])])) else "infinite"
+        if self.kernel == "precomputed":
+            text = (
+                f"The kernel value of a new row with training row {bad[1]} is {value}. Pass finite kernel values, one "
+                f"for each of the {K.shape[1]} training rows."
+            )
+        elif callable(self.kernel):
+            what = value.replace("infinite", "infinity")
+            text = f"The kernel function returned {what} for a pair of finite rows. Check the function."
+        elif value == "NaN" and self.kernel == "poly" and not float(self.degree).is_integer():
+            text = (
+                f"The kernel 'poly' with the degree {self.degree:g} is undefined where gamma x'y + coef0 is negative. "
+                "Choose an integer degree, or raise coef0."
+            )
+        else:
+            text = (
+                f"Values of the kernel {self.kernel!r} overflow. Pass float64, standardize the columns, or lower gamma "
+                "or degree."
+            )
+        raise DataError(text)
+
+    @property
+    def is_definite(self) -> bool:
+        """Whether every kernel matrix is positive semidefinite, for any rows."""
+        if self.kernel == "poly":
+            return self.coef0 >= 0 and float(self.degree).is_integer()
+        return self.kernel in ("linear", "rbf", "laplacian", "cosine")
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def _linear(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
+    return _in_blocks(A, B, dtype, lambda P: P)
+
+
+def _rbf(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
+    """One product gives the exponents: -γ|a - b|² = [2γa, -γ|a|², 1] · [b, 1, -γ|b|²]."""
+    xp = xp_of(A)
+    center = xp.mean(B, axis=0)[None, :]
+    U, V = A - center, B - center
+    u, v = k.gamma * xp.sum(U * U, axis=1)[:, None], k.gamma * xp.sum(V * V, axis=1)[:, None]
+    if eps_of(A) * (float(xp.max(u)) + float(xp.max(v))) > _LOST:
+        return xp.astype(xp.exp(-k.gamma * squared_euclidean(U, V)), dtype, copy=False)
+    left = xp.concat([2 * k.gamma * U, -u, xp.ones_like(u)], axis=1)
+    right = xp.concat([V, xp.ones_like(v), -v], axis=1)
+    return _in_blocks(left, right, dtype, _exp)
+
+
+def _laplacian(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
+    xp = xp_of(A)
+    return _exp(xp.astype(-k.gamma * DistancesTo(B, "manhattan")(A), dtype, copy=False))
+
+
+def _poly(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
+    return _in_blocks(A * k.gamma, B, dtype, lambda P: _power(P + k.coef0, k.degree), double=True)
+
+
+def _sigmoid(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
+    xp = xp_of(A)
+    return _in_blocks(A * k.gamma, B, dtype, lambda P: xp.tanh(P + k.coef0))
+
+
+def _cosine(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
+    return _in_blocks(_unit(A), _unit(B), dtype, lambda P: P)
+
+
+_KERNELS: dict[str, Callable[[KernelWith, Array, Array, Any], Array]] = {
+    "linear": _linear,
+    "poly": _poly,
+    "rbf": _rbf,
+    "sigmoid": _sigmoid,
+    "laplacian": _laplacian,
+    "cosine": _cosine,
+}
+
+
+def _in_blocks(A: Array, B: Array, dtype: Any, f: Callable[[Array], Array], *, double: bool = False) -> Array:
+    """Return f(A B') in ``dtype``, on the CPU a few rows at a time; ``double``: f gets float64."""
+    xp = xp_of(A)
+    if not isinstance(A, np.ndarray):
+        P = A @ B.T
+        return xp.astype(f(P if double else xp.astype(P, dtype, copy=False)), dtype, copy=False)
+    K = np.empty((A.shape[0], B.shape[0]), dtype=dtype)
+    step = max(16, _BLOCK // max(1, B.shape[0]))
+    for start in range(0, A.shape[0], step):
+        P = A[start : start + step] @ B.T
+        K[start : start + step] = f(P if double else P.astype(dtype, copy=False))
+    return K
+
+
+def _of_sparse(k: KernelWith, X: Any) -> np.ndarray:
+    """Return kernel values of sparse rows, or with sparse points, by sparse products, without dense rows."""
+    A, B = (csr(part) for part in (X, k.points))
+    match k.kernel:
+        case "rbf":
+            K = _exp(-k.gamma * squared_distances(A, B))
+        case "laplacian":
+            K = _exp(-k.gamma * manhattan(A, B))
+        case "cosine":
+            K = product(unit(A), unit(B))
+        case "poly":
+            K = _power(k.gamma * product(A, B) + k.coef0, k.degree)
+        case "sigmoid":
+            K = np.tanh(k.gamma * product(A, B) + k.coef0)
+        case _:
+            K = product(A, B)
+    return K.astype(X.dtype, copy=False)
+
+
+def _exp(P: Array) -> Array:
+    return np.exp(P, out=P) if isinstance(P, np.ndarray) else xp_of(P).exp(P)
+
+
+def _power(P: Array, degree: float) -> Array:
+    if not float(degree).is_integer() or not 1 <= degree <= 16:
+        return P**degree
+    product = P  # a general power costs as much as twenty products
+    for _ in range(int(degree) - 1):
+        product = product * P
+    return product
+
+
+def _unit(A: Array) -> Array:
+    xp = xp_of(A)
+    size = xp.max(xp.abs(A), axis=1)[:, None]  # squares of very large rows would overflow
+    A = A / xp.where(size > 0, size, xp.ones_like(size))
+    lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
+    return A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+
+
+def _stored(X: Any) -> Array:
+    """Return an array in the library of the rows, sparse or not."""
+    return X.data if is_sparse(X) else X
+
+
+def rows_of(X: Any) -> Rows:
+    """An array or a sparse matrix as Rows."""
+    return SparseRows(X) if is_sparse(X) else ArrayRows(X)
+
+
+def slabs_of(X: Any, width: int) -> Rows:
+    """Rows in slabs small enough for results of ``width`` columns; sparse rows themselves need little memory."""
+    if is_sparse(X):
+        return SlicedRows(rows_of(X), slab_rows(width, X.dtype.itemsize))
+    return in_slabs(ArrayRows(X), width)
+
+
+# --- the width of a kernel --------------------------------------------------------------------------------------------
+
+
+def median_gamma(X: Array, kernel: Kernel) -> float:
+    """Return 1 / median of the squared distances (rbf; laplacian: of the distances) of pairs of rows.
+
+    A typical pair then has the kernel value 1/e. Up to 2000 rows are used, spread evenly, without a seed.
+    """
+    if kernel not in ("rbf", "laplacian"):
+        raise ParameterError(
+            f"The median rule is defined for kernels of distances, 'rbf' and 'laplacian', not for {kernel!r}. Set "
+            "gamma to a number."
+        )
+    n = X.shape[0]
+    places = np.linspace(0, n - 1, min(n, _PAIRED_ROWS)).astype(np.int64)
+    if is_sparse(X):
+        A = csr(X[places])
+        D = squared_distances(A, A) if kernel == "rbf" else manhattan(A, A)
+    else:
+        xp = xp_of(X)
+        A = as_double(X if n <= _PAIRED_ROWS else xp.take(X, like(places, X, xp.int64), axis=0))
+        D = DistancesTo(A, "sqeuclidean" if kernel == "rbf" else "manhattan")(A)
+    pairs = to_numpy(D)[np.triu_indices(A.shape[0], 1)]
+    typical = float(np.median(pairs))
+    if not typical > 0:  # more than half of the pairs are duplicates
+        apart = pairs[pairs > 0]
+        typical = float(np.median(apart)) if apart.size else 1.0
+    return 1 / typical
+
+
+# --- whole matrices ---------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class KernelRows(Rows):
+    """The rows of a kernel matrix; each slab is computed when it is read, and the matrix is never in memory."""
+
+    X: Array  # (n, d)
+    kernel: KernelWith  # with X
+    source: str = "the kernel"
+
+    def __post_init__(self) -> None:
+        whole = rows_of(self.X)
+        self.n = self.d = int(whole.n or 0)
+        self.dtype = whole.dtype
+        self.slabs = slabs_of(self.X, self.n)
+
+    @property
+    def slab(self) -> int:
+        """Rows in a slab."""
+        return self.slabs.slab
+
+    def pieces(self) -> Iterator[Array]:
+        """Yield slabs of X."""
+        return self.slabs.pieces()
+
+    def prepare(self, piece: Array) -> Array:
+        """Return the kernel values of a slab with all rows."""
+        return self.kernel(self.slabs.prepare(piece))
+
+    def non_finite_error(self) -> DataError:
+        """Return the error of the kernel, since the rows themselves are finite."""
+        try:
+            for chunk in self.slabs.chunks():
+                self.kernel.refuse(self.kernel(chunk), chunk)
+        except DataError as error:
+            return error
+        return super().non_finite_error()  # single values are finite, their sums are not
+
+
+@dataclass(frozen=True)
+class KernelMatrix:
+    """The rows of a symmetric kernel matrix, in memory or computed in slabs, and its column means."""
+
+    rows: Rows
+    means: Array  # (n,) float64
+    held: Array | None  # (n, n)
+
+    @classmethod
+    def of(cls, X: Array, kernel: KernelWith, run: Run, *, hold: bool) -> Self:
+        """Return the kernel matrix of the rows of X; for a kernel without points, X itself."""
+        n, xp = X.shape[0], xp_of(_stored(X))
+        if kernel.points is None:
+            return cls(ArrayRows(X), run.fold(ArrayRows(X), _SumColumns()).value / n, X)
+        if not hold:
+            rows = KernelRows(X, kernel)
+            return cls(rows, run.fold(rows, _SumColumns(), name="computing the kernel").value / n, None)
+        if xp is not np and not is_torch(X):  # the array API standard does not guarantee writable views
+            K = kernel(X)
+            kernel.refuse(K, X)
+            return cls(ArrayRows(K), _SumColumns()(K).value / n, K)
+        K = xp.empty((n, n), dtype=X.dtype, device=device_of(_stored(X)))
+        # the matrix is aligned with the rows: each worker gets, and fills, its own part of it
+        total = run.fold(slabs_of(X, n), _Fill(kernel), K, name="computing the kernel")
+        return cls(ArrayRows(K), total.value / n, K)
+
+
+@dataclass(frozen=True)
+class _SumColumns:
+    """The column sums of a slab; picklable, so that it can be sent to a worker."""
+
+    def __call__(self, K: Array) -> Total:
+        return Total(xp_of(K).sum(K, axis=0, dtype=as_double(K[:0, :]).dtype))
+
+
+@dataclass(frozen=True)
+class _Fill:
+    """Write a slab of the kernel where it belongs, and sum its columns."""
+
+    kernel: KernelWith
+
+    def __call__(self, X: Array, out: Array) -> Total:
+        out[:, :] = self.kernel(X)
+        total = _SumColumns()(out)
+        if not total.is_finite():
+            self.kernel.refuse(out, X)
+        return total
+
+
+def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> bool:
+    """Raise an error for a kernel matrix that is not square or not symmetric; return whether it is so exactly."""
+    if K.shape[0] != K.shape[1]:
+        raise DataError(
+            f"{source} has shape {tuple(K.shape)}. It must be square, with one row and one column per point. To "
+            "compute it from rows, choose a kernel other than 'precomputed'. Pass the kernel values of new points to "
+            "transform."
+        )
+    n, xp = K.shape[0], xp_of(K)
+    step = slab_rows(n, 8)
+    largest = max(float(xp.max(xp.abs(K[start : min(start + step, n), :]))) for start in range(0, n, step))
+    exact = True
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        gap = xp.abs(K[start:stop, :] - K[:, start:stop].T)
+        exact = exact and not float(xp.max(gap)) > 0
+        found = to_numpy(gap > max(_ASYMMETRY, _ROUNDINGS * eps_of(K)) * largest)
+        if found.any():
+            i, j = (int(p) for p in np.argwhere(found)[0])
+            raise DataError(
+                f"{source} has {float(K[start + i, j]):g} at [{start + i}, {j}] and {float(K[j, start + i]):g} at "
+                f"[{j}, {start + i}]: it is not symmetric. Pass (K + K.T) / 2 if this is rounding error."
+            )
+    return exact

@@ -1,0 +1,296 @@
+"""Distances of rows to points in any metric, and checks of given distance matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+
+from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.precision import as_double, eps_of
+from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, SparseRows, slab_rows
+from lowland.errors import DataError
+from lowland.math.distances.incomplete_rows import no_shared_column
+from lowland.math.distances.metrics import METRICS, Metric, allows_nan, distance_by, function_name, usable_values
+from lowland.math.distances.metrics import (
+    squared_euclidean as squared_euclidean,  # for callers that need no other metric
+)
+from lowland.math.distances.sparse_rows import distances as sparse_distances
+from lowland.math.distances.sparse_rows import finite_rows
+from lowland.math.statistics.rescaling import largest_of, unit_of
+from lowland.run.run import Run, all_finite
+
+_ROUNDED = 1e-12  # fraction of the longest distance below which a negative one is rounding error
+_PORTION = 1 << 18  # distances computed at a time on the CPU, where all are kept
+_HAIR = 1e4  # tolerance of negative or asymmetric distances, in units of rounding error of the largest one
+_MISSING = "is missing (NaN). This method needs all distances; stress minimization accepts missing ones"
+_NEGATIVE = "is negative. Pass distances, not similarities or a kernel"
+_NONE = -1.0  # stands for an undefined distance while a matrix is computed
+_TILE = 256  # rows and columns of a block that is compared with its transpose
+
+
+@dataclass(frozen=True)
+class DistancesTo:
+    """The distances of a slab's rows to given points, (m, p); picklable, so that it can be sent to a worker.
+
+    Rows and points may be sparse; the distances are dense.
+    """
+
+    points: Array  # (p, d), sparse or not
+    metric: Metric = "euclidean"
+    params: dict[str, Any] = field(default_factory=dict)
+    unit: float = 1.0  # number that rows are divided by
+    undefined: float = math.nan  # the distance of two rows that share no column
+
+    @classmethod
+    def of(cls, points: Array, metric: Metric, params: dict[str, Any] | None) -> Self:
+        """Return it with what the metric estimates from the points, in a unit whose squares do not overflow."""
+        params = params or {}
+        if callable(metric):
+            return cls(points, metric, params)
+        named = METRICS[metric]
+        if is_sparse(points):
+            return cls(points, metric, _learned_from_sparse(points, metric, params))
+        single = points.dtype == xp_of(points).float32  # its squares are computed in float64
+        unit = 1.0 if single or named.power is None else unit_of(points)
+        return cls(points, metric, params if named.learn is None else named.learn(points, **params), unit)
+
+    def __call__(self, X: Array) -> Array:
+        """Return the distances of one slab, in its precision; NaN for a row that is not finite, in every metric."""
+        if is_sparse(X) or is_sparse(self.points):
+            return self._of_sparse(X)
+        xp = xp_of(X)
+        D = self._measured(as_double(X), like(self.points, X, xp.float64))
+        if self.undefined == self.undefined and allows_nan(self.metric):
+            D = xp.where(xp.isnan(D), xp.full_like(D, self.undefined), D)
+        if not all_finite(X):
+            D = xp.where(xp.all(usable_values(X, self.metric), axis=1)[:, None], D, xp.full_like(D, float("nan")))
+        return xp.astype(D, X.dtype, copy=False)
+
+    def _of_sparse(self, X: Any) -> np.ndarray:
+        X = X if is_sparse(X) else scipy.sparse.csr_array(to_numpy(X))
+        D = np.full((X.shape[0], self.points.shape[0]), np.nan)
+        finite = finite_rows(X)
+        D[finite] = sparse_distances(X if finite.all() else X[finite], self.points, self.metric, self.params)
+        return D.astype(X.dtype, copy=False)
+
+    def _measured(self, A: Array, B: Array) -> Array:
+        if callable(self.metric):
+            return like(self._by_function(to_numpy(A), to_numpy(B)), A)
+        named, c = METRICS[self.metric], self.unit
+        if c == 1:
+            return named.of(A, B, **self.params)
+        D = named.of(A / c, B / c, **self.params)
+        for _ in range(named.power or 0):
+            D = D * c
+        return D
+
+    def _by_function(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """A function of two rows, pair by pair, (m, p)."""
+        assert callable(self.metric)
+        D = np.asarray([[distance_by(self.metric, a, b, self.params) for b in B] for a in A])
+        least = -_ROUNDED * np.abs(D[np.isfinite(D)]).max(initial=0.0)
+        if not (np.isfinite(D).all() and D.min(initial=0.0) >= least) and np.isfinite(A).all():
+            i, j = np.argwhere(~(np.isfinite(D) & (least <= D)))[0]
+            raise DataError(
+                f"The metric {function_name(self.metric)} returned {D[i, j]} for the rows {_shown(A[i])} and "
+                f"{_shown(B[j])}. It must return a finite number that is not negative for any two rows."
+            )
+        return np.where(D < 0, 0.0, D)
+
+
+def _learned_from_sparse(points: Any, metric: str, params: dict[str, Any]) -> dict[str, Any]:
+    """What the metric needs besides the points: the user's arguments, since estimates would need dense rows."""
+    needed = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric)
+    if needed is not None and params.get(needed) is None:
+        raise DataError(
+            f"The metric {metric!r} estimates {needed} from dense rows, but X is sparse. Pass {needed} as an argument "
+            "of the metric, or X.toarray() if it fits in memory."
+        )
+    learn = METRICS[metric].learn
+    return params if learn is None else learn(points, **params)
+
+
+def _shown(row: np.ndarray) -> str:
+    few = ", ".join(f"{value:.4g}" for value in row[:4])
+    return f"[{few}, …]" if len(row) > 4 else f"[{few}]"
+
+
+def distance_matrix(
+    X: Array, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None, *, single: bool = False,
+    missing: bool = False,
+) -> Array:  # fmt: skip
+    """Return the distances of all pairs of rows, (n, n), in the precision of X; ``single``: kept in float32.
+
+    With ``missing``, the distance of two rows that share no column is NaN; without, it is an error.
+    """
+    n, stored = X.shape[0], X.data if is_sparse(X) else X
+    xp = xp_of(stored)
+    D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(stored))
+    start = 0
+    slabs = in_slabs(SparseRows(X) if is_sparse(X) else ArrayRows(X), n)
+    slabs.allow_nan = allows_nan(metric)
+    if not on_accelerator(X):  # intermediate results need several such slabs
+        slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
+    measure = DistancesTo.of(X, metric, params)
+    if slabs.allow_nan:
+        measure = replace(measure, undefined=_NONE)
+    for part in run.map_rows(measure, slabs, name="computing distances"):
+        if slabs.allow_nan and bool(xp.any(part == _NONE)):
+            part = _undefined(part, start, missing=missing)
+        D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
+        start += part.shape[0]
+    return D if callable(metric) else _with_zero_diagonal(D)
+
+
+def _undefined(part: Array, start: int, *, missing: bool) -> Array:
+    """Distances of the rows from ``start`` on with NaN where they are undefined; an error unless ``missing``."""
+    xp = xp_of(part)
+    none = part == _NONE
+    if not missing:
+        pairs = np.argwhere(to_numpy(none))
+        apart = pairs[pairs[:, 0] + start != pairs[:, 1]]  # not a row without any value and itself
+        if len(apart):
+            raise no_shared_column(start + int(apart[0, 0]), int(apart[0, 1]))
+    return xp.where(none, xp.full_like(part, float("nan")), part)
+
+
+def _with_zero_diagonal(D: Array) -> Array:
+    """Set the diagonal to zero, also where the metric is undefined: the cosine of a row of zeros."""
+    if isinstance(D, np.ndarray):
+        np.fill_diagonal(D, 0)
+        return D
+    return D.fill_diagonal_(0) if is_torch(D) else D * (1 - like(xp_of(D).eye(D.shape[0]), D))
+
+
+def in_slabs(rows: Rows, width: int) -> Rows:
+    """The same rows in slabs small enough for results of ``width`` columns."""
+    if isinstance(rows, ArrayRows):  # views, on the device of the array
+        most = slab_rows(max(width, rows.d), rows.dtype.itemsize, accelerator=on_accelerator(rows.X))
+        return rows.in_slabs_of(most) if most < rows.slab else rows
+    most = slab_rows(width if rows.is_sparse else max(width, rows.d), rows.dtype.itemsize)
+    return SlicedRows(rows, most) if most < rows.slab and not isinstance(rows, DaskRows) else rows
+
+
+# --- given matrices ---------------------------------------------------------------------------------------------------
+
+
+def check_distances(D: Array, *, missing: bool = False, source: str = "The distance matrix") -> Array:
+    """Return a distance matrix; raise an error with the entry where it is none. ``missing``: NaN is a missing distance.
+
+    Rounding errors are corrected in a copy: entries that are negative, asymmetric or nonzero on the diagonal, but small
+    relative to the largest distance.
+    """
+    if D.ndim != 2 or D.shape[0] != D.shape[1]:
+        raise DataError(
+            f"{source} has shape {tuple(D.shape)}. It must be square, with one row and one column per point. To "
+            "compute distances from rows, choose a metric other than 'precomputed'."
+        )
+    if _plainly_distances(D):
+        return D
+    xp = xp_of(D)
+    largest = largest_of(D)
+    hair = _HAIR * eps_of(D) * largest
+    for start, block, mirror in _mirrored(D):
+        for fault, words in (
+            (xp.isnan(block) & (not missing), _MISSING),
+            (
+                xp.isinf(block),
+                "is infinite: the points are not connected. Keep one connected component, or connect the components",
+            ),
+            (block < -hair, _NEGATIVE),
+        ):
+            _refuse(fault, start, block, words, source)
+        unequal = xp.abs(block - mirror) > hair
+        if missing:
+            unequal = unequal | (xp.isnan(block) != xp.isnan(mirror))
+        if bool(xp.any(unequal)):
+            words = f"differs from its transpose: the matrix is not symmetric. {_symmetric_remedy(D)}"
+            _refuse(unequal, start, block, words, source)
+    diagonal = to_numpy(xp.linalg.diagonal(D))
+    if np.any(np.abs(diagonal) > eps_of(D) ** 0.5 * largest):
+        i = int(np.argmax(np.abs(diagonal)))
+        raise DataError(
+            f"{source} has {diagonal[i]:g} at [{i}, {i}]. The diagonal must be zero. "
+            "If the other entries are distances, call np.fill_diagonal(D, 0)."
+        )
+    corrected = (D + D.T) / 2
+    return _with_zero_diagonal(xp.where(corrected < 0, xp.zeros_like(corrected), corrected))
+
+
+def _symmetric_remedy(D: Array) -> str:
+    """Return what to do about a matrix that is not symmetric: only one triangle may be filled."""
+    host = np.nan_to_num(to_numpy(D))
+    if not np.tril(host, -1).any() or not np.triu(host, 1).any():
+        return "Only one triangle is filled: pass D + D.T"
+    return "Check that its rows are in the order of its columns. If the difference is noise, pass (D + D.T) / 2"
+
+
+def _plainly_distances(D: Array) -> bool:
+    """Whether D is finite, nonnegative, zero on its diagonal and exactly symmetric.
+
+    Blocks are compared with their transposes while both are in the cache; a device is synchronized once, at the end.
+    """
+    xp = xp_of(D)
+    n = D.shape[0]
+    tile = _TILE if isinstance(D, np.ndarray) else 16 * _TILE  # other libraries have more overhead per call
+    good = xp.all(xp.linalg.diagonal(D) == 0)
+    borders = [(start, min(start + tile, n)) for start in range(0, n, tile)]
+    for place, (a, b) in enumerate(borders):
+        for c, d in borders[place:]:
+            part, mirror = D[a:b, c:d], D[c:d, a:b].T
+            good = good & xp.all((part == mirror) & (part >= 0) & (part < xp.inf))
+            if isinstance(D, np.ndarray) and not good:
+                return False
+    return bool(good)
+
+
+def _mirrored(D: Array) -> Iterator[tuple[int, Array, Array]]:
+    """Yield blocks of rows with the transposed blocks of columns, without a second matrix."""
+    step = slab_rows(D.shape[0], 8)
+    for start in range(0, D.shape[0], step):
+        stop = min(start + step, D.shape[0])
+        yield start, D[start:stop, :], D[:, start:stop].T
+
+
+def _refuse(fault: Array, start: int, block: Array, words: str, source: str) -> None:
+    if bool(xp_of(fault).any(fault)):
+        i, j = np.argwhere(to_numpy(fault))[0]
+        raise DataError(f"{source} has {float(block[int(i), int(j)]):g} at [{start + i}, {j}], which {words}.")
+
+
+def check_new_distances(D: Array, *, missing: bool = False, columns: np.ndarray | None = None) -> Array:
+    """Return checked distances of new points to fitted ones, (m, n); ``missing``: NaN is a missing distance.
+
+    ``columns`` are the numbers of the fitted points (None: all). Rounding errors below zero are set to zero in a copy.
+    """
+    xp = xp_of(D)
+    good = (D >= 0) & ~xp.isinf(D)
+    if bool(xp.all(good | xp.isnan(D) if missing else good)):
+        return D
+    hair = _HAIR * eps_of(D) * largest_of(D)
+    for fault, words in (
+        (xp.isnan(D) & (not missing), _MISSING),
+        (xp.isinf(D), "is infinite. Pass finite distances"),
+        (D + hair < 0, _NEGATIVE),
+    ):
+        if bool(xp.any(fault)):
+            i, j = (int(place) for place in np.argwhere(to_numpy(fault))[0])
+            point = j if columns is None else int(columns[j])
+            raise DataError(
+                f"The distance of a new point to the fitted point {point} is {float(D[i, j]):g}, which {words}."
+            )
+    return xp.where(D < 0, xp.zeros_like(D), D)
+
+
+def looks_like_distances(X: Array) -> bool:
+    """Whether the rows are symmetric with a zero diagonal, as a distance matrix is."""
+    n, d = X.shape
+    if n != d or n < 3:
+        return False
+    A = to_numpy(X)
+    return bool(np.all(np.diagonal(A) == 0) and np.array_equal(A, A.T))

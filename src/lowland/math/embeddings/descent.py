@@ -1,0 +1,321 @@
+"""The optimizer of neighbor embeddings: phases of gradient descent on the coordinates of all rows at once.
+
+An objective computes its gradient by rows: a thread owns a block of rows and all their pairs. All rows move at the end
+of an iteration. So the result is the same to the last bit on any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, on_accelerator, to_numpy, xp_of
+from lowland.errors import warn, was_interrupted
+from lowland.math.embeddings.row_blocks import Together, bounds, count_blocks, together
+from lowland.math.optimize.outcome import STOPPED, Accuracy, Divergence, Outcome, Promise, Snapshot
+from lowland.run.run import Run
+
+EVERY = 50  # iterations between two values of the objective
+LAST_STEP = Promise(
+    "longest step of the last iteration, relative to the extent of the map",
+    "0.02 for t-SNE after 200 iterations of the last phase: beyond it, the map oscillates; none for the others, whose "
+    "schedule ends",
+    "none: the solver computes it",
+)
+_ROWS_OF_A_THREAD = 16_384  # a step of so many rows takes as long as calling another thread
+_SETTLING = 200  # iterations of the last phase, after which the bound of the last step holds
+_SMALLEST_STEP = 1e-7  # of the extent of the map: if no row moves farther in an iteration, nothing moves anymore
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Gradient descent with momentum, and a gain for each coordinate."""
+
+    momentum: float = 0.8
+    longest: float = 5.0  # of a step of one row
+    least_gain: float = 0.01
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam (Kingma and Ba 2015)."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-7
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the schedule. Rate and weights change linearly, where an end is given."""
+
+    iterations: int
+    rule: Momentum | Adam
+    rate: float
+    rate_end: float | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)  # of the parts of the objective
+    weights_end: Mapping[str, float] = field(default_factory=dict)
+    keeps_state: bool = True  # whether velocities and moments continue from the previous phase
+
+
+@dataclass(frozen=True)
+class DescentStep:
+    """One iteration: its number, counted over all phases, and the weights at it."""
+
+    iteration: int
+    total: int
+    phase: int
+    weights: Mapping[str, float]
+
+
+class EmbeddingObjective(Protocol):
+    """What a neighbor embedding minimizes."""
+
+    @property
+    def name(self) -> str:
+        """The name of the objective, for the progress display: "KL divergence"."""
+        ...
+
+    @property
+    def phases(self) -> Sequence[Phase]:
+        """The schedule."""
+        ...
+
+    def gradient(self, Z: Array, step: DescentStep, G: Array, together: Together) -> None:
+        """Compute the gradient at Z (n, k) into G."""
+        ...
+
+    def value(self, Z: Array, step: DescentStep, together: Together) -> float:
+        """Return the objective at Z, exactly or as an estimate."""
+        ...
+
+
+class HostObjective(EmbeddingObjective, Protocol):
+    """An objective on the host, which can move to a device."""
+
+    def on_device(self, home: Array) -> EmbeddingObjective:
+        """Return the same objective on tensors beside ``home``."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """When the descent ends before its last iteration, in the last phase."""
+
+    least_gradient: float = 0.0  # norm of the gradient
+    patience: int | None = None  # iterations without a lower objective; None: no limit
+    last_step: float = float("inf")  # relative to the extent of the map: if the last step is longer, it oscillates
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """The result of a descent."""
+
+    Z: Array  # (n, k)
+    value: float  # of the objective, at the end
+    gradient_norm: float
+    outcome: Outcome
+    interrupted: bool = False
+
+
+def descend(
+    objective: EmbeddingObjective,
+    start: Array,
+    run: Run,
+    *,
+    solver: Outcome,
+    stop: StoppingRule | None = None,
+    callback: Callable[[Snapshot], Any] | None = None,
+    every: int = EVERY,
+) -> Embedded:
+    """Minimize from ``start`` (n, k), which is updated in place. ``solver`` has the name and the reason to report.
+
+    The callback receives a snapshot every ``every`` iterations; if it returns False, the descent ends. Ctrl-C ends it
+    too: the map so far is returned, with a warning.
+    """
+    stop = stop or StoppingRule()
+    descent = _Descent(objective, start, stop, callback, every)
+    interrupted = False
+    with together(run) as blocks, run.stage(f"minimizing the {objective.name}", descent.total) as stage:
+        try:
+            descent.run(blocks, stage)
+        except (KeyboardInterrupt, SystemError) as error:
+            if not isinstance(error, KeyboardInterrupt) and not was_interrupted(error):
+                raise
+            interrupted = True
+            warn(
+                f"Stopped by Ctrl-C after {descent.done} of {descent.total} iterations. The map is unfinished.",
+                UserWarning,
+            )
+            descent.why = "it was interrupted"
+        value = descent.last_value(blocks)
+    outcome = Outcome(
+        solver.name, solver.reason, descent.done, not interrupted, tuple(descent.trace), descent.why, descent.accuracy
+    )
+    return Embedded(start, value, descent.gradient_norm, outcome, interrupted)
+
+
+class _Descent:
+    """The state of a descent."""
+
+    def __init__(
+        self,
+        objective: EmbeddingObjective,
+        Z: Array,
+        stop: StoppingRule,
+        callback: Callable[[Snapshot], Any] | None,
+        every: int,
+    ) -> None:
+        self.objective, self.Z, self.stop, self.callback, self.every = objective, Z, stop, callback, every
+        self.total = sum(phase.iterations for phase in objective.phases)
+        self.done = 0
+        self.trace: list[float] = []
+        self.why = "all iterations were done"
+        self.gradient_norm = self.longest_step = float("inf")
+        self.step: DescentStep | None = None
+        self.best, self.best_at = float("inf"), 0
+        self.state: tuple[Array, Array] | None = None  # of the update rule
+
+    def run(self, blocks: Together, stage: Any) -> None:
+        """All phases, until a stopping rule holds."""
+        G = xp_of(self.Z).zeros_like(self.Z)
+        phases = [phase for phase in self.objective.phases if phase.iterations]
+        for number, phase in enumerate(phases):
+            update = self._rule(phase)
+            for t in range(phase.iterations):
+                part = t / phase.iterations
+                step = DescentStep(self.done, self.total, number, _between(phase.weights, phase.weights_end, part))
+                rate = phase.rate if phase.rate_end is None else phase.rate + part * (phase.rate_end - phase.rate)
+                self.step = step
+                self.objective.gradient(self.Z, step, G, blocks)
+                squares, farthest = update(G, rate, blocks)
+                self.done += 1
+                self.gradient_norm, self.longest_step = squares**0.5, farthest**0.5
+                if not np.isfinite(squares):
+                    raise Divergence("The gradient is not finite: the steps are too long.")
+                stage.advance()
+                if self.done % self.every == 0 and self._is_over(blocks, stage, last=number == len(phases) - 1):
+                    return
+
+    def _is_over(self, blocks: Together, stage: Any, *, last: bool) -> bool:
+        """Record the objective, report it, and say whether to stop."""
+        assert self.step is not None
+        value = self.objective.value(self.Z, self.step, blocks)
+        self.trace.append(value)
+        stage.note = f"{self.objective.name} {value:.4g}"
+        if self.callback is not None:
+            copy = xp_of(self.Z).asarray(self.Z, copy=True)
+            if self.callback(Snapshot(self.done, self.total, copy, value)) is False:
+                self.why = STOPPED
+                return True
+        if value < self.best:
+            self.best, self.best_at = value, self.done
+        if not last:
+            self.best, self.best_at = float("inf"), self.done  # the objective changes with the phase
+            return False
+        extent = float(xp_of(self.Z).max(xp_of(self.Z).abs(self.Z)))
+        if self.gradient_norm <= self.stop.least_gradient:
+            self.why = f"the norm of the gradient, {self.gradient_norm:.2g}, is below the limit"
+        elif self.longest_step <= _SMALLEST_STEP * extent:
+            self.why = "no row moves anymore"
+        elif self.stop.patience is not None and self.done - self.best_at > self.stop.patience:
+            self.why = f"the objective was not lower for {self.done - self.best_at} iterations"
+        else:
+            return False
+        return True
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """How far the last iteration moved a row."""
+        xp = xp_of(self.Z)
+        extent = float(xp.max(xp.abs(self.Z))) or 1.0
+        settled = self.done - self.total + self.objective.phases[-1].iterations >= _SETTLING
+        bound = self.stop.last_step if settled else float("inf")
+        return LAST_STEP.checked(self.longest_step / extent if self.done else 0.0, bound)
+
+    def last_value(self, blocks: Together) -> float:
+        """Return the objective at the end."""
+        if self.step is None:
+            return float("nan")
+        if self.trace and self.done % self.every == 0:
+            return self.trace[-1]
+        self.trace.append(self.objective.value(self.Z, self.step, blocks))
+        return self.trace[-1]
+
+    # --- update rules: each returns the sum of the squared gradient and the largest squared step ---
+
+    def _rule(self, phase: Phase) -> Callable[[Array, float, Together], tuple[float, float]]:
+        zeros = xp_of(self.Z).zeros_like
+        if self.state is None or not phase.keeps_state:
+            unit = xp_of(self.Z).ones_like if isinstance(phase.rule, Momentum) else zeros
+            self.state, self.updates = (zeros(self.Z), unit(self.Z)), 0
+        if isinstance(phase.rule, Momentum):
+            rule = phase.rule
+            return lambda G, rate, blocks: self._with_momentum(G, rate, blocks, rule)
+        adam = phase.rule
+        return lambda G, rate, blocks: self._with_adam(G, rate, blocks, adam)
+
+    def _with_momentum(self, G: Array, rate: float, blocks: Together, rule: Momentum) -> tuple[float, float]:
+        V, gains = self.state  # type: ignore[misc]
+        if isinstance(self.Z, np.ndarray):
+            from lowland.kernels.descent_steps import momentum_rows
+
+            return self._over_blocks(
+                blocks,
+                lambda a, b: momentum_rows(
+                    self.Z, G, V, gains, a, b, rate, rule.momentum, rule.least_gain, rule.longest
+                ),
+            )
+        xp = xp_of(self.Z)
+        gains[:] = xp.maximum(xp.where((G > 0) != (V > 0), gains + 0.2, gains * 0.8), xp.asarray(rule.least_gain))
+        V[:] = rule.momentum * V - rate * gains * G
+        lengths = xp.linalg.vector_norm(V, axis=1, keepdims=True)
+        V *= xp.where(lengths > rule.longest, rule.longest / lengths, xp.ones_like(lengths))
+        self.Z += V
+        return self._sums(G, V)
+
+    def _with_adam(self, G: Array, rate: float, blocks: Together, rule: Adam) -> tuple[float, float]:
+        M, S = self.state  # type: ignore[misc]
+        self.updates += 1
+        first, second = 1 - rule.beta1**self.updates, 1 - rule.beta2**self.updates
+        if isinstance(self.Z, np.ndarray):
+            from lowland.kernels.descent_steps import adam_rows
+
+            return self._over_blocks(
+                blocks,
+                lambda a, b: adam_rows(self.Z, G, M, S, a, b, rate, rule.beta1, rule.beta2, first, second, rule.eps),
+            )
+        xp = xp_of(self.Z)
+        M[:] = rule.beta1 * M + (1 - rule.beta1) * G
+        S[:] = rule.beta2 * S + (1 - rule.beta2) * G * G
+        moved = rate * (M / first) / (xp.sqrt(S / second) + rule.eps)
+        self.Z -= moved
+        return self._sums(G, moved)
+
+    def _over_blocks(self, blocks: Together, work: Callable[[int, int], tuple[float, float]]) -> tuple[float, float]:
+        n = len(self.Z)
+        parts = np.zeros((count_blocks(n), 2))
+
+        def keep(block: int) -> None:
+            parts[block] = work(*bounds(block, n))
+
+        blocks.limited(n // _ROWS_OF_A_THREAD)(len(parts), keep)
+        return float(parts[:, 0].sum()), float(parts[:, 1].max())
+
+    def _sums(self, G: Array, moved: Array) -> tuple[float, float]:
+        """The same on a device; read only where they are looked at, since reading waits for the device."""
+        if on_accelerator(self.Z) and (self.done + 1) % self.every and self.done + 1 < self.total:
+            return 1.0, 1.0
+        xp = xp_of(G)
+        both = xp.stack([xp.sum(G * G), xp.max(xp.sum(moved * moved, axis=1))])
+        squares, farthest = to_numpy(both)
+        return float(squares), float(farthest)
+
+
+def _between(start: Mapping[str, float], end: Mapping[str, float], part: float) -> Mapping[str, float]:
+    if not end:
+        return start
+    return {name: value + part * (end.get(name, value) - value) for name, value in start.items()}

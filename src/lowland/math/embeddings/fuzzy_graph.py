@@ -1,0 +1,124 @@
+"""The fuzzy neighbor graph of UMAP: memberships of neighbors, each in its own scale, and their fuzzy union."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+from lowland.kernels import fuzzy_graphs as kernels
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.statistics.rescaling import power_of_two
+from lowland.run.run import Run
+
+_ROWS = 8192  # rows of one task
+
+
+@dataclass(frozen=True)
+class FuzzyGraph:
+    """Symmetric edge weights in (0, 1]: each row holds all its edges, sorted by target."""
+
+    start: np.ndarray  # (n + 1,) int64
+    to: np.ndarray  # (edges,) int32
+    weight: np.ndarray  # (edges,) float32
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return len(self.start) - 1
+
+    def matrix(self) -> scipy.sparse.csr_array:
+        """Return the weights as a sparse matrix that shares their memory."""
+        start = self.start if len(self.to) > np.iinfo(np.int32).max else self.start.astype(np.int32)
+        return scipy.sparse.csr_array((self.weight, self.to, start), shape=(self.n, self.n))
+
+    @classmethod
+    def of_matrix(cls, W: scipy.sparse.sparray) -> FuzzyGraph:
+        """Return the graph of a sparse matrix in CSR form."""
+        W.sort_indices()
+        return cls(W.indptr.astype(np.int64), W.indices.astype(np.int32), W.data.astype(np.float32))
+
+    def strongest(self, least: float) -> FuzzyGraph:
+        """Return the edges of at least the weight ``least``."""
+        start, to, weight = np.empty_like(self.start), np.empty_like(self.to), np.empty_like(self.weight)
+        kept = kernels.strongest(self.start, self.to, self.weight, np.float32(least), start, to, weight)
+        return FuzzyGraph(start, to[:kept], weight[:kept])
+
+    def degree(self) -> np.ndarray:
+        """Return the sum of the weights of each row, (n,) float64."""
+        full = np.add.reduceat(np.append(self.weight, np.float32(0)), np.minimum(self.start[:-1], len(self.to)))
+        return np.where(np.diff(self.start) > 0, full, 0).astype(np.float64)
+
+
+def mean_length(graph: NeighborGraph) -> float:
+    """Return the mean distance of all neighbors, each point itself included at distance zero."""
+    return float(graph.length.sum(dtype=np.float64)) / max(1, len(graph.length) + graph.n)
+
+
+def local_scales(
+    start: np.ndarray, length: np.ndarray, mean: float, run: Run | None = None, *, connectivity: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the offset rho and the scale sigma of each point, both (n,) float64.
+
+    rho is the distance to the nearest distinct neighbor (to neighbor number ``connectivity``). sigma is such that the
+    memberships sum to log2 of the number of neighbors, the point itself included. ``mean`` is that of all distances.
+    """
+    n = len(start) - 1
+    rho, sigma = np.empty(n), np.empty(n)
+
+    def work(first: int) -> None:
+        kernels.local_scales(start, length, float(connectivity), mean, first, min(first + _ROWS, n), rho, sigma)
+
+    if run is None:
+        for first in range(0, n, _ROWS):
+            work(first)
+    else:
+        run.each("scaling neighborhoods", range(0, n, _ROWS), work)
+    return rho, sigma
+
+
+def memberships(
+    start: np.ndarray, length: np.ndarray, mean: float, run: Run | None = None, *, connectivity: float = 1.0
+) -> np.ndarray:
+    """Return the weight of each edge, exp(-(d - rho)+ / sigma), (edges,) float32."""
+    unit = float(power_of_two(mean))
+    length = (length / unit).astype(np.float32, copy=False)  # the same for rows in float32 and float64, in any unit
+    rho, sigma = local_scales(start, length, mean / unit, run, connectivity=connectivity)
+    weight = np.empty(len(length), dtype=np.float32)
+    kernels.memberships(start, length, rho, sigma, weight)
+    return weight
+
+
+def fuzzy_union(start: np.ndarray, to: np.ndarray, weight: np.ndarray, mix: float = 1.0) -> FuzzyGraph:
+    """Return the union of both directions of each edge: r (A + A' - A∘A') + (1 - r) A∘A', where r is ``mix``."""
+    n, edges = len(start) - 1, len(to)
+    back = np.empty(n + 1, dtype=np.int64), np.empty(edges, dtype=np.int32), np.empty(edges, dtype=np.float32)
+    kernels.transposed(start, to, weight, *back)
+    here = np.empty(n + 1, dtype=np.int64), np.empty(edges, dtype=np.int32), np.empty(edges, dtype=np.float32)
+    kernels.transposed(*back, *here)  # the edges themselves, sorted by target
+    out = np.empty(n + 1, dtype=np.int64), np.empty(2 * edges, dtype=np.int32), np.empty(2 * edges, dtype=np.float32)
+    kept = kernels.union(*here, *back, np.float32(mix), *out)
+    return FuzzyGraph(out[0], out[1][:kept].copy(), out[2][:kept].copy())
+
+
+def directed_graph(graph: NeighborGraph, run: Run) -> FuzzyGraph:
+    """Return the memberships of all neighbors, without those of the other direction: the weights are not symmetric."""
+    weight = memberships(graph.start, graph.length, mean_length(graph), run)
+    return FuzzyGraph.of_matrix(scipy.sparse.csr_array((weight, graph.to, graph.start), shape=(graph.n, graph.n)))
+
+
+def fuzzy_graph(graph: NeighborGraph, run: Run, *, connectivity: float = 1.0, mix: float = 1.0) -> FuzzyGraph:
+    """Return the fuzzy union of the memberships of all neighbors (McInnes, Healy and Melville 2018)."""
+    weight = memberships(graph.start, graph.length, mean_length(graph), run, connectivity=connectivity)
+    return fuzzy_union(graph.start, graph.to, weight, mix)
+
+
+def similarity_curve(min_dist: float, spread: float) -> tuple[float, float]:
+    """Return a and b such that 1 / (1 + a d^2b) fits 1 up to ``min_dist`` and exp(-(d - min_dist) / spread) beyond."""
+    from scipy.optimize import curve_fit
+
+    d = np.linspace(0, 3 * spread, 300)
+    wanted = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))
+    (a, b), _ = curve_fit(lambda d, a, b: 1 / (1 + a * d ** (2 * b)), d, wanted)
+    return float(a), float(b)

@@ -1,0 +1,218 @@
+"""The pairs of rows that PaCMAP pulls together or pushes apart: neighbors, mid-near pairs and further pairs.
+
+Random draws are functions of the seed, the row and the slot, so the pairs do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, to_numpy
+from lowland.arrays.slices import slices
+from lowland.errors import DataError
+from lowland.math.distances.incomplete_rows import SharedColumns
+from lowland.math.distances.metrics import Metric, allows_nan
+from lowland.math.distances.to_points import DistancesTo
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.metric_space import MetricSpace
+from lowland.run.run import Run
+
+EXTRA = 50  # candidates beyond the number of neighbors
+DRAWN = 6  # random rows, of which the second nearest is a mid-near row
+_FIRST, _LAST = 3, 6  # the scale of a row is its mean distance to neighbors 4 to 6
+_LEAST_SCALE = 1e-10  # of the mean scale, for rows with many duplicates
+_ROWS = 2048  # rows of a task
+_PAIRS = 1 << 21  # distances that a task holds, for a metric that compares with all rows
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of n rows: the partners of row i are at ``start[i]:start[i + 1]``."""
+
+    start: np.ndarray  # (n + 1,) int64
+    to: np.ndarray  # (pairs,) int32
+
+    @classmethod
+    def of_table(cls, table: np.ndarray) -> Pairs:
+        """The pairs of k partners per row, from a table (n, k)."""
+        n, k = table.shape
+        return cls(np.arange(n + 1) * k, np.ascontiguousarray(table, dtype=np.int32).ravel())
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.start) - 1
+
+    def __add__(self, other: Pairs) -> Pairs:
+        """Return the pairs of both; in each row, those of ``other`` come last."""
+        rows = np.concatenate([np.repeat(np.arange(self.n), np.diff(each.start)) for each in (self, other)])
+        to = np.concatenate([self.to, other.to])[np.argsort(rows, kind="stable")]
+        return Pairs(self.start + other.start, to)
+
+    def at_both_ends(self) -> Pairs:
+        """Return each pair listed at both of its rows, in a fixed order."""
+        from lowland.kernels.pacmap import list_at_both_ends
+
+        start, to = np.empty_like(self.start), np.empty(2 * len(self.to), dtype=np.int32)
+        list_at_both_ends(self.start, self.to, start, to)
+        return Pairs(start, to)
+
+
+def given_pairs(pairs: Any, n: int) -> Pairs:
+    """Return the user's pairs, an (m, 2) array of row numbers, grouped by their first row."""
+    P = to_numpy(pairs) if not isinstance(pairs, list | tuple) else np.asarray(pairs)
+    if P.ndim != 2 or P.shape[1] != 2 or not len(P):
+        raise DataError(f"The pairs have shape {P.shape}. Pass an (m, 2) array of row numbers.")
+    if P.dtype.kind not in "iu":
+        raise DataError(f"The pairs have dtype {P.dtype}. Pass an (m, 2) array of integers, the row numbers.")
+    if P.min() < 0 or P.max() >= n:
+        wrong = int(P.min()) if P.min() < 0 else int(P.max())
+        raise DataError(f"The pairs contain the row number {wrong}. It must be from 0 to {n - 1}.")
+    same = np.flatnonzero(P[:, 0] == P[:, 1])
+    if len(same):
+        raise DataError(f"Pair {same[0]} joins row {P[same[0], 0]} to itself. Pass pairs of two different rows.")
+    order = np.argsort(P[:, 0], kind="stable")
+    counts = np.bincount(P[:, 0].astype(np.int64), minlength=n)
+    return Pairs(np.concatenate([[0], np.cumsum(counts)]), P[order, 1].astype(np.int32))
+
+
+# --- neighbors --------------------------------------------------------------------------------------------------------
+
+
+def local_scales(graph: NeighborGraph) -> np.ndarray:
+    """Return the mean distance of each row to its neighbors 4 to 6, or to its last ones, (n,) float64."""
+    last = np.minimum(np.diff(graph.start), _LAST)
+    first = np.maximum(np.minimum(_FIRST, last - 1), 0)
+    scales = np.zeros(graph.n)
+    for at in range(_LAST):
+        here = (first <= at) & (at < last)
+        scales[here] += graph.length[graph.start[:-1][here] + at]
+    return above_zero(scales / np.maximum(last - first, 1))
+
+
+def above_zero(scales: np.ndarray) -> np.ndarray:
+    """Return the scales with zeros, those of rows with many duplicates, replaced by a tiny fraction of their mean."""
+    return np.maximum(scales, _LEAST_SCALE * (float(scales.mean()) or 1.0))
+
+
+def scaled_neighbors(
+    graph: NeighborGraph, scales: np.ndarray, k: int, run: Run, *, own: np.ndarray | None = None
+) -> Pairs:
+    """Return, of the candidates in the graph, the k with the smallest d² / (scale_i scale_j) for each row i.
+
+    ``own``: the scales of the rows themselves, if they are not among the points of the graph.
+    """
+    from lowland.kernels.pacmap import nearest_scaled
+
+    own = scales if own is None else own
+    start = np.concatenate([[0], np.cumsum(np.minimum(np.diff(graph.start), k))])
+    to = np.empty(start[-1], dtype=np.int32)
+
+    def choose(rows: slice) -> None:
+        nearest_scaled(graph.start, graph.to, graph.length, own, scales, k, start, to, rows.start, rows.stop)
+
+    run.each("choosing neighbors", slices(graph.n, _ROWS), choose)
+    return Pairs(start, to)
+
+
+# --- random pairs -----------------------------------------------------------------------------------------------------
+
+
+def mid_near_pairs(
+    X: Array, count: int, seed: int, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None
+) -> Pairs:
+    """Return ``count`` mid-near rows of each row: each the second nearest of six random rows."""
+    from lowland.kernels.pacmap import draw_candidates
+
+    n = X.shape[0]
+    if not count:
+        return Pairs(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
+    width = min(DRAWN, n - 1)
+    measure, step = _measure(X, metric, params or {})
+
+    def choose(rows: slice) -> np.ndarray:
+        drawn = np.empty((rows.stop - rows.start, count * width), dtype=np.int32)
+        draw_candidates(n, seed, width, rows.start, rows.stop, drawn)
+        near = measure(rows, drawn).reshape(-1, count, width)
+        second = np.argsort(near, axis=2, kind="stable")[:, :, min(1, width - 1), None]
+        return np.take_along_axis(drawn.reshape(near.shape), second, axis=2)[:, :, 0]
+
+    return Pairs.of_table(np.concatenate(run.each("drawing mid-near pairs", slices(n, step), choose)))
+
+
+def _measure(X: Array, metric: Metric, params: dict[str, Any]) -> tuple[Callable[[slice, np.ndarray], np.ndarray], int]:
+    """The function from rows and a table of other rows to their distances, in any monotone scale; rows of a task."""
+    n = X.shape[0]
+    space = None if is_sparse(X) or metric == "precomputed" else MetricSpace.of(metric, params)
+    if space is not None:
+        from lowland.kernels.pair_distances import measure_table
+
+        P = space.points(to_numpy(X))
+
+        def by_pairs(rows: slice, to: np.ndarray) -> np.ndarray:
+            values = np.empty(to.shape)
+            measure_table(P[rows], np.arange(len(to)), P, to, space.p, values)
+            return values
+
+        return by_pairs, _ROWS
+    if metric == "precomputed" and not is_sparse(X):
+        D = to_numpy(X)
+        return lambda rows, to: np.take_along_axis(D[rows], to, axis=1), _ROWS
+    if allows_nan(metric):
+        shared = SharedColumns.of(to_numpy(X), str(metric), params)
+        return lambda rows, to: shared.of_pairs(shared.points[rows], to), _ROWS
+    distances = DistancesTo.of(X, metric, params)
+
+    def by_rows(rows: slice, to: np.ndarray) -> np.ndarray:
+        return np.take_along_axis(to_numpy(distances(X[rows])), to, axis=1)
+
+    return by_rows, max(1, min(_ROWS, _PAIRS // n))
+
+
+def further_pairs(neighbors: Pairs, count: int, seed: int, run: Run) -> Pairs:
+    """Return ``count`` random rows for each row, none of them its neighbor; fewer where all others are neighbors."""
+    from lowland.kernels.pacmap import draw_further
+
+    n = neighbors.n
+    others = n - 1 - _distinct_counts(neighbors)
+    start = np.concatenate([[0], np.cumsum(np.minimum(others, count))])
+    to = np.empty(start[-1], dtype=np.int32)
+
+    def choose(rows: slice) -> None:
+        draw_further(n, seed, neighbors.start, neighbors.to, start, to, rows.start, rows.stop)
+
+    run.each("drawing further pairs", slices(n, _ROWS), choose)
+    return Pairs(start, to)
+
+
+def _distinct_counts(pairs: Pairs) -> np.ndarray:
+    """The number of different partners of each row, (n,): given pairs may repeat some."""
+    counts = np.diff(pairs.start)
+    if pairs.n > 4 * int(counts.max(initial=0)):  # there are enough other rows in any case
+        return counts
+    return np.array([len(np.unique(pairs.to[a:b])) for a, b in zip(pairs.start, pairs.start[1:], strict=False)])
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """How many pairs of each kind a row has."""
+
+    neighbors: int
+    mid_near: int
+    further: int
+
+    @classmethod
+    def of(cls, n: int, k: int | None, mid_near: float, further: float) -> PairCounts:
+        """The counts for n rows: k neighbors, and their multiples. With few rows, fewer in the same proportion.
+
+        None: 10 neighbors up to 10,000 rows, and 15 more for every factor of 10 beyond.
+        """
+        k = (10 if n <= 10_000 else round(10 + 15 * (np.log10(n) - 4))) if k is None else k
+        if k + round(k * mid_near) + round(k * further) >= n:
+            fewer = n / (1 + mid_near + further)
+            return cls(int(fewer), int(fewer * mid_near), int(fewer * further))
+        return cls(k, round(k * mid_near), round(k * further))

@@ -1,0 +1,129 @@
+"""Negentropy and mutual information of components, from one pass over the rows.
+
+Both follow from two bounded functions of each component y of unit variance: e = exp(−y²/2), sensitive to kurtosis, and
+ye, sensitive to skewness.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.math.ica.contrasts import Whiten, in_blocks
+
+# Weights of the two functions in the maximum-entropy approximation (Hyvärinen 1998)
+_SKEWED = 36 / (8 * math.sqrt(3) - 9)
+_PEAKED = 24 / (16 * math.sqrt(3) - 27)
+_BELL_OF_NORMAL = math.sqrt(0.5)  # E exp(−y²/2) of a standard normal y
+_NOISE_FLOOR = 1e-4  # variance of noise added to the functions, so that effects at the level of rounding do not count
+_FEWEST_ROWS = 200  # with fewer rows, a uniform source cannot be distinguished from a Gaussian one
+_ROWS_PER_FUNCTION = 5  # rows per function, below which their correlations are not reliable
+
+
+@dataclass(frozen=True)
+class ShapeSums:
+    """Sums over rows of the two functions of each component and of all their products, in float64."""
+
+    n: int
+    sums: Array  # (2k,) first e of each, then ye
+    products: Array  # (2k, 2k)
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        return type(self)(self.n + other.n, self.sums + other.sums, self.products + other.products)
+
+    def is_finite(self) -> bool:
+        """True: the functions are bounded."""
+        return True
+
+
+@dataclass(frozen=True)
+class ShapeOf:
+    """The sums of one slab for the components y = B(z − shift), of unit variance; picklable."""
+
+    B: np.ndarray  # (k, j) float64
+    shift: np.ndarray | None = None  # (k,) added to Bz
+    whiten: Whiten | None = None
+
+    def __call__(self, X: Array) -> ShapeSums:
+        """Return the statistic of one slab."""
+        Z = X if self.whiten is None else self.whiten(X)
+        B = like(self.B, Z)
+        shift = None if self.shift is None else like(self.shift, Z)[:, None]
+        total: ShapeSums | None = None
+        for z in in_blocks(Z):
+            y = B @ z  # (k, b)
+            F = _functions(y if shift is None else y + shift)
+            part = ShapeSums(z.shape[1], as_double(xp_of(F).sum(F, axis=1)), as_double(F @ F.T))
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+
+def _functions(y: Array) -> Array:
+    """Return e = exp(−y²/2) of the projections, stacked above ye, (2k, b)."""
+    if not isinstance(y, np.ndarray):
+        xp = xp_of(y)
+        bell = xp.exp(y * y / -2)
+        return xp.concat([bell, y * bell], axis=0)
+    F = np.empty((2 * y.shape[0], y.shape[1]), dtype=y.dtype)
+    bell, tilted = F[: len(y)], F[len(y) :]
+    np.multiply(y, y, out=bell)
+    bell *= -0.5
+    np.exp(bell, out=bell)
+    np.multiply(y, bell, out=tilted)
+    return F
+
+
+def negentropies(shape: ShapeSums) -> Array:
+    """Return the negentropy of each component in nats, (k,) float64: J(y) = H(normal) − H(y) ≥ 0.
+
+    This is the approximation by the maximum-entropy density with the same E e and E ye:
+    J ≈ 36/(8√3 − 9) (E ye)² + 24/(16√3 − 27) (E e − 1/√2)² (Hyvärinen 1998). It is accurate near a Gaussian and
+    rough far from it (uniform 0.065 instead of 0.176, Laplace 0.088 instead of 0.072), but orders sources well.
+    """
+    k = shape.sums.shape[0] // 2
+    means = shape.sums / shape.n
+    return _SKEWED * means[k:] ** 2 + _PEAKED * (means[:k] - _BELL_OF_NORMAL) ** 2
+
+
+def mutual_information(shape: ShapeSums) -> np.ndarray:
+    """Return the mutual information of each component with all others together, in nats, (k,); NaN for too few rows.
+
+    Were the functions f_i = (e_i, y_i e_i) jointly normal with correlation R, then I_i = ½ log(det R_ii det (R⁻¹)_ii).
+    Otherwise it is the part that the correlations of these functions capture. The bias of independent components,
+    2(k − 1)/n, is subtracted.
+    """
+    sums, products, n = to_numpy(shape.sums), to_numpy(shape.products), shape.n
+    k = len(sums) // 2
+    if n < _ROWS_PER_FUNCTION * 2 * k:
+        return np.full(k, np.nan)
+    S = products / n - np.outer(sums / n, sums / n) + _NOISE_FLOOR * np.eye(2 * k)
+    deviations = np.sqrt(np.diagonal(S))
+    R = S / np.outer(deviations, deviations)
+    P = np.linalg.inv(R)
+    e, o = np.arange(k), np.arange(k, 2 * k)
+    within = R[e, e] * R[o, o] - R[e, o] ** 2
+    against = P[e, e] * P[o, o] - P[e, o] ** 2
+    return np.maximum(np.log(np.maximum(within * against, 1.0)) / 2 - 2 * (k - 1) / n, 0.0)
+
+
+def count_gaussian(J: np.ndarray, n: int) -> int:
+    """Return the number of components not significantly different from Gaussian with n rows; 0 where n is too small.
+
+    Unmixing m Gaussian sources finds m components that look slightly non-Gaussian, since it selects the rotation where
+    they do by chance. n times the largest of their negentropies then does not depend on n, and grows with m: over
+    logcosh, exp and cube, m from 2 to 30 and n from 200 to 5000, nine in ten simulations stay below 4 + 1.3 m. The m
+    components of smallest negentropy count as Gaussian while all of them are below it.
+    """
+    if n < max(_FEWEST_ROWS, 10 * len(J)):
+        return 0
+    faint = n * np.sort(J)  # ascending: the last of the first m is their largest
+    m = np.arange(1, len(J) + 1)
+    doubted = np.flatnonzero(faint <= 4 + 1.3 * m)
+    return int(doubted[-1]) + 1 if doubted.size else 0

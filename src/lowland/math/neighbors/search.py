@@ -1,0 +1,192 @@
+"""Nearest-neighbor search: the choice of an algorithm, the k nearest neighbors, and all within a radius."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.distances.incomplete_rows import first_unshared, no_shared_column
+from lowland.math.distances.metrics import Metric, allows_nan, check_metric
+from lowland.math.distances.sparse_rows import all_equal
+from lowland.math.distances.to_points import check_distances
+from lowland.math.neighbors.brute_force import BruteForce
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.hnsw import Approximate, approximate_search, is_faster_approximately
+from lowland.math.neighbors.kd_tree import KDTree
+from lowland.math.neighbors.matrix_products import Products
+from lowland.math.neighbors.metric_space import MetricSpace
+from lowland.math.neighbors.searcher import Searcher
+from lowland.math.neighbors.sparse_search import SparseSearch
+from lowland.math.neighbors.torch_search import TorchSearch
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
+
+Search = Literal["auto", "tree", "products", "approximate"]
+
+_FEW_POINTS = 512  # up to this many points, all pairs are compared faster than a tree is built
+_TREE_COLUMNS = 32  # above this many columns a tree is not tried
+_TREE_FRACTION = 0.05  # of all points: if a tree computes more distances per row, products are faster
+_TREE_POINTS = 500  # distances per row that a tree may always compute
+_SMALL = 1e-150  # if no distance is longer, squares may have underflowed
+
+
+def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
+    """Choose a search algorithm: a tree if it skips enough pairs, else matrix products, or comparisons of all pairs.
+
+    Sparse rows have a search of their own, which is always exact.
+    """
+    check_metric(metric, params)
+    space = MetricSpace.of(metric, params)
+    if space is not None:
+        space.check(X)
+    if is_sparse(X):
+        return SparseSearch(X, metric, params)
+    if search == "approximate":
+        return approximate_search(X, space)
+    if allows_nan(metric):
+        return BruteForce(X, metric, params)  # on the host, also for rows on a device
+    if not isinstance(X, np.ndarray) and on_accelerator(X):
+        return TorchSearch(X, metric, params)
+    if space is None:
+        return BruteForce(X, metric, params)
+    by_products: Searcher = Products(X, space) if space.p == 2 else BruteForce(X, metric, params)
+    if search == "tree":
+        return KDTree(X, space)
+    if search == "products":
+        return by_products
+    if X.shape[1] <= _TREE_COLUMNS:
+        if X.shape[0] <= _FEW_POINTS:
+            return BruteForce(X, metric, params)
+        tree = KDTree(X, space)
+        if tree.points_measured(k) < max(_TREE_POINTS, _TREE_FRACTION * X.shape[0]):
+            return tree
+    return by_products
+
+
+def nearest_neighbors(
+    X: Array,
+    k: int,
+    run: Run | None = None,
+    *,
+    metric: Metric = "euclidean",
+    params: dict[str, Any] | None = None,
+    search: Search = "auto",
+    rng: np.random.Generator | None = None,
+) -> NeighborGraph:
+    """Return the k nearest neighbors of every row, without the row itself.
+
+    Ties go to the lower index. No n x n matrix is formed. With metric "precomputed", X is a distance matrix.
+    """
+    run = run or LocalRun()
+    n = X.shape[0]
+    if k >= n:
+        raise ParameterError(f"{k} neighbors per row: the data has {n} rows. Choose at most {n - 1}.")
+    X = check_distances(X) if metric == "precomputed" else X
+    run.require(40 * n * k, f"A graph of {k} neighbors for each of {n:,} rows", "Choose fewer neighbors")
+    searcher = choose_searcher(X, metric, params or {}, search, k)
+    if search == "auto" and isinstance(searcher, Products) and is_faster_approximately(*X.shape):
+        searcher = Approximate(X, searcher.space)
+    found = searcher.nearest(k, run)
+    if allows_nan(metric):
+        refuse_incomparable(X, *found)
+    indices, distances = all_found(*found, n)
+    _refuse_if_equal(X, distances, metric, params or {})
+    recall = 1.0
+    if isinstance(searcher, Approximate):
+        recall = searcher.recall(distances, run, rng or np.random.default_rng(0))
+    return NeighborGraph.of_table(indices, _in_precision_of(X, distances), searcher.name, recall)
+
+
+def neighbors_within(
+    X: Array,
+    radius: float,
+    run: Run | None = None,
+    *,
+    metric: Metric = "euclidean",
+    params: dict[str, Any] | None = None,
+    search: Search = "auto",
+) -> NeighborGraph:
+    """Return all rows within ``radius`` of every row, nearest first; warn of rows that have none."""
+    run = run or LocalRun()
+    X = check_distances(X) if metric == "precomputed" else X
+    searcher = choose_searcher(X, metric, params or {}, "auto" if search == "approximate" else search, 10)
+    start, to, length = searcher.within(radius, run)
+    _refuse_if_equal(X, length, metric, params or {})
+    isolated = np.flatnonzero(np.diff(start) == 0)
+    if len(isolated):
+        _report_isolated_rows(searcher, isolated, X.shape[0], radius, run)
+    return NeighborGraph(start, to, _in_precision_of(X, length), searcher.name)
+
+
+def _report_isolated_rows(searcher: Searcher, isolated: np.ndarray, n: int, radius: float, run: Run) -> None:
+    _, nearest = searcher.nearest(1, run, rows=isolated)
+    enough = _rounded_up(float(nearest.max()))
+    if len(isolated) == n:
+        raise DataError(
+            f"Within the radius {radius:g}, no row has a neighbor. Within {enough:g}, every row has at least one. "
+            "Choose a larger radius, or a number of neighbors."
+        )
+    rows = f"1 of {n} rows has" if len(isolated) == 1 else f"{len(isolated)} of {n} rows have"
+    warn(
+        f"Within the radius {radius:g}, {rows} no neighbor. Within {enough:g}, every row has at least one. "
+        "Choose a larger radius, or a number of neighbors.",
+        DataWarning,
+    )
+
+
+def _rounded_up(x: float) -> float:
+    """Round up to three significant digits."""
+    if x == 0:
+        return x
+    step = 10.0 ** (math.floor(math.log10(x)) - 2)
+    return float(f"{math.ceil(x / step) * step:.3g}")
+
+
+def all_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Raise an error if a neighbor is missing: kernels on the graph use every index without a check."""
+    if indices.size and (indices.min() < 0 or indices.max() >= n or not np.isfinite(distances).all()):
+        raise DataError("Some rows are infinitely far from all others. Rescale the columns, or remove such rows.")
+    return indices, distances
+
+
+def refuse_incomparable(X: Array, indices: np.ndarray, distances: np.ndarray, rows: np.ndarray | None = None) -> None:
+    """Raise an error if a row shares a column with fewer others than it needs as neighbors."""
+    short = np.flatnonzero((indices[:, -1] < 0) | ~np.isfinite(distances[:, -1]))
+    if len(short):
+        i, host = int(short[0] if rows is None else rows[short[0]]), to_numpy(X)
+        pair = first_unshared(host[i : i + 1], host)
+        if pair is not None:
+            raise no_shared_column(i, pair[1])
+
+
+def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        found = lengths.astype(X.dtype if is_sparse(X) else to_numpy(X[:1, :1]).dtype)
+    if not np.isfinite(found).all():
+        raise DataError(
+            f"Distances between rows are too large for {found.dtype}. Rescale the columns, or pass float64."
+        )
+    return found
+
+
+def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict[str, Any]) -> None:
+    """Raise an error if all rows are equal, or differ so little that distances underflow."""
+    if float(lengths.max(initial=0)) > _SMALL:
+        return
+    space = MetricSpace.of(metric, params)
+    if space is not None:
+        space.check_differences(X)
+    if lengths.max(initial=0) > 0:
+        return
+    if is_sparse(X):
+        equal = all_equal(X)
+    else:
+        equal = bool((X == 0).all()) if metric == "precomputed" else bool((X[:1, :] == X).all())
+    if equal and metric == "precomputed":
+        raise DataError("All given distances are zero. Check the distance matrix.")
+    if equal:
+        raise DataError("All rows are equal: all distances are zero. Check which columns were chosen.")

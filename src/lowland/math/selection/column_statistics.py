@@ -1,0 +1,296 @@
+"""Statistics of single columns and a target, computed in one pass over the rows.
+
+They merge as ``Moments`` do: each chunk is shifted by a point near its mean, and summed in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from lowland.arrays.linalg import column_squares
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
+from lowland.arrays.precision import as_double, eps_of
+from lowland.math.statistics.class_moments import membership
+from lowland.math.statistics.moments import ColumnMoments, Moments, shift_of
+
+_RUN_BYTES = 2**20  # bytes of rows summed at a time: they stay in the cache between one sum and the next
+_LARGE, _ROWS = 1_000_000, 4096  # size from which compiled loops are used, and rows summed at a time there
+_DIGITS = 1e-3  # fraction of the squares within classes below which a difference would lose more than three digits
+
+
+@dataclass(frozen=True)
+class TargetColumns:
+    """Columns and a target y: means, sums of squares, and sums of products with y, all centered."""
+
+    n: int
+    mean: Array  # (d,) float64
+    squares: Array  # (d,) sum of (x - mean)²
+    y_mean: float
+    y_squares: float
+    products: Array  # (d,) sum of (x - mean)(y - mean of y)
+    rounding: float  # as in Moments
+
+    @classmethod
+    def of(cls, X: Array, y: np.ndarray) -> Self:
+        """Return the sums of one chunk."""
+        n, y_mean = X.shape[0], float(y.mean()) if len(y) else 0.0
+        z = y - y_mean
+        if is_sparse(X):
+            columns = ColumnMoments.of(X)
+            products = X.T.astype(np.float64) @ z
+            return cls(n, columns.mean, columns.squares, y_mean, float(z @ z), products, columns.rounding)
+        shift = _shift(X)
+        sums, squares, products = _sums_with_target(
+            X, shift, z
+        )  # z sums to zero, so the shift does not change the products
+        offset = sums / max(n, 1)
+        mean = offset if shift is None else as_double(shift) + offset
+        rounding = (8 * eps_of(X)) ** 2
+        return cls(n, mean, squares - n * offset**2, y_mean, float(z @ z), products, rounding)
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        n = max(self.n + other.n, 1)
+        fraction = self.n * other.n / n
+        delta, y_delta = other.mean - self.mean, other.y_mean - self.y_mean
+        return type(self)(
+            self.n + other.n,
+            self.mean + delta * (other.n / n),
+            self.squares + other.squares + delta**2 * fraction,
+            self.y_mean + y_delta * (other.n / n),
+            self.y_squares + other.y_squares + y_delta**2 * fraction,
+            self.products + other.products + delta * (y_delta * fraction),
+            max(self.rounding, other.rounding),
+        )
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return _finite(self.mean, self.squares)
+
+
+@dataclass(frozen=True)
+class ClassColumns:
+    """Counts and means of the classes, and the squares of each column within them."""
+
+    n: np.ndarray  # (C,)
+    mean: Array  # (C, d) float64; zero for a class without rows
+    within: Array  # (d,) sum of (x - mean of its class)²
+    rounding: float  # as in Moments
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts, class by class."""
+        n = self.n + other.n
+        fraction = other.n / np.maximum(n, 1)  # (C,)
+        delta = other.mean - self.mean
+        within = self.within + other.within + like(self.n * fraction, delta) @ delta**2
+        mean = self.mean + delta * like(fraction, delta)[:, None]
+        return type(self)(n, mean, within, max(self.rounding, other.rounding))
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return _finite(self.mean, self.within)
+
+    @property
+    def between(self) -> Array:
+        """The squares of the class means about the mean of all rows, (d,)."""
+        weights = like(self.n, self.mean)
+        center = weights @ self.mean / float(self.n.sum())
+        return weights @ (self.mean - center[None, :]) ** 2
+
+
+@dataclass(frozen=True)
+class ColumnsByClass:
+    """Computes ClassColumns of a chunk and the classes of its rows; an object, so that it can be sent to a worker."""
+
+    classes: int
+
+    def __call__(self, X: Array, y: np.ndarray) -> ClassColumns:
+        """Return the sums of one chunk; y holds the class index of each row."""
+        n = np.bincount(y, minlength=self.classes).astype(np.float64)
+        if is_sparse(X):
+            return self._of_sparse(X, y, n)
+        shift = _shift(X)
+        sums, squares = _by_class(X, shift, y, self.classes)
+        seen = sums / like(np.maximum(n, 1), sums)[:, None]  # the class means, relative to the shift
+        within = squares - like(n, seen) @ seen**2
+        xp = xp_of(seen)
+        if bool(xp.any(within < _DIGITS * squares)):  # class means far apart relative to the spread within classes
+            within = self._about(seen, X, y, shift)
+        mean = seen if shift is None else (seen + as_double(shift)[None, :]) * like(n > 0, seen)[:, None]
+        return ClassColumns(n, mean, within, (8 * eps_of(X)) ** 2)
+
+    def _about(self, seen: Array, X: Array, y: np.ndarray, shift: Array | None) -> Array:
+        """The squares about the class means, from a second pass over the chunk."""
+        xp = xp_of(seen)
+        within = _zeros(seen, X.shape[1])
+        for part, run in _runs(X, shift):
+            places = xp.asarray(y[part], device=device_of(seen))
+            within = within + column_squares(run - xp.take(seen, places, axis=0))
+        return within
+
+    def _of_sparse(self, X: Any, y: np.ndarray, n: np.ndarray) -> ClassColumns:
+        """Squared distances from the class mean: of the stored values, and of the implicit zeros."""
+        wide, rounding = X.astype(np.float64), (8 * float(np.finfo(np.float64).eps)) ** 2
+        mean = sums_by_class(wide, y, self.classes) / np.maximum(n, 1)[:, None]
+        filled = wide.copy()
+        filled.data = np.ones_like(filled.data)
+        zeros = n[:, None] - sums_by_class(filled, y, self.classes)  # (C, d)
+        own = mean[np.repeat(y, np.diff(X.indptr)), X.indices]
+        within = np.bincount(X.indices, (wide.data - own) ** 2, X.shape[1]) + (zeros * mean**2).sum(axis=0)
+        return ClassColumns(n, mean, within, rounding)
+
+
+@dataclass(frozen=True)
+class ClassSums:
+    """Sums of the columns over the rows of each class, and the smallest and largest value of each column."""
+
+    n: np.ndarray  # (C,)
+    sums: Array  # (C, d) float64
+    least: Array  # (d,)
+    largest: Array  # (d,)
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        xp = xp_of(self.sums)
+        least, largest = xp.minimum(self.least, other.least), xp.maximum(self.largest, other.largest)
+        return type(self)(self.n + other.n, self.sums + other.sums, least, largest)
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return _finite(self.sums)
+
+
+@dataclass(frozen=True)
+class SumsByClass:
+    """Computes ClassSums of a chunk and the classes of its rows."""
+
+    classes: int
+
+    def __call__(self, X: Array, y: np.ndarray) -> ClassSums:
+        """Return the sums of one chunk."""
+        n = np.bincount(y, minlength=self.classes).astype(np.float64)
+        if X.shape[0] == 0:
+            d = X.shape[1]
+            return ClassSums(n, np.zeros((self.classes, d)), np.full(d, np.inf), np.full(d, -np.inf))
+        if is_sparse(X):
+            least, largest = (np.asarray(v.toarray()).ravel() for v in (X.min(axis=0), X.max(axis=0)))
+            return ClassSums(n, sums_by_class(X.astype(np.float64), y, self.classes), least, largest)
+        xp, (sums, _) = xp_of(X), _by_class(X, None, y, self.classes)
+        return ClassSums(n, sums, xp.min(X, axis=0), xp.max(X, axis=0))
+
+
+@dataclass(frozen=True)
+class ColumnsAndMoments:
+    """The moments of the columns and their sums with a target, from one pass over the rows."""
+
+    moments: Moments
+    columns: TargetColumns | ClassColumns
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        return type(self)(self.moments + other.moments, self.columns + other.columns)  # type: ignore[operator]
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return self.moments.is_finite() and self.columns.is_finite()
+
+
+@dataclass(frozen=True)
+class MomentsAndTarget:
+    """Computes ColumnsAndMoments of a chunk and its target."""
+
+    classes: int | None  # None: the target is a number
+
+    def __call__(self, X: Array, y: np.ndarray) -> ColumnsAndMoments:
+        """Return the statistics of one chunk."""
+        of = TargetColumns.of if self.classes is None else ColumnsByClass(self.classes)
+        return ColumnsAndMoments(Moments.of(X), of(X, y))
+
+
+# --- sums of one chunk ---
+
+
+def sums_by_class(X: Any, y: np.ndarray, classes: int) -> Array:
+    """Return the sums of the rows of each class, (C, d) float64; y holds the class index of each row."""
+    if is_sparse(X):
+        return (membership(y, classes).T @ X).toarray()
+    if isinstance(X, np.ndarray):
+        return membership(y, classes).T @ X
+    return like(y[None, :] == np.arange(classes)[:, None], X) @ X
+
+
+def _sums_with_target(X: Array, shift: Array | None, z: np.ndarray) -> tuple[Array, Array, Array]:
+    """The sums of x - shift, of its squares, and of its products with z, each (d,) float64."""
+    d = X.shape[1]
+    sums, squares, products = _zeros(X, d), _zeros(X, d), _zeros(X, d)
+    if _is_large(X):
+        from lowland.kernels.column_sums import add_products
+
+        for part in _parts(X):
+            own = np.zeros((3, d))  # short sums that are then added: long ones would lose digits
+            add_products(X[part], _as_shift(X, shift), z[part], *own)
+            sums, squares, products = sums + own[0], squares + own[1], products + own[2]
+        return sums, squares, products
+    for part, run in _runs(X, shift):
+        sums = sums + xp_of(run).sum(run, axis=0)
+        squares = squares + column_squares(run)
+        products = products + like(z[part], run) @ run
+    return sums, squares, products
+
+
+def _by_class(X: Array, shift: Array | None, y: np.ndarray, classes: int) -> tuple[Array, Array]:
+    """The sums of x - shift over each class, (C, d) float64, and of its squares over all, (d,)."""
+    sums, squares = _zeros(X, classes, X.shape[1]), _zeros(X, X.shape[1])
+    if _is_large(X):
+        from lowland.kernels.column_sums import add_by_class
+
+        for part in _parts(X):
+            own, own_squares = np.zeros(sums.shape), np.zeros(squares.shape)
+            add_by_class(X[part], _as_shift(X, shift), y[part], own, own_squares)
+            sums, squares = sums + own, squares + own_squares
+        return sums, squares
+    for part, run in _runs(X, shift):
+        sums = sums + sums_by_class(run, y[part], classes)
+        squares = squares + column_squares(run)
+    return sums, squares
+
+
+def _is_large(X: Array) -> bool:
+    """Whether compiled loops over the rows are worth loading, and the rows are contiguous."""
+    return isinstance(X, np.ndarray) and X.flags.c_contiguous and X.size >= _LARGE
+
+
+def _parts(X: Array) -> Iterator[slice]:
+    return (slice(start, start + _ROWS) for start in range(0, X.shape[0], _ROWS))
+
+
+def _as_shift(X: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
+    return np.zeros(X.shape[1]) if shift is None else shift.astype(np.float64)
+
+
+def _runs(X: Array, shift: Array | None) -> Iterator[tuple[slice, Array]]:
+    """Short runs of rows in float64, minus the shift; tensors all at once, since a device gains nothing from runs."""
+    n, d = X.shape
+    step = max(1, min(n, _RUN_BYTES // (8 * d))) if isinstance(X, np.ndarray) else max(1, n)
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        run = as_double(X[part, :])
+        yield part, run if shift is None else run - as_double(shift)[None, :]
+
+
+def _shift(X: Array) -> Array | None:
+    """A point near the rows; None where the origin is near enough, or where there are none."""
+    return shift_of(X) if X.shape[0] else None
+
+
+def _zeros(X: Array, *shape: int) -> Array:
+    """Zeros in the library and on the device of X, in float64."""
+    return as_double(xp_of(X).zeros(shape, dtype=X.dtype, device=device_of(X)))
+
+
+def _finite(*arrays: Array) -> bool:
+    return all(bool(xp_of(a).all(xp_of(a).isfinite(a))) for a in arrays)

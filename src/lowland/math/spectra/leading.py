@@ -1,0 +1,433 @@
+"""Leading eigenpairs of a symmetric matrix or operator, with fixed signs and reported residuals.
+
+The choice of the algorithm, the sign convention and the treatment of non-positive eigenvalues are defined only here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.linalg import eigh, eigvalsh, on_one_thread_if_small, orthonormal
+from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.arrays.random import standard_normal
+from lowland.errors import ParameterError
+from lowland.math.optimize.outcome import Accuracy, Outcome
+from lowland.math.spectra.accuracy import FIXED_STEPS, ITERATED, LANCZOS, UNIT, of_eigenvectors
+from lowland.math.spectra.operators import Divided
+from lowland.math.statistics.rescaling import ordinary_unit, unit_of
+from lowland.run.progress import LAPACK
+from lowland.run.run import Run
+
+Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
+
+ALL_PAIRS_UP_TO = 1200  # up to this size LAPACK is faster than any iteration
+_LARGE = 2000  # size of a matrix from which LAPACK takes a second or more
+_FEW = 0.15  # fraction of eigenpairs above which computing all of them costs no more
+_QUICK_STEPS, _SURE = 8, 1e-9  # iterations and residual allowed before falling back to LAPACK
+MOST_POWER_STEPS = 1000
+ROUNDING = 2e-14  # relative to the first eigenvalue: rounding error of float64 products
+_DEPENDENT = 1e-12  # squared distance of a unit vector from the span of others below which it counts as dependent
+_TIE = 1e-6  # entries with a relative difference below this count as equal
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenvalues in descending order, their eigenvectors, and their residuals."""
+
+    values: Array  # (k,) float64
+    vectors: Array  # (n, k), each with its largest entry positive
+    residuals: np.ndarray  # (k,) |Av - λv|; zeros for a direct method
+    solver: str
+    iterations: int = 0
+    converged: bool = True
+    trace: tuple[float, ...] = ()  # largest residual relative to its eigenvalue after each iteration
+    ritz: np.ndarray | None = (
+        None  # all Ritz values of the Krylov space, descending: estimates of the other eigenvalues
+    )
+    accuracy: Accuracy | None = None
+
+    def outcome(self, reason: str, name: str = "") -> Outcome:
+        """Return the outcome of the solver."""
+        return Outcome(name or self.solver, reason, self.iterations, self.converged, self.trace, accuracy=self.accuracy)
+
+
+def fix_signs(vectors: Array) -> Array:
+    """Return the columns with their largest entry positive; among equal ones (to rounding) the first decides."""
+    if isinstance(vectors, np.ndarray):
+        size = np.abs(vectors)
+        first = np.argmax(size >= (1 - _TIE) * size.max(axis=0), axis=0)
+        return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -vectors, vectors)
+    xp = xp_of(vectors)
+    size = xp.abs(vectors)
+    large = size >= (1 - _TIE) * xp.max(size, axis=0)[None, :]
+    first = xp.argmax(xp.astype(large, xp.int32), axis=0)  # the first of the largest
+    chosen = xp.take_along_axis(vectors, first[None, :], axis=0)  # (1, k)
+    return xp.where(chosen < 0, -vectors, vectors)
+
+
+def all_eigenvalues(A: Array) -> Array:
+    """Return all eigenvalues of a symmetric matrix, descending."""
+    xp = xp_of(A)
+    return xp.flip(eigvalsh(A), axis=0)
+
+
+def leading_eigenpairs(
+    A: Any,
+    k: int,
+    *,
+    run: Run,
+    solver: Solver = "auto",
+    rng: np.random.Generator | None = None,
+    tol: float = 0.0,
+    max_iter: int | None = None,
+    oversamples: int = 10,
+    like_array: Array | None = None,
+    rounding: float = ROUNDING,
+    definite: bool = True,
+    size: float = 1.0,
+) -> Eigenpairs:
+    """Return the k largest eigenvalues of a symmetric A with their vectors.
+
+    ``A`` is an array or an operator with ``shape`` and ``@``. If it is positive semi-definite, small negative values
+    are rounding error and become zero; if not ``definite``, they are returned unchanged.
+    ``like_array`` gives the array library of an operator, ``rounding`` the relative error of its products: residuals
+    below ``rounding`` times the first eigenvalue cannot be reduced. ``size`` is the order of magnitude of an operator:
+    an iteration squares residuals, so A is divided by a power of two where they would overflow or underflow.
+    """
+    n = A.shape[0]
+    if not 1 <= k <= n:
+        raise ParameterError(f"{k} eigenpairs were requested from a matrix of size {n}. Request 1 to {n}.")
+    dense = hasattr(A, "dtype")
+    like_array = A if dense else like_array
+    if solver == "auto":
+        if dense and n > ALL_PAIRS_UP_TO and 20 * k <= n and (quick := _quickly(A, k, run, like_array, oversamples)):
+            return _finished(quick, definite)
+        solver = "eigh" if dense else "krylov"
+    if solver == "power":
+        oversamples = min(oversamples, 2)  # the textbook's block has k columns; two more guard against ties
+    if k + oversamples >= n and solver != "eigh":
+        # an iteration on the whole space is a direct method
+        A, dense, solver = _formed(A, like_array, run), True, "eigh"
+    if solver == "eigh":
+        return _finished(_by_lapack(A, k, run), definite, A)
+    rng = rng if rng is not None else np.random.default_rng(0)
+    unit = unit_of(A) if dense else ordinary_unit(size, single=False)
+    if unit != 1:
+        A = A / unit if dense else Divided(A, unit)
+    match solver:
+        case "arpack":
+            pairs = _arpack(A, k, rng, run, tol, max_iter, like_array, rounding)
+        case "power" | "subspace":
+            Q = _start(A, k, oversamples, rng, like_array)
+            pairs = _subspace(A, k, Q, run, tol, max_iter, rounding, fixed=solver == "subspace")
+        case _:
+            pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, tol, max_iter, rounding)
+    if unit != 1:
+        ritz = None if pairs.ritz is None else pairs.ritz * unit
+        pairs = replace(pairs, values=pairs.values * unit, residuals=pairs.residuals * unit, ritz=ritz)
+    return _finished(pairs, definite)
+
+
+def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) -> Eigenpairs | None:
+    """A few pairs of a large matrix by a few block Krylov iterations; None where they do not converge."""
+    if unit_of(A) != 1:
+        return None  # squared residuals overflow or underflow
+    rng = np.random.default_rng(0)  # fixed, so that the result is reproducible
+    pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, _SURE, _QUICK_STEPS, ROUNDING)
+    return pairs if pairs.converged else None
+
+
+def _finished(pairs: Eigenpairs, definite: bool, A: Any = None) -> Eigenpairs:
+    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero.
+
+    The pairs of a direct solver are checked against their matrix A.
+    """
+    xp = xp_of(pairs.values)
+    values, vectors, accuracy = pairs.values, fix_signs(pairs.vectors), pairs.accuracy
+    if definite:
+        values = xp.where(values > 0, values, xp.zeros_like(values))
+    if A is not None:
+        accuracy = of_eigenvectors(A, pairs.values, vectors, definite=definite)
+    return replace(pairs, values=values, vectors=vectors, accuracy=accuracy)
+
+
+def _formed(A: Any, like_array: Array, run: Run) -> Array:
+    """Form an operator as a matrix, by applying it to the identity."""
+    if hasattr(A, "dtype"):
+        return A
+    n = A.shape[0]
+    run.require(3 * 8 * n * n, f"The {n} x {n} matrix, for nearly all of its eigenpairs,", "Choose fewer components")
+    return as_double(A @ like(xp_of(like_array).eye(n, dtype=like_array.dtype), like_array))
+
+
+def _by_lapack(A: Array, k: int, run: Run) -> Eigenpairs:
+    """LAPACK; for a large matrix, the progress says that Ctrl-C must wait for it."""
+    if A.shape[0] < _LARGE:
+        return _direct(A, k)
+    with run.stage(LAPACK) as stage:
+        stage.announce()
+        return _direct(A, k)
+
+
+def _direct(A: Array, k: int) -> Eigenpairs:
+    """LAPACK: only the requested pairs where the library allows it, all of them otherwise."""
+    A = as_double(A)
+    n = A.shape[0]
+    if isinstance(A, np.ndarray) and n > 64 and (used := np.flatnonzero(A.any(axis=0))).size < n:
+        return _without_zero_columns(A, used, k)
+    some = isinstance(A, np.ndarray) and n > 64 and k < _FEW * n
+    if some:
+        import scipy.linalg
+
+        with on_one_thread_if_small(A):
+            values, vectors = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1), check_finite=False)
+    if not some or values.shape[0] < k:  # with nearly equal values, LAPACK may return fewer than requested
+        values, vectors = eigh(A)
+    xp = xp_of(values)
+    return Eigenpairs(xp.flip(values, axis=0)[:k], xp.flip(vectors, axis=1)[:, :k], np.zeros(k), "eigh")
+
+
+def _without_zero_columns(A: np.ndarray, used: np.ndarray, k: int) -> Eigenpairs:
+    """The pairs of the other columns, and the axes of the zero columns with eigenvalue zero, in descending order."""
+    n, zero = A.shape[0], np.setdiff1d(np.arange(A.shape[0]), used)
+    found = _direct(A[np.ix_(used, used)], min(k, used.size)) if used.size else None
+    values, vectors = np.zeros(k), np.zeros((n, k))
+    nonnegative = int(np.sum(found.values >= 0)) if found else 0  # rounding error may leave small negative values
+    first = min(k, nonnegative)
+    rest = min(k - first, zero.size)
+    if found:
+        values[:first], vectors[used, :first] = found.values[:first], found.vectors[:, :first]
+        last = k - first - rest
+        values[first + rest :] = found.values[first : first + last]
+        vectors[used, first + rest :] = found.vectors[:, first : first + last]
+    vectors[zero[:rest], first + np.arange(rest)] = 1
+    return Eigenpairs(values, vectors, np.zeros(k), "eigh")
+
+
+def _start(A: Any, k: int, extra: int, rng: np.random.Generator, like_array: Array) -> Array:
+    """A random orthonormal block of k + extra columns."""
+    return orthonormal(standard_normal((A.shape[0], min(k + extra, A.shape[0])), rng, as_double(like_array[:1, ...])))
+
+
+def _ritz(Q: Array, AQ: Array, H: Array, k: int) -> tuple[Array, Array, np.ndarray, Array]:
+    """Rayleigh-Ritz: the best k eigenpairs within the span of orthonormal Q, with H = Q'AQ.
+
+    Returns the values, the vectors, their residuals |Av - λv|, and their images Av.
+    """
+    xp = xp_of(Q)
+    values, W = _eigh_of_few((H + H.T) / 2)
+    values, W = xp.flip(values, axis=0)[:k], xp.flip(W, axis=1)[:, :k]
+    V, AV = Q @ W, AQ @ W
+    residuals = xp.linalg.vector_norm(AV - V * values[None, :], axis=0)
+    return values, V, to_numpy(residuals), AV
+
+
+def _eigh_of_few(H: Array) -> tuple[Array, Array]:
+    """All eigenpairs of a small matrix: on the host, where the latency is lower than on a device."""
+    if not on_accelerator(H):
+        return eigh(H)
+    values, W = np.linalg.eigh(to_numpy(H))
+    return like(values, H), like(W, H)
+
+
+def _worst(residuals: np.ndarray, values: Array, rounding: float) -> float:
+    """The largest residual relative to its eigenvalue; residuals within rounding error count as zero."""
+    host = to_numpy(values)
+    relative = residuals / np.maximum(host, np.finfo(np.float64).tiny)
+    return float(np.where(residuals <= rounding * host[0], 0.0, relative).max())
+
+
+def _subspace(
+    A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float, fixed: bool
+) -> Eigenpairs:
+    """Block power method: multiply, orthonormalize, repeat; with b columns the error falls by λ_{b+1}/λ_k per step.
+
+    ``fixed`` runs ``max_iter`` steps after the first product, as randomized range finders do; otherwise it iterates
+    until the residuals are below ``tol``.
+    """
+    tol = tol or 1e-9
+    steps = MOST_POWER_STEPS if max_iter is None else max_iter + 1 if fixed else max_iter
+    trace: list[float] = []
+    converged = fixed
+    for _ in run.iterate("power method", steps):
+        AQ = as_double(A @ Q)
+        if not fixed:
+            values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
+            trace.append(_worst(residuals, values, rounding))
+            if trace[-1] <= tol:
+                met = ITERATED.checked(trace[-1], tol)
+                return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace), accuracy=met)
+        Q = orthonormal(AQ)
+    AQ = as_double(A @ Q)
+    values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
+    trace.append(_worst(residuals, values, rounding))
+    name, accuracy = "power", ITERATED.checked(trace[-1], tol)
+    if fixed:
+        name, accuracy = "subspace", FIXED_STEPS.checked(trace[-1], math.inf)
+    return Eigenpairs(values, V, residuals, name, steps, converged, tuple(trace), accuracy=accuracy)
+
+
+def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float) -> Eigenpairs:
+    """Block Krylov with thick restarts: Rayleigh-Ritz over the span of Q, AQ, A²Q, … (Musco and Musco 2015).
+
+    Of the iterations here it needs the fewest passes over the data. The error of an eigenvalue is about the square of
+    its residual, so a residual of 1e-7 gives eigenvalues accurate to rounding error.
+    """
+    tol = tol or 1e-7
+    steps = max_iter if max_iter is not None else 100
+    xp = xp_of(Q)
+    widest = min(A.shape[0], max(8 * Q.shape[1], 2 * k))
+    basis, image, H, block = Q[:, :0], Q[:, :0], Q[:0, :0], Q
+    trace: list[float] = []
+    values, V, residuals = Q[0, :0], Q[:, :0], np.empty(0)
+
+    def found(iterations: int, *, converged: bool, whole: bool = False) -> Eigenpairs:
+        accuracy = ITERATED.checked(trace[-1], tol)
+        if whole and not accuracy.met:  # Rayleigh-Ritz over the whole space is a direct method
+            accuracy = LANCZOS.checked(_relative(residuals, values), max(rounding, UNIT * A.shape[0]))
+        at = (values, V, residuals, "krylov", iterations, converged, tuple(trace))
+        return Eigenpairs(*at, _ritz_values(H), accuracy)
+
+    for step in run.iterate("block Krylov", steps):
+        if basis.shape[1] + block.shape[1] > widest:  # restart from the best Ritz vectors
+            kept, basis, _, image = _ritz(basis, image, H, block.shape[1])
+            H = xp.eye(kept.shape[0], dtype=kept.dtype, device=device_of(kept)) * kept[None, :]
+        product = as_double(A @ block)
+        edge = basis.T @ product  # H = basis' A basis grows by the new block's rows and columns
+        H = xp.concat([xp.concat([H, edge], axis=1), xp.concat([edge.T, block.T @ product], axis=1)], axis=0)
+        basis, image = xp.concat([basis, block], axis=1), xp.concat([image, product], axis=1)
+        values, V, residuals, _ = _ritz(basis, image, H, k)
+        trace.append(_worst(residuals, values, rounding))
+        if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
+            return found(step + 1, converged=True, whole=basis.shape[1] >= A.shape[0])
+        block = _fresh_directions(product, basis, rounding * float(values[0]))
+        if block.shape[1] == 0:  # the basis is invariant under A: no further improvement
+            return found(step + 1, converged=trace[-1] <= tol)
+    return found(steps, converged=False)
+
+
+def _relative(residuals: np.ndarray, values: Array) -> float:
+    """The largest residual relative to the largest eigenvalue."""
+    return float(residuals.max() / max(float(np.abs(to_numpy(values)).max()), np.finfo(np.float64).tiny))
+
+
+def _ritz_values(H: Array) -> np.ndarray:
+    return np.linalg.eigvalsh(to_numpy(H))[::-1]
+
+
+def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
+    """An orthonormal basis of what ``product`` adds to ``basis``; columns of only rounding error are dropped."""
+    xp = xp_of(basis)
+    fresh = product - basis @ (basis.T @ product)
+    if on_accelerator(basis):
+        Q = _orthonormal_by_products(fresh, negligible)
+        return _orthonormal_by_products(Q - basis @ (basis.T @ Q), 0.5) if Q.shape[1] else Q
+    Q, R = xp.linalg.qr(fresh)
+    new = np.flatnonzero(np.abs(np.diagonal(to_numpy(R))) > negligible)
+    Q = xp.take(Q, like(new, basis, xp.int64), axis=1)
+    return orthonormal(Q - basis @ (basis.T @ Q)) if len(new) else Q  # twice is enough (Kahan)
+
+
+def _orthonormal_by_products(F: Array, negligible: float) -> Array:
+    """An orthonormal basis of the columns of F, (n, b), from their Gram matrix: faster on a device than QR.
+
+    Columns shorter than ``negligible``, and nearly dependent directions of the normalized others, are dropped. A second
+    call restores the digits that the first loses by squaring (Stathopoulos and Wu 2002).
+    """
+    G = to_numpy(F.T @ F)
+    lengths = np.sqrt(np.diagonal(G))
+    scale = np.where(lengths > negligible, 1 / np.where(lengths > negligible, lengths, 1.0), 0.0)
+    values, U = np.linalg.eigh(G * scale[:, None] * scale[None, :])
+    kept = values > _DEPENDENT * max(values[-1], np.finfo(np.float64).tiny)
+    return F @ like(scale[:, None] * U[:, kept] / np.sqrt(values[kept])[None, :], F)
+
+
+def _arpack(
+    A: Any,
+    k: int,
+    rng: np.random.Generator,
+    run: Run,
+    tol: float,
+    max_iter: int | None,
+    like_array: Array,
+    rounding: float,
+) -> Eigenpairs:
+    """ARPACK's implicitly restarted Lanczos, one vector at a time, on the host."""
+    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
+
+    n = A.shape[0]
+    dense = hasattr(A, "dtype")
+    host = to_numpy(as_double(A)) if dense and not on_accelerator(A) else None
+
+    def apply(v: np.ndarray) -> np.ndarray:
+        if host is not None:
+            return host @ v
+        return to_numpy(as_double(A @ like(v.reshape(n, -1), as_double(like_array[:1, ...])))).reshape(v.shape)
+
+    operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
+    try:
+        values, vectors = eigsh(operator, k, v0=rng.uniform(-1, 1, n), tol=tol, maxiter=max_iter)
+        converged = True
+    except ArpackNoConvergence as error:
+        values, vectors, converged = error.eigenvalues, error.eigenvectors, False
+        if len(values) < k:
+            raise ParameterError(
+                f"ARPACK converged for {len(values)} of {k} eigenpairs. Raise the tolerance, or choose another solver."
+            ) from error
+    except ArpackError:  # a zero matrix, for which Lanczos fails
+        return _krylov(A, k, _start(A, k, 2, rng, like_array), run, tol, max_iter, ROUNDING)
+    order = np.argsort(values)[::-1]
+    values, vectors = values[order], vectors[:, order]
+    residuals = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
+    target = as_double(like_array[:1, ...])
+    accuracy = LANCZOS.checked(_relative(residuals, values), max(tol, rounding, UNIT * n))
+    return Eigenpairs(
+        like(values, target), like(vectors, target), residuals, "arpack", converged=converged, accuracy=accuracy
+    )
+
+
+def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
+    """Return k pairs, with a unique basis for eigenvalue zero (below ``null_below`` times the first).
+
+    Any basis of the null space is valid. This one depends only on the space, so every solver, engine and chunking
+    returns the same: the coordinate axes projected onto it, longest first.
+    """
+    if k == 0:
+        return pairs
+    values = to_numpy(pairs.values)[:k]
+    rank = int(np.sum(values > null_below * values[0])) if values[0] > 0 else 0
+    if rank >= k:
+        return pairs
+    V = to_numpy(pairs.vectors)[:, :rank]
+    V = np.hstack([V, fix_signs(_null_axes(V, k - rank))])
+    padded = np.zeros(k)
+    padded[:rank] = values[:rank]
+    residuals = np.zeros(k)
+    residuals[:rank] = pairs.residuals[:rank]
+    return Eigenpairs(
+        like(padded, pairs.values), like(V, pairs.vectors), residuals, pairs.solver, pairs.iterations,
+        pairs.converged, pairs.trace, accuracy=pairs.accuracy,
+    )  # fmt: skip
+
+
+def _null_axes(V: np.ndarray, m: int) -> np.ndarray:
+    """Return m orthonormal columns orthogonal to V: the longest projections of the coordinate axes."""
+    d, rank = V.shape
+    basis = np.empty((d, rank + m))
+    basis[:, :rank] = V
+    left = 1 - np.sum(V**2, axis=1)  # squared length of the projection of each axis
+    for i in range(rank, rank + m):
+        j = int(np.argmax(left >= left.max() - _TIE))
+        known = basis[:, :i]
+        q = -(known @ known[j])
+        q[j] += 1
+        q -= known @ (known.T @ q)  # twice is enough (Kahan)
+        q /= np.linalg.norm(q)
+        basis[:, i] = q
+        left -= q**2
+    return basis[:, rank:]

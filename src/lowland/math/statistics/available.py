@@ -1,0 +1,93 @@
+"""Statistics of the observed values: NaN is a missing value, and each column counts its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.math.statistics.moments import (
+    difference_underflows,
+    loses_observed_squares,
+    refuse_overflow,
+    refuse_underflow,
+    without_zero_weights,
+)
+
+_SHIFT_ROWS = 64  # rows whose mean is the shift
+_ROUNDING = float(np.finfo(np.float64).eps) ** 2
+
+
+@dataclass(frozen=True)
+class AvailableColumns:
+    """Count, mean and sum of squares of the observed values of each column, and the number of missing ones."""
+
+    rows: int
+    empty_rows: int  # rows without any value
+    cells: np.ndarray  # (d,) observed values
+    weight: np.ndarray  # (d,) sum of the weights of the observed values
+    mean: np.ndarray  # (d,) zero where nothing is observed
+    squares: np.ndarray  # (d,) sum of (x - mean)²
+    underflow: bool = False  # whether some of them may be lost to underflow
+
+    @classmethod
+    def of(cls, X: Any, weights: np.ndarray | None = None) -> Self:
+        """Return the statistics of one chunk."""
+        from lowland.kernels.incomplete_rows import add_observed  # numba is loaded only where NaN is allowed
+
+        X, weights = without_zero_weights(X, weights)
+        X = np.ascontiguousarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=np.float64)
+        n, d = X.shape
+        shift = _some_mean(X)
+        cells, (weight, sums, squares) = np.zeros(d, dtype=np.int64), np.zeros((3, d))
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        empty = add_observed(X, shift, w, cells, weight, sums, squares)
+        offset = sums / np.where(weight > 0, weight, 1)
+        mean = np.where(weight > 0, shift + offset, 0.0)
+        squares = np.maximum(squares - weight * offset**2, 0.0)
+        return cls(n, int(empty), cells, weight, mean, squares, loses_observed_squares(X, squares))
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        weight = self.weight + other.weight
+        fraction = other.weight / np.where(weight > 0, weight, 1)
+        delta = other.mean - self.mean
+        return type(self)(
+            self.rows + other.rows, self.empty_rows + other.empty_rows, self.cells + other.cells, weight,
+            self.mean + delta * fraction, self.squares + other.squares + delta**2 * self.weight * fraction,
+            self.underflow or other.underflow or difference_underflows(delta, self.mean, _ROUNDING),
+        )  # fmt: skip
+
+    def is_finite(self) -> bool:
+        """Whether infinity or an overflow is absent."""
+        return bool(np.isfinite(self.mean).all() and np.isfinite(self.squares).all())
+
+    def refuse_lost_squares(self) -> None:
+        """Raise an error if the squares of the values overflow, or are lost to underflow."""
+        refuse_overflow(self.squares)
+        refuse_underflow(self.underflow, self.squares, self.rows)
+
+    @property
+    def missing_fraction(self) -> float:
+        """The fraction of the values that are missing."""
+        return 1 - float(self.cells.sum()) / max(1, self.rows * len(self.cells))
+
+    @property
+    def complete(self) -> bool:
+        """Whether no value is missing."""
+        return bool((self.cells == self.rows).all())
+
+    @property
+    def variances(self) -> np.ndarray:
+        """The variance of the observed values of each column, divisor n - 1; zero for one value."""
+        return np.where(self.weight > 1, self.squares / np.maximum(self.weight - 1, 1e-300), 0.0)
+
+
+def _some_mean(X: np.ndarray) -> np.ndarray:
+    """A point near the mean of the observed values, (d,): that of some rows spread over the chunk; else zero."""
+    sample = X[:: max(1, len(X) // _SHIFT_ROWS)]
+    observed = ~np.isnan(sample)
+    shift = np.where(observed, sample, 0.0).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    return np.where(np.isfinite(shift), shift, 0.0)

@@ -1,0 +1,65 @@
+"""Margins and row profiles: dense, sparse and tensors agree, and weighted PCA of profiles is the textbook's SVD."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from lowland.data.open import open_rows
+from lowland.math.correspondence.profiles import (
+    Margins,
+    ProfileDistances,
+    ProfilePoints,
+    ToProfiles,
+    profile_rows,
+    row_sums_of,
+)
+from lowland.math.statistics.moments import Moments
+
+N = np.random.default_rng(0).poisson(2, (20, 6)).astype(float)
+N[3] = 0
+
+
+def test_margins_merge():
+    whole, parts = Margins.of(N), Margins.of(N[:7]) + Margins.of(N[7:])
+    np.testing.assert_allclose(parts.row_sums, whole.row_sums)
+    np.testing.assert_allclose(parts.column_sums, N.sum(axis=0))
+    assert parts.total == N.sum()
+    assert (parts.smallest, Margins.of(-N).smallest) == (0, -N.max())
+    bad = N.copy()
+    bad[0, 0] = np.nan
+    assert not Margins.of(bad).is_finite()
+
+
+def library(kind):
+    return scipy.sparse.csr_array if kind == "sparse" else pytest.importorskip(kind).asarray
+
+
+@pytest.mark.parametrize("kind", ["sparse", "torch", "array_api_strict"])
+def test_other_libraries_agree(kind):
+    X, masses = library(kind)(N), N.sum(axis=0) / N.sum()
+    np.testing.assert_allclose(row_sums_of(X), N.sum(axis=1))
+    np.testing.assert_allclose(Margins.of(X).column_sums, N.sum(axis=0))
+    maps = ToProfiles(np.sqrt(masses)), ProfilePoints(masses, np.eye(6)[:, :2] - masses[:2])
+    for f in (*maps, ProfileDistances(masses)):
+        got = f(X)
+        got = got.toarray() if scipy.sparse.issparse(got) else np.asarray(got)
+        np.testing.assert_allclose(got, f(N), atol=1e-12)
+
+
+def test_weighted_moments_of_profiles_are_the_squared_residuals():
+    P = N / N.sum()
+    r, c = P.sum(axis=1), P.sum(axis=0)
+    expected = np.outer(r, c)
+    S = np.divide(P - expected, np.sqrt(expected), out=np.zeros_like(P), where=expected > 0)
+    rows = profile_rows(open_rows(N), c)
+    moments = Moments.of(rows.to_array(), r * 20)
+    np.testing.assert_allclose(moments.scatter / moments.n, S.T @ S, atol=1e-14)
+
+
+def test_distances_to_the_centroid():
+    masses = N.sum(axis=0) / N.sum()
+    profile = N[0] / N[0].sum()
+    expected = ((profile - masses) ** 2 / masses).sum()
+    found = ProfileDistances(masses)(N)[:, 0]
+    assert found[0] == pytest.approx(expected)
+    assert found[3] == 0  # a row of zeros has no profile

@@ -1,0 +1,172 @@
+"""Distances compared with scipy, and invalid matrices."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import _VALID_METRICS, PAIRWISE_DISTANCE_FUNCTIONS
+
+from lowland.arrays.namespace import to_numpy
+from lowland.errors import DataError, ParameterError
+from lowland.math.distances import metrics
+from lowland.math.distances.to_points import DistancesTo, check_distances, distance_matrix
+from lowland.run.local import LocalRun
+
+METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "hamming"]
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("metric", METRICS)
+def test_scipy_agrees(metric, d, library, rng):
+    xp = pytest.importorskip(library)
+    A, B = rng.standard_normal((20, d)) + 2, rng.standard_normal((30, d)) + 2
+    if metric == "hamming":
+        A, B = np.round(A), np.round(B)
+    params = {"p": 3} if metric == "minkowski" else {}
+    found = DistancesTo(xp.asarray(B), metric, params)(xp.asarray(A))
+    assert type(found) is type(xp.asarray(A))
+    np.testing.assert_allclose(to_numpy(found), cdist(A, B, metric, **params), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [3, 50])
+def test_near_rows_far_from_the_origin_keep_their_digits(d, rng):
+    A = rng.standard_normal((50, d)) * 10
+    B = A + 1e-7 * rng.standard_normal((50, d))
+    found = np.diagonal(DistancesTo(B)(A))
+    np.testing.assert_allclose(found, np.linalg.norm(A - B, axis=1), rtol=1e-6)
+    assert np.all(np.diagonal(DistancesTo(A)(A)) == 0)
+
+
+def test_a_function_of_two_rows(rng):
+    A = rng.standard_normal((5, 3))
+    found = distance_matrix(A, LocalRun(), lambda a, b, power: float(np.sum(np.abs(a - b) ** power)), {"power": 2})
+    np.testing.assert_allclose(found, cdist(A, A, "sqeuclidean"), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_matrices_are_symmetric_and_keep_their_precision(dtype, rng, monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 10_000)
+    X = rng.standard_normal((300, 20)).astype(dtype)
+    D = distance_matrix(X, LocalRun())
+    assert D.dtype == dtype
+    check_distances(D)
+    np.testing.assert_allclose(D, cdist(X, X), rtol=1e-5 if dtype == np.float32 else 1e-10, atol=1e-6)
+
+
+def matrix(i=None, j=None, value=None, mirror=None):
+    D = cdist(np.arange(5.0)[:, None], np.arange(5.0)[:, None])
+    if i is not None:
+        D[i, j] = value
+        D[j, i] = value if mirror is None else mirror
+    return D
+
+
+def test_invalid_distance_matrices_are_refused():
+    check_distances(matrix())
+    check_distances(matrix(1, 2, np.nan), missing=True)
+    for D, words in (
+        (np.zeros((3, 4)), r"shape \(3, 4\).*square"),
+        (matrix(1, 2, -1.0), r"-1 at \[1, 2\].*negative"),
+        (matrix(1, 2, np.inf), r"inf at \[1, 2\].*not connected"),
+        (matrix(1, 2, np.nan), r"nan at \[1, 2\].*missing"),
+        (matrix(1, 2, 1.0, 1.5), r"at \[1, 2\].*not symmetric"),
+        (matrix(3, 3, 0.5), r"0\.5 at \[3, 3\].*diagonal"),
+    ):
+        with pytest.raises(DataError, match=words):
+            check_distances(D)
+    with pytest.raises(DataError, match="not symmetric"):
+        check_distances(matrix(1, 2, np.nan, 1.0), missing=True)
+
+
+def test_rounding_errors_are_corrected():
+    rng = np.random.default_rng(0)
+    D = matrix()
+    noisy = D + 1e-14 * rng.standard_normal(D.shape)
+    kept = noisy.copy()
+    corrected = check_distances(noisy)
+    np.testing.assert_allclose(corrected, D, atol=1e-12)
+    assert np.array_equal(corrected, corrected.T)
+    assert np.array_equal(noisy, kept)
+    assert np.all(corrected >= 0)
+    assert np.all(np.diagonal(corrected) == 0)
+    assert check_distances(D) is D
+    with pytest.raises(DataError, match=r"pass D \+ D.T"):
+        check_distances(np.triu(D))
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
+def test_a_row_of_zeros_is_at_distance_zero_from_itself(library, rng):
+    xp = pytest.importorskip(library)
+    X = np.vstack([rng.standard_normal((5, 3)), np.zeros((2, 3))])
+    D = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), "cosine"))
+    assert np.all(np.diagonal(D) == 0)
+    assert D[5, 6] == 1
+    largest = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), "minkowski", {"p": float("inf")}))
+    np.testing.assert_allclose(largest, cdist(X, X, "chebyshev"))
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        *((name, {}) for name in ("canberra", "braycurtis", "haversine", "seuclidean", "mahalanobis")),
+        ("seuclidean", {"V": [1.0, 2.0]}),
+        ("mahalanobis", {"VI": [[2.0, 1.0], [1.0, 3.0]]}),
+        ("minkowski", {"p": 3, "w": [1.0, 2.0]}),
+        ("minkowski", {"p": np.inf, "w": [0.0, 2.0]}),
+    ],
+    ids=str,
+)
+def test_scikit_learn_agrees_on_its_other_metrics(metric, params, library, rng):
+    xp = pytest.importorskip(library)
+    X = rng.uniform(0, 1, (30, 2))
+    found = distance_matrix(xp.asarray(X), LocalRun(), metric, params)
+    assert type(found) is type(xp.asarray(X))
+    np.testing.assert_allclose(to_numpy(found), pairwise_distances(X, metric=metric, **params), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
+@pytest.mark.parametrize("metric", ["jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "yule"])
+def test_scikit_learn_agrees_on_boolean_metrics(metric, library, rng):
+    xp = pytest.importorskip(library)
+    X = rng.integers(0, 2, (30, 6)) * 2.5
+    X = X[X.any(axis=1)]
+    found = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), metric))
+    theirs = pairwise_distances(X != 0, metric=metric)
+    np.fill_diagonal(theirs, 0)  # theirs of russellrao is not
+    np.testing.assert_allclose(found, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["braycurtis", "canberra", "dice", "jaccard", "sokalsneath"])
+def test_two_rows_of_zeros_are_at_distance_zero(metric):
+    X = np.vstack([np.zeros((2, 3)), np.ones((1, 3))])
+    np.testing.assert_allclose(distance_matrix(X, LocalRun(), metric)[0], [0, 0, 3 if metric == "canberra" else 1])
+
+
+def test_undefined_metric_values_are_refused():
+    X = np.vstack([np.eye(2), -np.eye(2)])
+    for metric, params, words in (
+        ("braycurtis", {}, "divides by zero"),
+        ("seuclidean", {}, "column 1"),
+        ("mahalanobis", {}, "pinv"),
+        ("haversine", {}, "two columns"),
+    ):
+        table = np.column_stack([X, X[:, :1]]) if metric == "haversine" else X.copy()
+        if metric in ("seuclidean", "mahalanobis"):
+            table[:, 1] = 3.0
+        with pytest.raises(DataError, match=words):
+            distance_matrix(table, LocalRun(), metric, params)
+    for metric, params, words in (
+        ("seuclidean", {"V": [1.0]}, "V has shape"),
+        ("mahalanobis", {"VI": np.eye(3)}, "VI has shape"),
+        ("mahalanobis", {"VI": -np.eye(2)}, "negative eigenvalues"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            distance_matrix(X, LocalRun(), metric, params)
+
+
+def test_every_metric_of_scikit_learn_is_supported_or_listed_as_unsupported():
+    """Not supported: two names that scipy has removed."""
+    theirs = set(PAIRWISE_DISTANCE_FUNCTIONS) | set(_VALID_METRICS)
+    assert theirs - set(metrics.METRICS) == {"precomputed", "wminkowski", "matching"}

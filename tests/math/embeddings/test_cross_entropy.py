@@ -1,0 +1,150 @@
+"""One epoch of UMAP against a plain loop; the sampling of edges; the value; the same bits on any number of threads."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import lowland
+from lowland.kernels import umap as kernels
+from lowland.kernels.counter_random import draw, key_of
+from lowland.math.embeddings.cross_entropy import CrossEntropy, EdgeForces
+from lowland.math.embeddings.descent import DescentStep, descend
+from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
+from lowland.math.embeddings.row_blocks import Together
+from lowland.math.neighbors.search import nearest_neighbors
+from lowland.math.optimize.outcome import Outcome
+from lowland.run.local import LocalRun
+
+RUN, ALONE = LocalRun(), Together(None, 1)
+A, B = 1.577, 0.895
+
+
+def problem(n=120, epochs=200, seed=3, **forces):
+    X = np.random.default_rng(0).normal(size=(n, 5))
+    graph = fuzzy_graph(nearest_neighbors(X, 9, RUN), RUN)
+    return CrossEntropy.of(graph, EdgeForces(A, B, seed=seed, **forces), epochs, 1.0)
+
+
+def map_of(n=120, k=2, scale=3.0):
+    return (scale * np.random.default_rng(1).normal(size=(n, k))).astype(np.float32)
+
+
+def negatives_of(seed, epoch, row, count, n):
+    key, drawn = np.uint64(key_of(seed, epoch, row)), []
+    for slot in range(0, count, 2):
+        bits = int(draw(key, slot))
+        drawn += [(bits >> 32) * n >> 32, (bits & 0xFFFFFFFF) * n >> 32]
+    return drawn[:count]
+
+
+def plain_gradient(objective, Z, epoch):
+    """The forces of one epoch, pair by pair, in float64."""
+    graph, forces, n = objective.graph, objective.forces, len(Z)
+    a, b, G = forces.a, forces.b, np.zeros(Z.shape)
+    Z = Z.astype(np.float64)
+    for i in range(n):
+        sampled = 0
+        for p in range(graph.start[i], graph.start[i + 1]):
+            rate = graph.weight[p]
+            if np.floor(rate * np.float32(epoch + 1)) > np.floor(rate * np.float32(epoch)):
+                sampled += 1
+                d = Z[i] - Z[graph.to[p]]
+                d2 = d @ d
+                G[i] += 2 * np.clip(2 * a * b * d2 ** (b - 1) / (1 + a * d2**b) * d, -4, 4)
+        for j in negatives_of(forces.seed, epoch, i, forces.negatives * sampled, n):
+            d = Z[i] - Z[j]
+            d2 = d @ d
+            G[i] -= np.clip(forces.gamma * 2 * b / ((0.001 + d2) * (1 + a * d2**b)) * d, -4, 4)
+    return G
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+@pytest.mark.parametrize(("epoch", "gamma", "negatives"), [(0, 1.0, 5), (7, 1.0, 5), (8, 0.3, 2), (9, 1.0, 0)])
+def test_one_epoch_is_the_sum_over_sampled_edges_and_negatives(k, epoch, gamma, negatives):
+    objective, Z = problem(gamma=gamma, negatives=negatives), map_of(k=k)
+    G = np.empty_like(Z)
+    objective.gradient(Z, DescentStep(epoch, 200, 0, {"density": 0.0}), G, ALONE)
+    np.testing.assert_allclose(G, plain_gradient(objective, Z, epoch), atol=2e-4)
+
+
+def test_a_hub_with_more_edges_than_a_batch():
+    n = 400
+    X = np.r_[np.zeros((1, 2)), np.random.default_rng(0).normal(size=(n - 1, 2))]
+    star = nearest_neighbors(X, 3, RUN)
+    star.to.reshape(n, 3)[1:, 0] = 0  # everyone has row 0 as a neighbor
+    objective = CrossEntropy.of(fuzzy_graph(star, RUN), EdgeForces(A, B), 200, 1.0)
+    Z, G = map_of(n), np.empty((n, 2), np.float32)
+    objective.gradient(Z, DescentStep(0, 200, 0, {"density": 0.0}), G, ALONE)
+    np.testing.assert_allclose(G, plain_gradient(objective, Z, 0), atol=2e-3)
+
+
+def test_an_edge_is_sampled_in_proportion_to_its_weight():
+    rate = np.array([1.0, 0.5, 0.3, 0.01], np.float32)
+    counts, targets = np.zeros(4, int), np.empty(kernels.BATCH, np.int32)
+    for epoch in range(200):
+        _, m = kernels.sampled_edges(np.arange(4, dtype=np.int32), rate, 0, 4, epoch, targets)
+        counts[targets[:m]] += 1
+    assert abs(counts - [200, 100, 60, 2]).max() <= 1
+
+
+def test_edges_that_are_never_sampled_are_left_out():
+    graph = problem(epochs=10).graph
+    assert graph.weight.min() >= 0.1
+    assert graph.weight.max() == 1
+    assert len(problem(epochs=500).graph.to) > len(graph.to)
+
+
+def test_powers():
+    x = np.exp(np.linspace(-30, 20, kernels.BATCH)).astype(np.float32)
+    out, scratch = np.empty(kernels.BATCH, np.float32), np.empty((2, kernels.BATCH), np.float32)
+    for b in (0.5, 0.895, 1.0, 1.33):
+        kernels.powers(x, np.float32(b), kernels.BATCH, out, scratch)
+        np.testing.assert_allclose(out, x.astype(float) ** b, rtol=1e-5)
+
+
+def test_negatives_are_uniform():
+    drawn = np.empty(40, np.int32)
+    counts = np.zeros(17)
+    for epoch in range(500):
+        kernels.negatives(np.uint64(key_of(1, epoch, 5)), 0, 17, 40, drawn)
+        counts += np.bincount(drawn, minlength=17)
+    assert scipy.stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_the_value_is_the_cross_entropy():
+    objective, Z = problem(negatives=0), map_of()
+    W, D = objective.graph.matrix().toarray(), ((Z[:, None] - Z[None]).astype(np.float64) ** 2).sum(axis=2)
+    step = DescentStep(0, 200, 0, {"density": 0.0})
+    edges = (W * np.log1p(A * D**B)).sum() / len(Z)
+    assert objective.value(Z, step, ALONE) == pytest.approx(edges, rel=1e-5)
+    with_repulsion = problem(negatives=5)
+    away = D + 0.001
+    np.fill_diagonal(away, np.inf)
+    repulsion = (W.sum(axis=1) * np.log1p(1 / (A * away**B)).sum(axis=1)).sum() / (len(Z) - 1)
+    expected = edges + 5 / 2 * repulsion / len(Z)
+    estimates = [with_repulsion.value(Z, DescentStep(t, 200, 0, {"density": 0.0}), ALONE) for t in range(30)]
+    assert np.mean(estimates) == pytest.approx(expected, rel=0.02)
+
+
+def test_the_descent_lowers_the_value():
+    objective = problem(epochs=100)
+    found = descend(objective, map_of(scale=10.0), RUN, solver=Outcome("edge sampling"))
+    assert found.outcome.trace[-1] < found.outcome.trace[0] < 1e3
+
+
+@pytest.mark.parametrize("threads", [2, 16])
+def test_bits_do_not_depend_on_threads(threads):
+    def embedded():
+        return descend(problem(n=1500, epochs=30), map_of(1500), LocalRun(), solver=Outcome("edge sampling")).Z
+
+    with lowland.config(threads=1):
+        alone = embedded()
+    with lowland.config(threads=threads):
+        assert np.array_equal(embedded(), alone)
+
+
+def test_rows_at_the_same_place_have_finite_forces():
+    objective, Z = problem(), np.zeros((120, 2), np.float32)
+    G = np.empty_like(Z)
+    objective.gradient(Z, DescentStep(0, 200, 0, {"density": 0.0}), G, ALONE)
+    np.testing.assert_array_equal(G, 0)

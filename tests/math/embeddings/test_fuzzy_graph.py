@@ -1,0 +1,104 @@
+"""Fuzzy graphs: the defining equations of scales and weights, and the union. The reference is in tests/references."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowland.math.embeddings.fuzzy_graph import (
+    FuzzyGraph,
+    fuzzy_graph,
+    fuzzy_union,
+    local_scales,
+    mean_length,
+    memberships,
+)
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.search import nearest_neighbors
+from lowland.run.local import LocalRun
+
+RUN = LocalRun()
+
+
+def neighbors(n=80, k=9, seed=0):
+    return nearest_neighbors(np.random.default_rng(seed).normal(size=(n, 4)), k, RUN)
+
+
+def scales(graph, connectivity=1.0):
+    return local_scales(graph.start, graph.length, mean_length(graph), RUN, connectivity=connectivity)
+
+
+def weights(graph):
+    return memberships(graph.start, graph.length, mean_length(graph), RUN)
+
+
+def random_directed(n, seed):
+    rng = np.random.default_rng(seed)
+    A = rng.random((n, n)) * (rng.random((n, n)) < 0.2)
+    np.fill_diagonal(A, 0)
+    return scipy.sparse.csr_array(A.astype(np.float32))
+
+
+def test_the_weights_of_a_row_sum_to_log2_of_its_neighbors():
+    graph = neighbors()
+    sums = weights(graph).reshape(80, 9).sum(axis=1)
+    np.testing.assert_allclose(sums, np.log2(10), atol=2e-5)
+
+
+def test_the_nearest_distinct_neighbor_has_weight_one():
+    graph = neighbors()
+    np.testing.assert_array_equal(scales(graph)[0], graph.table()[1][:, 0])
+    np.testing.assert_array_equal(weights(graph).reshape(80, 9)[:, 0], 1)
+
+
+def test_zero_distances_do_not_count_as_nearest():
+    graph = NeighborGraph.of_table(np.array([[1, 2], [0, 2], [0, 1]]), np.array([[0.0, 2], [0, 2], [2, 2]]), "given")
+    np.testing.assert_array_equal(scales(graph)[0], [2, 2, 2])
+
+
+def test_scales_do_not_depend_on_the_unit():
+    graph = neighbors()
+    for unit in (2.0**-400, 2.0**400):
+        other = NeighborGraph(graph.start, graph.to, unit * graph.length)
+        assert np.array_equal(fuzzy_graph(other, RUN).weight, fuzzy_graph(graph, RUN).weight)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), mix=st.floats(0, 1))
+def test_the_union_is_that_of_matrices(seed, mix):
+    A = random_directed(25, seed)
+    found = fuzzy_union(A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data, mix).matrix().toarray()
+    D = A.toarray()
+    np.testing.assert_allclose(found, mix * (D + D.T - D * D.T) + (1 - mix) * D * D.T, atol=1e-6)
+
+
+def test_every_row_has_all_its_edges_once_sorted():
+    graph = fuzzy_graph(neighbors(), RUN)
+    W = graph.matrix()
+    np.testing.assert_array_equal(W.toarray(), W.toarray().T)
+    assert all(np.all(np.diff(graph.to[a:b]) > 0) for a, b in zip(graph.start[:-1], graph.start[1:], strict=True))
+    assert (graph.to.dtype, graph.weight.dtype) == (np.int32, np.float32)
+    np.testing.assert_allclose(graph.degree(), W.toarray().sum(axis=1), rtol=1e-6)
+
+
+def test_weak_edges_are_dropped():
+    graph = fuzzy_graph(neighbors(), RUN)
+    strong = graph.strongest(0.5).matrix().toarray()
+    W = graph.matrix().toarray()
+    np.testing.assert_array_equal(strong, np.where(W >= 0.5, W, 0))
+
+
+def test_rows_without_edges_have_degree_zero():
+    graph = FuzzyGraph(np.array([0, 0, 1, 2, 2]), np.array([2, 1], np.int32), np.array([0.5, 0.5], np.float32))
+    assert graph.degree().tolist() == [0, 0.5, 0.5, 0]
+
+
+@pytest.mark.parametrize("connectivity", [0.0, 0.5, 1.0, 2.5, 9.0, 20.0])
+def test_the_offset_interpolates_between_neighbors(connectivity):
+    graph = neighbors()
+    d = np.c_[np.zeros(80), graph.table()[1]]
+    whole = int(connectivity)
+    part = connectivity - whole
+    expected = d[:, whole] + part * (d[:, whole + 1] - d[:, whole]) if whole < 9 else d[:, 9]
+    np.testing.assert_allclose(scales(graph, connectivity)[0], expected)

@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.spatial.distance import cdist
+
+from lowland.errors import DataError
+from lowland.kernels.pacmap import draw_candidates
+from lowland.math.embeddings.pairs import (
+    PairCounts,
+    Pairs,
+    further_pairs,
+    given_pairs,
+    local_scales,
+    mid_near_pairs,
+    scaled_neighbors,
+)
+from lowland.math.neighbors.search import nearest_neighbors
+from lowland.run.local import LocalRun
+from lowland.run.settings import Settings
+
+X = np.random.default_rng(0).standard_normal((3000, 4)).astype(np.float32)  # two tasks of rows
+FEW = X[:80]
+
+
+def run(threads=1):
+    return LocalRun(Settings(threads=threads, progress=False))
+
+
+def rows_of(pairs):
+    return np.split(pairs.to, pairs.start[1:-1])
+
+
+def test_neighbors_have_the_smallest_scaled_distances():
+    graph = nearest_neighbors(FEW, 60, run())
+    scales = local_scales(graph)
+    D = cdist(FEW.astype(float), FEW.astype(float))
+    near = np.argsort(D, axis=1, kind="stable")[:, 1:61]
+    sigma = np.take_along_axis(D, near[:, 3:6], axis=1).mean(axis=1)
+    np.testing.assert_allclose(scales, sigma, rtol=1e-6)
+    scaled = D**2 / np.outer(sigma, sigma)
+    for i, chosen in enumerate(rows_of(scaled_neighbors(graph, scales, 10, run()))):
+        assert list(chosen) == list(near[i][np.argsort(scaled[i, near[i]], kind="stable")[:10]])
+
+
+def test_the_scale_of_a_row_with_few_neighbors_is_that_of_its_last_ones():
+    graph = nearest_neighbors(FEW, 4, run())
+    np.testing.assert_allclose(local_scales(graph), graph.table()[1][:, 3], rtol=1e-6)
+    graph = nearest_neighbors(FEW, 2, run())
+    np.testing.assert_allclose(local_scales(graph), graph.table()[1][:, 1], rtol=1e-6)
+
+
+def test_duplicates_have_a_positive_scale():
+    repeated = np.repeat(np.random.default_rng(1).standard_normal((9, 3)), 10, axis=0)
+    graph = nearest_neighbors(repeated, 30, run())
+    scales = local_scales(graph)
+    assert np.all(scales > 0)
+    chosen = scaled_neighbors(graph, scales, 5, run())
+    assert np.all(chosen.to // 10 == np.repeat(np.arange(90), 5) // 10)  # a duplicate is nearer than all others
+
+
+def test_a_mid_near_row_is_the_second_nearest_of_six():
+    pairs = mid_near_pairs(X, 5, 7, run())
+    drawn = np.empty((3000, 30), dtype=np.int32)
+    draw_candidates(3000, 7, 6, 0, 3000, drawn)
+    groups = drawn.reshape(3000, 5, 6)
+    assert all(len(set(six)) == 6 and i not in six for i, five in enumerate(groups) for six in five.tolist())
+    D = np.linalg.norm(X[:, None, None].astype(float) - X[groups].astype(float), axis=-1)
+    second = np.take_along_axis(groups, np.argsort(D, axis=2)[:, :, 1:2], axis=2)[:, :, 0]
+    np.testing.assert_array_equal(pairs.to.reshape(3000, 5), second)
+
+
+@pytest.mark.parametrize("metric", ["canberra", "precomputed", "sparse"])
+def test_mid_near_rows_of_other_metrics_are_the_second_nearest_too(metric):
+    D = cdist(FEW, FEW, "canberra" if metric == "canberra" else "euclidean")
+    rows = {"precomputed": D, "sparse": scipy.sparse.csr_array(FEW)}.get(metric, FEW)
+    pairs = mid_near_pairs(rows, 3, 1, run(), "euclidean" if metric == "sparse" else metric)
+    drawn = np.empty((80, 18), dtype=np.int32)
+    draw_candidates(80, 1, 6, 0, 80, drawn)
+    groups = drawn.reshape(80, 3, 6)
+    order = np.argsort(D[np.arange(80)[:, None, None], groups], axis=2)[:, :, 1:2]
+    np.testing.assert_array_equal(pairs.to.reshape(80, 3), np.take_along_axis(groups, order, axis=2)[:, :, 0])
+
+
+def test_random_rows_are_drawn_evenly():
+    drawn = np.empty((3000, 30), dtype=np.int32)
+    draw_candidates(3000, 3, 6, 0, 3000, drawn)
+    counts = np.bincount(drawn.ravel() // 300, minlength=10)
+    assert np.abs(counts - 9000).max() < 5 * np.sqrt(9000)
+
+
+def test_further_rows_are_distinct_and_no_neighbors():
+    near = scaled_neighbors(nearest_neighbors(X, 30, run()), np.ones(3000), 10, run())
+    far = further_pairs(near, 20, 5, run())
+    for i, (neighbors, others) in enumerate(zip(rows_of(near), rows_of(far), strict=True)):
+        assert len(set(others)) == 20
+        assert not set(others) & ({i} | set(neighbors))
+
+
+def test_few_rows_have_as_many_further_rows_as_there_are():
+    near = given_pairs([[0, 1], [0, 2], [0, 1], [1, 0], [2, 3], [3, 2]], 5)
+    far = further_pairs(near, 20, 0, run())
+    assert [sorted(each) for each in rows_of(far)] == [[3, 4], [2, 3, 4], [0, 1, 4], [0, 1, 4], [0, 1, 2, 3]]
+
+
+def test_two_rows_and_three_have_pairs():
+    for n in (2, 3):
+        pairs = mid_near_pairs(X[:n], 4, 0, run())
+        assert all(set(each) <= set(range(n)) - {i} for i, each in enumerate(rows_of(pairs)))
+    assert len(mid_near_pairs(X[:5], 0, 0, run()).to) == 0
+
+
+@pytest.mark.parametrize("threads", [2, 16])
+def test_pairs_do_not_depend_on_the_threads(threads):
+    graph = nearest_neighbors(X, 30, run())
+    for of in (
+        lambda r: scaled_neighbors(graph, local_scales(graph), 10, r),
+        lambda r: mid_near_pairs(X, 5, 2, r),
+        lambda r: further_pairs(scaled_neighbors(graph, local_scales(graph), 10, r), 20, 2, r),
+    ):
+        np.testing.assert_array_equal(of(run()).to, of(run(threads)).to)
+
+
+def test_seeds_give_different_pairs():
+    a, b = (mid_near_pairs(X, 5, seed, run()).to for seed in (0, 1))
+    assert np.mean(a == b) < 0.01
+
+
+def test_each_pair_is_listed_at_both_rows():
+    pairs = further_pairs(Pairs.of_table(np.arange(80)[:, None] ^ 1), 6, 0, run())
+    both = pairs.at_both_ends()
+    heads = np.repeat(np.arange(80), np.diff(pairs.start))
+    expected = sorted([*zip(heads, pairs.to, strict=True), *zip(pairs.to, heads, strict=True)])
+    found = np.repeat(np.arange(80), np.diff(both.start))
+    assert sorted(zip(found, both.to, strict=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        (np.zeros((3, 3), dtype=int), r"shape \(3, 3\)"),
+        (np.zeros(4, dtype=int), r"shape \(4,\)"),
+        (np.zeros((0, 2), dtype=int), r"shape \(0, 2\)"),
+        (np.array([[0.0, 1.0]]), "float64.*integers"),
+        (np.array([[0, 5]]), "row number 5.*0 to 4"),
+        (np.array([[-1, 2]]), "row number -1"),
+        (np.array([[0, 1], [3, 3]]), "Pair 1 joins row 3 to itself"),
+    ],
+)
+def test_wrong_pairs_are_refused(pairs, words):
+    with pytest.raises(DataError, match=words):
+        given_pairs(pairs, 5)
+
+
+def test_counts_follow_the_number_of_rows():
+    assert PairCounts.of(1797, 10, 0.5, 2.0) == PairCounts(10, 5, 20)
+    assert PairCounts.of(10_000, None, 0.5, 2.0) == PairCounts(10, 5, 20)
+    assert PairCounts.of(60_000, None, 0.5, 2.0) == PairCounts(22, 11, 44)
+    assert PairCounts.of(20, 10, 0.5, 2.0) == PairCounts(5, 2, 11)
+    assert PairCounts.of(4, None, 0.5, 2.0) == PairCounts(1, 0, 2)
+
+
+def test_pairs_are_joined_row_by_row():
+    a, b = given_pairs([[0, 1], [0, 2], [2, 0]], 4), given_pairs([[0, 3], [1, 0]], 4)
+    assert [list(row) for row in rows_of(a + b)] == [[1, 2, 3], [0], [0], []]

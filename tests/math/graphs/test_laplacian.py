@@ -1,0 +1,179 @@
+"""Laplacians: spectra known in closed form, one zero per component, dense and sparse."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowland.math.graphs.graph_affinities import affinity_components
+from lowland.math.graphs.laplacian import Laplacian, ShiftedLaplacian, laplacian_eigenmaps, slowest_modes
+from lowland.run.local import LocalRun
+
+RUN = LocalRun()
+
+
+def path(n):
+    return np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1)
+
+
+def cycle(n):
+    W = path(n)
+    W[0, -1] = W[-1, 0] = 1
+    return W
+
+
+def star(n):
+    W = np.zeros((n, n))
+    W[0, 1:] = W[1:, 0] = 1
+    return W
+
+
+def random_graph(n, share, seed):
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < share), 1)
+    return W + W.T
+
+
+def modes_of(W, k, *, normalized=True, kind=np.asarray, **options):
+    W = kind(W)
+    L = Laplacian.of(W, RUN, normalized=normalized)
+    return slowest_modes(L, k, RUN, label=affinity_components(W), rng=np.random.default_rng(0), **options)
+
+
+# --- spectra in closed form -------------------------------------------------------------------------------------------
+
+N = 12
+PATH = 2 - 2 * np.cos(np.pi * np.arange(N) / N)
+CYCLE = np.sort(2 - 2 * np.cos(2 * np.pi * np.arange(N) / N))
+STAR = np.r_[0.0, np.ones(N - 2), N]
+NORMALIZED_PATH = 1 - np.cos(np.pi * np.arange(N) / (N - 1))
+NORMALIZED_STAR = np.r_[0.0, np.ones(N - 2), 2.0]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize(
+    ("W", "normalized", "spectrum"),
+    [
+        (path(N), False, PATH),
+        (cycle(N), False, CYCLE),
+        (star(N), False, STAR),
+        (path(N), True, NORMALIZED_PATH),
+        (cycle(N), True, CYCLE / 2),
+        (star(N), True, NORMALIZED_STAR),
+    ],
+)
+def test_spectra_of_paths_cycles_and_stars(W, normalized, spectrum, kind):
+    modes = modes_of(W, N, normalized=normalized, kind=kind, drop_first=False)
+    np.testing.assert_allclose(modes.values, spectrum, atol=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), share=st.floats(0.02, 0.5), normalized=st.booleans())
+def test_eigenvalues_are_nonnegative_with_one_zero_per_component(seed, share, normalized):
+    W = random_graph(30, share, seed)
+    L = Laplacian.of(scipy.sparse.csr_array(W), RUN, normalized=normalized).matrix().toarray()
+    np.testing.assert_allclose(L, L.T)
+    values = np.linalg.eigvalsh(L)
+    assert values[0] > -1e-10
+    label = affinity_components(scipy.sparse.csr_array(W))
+    assert np.sum(values < 1e-9) == label.max() + 1
+    assert np.array_equal(label, affinity_components(W))
+    N = Laplacian.of(W, RUN, normalized=normalized).null_vectors(label)
+    np.testing.assert_allclose(L @ N, 0, atol=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), factor=st.floats(1e-3, 1e3))
+def test_factors_of_the_affinities(seed, factor):
+    W = random_graph(20, 0.5, seed) + 0.1 * (1 - np.eye(20))
+    for normalized, power in ((True, 0), (False, 1)):
+        a, b = modes_of(W, 3, normalized=normalized), modes_of(W * factor, 3, normalized=normalized)
+        np.testing.assert_allclose(b.values, a.values * factor**power, rtol=1e-8)
+
+
+def test_the_diagonal_of_the_affinities_is_ignored():
+    W = random_graph(15, 0.6, 0) + 0.1 * (1 - np.eye(15))
+    for kind in (np.asarray, scipy.sparse.csr_array):
+        for normalized in (True, False):
+            a = modes_of(W, 3, normalized=normalized, kind=kind)
+            b = modes_of(W + 5 * np.eye(15), 3, normalized=normalized, kind=kind)
+            np.testing.assert_allclose(a.values, b.values, atol=1e-12)
+            np.testing.assert_allclose(np.abs(a.vectors), np.abs(b.vectors), atol=1e-9)
+
+
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_dense_sparse_and_operator_forms_agree(loops, normalized):
+    rng = np.random.default_rng(0)
+    W = random_graph(25, 0.4, 1) + np.diag(rng.random(25))
+    W[3] = W[:, 3] = 0  # a point without edges
+    g = None if not normalized else rng.random(25) + 0.5
+    options = {"normalized": normalized, "loops": loops, "density": g}
+    dense = Laplacian.of(W, RUN, **options)
+    sparse = Laplacian.of(scipy.sparse.csr_array(W), RUN, **options)
+    A = W if loops else W - np.diag(np.diag(W))
+    A = A if g is None else A * np.outer(g, g)
+    d = A.sum(axis=1)
+    np.testing.assert_allclose(dense.degree, d, atol=1e-12)
+    np.testing.assert_allclose(sparse.degree, d, atol=1e-12)
+    r = np.sqrt(np.where(d > 0, d, 1))
+    truth = np.diag(d) - A if not normalized else np.diag((d > 0) * 1.0) - A / np.outer(r, r)
+    np.testing.assert_allclose(dense.matrix(), truth, atol=1e-12)
+    np.testing.assert_allclose(sparse.matrix().toarray(), truth, atol=1e-12)
+    shifted = ShiftedLaplacian(dense, RUN)
+    np.testing.assert_allclose(shifted @ np.eye(25), shifted.top * np.eye(25) - truth, atol=1e-12)
+
+
+def test_iteration_on_dense_affinities_agrees_with_lapack(monkeypatch):
+    x = np.random.default_rng(0).standard_normal((200, 2))
+    W = np.exp(-np.sum((x[:, None] - x[None]) ** 2, axis=-1))
+    for normalized in (True, False):
+        direct = modes_of(W, 3, normalized=normalized)
+        with monkeypatch.context() as patch:
+            patch.setattr("lowland.math.graphs.laplacian._SMALL", 50)
+            iterated = modes_of(W, 3, normalized=normalized)
+        assert iterated.outcome.name == "krylov" if normalized else "eigh"
+        np.testing.assert_allclose(iterated.values, direct.values, atol=1e-10)
+        np.testing.assert_allclose(np.abs(iterated.vectors), np.abs(direct.vectors), atol=1e-6)
+
+
+# --- connected components ---
+
+
+def test_null_vectors_indicate_components_and_eigenvalues_are_those_of_all_components():
+    blocks = [cycle(7), path(5), np.zeros((1, 1))]
+    W = scipy.sparse.block_diag(blocks).toarray()
+    truth = np.sort(np.concatenate([np.linalg.eigvalsh(Laplacian.of(B, RUN).matrix()) for B in blocks]))
+    for kind in (np.asarray, scipy.sparse.csr_array):
+        modes = modes_of(W, 5, kind=kind)
+        np.testing.assert_allclose(modes.values, truth[1:6], atol=1e-12)
+        np.testing.assert_allclose(modes.vectors.T @ modes.vectors, np.eye(5), atol=1e-10)
+        marks = modes.vectors[:, :2] != 0
+        assert np.array_equal(np.flatnonzero(marks[:, 0]), np.arange(7, 12))
+        assert np.array_equal(np.flatnonzero(marks[:, 1]), [12])
+        assert modes_of(W, 2, kind=kind).outcome.name == "component indicators"
+
+
+# --- eigenmaps --------------------------------------------------------------------------------------------------------
+
+
+def test_eigenmaps_of_a_path_of_three_points_by_hand():
+    """D - W has the eigenpairs 1, (1, 0, -1)/√2 and 3, (1, -2, 1)/√6; normalized, 1, (1, 0, -1)/√2 and 2."""
+    for kind in (np.asarray, scipy.sparse.csr_array):
+        found = laplacian_eigenmaps(kind(path(3)), 2, normalized=False)
+        np.testing.assert_allclose(found.eigenvalues, [1, 3], atol=1e-12)
+        np.testing.assert_allclose(np.abs(found.Z[:, 0]), np.array([1, 0, 1]) / np.sqrt(2), atol=1e-12)
+        np.testing.assert_allclose(found.Z[:, 1] / found.Z[0, 1], [1, -2, 1], atol=1e-12)
+        by_degree = laplacian_eigenmaps(kind(path(3)), 2)
+        np.testing.assert_allclose(by_degree.eigenvalues, [1, 2], atol=1e-12)
+        np.testing.assert_allclose(by_degree.Z.T @ np.diag([1, 2, 1]) @ by_degree.Z, np.eye(2), atol=1e-12)
+        constant = laplacian_eigenmaps(kind(path(3)), 1, drop_first=False)
+        assert np.ptp(constant.Z) < 1e-12
+
+
+def test_a_weakly_connected_component_is_counted():
+    W = scipy.sparse.block_diag([cycle(7), cycle(5)]).toarray()
+    W[0, 7] = W[7, 0] = 1e-14
+    assert laplacian_eigenmaps(W, 2).n_weak == 1
+    assert laplacian_eigenmaps(W + 1e-3 * (1 - np.eye(12)), 2).n_weak == 0

@@ -1,0 +1,143 @@
+"""The three iterations: where they agree, and where the plain one oscillates."""
+
+import numpy as np
+import pytest
+
+from lowland.data.rows import ArrayRows
+from lowland.math.ica import ica
+from lowland.math.ica import whitened_rows as white_rows
+from lowland.math.ica.contrasts import LogCosh, as_contrast
+from lowland.math.ica.ica import (
+    ALGORITHMS,
+    polar,
+    unmix_by_deflation,
+    unmix_by_quasi_newton,
+    unmix_in_parallel,
+    unmixing_matrix,
+)
+from lowland.math.ica.whitened_rows import whitened
+from lowland.run.local import LocalRun
+
+
+def white(X):
+    return whitened(ArrayRows(X), LocalRun(), None, exact=True).white
+
+
+def start(k):
+    return np.random.default_rng(0).standard_normal((k, k))
+
+
+def sources(n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.laplace(size=n), rng.uniform(size=n), rng.exponential(size=n), rng.laplace(size=n)], axis=1)
+
+
+def test_polar_gives_the_nearest_orthogonal_matrix():
+    A = np.random.default_rng(0).standard_normal((5, 5))
+    Q = polar(A)
+    np.testing.assert_allclose(Q @ Q.T, np.eye(5), atol=1e-12)
+    values, vectors = np.linalg.eigh(A @ A.T)
+    np.testing.assert_allclose(Q, vectors / np.sqrt(values) @ vectors.T @ A, atol=1e-10)  # (AA')^-1/2 A
+
+
+@pytest.mark.parametrize("fun", ["logcosh", "exp", "cube"])
+def test_quasi_newton_and_parallel_iteration_have_the_same_fixed_point(fun):
+    """Both stop where diag(s) E g(y)y' is symmetric."""
+    rows, contrast = white(sources()), as_contrast(fun, None)
+    found = unmix_by_quasi_newton(rows, contrast, start(4), 1e-11, 200)
+    assert found.outcome.converged
+    still = unmix_in_parallel(rows, contrast, found.W, 1e-15, 1)
+    np.testing.assert_allclose(np.abs(np.sum(still.W * found.W, axis=1)), 1, atol=1e-13)
+    parallel = unmix_in_parallel(rows, contrast, start(4), 1e-14, 500)
+    overlap = np.abs(parallel.W @ found.W.T)
+    np.testing.assert_allclose(np.sort(overlap, axis=1)[:, -1], 1, atol=1e-9)
+
+
+def test_the_trace_shows_fast_convergence():
+    rows = white(sources(20_000))
+    trace = np.array(unmix_by_quasi_newton(rows, LogCosh(), start(4), 1e-12, 100).outcome.trace)
+    assert trace[-1] < 1e-12
+    assert len(trace) < 30
+    assert np.all(trace[-2:] < 0.1 * trace[-3:-1])  # faster than linear convergence
+
+
+def test_deflation_finds_orthogonal_rows_one_by_one():
+    found = unmix_by_deflation(white(sources()), LogCosh(), start(4), 1e-10, 200)
+    assert found.outcome.converged
+    np.testing.assert_allclose(found.W @ found.W.T, np.eye(4), atol=1e-12)
+    parallel = unmix_in_parallel(white(sources()), LogCosh(), start(4), 1e-10, 200)
+    assert np.all(np.max(np.abs(found.W @ parallel.W.T), axis=1) > 0.99)
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+def test_oscillating_steps_are_shortened(n, monkeypatch):
+    """Rows without structure: full steps oscillate forever, shorter ones converge to a fixed point of both."""
+    rows = white(np.random.default_rng(0).standard_normal((n, 10)))
+    monkeypatch.setattr(ica, "_PATIENCE", 10**9)
+    plain = unmix_in_parallel(rows, LogCosh(), start(10), 1e-8, 200)
+    monkeypatch.undo()
+    damped = unmix_in_parallel(rows, LogCosh(), start(10), 1e-8, 400)
+    assert not plain.outcome.converged
+    assert damped.outcome.converged
+    assert unmix_in_parallel(rows, LogCosh(), damped.W, 1e-5, 1).outcome.converged
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_quasi_newton_converges_on_hard_rows(seed):
+    """Twenty almost Gaussian sources: the plain iteration rotates by a right angle in every step."""
+    rows = white(np.random.default_rng(seed).standard_t(20, (600, 20)))
+    found = unmix_by_quasi_newton(rows, LogCosh(), start(20), 1e-4, 200)
+    assert found.outcome.converged
+    C, slopes = rows.expect(LogCosh(), found.W)
+    C = np.sign(slopes - np.diagonal(C @ found.W.T))[:, None] * (C @ found.W.T)
+    assert np.abs(C - C.T).max() / 2 < 1e-4  # the gradient, written out
+
+
+def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(monkeypatch):
+    import lowland
+
+    X = sources(5000)
+    answers = []
+    monkeypatch.setattr(white_rows, "_SLAB", 1000)
+    for threads in (1, 2, 3):
+        with lowland.config(threads=threads):
+            answers.append(unmix_in_parallel(white(X), LogCosh(), start(4), 1e-6, 100).W)
+    assert all(np.array_equal(answers[0], other) for other in answers[1:])
+    with lowland.config(memory="250kB"):  # the white rows do not fit in memory: they are whitened in every pass
+        held = whitened(lowland.open_rows([X[:2000], X[2000:]]), LocalRun(), None, exact=True).white
+        assert held.whiten is not None
+        streamed = unmix_in_parallel(held, LogCosh(), start(4), 1e-6, 100).W
+    np.testing.assert_allclose(streamed, answers[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("how", ["parallel", "deflation", "picard"])
+def test_float32_and_float64_searches_converge_to_the_same_result(how, monkeypatch):
+    import lowland
+
+    X = sources(6000)
+    exact = white(X)
+    assert exact.single is None
+    monkeypatch.setattr(white_rows, "_LARGE", 1000)
+    large = white(X)
+    assert large.single.rows.dtype == np.float32
+    expected = ALGORITHMS[how](exact, LogCosh(), start(4), 1e-10, 200).W
+    found = unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=200)
+    assert found.outcome.converged
+    np.testing.assert_allclose(np.abs(found.W), np.abs(expected), atol=1e-6)
+    with lowland.config(memory="300kB"):
+        passing = whitened(lowland.open_rows([X[:2500], X[2500:]]), LocalRun(), None, exact=True).white
+    assert passing.single.whiten.single
+    streamed = unmixing_matrix(passing, algorithm=how, start=start(4), tol=1e-10, max_iter=200)
+    np.testing.assert_allclose(np.abs(streamed.W), np.abs(expected), atol=1e-6)
+    assert unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=1).outcome.iterations == 1
+
+
+def test_a_rotated_square_is_rotated_back():
+    """The four corners of a square have independent coordinates only along its sides."""
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    for angle in (0.1, 0.5, 1.2):
+        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        for algorithm in ALGORITHMS:
+            found = unmixing_matrix(corners @ turn, algorithm=algorithm, tol=1e-10)
+            assert found.outcome.converged
+            np.testing.assert_allclose(np.sort(np.abs(found.W @ turn.T), axis=1), [[0, 1], [0, 1]], atol=1e-5)

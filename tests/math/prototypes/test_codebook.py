@@ -1,0 +1,100 @@
+"""Code books: the nearest prototypes of rows, in every library, and rows from code book indices."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from lowland.data.rows import ArrayRows
+from lowland.math.prototypes.codebook import (
+    Codebook,
+    CodeLookup,
+    NearestCodebook,
+    NearestIndex,
+    centering_scaling,
+    entropy_in_bits,
+    in_low_slabs,
+)
+
+
+def rows(n=200, d=5, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6, 1e-8])
+@pytest.mark.parametrize("scale", [1.0, 1e100, 1e-100])
+def test_the_two_nearest_units_agree_with_all_distances(far, scale):
+    X, W = (rows() + far) * scale, (rows(37, seed=1) + far) * scale
+    D = cdist(X / scale - far, W / scale - far)
+    first = np.concatenate([near.first for near in Codebook.of(W).search(X)])
+    second = np.concatenate([near.second for near in Codebook.of(W).search(X)])
+    np.testing.assert_array_equal(np.argsort(D, axis=1)[:, :2], np.column_stack([first, second]))
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
+def test_ties_go_to_the_first_unit(library):
+    xp = pytest.importorskip(library)
+    W = np.array([[5.0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]]) / 3 + 7.1
+    X = np.full((300, 2), 7.1)
+    X[::7] = W[4]  # among rows without ties
+    found = NearestIndex(Codebook.of(W))(xp.asarray(X))
+    assert type(found) is type(xp.asarray(X))
+    expected = np.where(np.arange(300) % 7 == 0, 4, 1)
+    assert np.array_equal(np.asarray(found)[:, 0], expected)
+
+
+def test_a_single_unit_is_nearest_to_all_rows():
+    for near in Codebook.of(np.ones((1, 3))).search(rows(10, 3)):
+        assert not near.first.any()
+        assert not near.second.any()
+
+
+def test_a_non_finite_row_has_no_best_matching_unit():
+    X = rows(6, 3)
+    X[2, 1], X[4, 0] = np.nan, np.inf
+    with np.errstate(invalid="ignore"):  # as a run does
+        found = NearestIndex(Codebook.of(rows(9, 3, seed=1)))(X)[:, 0]
+    assert np.flatnonzero(np.isnan(found)).tolist() == [2, 4]
+
+
+def test_scaling_centers_points_and_normalizes_their_size():
+    W = rows(20, 3) * 1e5 + 7
+    Y = centering_scaling(W).apply(W)
+    np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-12)
+    assert 1 <= np.abs(Y).max() < 2
+    np.testing.assert_allclose(Codebook.of(W).prototypes, W)
+
+
+def test_arrays_in_memory_are_cut_into_small_slabs():
+    assert in_low_slabs(ArrayRows(np.zeros((100_000, 2)))).slab == 1 << 14
+    few = ArrayRows(np.zeros((10, 2)), most_rows=5)
+    assert in_low_slabs(few) is few
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6, 1e9])
+def test_a_distant_code_vector_does_not_cost_the_others_precision(size, library):
+    xp = pytest.importorskip(library)
+    X, W = rows(200, 4), rows(7, 4, seed=1)
+    W = np.vstack([W, np.full((1, 4), size)])
+    nearest = ((X[:, None] - W) ** 2).sum(axis=2).argmin(axis=1)
+    found = [near.first for near in NearestCodebook.of(W).search(xp.asarray(X))]
+    np.testing.assert_array_equal(np.asarray(found[0]), nearest)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=8).filter(any))
+def test_entropy_lies_between_zero_and_the_bits_per_index(counts):
+    bits = entropy_in_bits(np.array(counts, dtype=float))
+    assert -1e-12 <= bits <= np.log2(len(counts)) + 1e-12
+
+
+def test_even_usage_needs_all_bits():
+    assert entropy_in_bits(np.full(8, 3.0)) == pytest.approx(3)
+
+
+def test_code_vectors_from_indices_and_from_distances():
+    codes = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(CodeLookup(codes, True)(np.array([[1.0], [0.0]])), codes[[1, 0]])
+    np.testing.assert_array_equal(CodeLookup(codes, False)(np.array([[1.0, 0.5], [2.0, 2.0]])), codes[[1, 0]])
+    assert np.isnan(CodeLookup(codes, True)(np.array([[np.nan]]))).all()

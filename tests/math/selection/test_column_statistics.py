@@ -1,0 +1,103 @@
+"""Statistics of one pass: any chunks give the same sums, precision is kept, and compiled loops agree with numpy."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_selection import chi2, f_classif, r_regression
+
+from lowland.math.selection import column_statistics, filters
+from lowland.math.selection.column_statistics import ColumnsByClass, MomentsAndTarget, SumsByClass, TargetColumns
+from lowland.math.statistics.moments import Moments
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 300)
+    return rng.standard_normal((300, 7)) * np.geomspace(1e-3, 1e3, 7) + rng.standard_normal((4, 7))[y], y
+
+
+def parts_of(X, y, of, cuts):
+    borders = [0, *cuts, len(y)]
+    parts = [of(X[a:b], y[a:b]) for a, b in itertools.pairwise(borders)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+@settings(max_examples=20, deadline=None)
+@given(cuts=st.lists(st.integers(0, 300), max_size=5), far=st.sampled_from([0.0, 1e5]), sparse=st.booleans())
+def test_any_chunks_give_the_same_scores(table, cuts, far, sparse):
+    X, y = table
+    X = np.where(np.abs(X) > 0.5, X, 0) if sparse else X + far * np.geomspace(1e-3, 1e3, 7)
+    given = scipy.sparse.csr_array(X) if sparse else X
+    rtol = 1e-6 if far else 1e-9
+    cuts = sorted(cuts)
+    F = filters.anova_scores(parts_of(given, y, ColumnsByClass(4), cuts))
+    centered = X - X.mean(axis=0)  # theirs would lose digits this far from the origin
+    np.testing.assert_allclose(F.values, f_classif(centered, y)[0], rtol=rtol)
+    numbers = np.sin(np.arange(300.0)) + 40
+    r = filters.pearson_scores(parts_of(given, numbers, TargetColumns.of, cuts))
+    np.testing.assert_allclose(r.values, r_regression(centered, numbers), rtol=rtol, atol=1e-12)
+    positive = abs(given) if sparse else np.abs(X)
+    counts = filters.chi2_scores(parts_of(positive, y, SumsByClass(4), cuts), list("abcdefg"))
+    np.testing.assert_allclose(counts.values, chi2(np.abs(X), y)[0], rtol=rtol)
+    np.testing.assert_allclose(counts.pvalues, chi2(np.abs(X), y)[1], rtol=1e-5)
+
+
+def test_scores_of_distant_classes_are_accurate():
+    """The squares within are a trillionth of those between: a difference of the two would have four digits."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], 50)
+    noise = rng.standard_normal((150, 3))
+    within = sum(((noise[y == c] - noise[y == c].mean(axis=0)) ** 2).sum(axis=0) for c in range(3))
+    found = ColumnsByClass(3)(noise + 1e6 * y[:, None], y)
+    np.testing.assert_allclose(found.within, within, rtol=1e-8)
+
+
+def test_float32_is_summed_in_float64(table):
+    X, y = table
+    single = (X + 100).astype(np.float32)
+    ours = filters.anova_scores(ColumnsByClass(4)(single, y)).values
+    np.testing.assert_allclose(ours, f_classif(single.astype(np.float64) - 100, y)[0], rtol=1e-7)
+    r = filters.pearson_scores(TargetColumns.of(single, X[:, 0])).values
+    np.testing.assert_allclose(r, r_regression(single.astype(np.float64), X[:, 0]), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("far", [0.0, 1000.0])
+def test_compiled_loops_agree_with_numpy(monkeypatch, dtype, far):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 5000)  # more rows than are summed at a time
+    X = (rng.standard_normal((5000, 6)) + rng.standard_normal((4, 6))[y] + far).astype(dtype)
+    X.setflags(write=False)
+    z = np.cos(np.arange(5000.0))
+    for of, target in ((ColumnsByClass(4), y), (SumsByClass(4), y), (TargetColumns.of, z)):
+        plain = of(X, target)
+        with monkeypatch.context() as patch:
+            patch.setattr(column_statistics, "_LARGE", 0)
+            compiled = of(X, target)
+        for name in vars(plain):
+            np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), rtol=1e-9, atol=1e-9)
+
+
+def test_an_empty_chunk_changes_nothing(table):
+    X, y = table
+    for of, target in ((ColumnsByClass(4), y), (SumsByClass(4), y), (TargetColumns.of, X[:, 0])):
+        whole, with_none = of(X, target), of(X, target) + of(X[:0], target[:0])
+        for name in vars(whole):
+            np.testing.assert_array_equal(getattr(whole, name), getattr(with_none, name))
+
+
+def test_moments_and_target_need_one_pass(table):
+    X, y = table
+    both = MomentsAndTarget(4)(X[:100], y[:100]) + MomentsAndTarget(4)(X[100:], y[100:])
+    assert both.is_finite()
+    np.testing.assert_allclose(both.moments.scatter, Moments.of(X).scatter, rtol=1e-9)
+    np.testing.assert_allclose(both.columns.within, ColumnsByClass(4)(X, y).within, rtol=1e-9)
+    assert isinstance(MomentsAndTarget(None)(X, X[:, 0]).columns, TargetColumns)

@@ -1,0 +1,81 @@
+"""Leading eigenpairs: every solver gives the same result, with fixed signs."""
+
+import numpy as np
+import pytest
+
+from lowland.errors import ParameterError
+from lowland.math.spectra.leading import all_eigenvalues, fix_signs, leading_eigenpairs, with_null_space
+from lowland.run.local import LocalRun
+
+
+def test_power_method_converges_at_the_ratio_of_eigenvalues():
+    S = np.diag(np.concatenate([[10.0], 5 * np.ones(3), np.linspace(1, 0.1, 40)]))
+    pairs = leading_eigenpairs(S, 1, run=LocalRun(), solver="power", oversamples=0, tol=1e-10)
+    ratios = np.array(pairs.trace[6:16]) / np.array(pairs.trace[5:15])
+    np.testing.assert_allclose(ratios, 0.5, rtol=0.02)  # residuals fall by 5/10 a step
+    assert pairs.converged
+
+
+def test_a_two_by_two_matrix_by_hand():
+    pairs = leading_eigenpairs(np.array([[2.0, 1.0], [1.0, 2.0]]), 2, run=LocalRun())
+    np.testing.assert_allclose(pairs.values, [3.0, 1.0])
+    np.testing.assert_allclose(pairs.vectors, np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2))
+
+
+@pytest.mark.parametrize("solver", ["eigh", "krylov", "power", "arpack", "subspace"])
+def test_every_solver_finds_the_same_pairs(solver):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((80, 80)))[0]
+    values = 2.0 ** -np.arange(80)
+    A = Q * values @ Q.T
+    steps = 40 if solver == "subspace" else None
+    pairs = leading_eigenpairs(A, 4, run=LocalRun(), solver=solver, max_iter=steps)
+    assert pairs.converged
+    np.testing.assert_allclose(pairs.values, values[:4], rtol=1e-9)
+    np.testing.assert_allclose(pairs.vectors, fix_signs(Q[:, :4]), atol=1e-6)
+    assert np.all(pairs.residuals < 1e-6)
+
+    class Operator:
+        shape = (80, 80)
+
+        def __matmul__(self, V):
+            return A @ V
+
+    if solver != "eigh":
+        applied = leading_eigenpairs(
+            Operator(), 4, run=LocalRun(), solver=solver, max_iter=steps, like_array=np.zeros((1, 80))
+        )
+        np.testing.assert_allclose(applied.values, values[:4], rtol=1e-9)
+
+
+def test_signs_are_fixed_by_the_first_of_the_largest_entries():
+    V = np.array([[0.1, -0.7, 0.5], [-0.9, 0.7, -0.5]])
+    expected = np.array([[-0.1, 0.7, 0.5], [0.9, -0.7, -0.5]])
+    np.testing.assert_array_equal(fix_signs(V), expected)
+    torch = pytest.importorskip("torch")
+    np.testing.assert_array_equal(fix_signs(torch.asarray(V)).numpy(), expected)
+
+
+def test_negative_eigenvalues_of_a_definite_matrix_are_rounding_errors():
+    A = np.diag([1.0, -1e-17, -0.5])
+    assert leading_eigenpairs(A, 3, run=LocalRun()).values.tolist() == [1.0, 0.0, 0.0]
+    assert leading_eigenpairs(A, 3, run=LocalRun(), definite=False).values.tolist() == [1.0, -1e-17, -0.5]
+    assert all_eigenvalues(A).tolist() == [1.0, -1e-17, -0.5]
+    with pytest.raises(ParameterError, match=r"4 eigenpairs.*size 3.*1 to 3"):
+        leading_eigenpairs(A, 4, run=LocalRun())
+
+
+def test_the_basis_of_a_null_space_is_unique():
+    """Any rotation of the vectors of eigenvalue zero leads to the same answer."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    A = Q[:, :2] * [3.0, 2.0] @ Q[:, :2].T
+    pairs = leading_eigenpairs(A, 5, run=LocalRun())
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    from dataclasses import replace
+
+    turned = replace(pairs, vectors=np.hstack([pairs.vectors[:, :2], pairs.vectors[:, 2:] @ turn]))
+    one, other = (with_null_space(p, 5, 1e-12) for p in (pairs, turned))
+    np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-12)
+    np.testing.assert_allclose(one.vectors.T @ one.vectors, np.eye(5), atol=1e-12)
+    np.testing.assert_array_equal(one.values[2:], 0)

@@ -1,0 +1,431 @@
+"""Smallest eigenvalues: agreement with LAPACK, both solvers, disconnected graphs, and failures."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.spatial import cKDTree
+
+from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
+from lowland.kernels.sparse_graphs import filter_step, level_shape
+from lowland.math.spectra import trailing
+from lowland.math.spectra.trailing import Costs, TrailingProblem, trailing_eigenpairs
+from lowland.run.local import LocalRun
+from lowland.run.settings import settings as current_settings
+
+RUN = LocalRun()
+
+
+def run_with(**changes):
+    return LocalRun(replace(current_settings(), **changes))
+
+
+def smallest(A, k, run=RUN, seed=0, **options):
+    return trailing_eigenpairs(A, k, run, rng=np.random.default_rng(seed), **options)
+
+
+def swiss_roll(n, seed=0):
+    rng = np.random.default_rng(seed)
+    t = 1.5 * np.pi * (1 + 2 * rng.random(n))
+    return np.column_stack([t * np.cos(t), 21 * rng.random(n), t * np.sin(t)])
+
+
+def neighbors(X, k):
+    return cKDTree(X).query(X, k + 1)[1][:, 1:]
+
+
+def lle_matrix(X, k=10, reg=1e-3):
+    """(I - W)'(I - W) of locally linear embedding."""
+    n, near = len(X), neighbors(X, k)
+    C = X[near] - X[:, None]
+    G = C @ C.transpose(0, 2, 1)
+    G[:, range(k), range(k)] += reg * np.trace(G, axis1=1, axis2=2)[:, None]
+    w = np.linalg.solve(G, np.ones((n, k, 1)))[..., 0]
+    w /= w.sum(axis=1, keepdims=True)
+    R = sparse.eye_array(n) - sparse.csr_array((w.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    return (R.T @ R).tocsr()
+
+
+def ltsa_matrix(X, k=12, d=2):
+    """The alignment matrix of local tangent spaces."""
+    n = len(X)
+    J = np.column_stack([np.arange(n), neighbors(X, k)])
+    Z = X[J] - X[J].mean(axis=1, keepdims=True)
+    U = np.linalg.svd(Z, full_matrices=False)[0][:, :, :d]
+    G = np.concatenate([np.full((n, k + 1, 1), (k + 1) ** -0.5), U], axis=2)
+    B = np.eye(k + 1) - G @ G.transpose(0, 2, 1)
+    rows, columns = np.repeat(J, k + 1, axis=1), np.tile(J, (1, k + 1))
+    return sparse.coo_array((B.ravel(), (rows.ravel(), columns.ravel())), shape=(n, n)).tocsr()
+
+
+def laplacian(X, k=10):
+    """The normalized Laplacian of the nearest neighbors."""
+    n, near = len(X), neighbors(X, k)
+    W = sparse.csr_array((np.ones(n * k), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    return normalized(W + W.T)
+
+
+def normalized(W):
+    d = sparse.diags_array(1 / np.sqrt(W.sum(axis=1)))
+    return (sparse.eye_array(W.shape[0]) - d @ W @ d).tocsr()
+
+
+def path(n):
+    """The Laplacian of a path, whose eigenvalues are 2 - 2cos(πj/n)."""
+    A = sparse.diags_array([-np.ones(n - 1), np.full(n, 2.0), -np.ones(n - 1)], offsets=[-1, 0, 1]).tolil()
+    A[0, 0] = A[n - 1, n - 1] = 1
+    return A.tocsr()
+
+
+def path_eigenvalues(n, k):
+    return 2 - 2 * np.cos(np.pi * np.arange(k) / n)
+
+
+def angle(U, V):
+    return scipy.linalg.subspace_angles(U, V).max()
+
+
+MATRICES = {"lle": lle_matrix, "ltsa": ltsa_matrix, "laplacian": laplacian}
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """LAPACK's smallest four eigenpairs of each matrix."""
+    X = swiss_roll(700)
+    found = {}
+    for name, of in MATRICES.items():
+        A = of(X)
+        found[name] = (A, *scipy.linalg.eigh(A.toarray(), subset_by_index=(0, 3)))
+    return found
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("solver", ["auto", "arpack", "filter", "dense"])
+def test_every_solver_finds_what_lapack_finds(name, solver, answers):
+    A, values, V = answers[name]
+    pairs = smallest(A, 3, skip=1, solver=solver, largest=2.0 if name == "laplacian" else None)
+    # LAPACK errs by a rounding of the norm, and an angle by that over the gap
+    rounding = 1e-14 * abs(A).sum(axis=1).max()
+    np.testing.assert_allclose(pairs.values, values[1:], rtol=1e-7, atol=rounding)
+    assert angle(pairs.vectors, V[:, 1:]) < 1e-6
+    assert pairs.converged
+    assert pairs.solver == {"auto": "arpack"}.get(solver, solver)
+    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(3), atol=1e-10)
+    reported = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
+    np.testing.assert_allclose(pairs.residuals, reported, atol=2 * rounding)
+    assert pairs.residuals.max() <= 1e-7 * pairs.values.max() + rounding
+
+
+@pytest.mark.parametrize("solver", ["arpack", "filter"])
+def test_eigenvalues_of_a_path_graph(solver):
+    n = 600
+    pairs = smallest(path(n), 5, solver=solver)
+    np.testing.assert_allclose(pairs.values, path_eigenvalues(n, 5), rtol=1e-6, atol=1e-14)
+    cosine = np.cos(np.pi * (np.arange(n) + 0.5) * 2 / n)
+    assert abs(pairs.vectors[:, 2] @ cosine) / np.linalg.norm(cosine) == pytest.approx(1, abs=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["arpack", "filter", "dense"])
+@pytest.mark.parametrize("parts", [2, 3, 7])
+def test_a_disconnected_graph_has_one_null_vector_per_component(solver, parts, rng):
+    lengths = 150 + 17 * np.arange(parts)
+    A = sparse.block_diag([path(n) for n in lengths], format="csr")
+    pairs = smallest(A, parts + 1, solver=solver)
+    expected = np.sort(np.concatenate([path_eigenvalues(n, 3) for n in lengths]))[: parts + 1]
+    np.testing.assert_allclose(pairs.values, expected, rtol=1e-6, atol=1e-13)
+    indicators = np.repeat(np.eye(parts), lengths, axis=0)
+    assert angle(pairs.vectors[:, :parts], indicators) < 1e-7
+
+
+@pytest.mark.parametrize("solver", ["arpack", "filter", "dense"])
+def test_skipping_one_of_several_null_vectors_omits_the_constant(solver):
+    A = sparse.block_diag([path(300), path(400)], format="csr")
+    pairs = smallest(A, 1, skip=1, solver=solver)
+    assert abs(pairs.vectors.sum()) < 1e-9
+    assert np.ptp(pairs.vectors[:300]) < 1e-9
+    assert np.ptp(pairs.vectors[300:]) < 1e-9
+
+
+@pytest.mark.parametrize("solver", ["arpack", "filter"])
+def test_fewer_pairs_than_null_vectors_may_be_requested(solver):
+    A = sparse.block_diag([path(100)] * 9, format="csr")
+    pairs = smallest(A, 2, solver=solver)
+    np.testing.assert_allclose(pairs.values, 0, atol=1e-14)
+    assert np.abs(A @ pairs.vectors).max() < 1e-12
+
+
+@pytest.mark.parametrize("solver", ["arpack", "filter"])
+def test_equal_eigenvalues_are_all_found(solver):
+    """On a ring every eigenvalue but the first is double."""
+    n = 600
+    W = sparse.diags_array([np.ones(n - 1), np.ones(n - 1), [1.0], [1.0]], offsets=[1, -1, n - 1, 1 - n])
+    pairs = smallest(normalized(W.tocsr()), 4, skip=1, solver=solver, largest=2.0)
+    np.testing.assert_allclose(pairs.values, 1 - np.cos(2 * np.pi * np.array([1, 1, 2, 2]) / n), rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["arpack", "filter"])
+def test_the_seed_changes_only_rounding_errors(solver):
+    A = laplacian(swiss_roll(800))
+    first, again, other = (smallest(A, 3, skip=1, seed=s, solver=solver, largest=2.0) for s in (0, 0, 1))
+    np.testing.assert_array_equal(first.vectors, again.vectors)
+    np.testing.assert_allclose(first.vectors, other.vectors, atol=1e-7)
+    size = np.abs(first.vectors)
+    assert (first.vectors[size.argmax(axis=0), range(3)] > 0).all()
+
+
+def test_weakly_connected_clusters_widen_the_filtered_block(rng, monkeypatch):
+    """Forty clusters joined by single edges: forty eigenvalues near zero, of which a narrow block holds only a few."""
+    W = sparse.block_diag([sparse.csr_array(np.ones((30, 30)) - np.eye(30)) for _ in range(40)], format="lil")
+    for i in range(39):
+        W[30 * i, 30 * i + 31] = W[30 * i + 31, 30 * i] = 1.0
+    L = normalized(sparse.csr_array(W))
+    degrees, filtered = [], trailing._filtered
+    monkeypatch.setattr(
+        trailing, "_filtered", lambda A, X, degree, *rest: degrees.append(degree) or filtered(A, X, degree, *rest)
+    )
+    found = smallest(L, 2, skip=1, largest=2.0, solver="filter")
+    assert found.converged
+    np.testing.assert_allclose(found.values, scipy.linalg.eigvalsh(L.toarray())[1:3], rtol=1e-6)
+    assert max(degrees) <= 100
+
+
+def test_the_number_of_threads_does_not_change_the_result(rng):
+    A = laplacian(rng.standard_normal((4000, 6)))
+    one, three = (smallest(A, 2, run_with(threads=t), skip=1, solver="filter", largest=2.0) for t in (1, 3))
+    np.testing.assert_array_equal(one.vectors, three.vectors)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    n=st.integers(60, 200),
+    scale=st.floats(1e-6, 1e6),
+    seed=st.integers(0, 99),
+    solver=st.sampled_from(["arpack", "filter"]),
+)
+def test_scaling_the_matrix_scales_the_values_alone(n, scale, seed, solver):
+    rng = np.random.default_rng(seed)
+    A = laplacian(rng.standard_normal((n, 2)), 6)
+    plain = smallest(A, 2, skip=1, solver=solver)
+    scaled = smallest(scale * A, 2, skip=1, solver=solver)
+    expected = scipy.linalg.eigvalsh(A.toarray())[1:3]
+    np.testing.assert_allclose(plain.values, expected, rtol=1e-6, atol=1e-13)
+    np.testing.assert_allclose(scaled.values, scale * expected, rtol=1e-6, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("solver", ["arpack", "filter"])
+def test_the_matrix_is_not_modified(solver):
+    """Its entries may be in any order, and its indices may have 64 bits, as those of neighbor graphs do."""
+    A = path(600)
+    A = sparse.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
+    for i in range(600):
+        row = slice(A.indptr[i], A.indptr[i + 1])
+        A.indices[row], A.data[row] = A.indices[row][::-1].copy(), A.data[row][::-1].copy()
+    A.has_sorted_indices = A.has_canonical_format = False
+    data, indices = A.data.copy(), A.indices.copy()
+    pairs = smallest(A, 2, solver=solver)
+    np.testing.assert_array_equal(A.data, data)
+    np.testing.assert_array_equal(A.indices, indices)
+    np.testing.assert_allclose(pairs.values, path_eigenvalues(600, 2), rtol=1e-6, atol=1e-14)
+
+
+def test_small_and_dense_matrices_use_lapack(rng):
+    B = rng.standard_normal((30, 40))
+    pairs = smallest(B @ B.T, 3)
+    assert pairs.solver == "dense"
+    np.testing.assert_allclose(pairs.values, scipy.linalg.eigvalsh(B @ B.T)[:3], rtol=1e-9)
+    assert smallest(path(40), 2).solver == "dense"
+    assert smallest(path(40), 40).values.shape == (40,)
+
+
+def test_the_solver_is_chosen_by_the_shape_of_the_graph(rng):
+    surface, cloud = laplacian(swiss_roll(3000)), laplacian(rng.standard_normal((3000, 10)))
+    assert smallest(surface, 2, skip=1, largest=2.0).solver == "arpack"
+    assert smallest(cloud, 2, skip=1, largest=2.0).solver == "filter"
+
+
+def test_if_the_factorization_fails_the_filter_is_used(monkeypatch):
+    A = laplacian(swiss_roll(800))
+    expected = smallest(A, 2, skip=1)
+    monkeypatch.setattr(trailing, "_factor", lambda *_: (0.0, None))
+    found = smallest(A, 2, skip=1)
+    assert (expected.solver, found.solver) == ("arpack", "filter")
+    np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-6)
+
+
+def test_if_the_filter_stalls_the_factorization_is_used(monkeypatch):
+    A = lle_matrix(swiss_roll(800))
+    monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-3, 1e6, 1e-4, False))  # the filter seems cheaper
+    monkeypatch.setattr(trailing, "_WIDEST", 0)
+    found = smallest(A, 2, skip=1)
+    assert found.solver == "arpack"
+    assert found.converged
+
+
+@pytest.mark.parametrize("panel", [100, 1024])
+def test_a_dense_factor_gives_the_same_result(monkeypatch, panel):
+    A = lle_matrix(swiss_roll(800))
+    expected = smallest(A, 3, skip=1, solver="arpack")
+    monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-4, 1e6, 1.0, True))
+    monkeypatch.setattr(trailing, "_PANEL", panel)
+    monkeypatch.setattr(trailing, "_sparse_factor", None)
+    found = smallest(A, 3, skip=1)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-5)
+    np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-5)
+
+
+def test_weights_in_a_cloud_without_separators_are_solved_by_a_full_factor(rng):
+    A = lle_matrix(rng.standard_normal((2000, 10)))
+    found = smallest(A, 2, skip=1)
+    expected = np.linalg.eigvalsh(A.toarray())[1:3]
+    np.testing.assert_allclose(found.values, expected, rtol=1e-6)
+
+
+def test_an_indefinite_matrix_has_no_full_factor(rng):
+    from scipy import sparse
+
+    A = sparse.csr_array(np.diag([1.0, -1.0, 2.0]))
+    assert trailing._full_factor(A, 0.0, run_with()) is None
+
+
+def test_a_failed_factorization_is_retried_with_a_larger_shift(monkeypatch):
+    import scipy.sparse.linalg
+
+    made = []
+    real = scipy.sparse.linalg.splu
+
+    def fails_once(*args, **options):
+        made.append(1)
+        if len(made) == 1:
+            raise RuntimeError("Factor is exactly singular")
+        return real(*args, **options)
+
+    monkeypatch.setattr(scipy.sparse.linalg, "splu", fails_once)
+    pairs = smallest(path(600), 2, skip=1, solver="arpack")
+    assert len(made) == 2
+    np.testing.assert_allclose(pairs.values, path_eigenvalues(600, 3)[1:], rtol=1e-6)
+
+
+def test_a_large_residual_is_an_error_with_a_remedy():
+    A = lle_matrix(swiss_roll(1000))
+    with pytest.raises(DataError, match=r"did not converge.*2 iterations.*residual.*more neighbors.*\.$"):
+        smallest(A, 2, skip=1, solver="filter", max_iter=2)
+
+
+def test_a_factor_beyond_the_memory_budget_is_refused_or_avoided():
+    A = laplacian(swiss_roll(3000))
+    small = run_with(memory=10**6)
+    with pytest.raises(MemoryBudgetError, match="factorization"):
+        smallest(A, 2, small, solver="arpack")
+    assert smallest(A, 2, small, skip=1, largest=2.0).solver == "filter"
+    with pytest.raises(MemoryBudgetError, match="dense matrix"):
+        smallest(A, 2, small, solver="dense")
+
+
+def test_a_problem_that_needs_a_factorization_reports_the_memory_needed(monkeypatch):
+    monkeypatch.setattr(TrailingProblem, "costs", Costs(60.0, 1e10, 1e6, False))
+    with pytest.raises(MemoryBudgetError, match="10 GB"):
+        smallest(path(900), 2, run_with(memory=10**9))
+
+
+@pytest.mark.parametrize("solver", ["arpack", "filter"])
+def test_it_can_be_stopped(solver):
+    A = laplacian(swiss_roll(2000))
+    with pytest.raises(Stopped):
+        smallest(A, 3, run_with(progress=lambda event: False), solver=solver)
+
+
+def test_invalid_input_is_reported():
+    with pytest.raises(ParameterError, match=r"11 eigenpairs.*1 to 10"):
+        smallest(path(10), 10, skip=1)
+    broken = path(600)
+    broken.data[5] = np.nan
+    with pytest.raises(DataError, match="NaN"):
+        smallest(broken, 1)
+    with pytest.raises(DataError, match="only zeros"):
+        smallest(sparse.csr_array((600, 600)), 1)
+    with pytest.raises(ParameterError, match=r"largest=.*larger bound"):
+        smallest(path(600), 1, solver="filter", largest=2.0)
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def level_shape_in_numpy(A):
+    """The reference: one level at a time."""
+    reach = (A != 0).toarray() | np.eye(A.shape[0], dtype=bool)
+    left, widest, longest = np.ones(A.shape[0], bool), 0, 0
+    while left.any():
+        start = int(np.argmax(left))
+        for _ in range(2):
+            seen, levels = np.zeros_like(left), []
+            new = np.zeros_like(left)
+            new[start] = True
+            while new.any():
+                levels.append(int(new.sum()))
+                seen |= new
+                last, new = new, reach[new].any(axis=0) & ~seen
+            start = int(np.flatnonzero(last)[-1])
+        widest, longest = max(widest, *levels), max(longest, len(levels))
+        left &= ~seen
+    return widest, longest
+
+
+def test_levels_of_known_graphs():
+    assert level_shape(path(50).indices, path(50).indptr) == (1, 50)
+    star = sparse.csr_array((np.ones(8), ([0] * 4 + [1, 2, 3, 4], [1, 2, 3, 4] + [0] * 4)), shape=(5, 5))
+    assert level_shape(star.indices, star.indptr) == (3, 3)
+    both = sparse.block_diag([star, path(9)], format="csr")
+    assert level_shape(both.indices, both.indptr) == (3, 9) == level_shape_in_numpy(both)
+
+
+def test_levels_of_a_grid():
+    """From a corner, the levels are the diagonals."""
+    A = sparse.kronsum(path(12), path(20)).tocsr()
+    assert level_shape(A.indices, A.indptr) == (12, 31) == level_shape_in_numpy(A)
+
+
+def test_a_filter_step_is_one_line_of_numpy(rng):
+    A = laplacian(rng.standard_normal((70, 2)), 5)
+    Y, Z = rng.standard_normal((2, 70, 6))
+    expected = 0.3 * (A @ Y - 0.7 * Y) - 0.9 * Z
+    expected[:10], expected[50:] = Z[:10], Z[50:]
+    filter_step(A.data, A.indices, A.indptr, 10, 50, Y, Z, 0.7, 0.3, 0.9)
+    np.testing.assert_allclose(Z, expected, atol=1e-14)
+
+
+def lle_root(X, k=8):
+    """I - W with random weights that sum to one, (n, n)."""
+    to = neighbors(X, k)
+    w = np.random.default_rng(0).random(to.shape) + 0.1
+    w /= w.sum(axis=1, keepdims=True)
+    rows = np.repeat(np.arange(len(X)), k)
+    return (sparse.eye_array(len(X)) - sparse.csr_array((w.ravel(), (rows, to.ravel())), shape=(len(X),) * 2)).tocsr()
+
+
+@pytest.mark.parametrize("solver", ["auto", "arpack"])
+def test_the_factor_of_the_root_finds_the_same(monkeypatch, rng, solver):
+    E = lle_root(rng.standard_normal((900, 6)))
+    A = (E.T @ E).tocsr()
+    values, vectors = np.linalg.eigh(A.toarray())
+    monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-3, 1e6, 1.0, False, True))
+    monkeypatch.setattr(trailing, "_factor", None)  # the matrix is not factorized
+    found = smallest(A, 3, skip=1, root=E, solver=solver)
+    np.testing.assert_allclose(found.values, values[1:4], rtol=1e-8)
+    np.testing.assert_allclose(np.abs(np.sum(found.vectors * vectors[:, 1:4], axis=0)), 1, atol=1e-8)
+
+
+def test_the_root_is_factorized_where_the_matrix_fills_in(rng):
+    E = lle_root(rng.standard_normal((6000, 6)))
+    assert TrailingProblem(E.T @ E, 3, 1.0, None, 1e-8, None, E).costs.root
+
+
+def test_a_root_with_two_null_vectors_is_left_to_the_factor_of_the_matrix(rng):
+    E = sparse.block_diag([lle_root(rng.standard_normal((400, 3))), lle_root(rng.standard_normal((300, 3)))]).tocsr()
+    A = (E.T @ E).tocsr()
+    found, expected = (smallest(A, 3, skip=1, solver="arpack", **root) for root in ({"root": E}, {}))
+    assert found.values[0] < 1e-12
+    np.testing.assert_array_equal(found.vectors, expected.vectors)

@@ -1,0 +1,44 @@
+"""Units: powers of two that bring extreme numbers to the order of one, without losing a digit."""
+
+import numpy as np
+import pytest
+
+from lowland.data.open import open_rows
+from lowland.math.statistics.rescaling import (
+    Largest,
+    divided_rows,
+    largest_of,
+    ordinary_unit,
+    power_of_two,
+    unit_of,
+)
+
+
+def test_largest_power_of_two_below_a_value():
+    np.testing.assert_array_equal(power_of_two(np.array([1.0, 1.9, 2.0, 7.0, 0.3])), [1.0, 1.0, 2.0, 4.0, 0.25])
+    np.testing.assert_array_equal(power_of_two(np.array([0.0, np.nan, np.inf, -1.0])), 1.0)
+
+
+def test_ordinary_values_need_no_rescaling():
+    assert unit_of(np.array([1e-3, 5.0])) == 1.0
+    assert unit_of(np.zeros(2)) == 1.0
+    unit = unit_of(np.array([1e200, -3e201]))
+    assert unit == 2.0 ** np.floor(np.log2(3e201))
+    assert np.frexp(unit)[0] == 0.5  # a power of two
+    assert unit_of(np.array([1e12])) == 1.0
+    assert unit_of(np.array([1e12]), single=True) > 1.0
+    assert unit_of(np.array([1e12], dtype=np.float32)) == ordinary_unit(1e12, single=True)
+
+
+def test_the_largest_finite_value():
+    assert largest_of(np.array([[-5.0, 2.0]])) == 5.0
+    assert largest_of(np.array([[np.nan, np.inf, -3.0]])) == 3.0
+    assert (Largest.of(np.array([[2.0]])) + Largest.of(np.array([[-4.0]]))).value == 4.0
+
+
+@pytest.mark.parametrize("chunks", [False, True])
+def test_divided_rows(chunks):
+    X = np.arange(12.0).reshape(6, 2)
+    rows = divided_rows(open_rows([X[:2], X[2:]] if chunks else X), 4.0)
+    np.testing.assert_array_equal(np.concatenate(list(rows.chunks())), X / 4)
+    np.testing.assert_array_equal(rows.to_array(), X / 4)
