@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 
 import lowland
 from lowland.errors import DataError, DataTypeError, ParameterError
@@ -122,8 +123,6 @@ def test_methods_that_cannot_reconstruct_or_do_not_use_the_metric_say_so():
 
 
 def test_a_spectral_embedding_by_another_metric_is_that_of_its_distances():
-    from scipy.spatial.distance import cdist
-
     X = np.random.default_rng(0).standard_normal((80, 4))
     by_rows = lowland.SpectralEmbedding(n_neighbors=10, metric="manhattan").fit(X)
     given = lowland.SpectralEmbedding(n_neighbors=10, affinity="precomputed_nearest_neighbors")

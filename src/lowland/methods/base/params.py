@@ -123,7 +123,7 @@ def check_parameters(model: Any) -> None:
         if not p.fits(value):
             meant = did_you_mean(value, p.choices).rstrip()
             reason = f"the parameter {p.name!r} must be {p.wanted}."
-            raise ParameterError(reason, meant, method=cls.__name__, **{p.name: value})
+            raise ParameterError(reason, meant, method=cls.__name__, given={p.name: value})
 
 
 def documented(cls: Any) -> str:
