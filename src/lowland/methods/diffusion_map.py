@@ -133,7 +133,7 @@ class DiffusionMap(
         )
         self._warn_of_weak_coordinates(found.n_weak)
         self._keep(found, X)
-        self._record_convergence(found.outcome, "Set n_neighbors, or a larger epsilon.")
+        self._record_convergence(found.outcome, "Set `n_neighbors`, or a larger `epsilon`.")
 
     def _keep(self, found: DiffusionCoordinates, X: Array) -> None:
         """Set the fitted attributes, in the precision and array library of the rows."""
@@ -166,12 +166,12 @@ class DiffusionMap(
         """The kernel values of all pairs, and their connected components, which are reported."""
         n, given = X.shape[0], self.metric == "precomputed"
         size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
-        run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
+        run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set `n_neighbors`")
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())
         self._choose_bandwidth(sampled_distances(X, *self._measure()))
         K = _heat(D, self.epsilon_)
         label = affinity_components(K, loops=True)
-        kept = self._keep_by_affinity(label, "Raise epsilon", X)
+        kept = self._keep_by_affinity(label, "Raise `epsilon`", X)
         self.reach_ = None
         self.points_ = None if given else self._own_points(X, rows)
         return (K if kept.all() else among(K, kept)), label[kept]
@@ -192,10 +192,15 @@ class DiffusionMap(
     def _check_size(self, X: Array) -> None:
         n, k = X.shape[0], self.n_components
         if k > n - 1:
-            raise ParameterError(f"DiffusionMap(n_components={k}): the data has {n} rows. Choose at most {n - 1}.")
+            raise ParameterError(
+                f"the data has {n} rows.", f"Choose at most {n - 1}.", method="DiffusionMap", n_components=k
+            )
         if self.n_neighbors is not None and self.n_neighbors >= n:
             raise ParameterError(
-                f"DiffusionMap(n_neighbors={self.n_neighbors}): the data has {n} rows. Choose at most {n - 1}, or None."
+                f"the data has {n} rows.",
+                f"Choose at most {n - 1}, or `None`.",
+                method="DiffusionMap",
+                n_neighbors=self.n_neighbors,
             )
 
     # --- new rows ---
@@ -213,7 +218,7 @@ class DiffusionMap(
         if self.points_ is None and (self.metric != "precomputed" or self.reach_ is not None):
             raise ParameterError(
                 "DiffusionMap cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to rows, or "
-                "to a distance matrix with n_neighbors=None."
+                "to a distance matrix with `n_neighbors=None`."
             )
         return Nystrom(
             HeatTo(self.epsilon_, self._distances_to(self.points_), relative=True), Z, offset, lam, self.density_

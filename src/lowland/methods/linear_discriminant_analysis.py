@@ -55,7 +55,7 @@ class LinearDiscriminantAnalysis(
     reads_y=True,
     needs_y=True,
     tolerance=1e-9,
-    missing_remedy="Set missing='available' to use the observed values of each column.",
+    missing_remedy="Set `missing='available'` to use the observed values of each column.",
     study=StudyHints(
         max_components=lambda d, n_classes: min(d, n_classes - 1),
         to_classify={"solver": "eigen", "shrinkage": "auto"},

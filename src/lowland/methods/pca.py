@@ -59,7 +59,7 @@ class PCA(
     verb="pca",
     streams=True,
     takes_sparse=True,
-    missing_remedy="Set missing='em' to fit the incomplete rows.",
+    missing_remedy="Set `missing='em'` to fit the incomplete rows.",
 ):
     """Principal component analysis: orthogonal projection onto the directions of largest variance.
 

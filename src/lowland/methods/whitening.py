@@ -88,12 +88,12 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
         d = moments.mean.shape[0]
         if self.n_components is not None and self.method not in ("pca", "pca-cor"):
             raise ParameterError(
-                f"Whitening(n_components={self.n_components}, method={self.method!r}): this method keeps all "
-                "directions. Leave n_components=None, or choose method='pca' or 'pca-cor'."
+                f"`Whitening(n_components={self.n_components}, method={self.method!r})`: this method keeps all "
+                "directions. Leave `n_components=None`, or choose `method='pca'` or 'pca-cor'."
             )
         if self.n_components is not None and self.n_components > d:
             raise ParameterError(
-                f"Whitening(n_components={self.n_components}): the data has {d} columns. Choose at most {d}."
+                f"the data has {d} columns.", f"Choose at most {d}.", method="Whitening", n_components=self.n_components
             )
         xp = xp_of(moments.scatter)
         kind = result_dtype(xp, self._dtype)
@@ -110,7 +110,7 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
         largest = float(xp.max(found.values)) if found.values.shape[0] else 0.0
         self.eigenvalues_ = xp.astype(found.values, dtype_of_squares(xp, largest, kind))
         self.rank_ = found.rank
-        self._record_convergence(found.outcome, "Raise tol, which drops directions of small variance.")
+        self._record_convergence(found.outcome, "Raise `tol`, which drops directions of small variance.")
         self.n_samples_ = moments.rows
 
     def _encoding(self) -> Affine:

@@ -27,7 +27,7 @@ def warn_of_lost_squares(name: str, values: Any, squared: Any) -> None:
     lost = ~np.isfinite(after) | (after < np.finfo(np.float64).tiny)
     if bool((lost & (before > 0)).any()):
         warn(
-            f"{name}: squared distances are beyond the range of float64, so the values are infinite or lose digits. "
+            f"{name}: squared distances are beyond the range of `float64`, so the values are infinite or lose digits. "
             "The coordinates do not. Rescale the columns.",
             DataWarning,
         )

@@ -121,7 +121,7 @@ class GraphMap(PointMap, takes_sparse=True):
         """Warn that the graph is disconnected and say what was done; raise an error if that is the policy."""
         fact = f"{type(self).__name__}: {found.fact}"
         if policy == "error":
-            raise DataError(f"{fact}. {remedy}, or set disconnected='connect', 'largest' or 'ignore'.")
+            raise DataError(f"{fact}. {remedy}, or set `disconnected='connect'`, 'largest' or 'ignore'.")
         if policy == "largest":
             others = len(found.labels) - int(found.sizes[0])
             left = "other row is" if others == 1 else f"other {others} rows are"
@@ -153,7 +153,7 @@ class GraphMap(PointMap, takes_sparse=True):
                 f"{listed_sizes(sizes)} rows, with no affinity between them beyond rounding error"
             )
             if self.disconnected == "error":
-                raise DataError(f"{fact}. {remedy}, or set disconnected='largest' or 'ignore'.")
+                raise DataError(f"{fact}. {remedy}, or set `disconnected='largest'` or 'ignore'.")
             if self.disconnected == "largest":
                 kept, others = label == 0, len(label) - int(sizes[0])
                 left = "other row is" if others == 1 else f"other {others} rows are"
@@ -202,7 +202,7 @@ class GraphMap(PointMap, takes_sparse=True):
         """What would make the graph connected."""
         if graph.search == "given":
             return "Add edges to the graph"
-        return "Raise radius" if getattr(self, "radius", None) is not None else "Raise n_neighbors"
+        return "Raise `radius`" if getattr(self, "radius", None) is not None else "Raise `n_neighbors`"
 
     def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
         """The neighbors of each row, searched for or ``given``."""
@@ -217,7 +217,7 @@ class GraphMap(PointMap, takes_sparse=True):
         k, n = self._k(X), X.shape[0]
         if k >= n:
             raise ParameterError(
-                f"{type(self).__name__}(n_neighbors={k}): the data has {n} rows. Choose at most {n - 1}."
+                f"the data has {n} rows.", f"Choose at most {n - 1}.", method=type(self).__name__, n_neighbors=k
             )
         return nearest_neighbors(
             X, k, run, metric=metric, params=params, search=self._search(), rng=self._start_generator()

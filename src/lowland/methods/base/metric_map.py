@@ -45,7 +45,7 @@ class MetricMap(PointMap):
                     raise
                 option = "distance" if hasattr(self, "distance") else "metric"
                 remedy = f"Or set {option}='gower', which compares categories and skips missing values."
-                raise type(error)(f"{error} {remedy}") from error
+                raise type(error)(f"{error.marked} {remedy}") from error
         if not fitted:
             rows = open_categories(X, **selection)
             orders = self._orders(rows)

@@ -17,7 +17,7 @@ from lowland.methods.base.estimator import Reducer
 from lowland.methods.base.parameters import check_saved
 
 SKIP_MISSING = (  # for an error of NaN
-    "Set metric='nan_euclidean' to compare rows by the columns that both have, or metric='gower', which also takes "
+    "Set `metric='nan_euclidean'` to compare rows by the columns that both have, or `metric='gower'`, which also takes "
     "categories."
 )
 

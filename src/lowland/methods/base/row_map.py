@@ -41,8 +41,8 @@ class InverseMap(Reducer):
         k = self._encoding_width()
         if rows.d != k:
             raise DataError(
-                f"inverse_transform: X has {rows.d} columns, but {type(self).__name__} has {k} components. Pass "
-                "coordinates as transform returns them."
+                f"`X` has {rows.d} columns, but {type(self).__name__} has {k} components. Use "
+                "coordinates of `transform`."
             )
         most = slab_rows(max(k, self.n_features_in_), rows.dtype.itemsize)
         if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:
