@@ -15,8 +15,8 @@ def warn_if_distances(X: Array, owner: str) -> None:
     """Warn where the rows look like a distance matrix."""
     if looks_like_distances(X):
         warn(
-            f"{owner}: X looks like a distance matrix (symmetric with a zero diagonal), but is used as rows. Set "
-            "metric='precomputed' if it contains distances.",
+            f"{owner}: `X` looks like a distance matrix (symmetric with a zero diagonal), but is used as rows. Set "
+            "`metric='precomputed'` if it contains distances.",
             DataWarning,
         )
 
