@@ -239,8 +239,8 @@ class ClassicalMDS(
         needed = 0 if at_hand else m * m * size
         needed += bytes_to_solve(m, self.n_components, whole=self.all_eigenvalues)
         needed += 0 if at_hand else (1 if rows.in_memory else 2) * m * rows.d * size  # the rows, too, are kept
-        remedy = "Choose n_landmarks" if self.n_landmarks is None else "Choose fewer landmarks"
-        run.require(needed, f"Classical MDS of {m} points", f"{remedy}, pass float32")
+        remedy = "Choose `n_landmarks`" if self.n_landmarks is None else "Choose fewer landmarks"
+        run.require(needed, f"Classical MDS of {m} points", f"{remedy}, use `float32`")
 
     def _in_units(self, D: Array, run: Run) -> tuple[Array, float]:
         """Return distances whose squares do not overflow, and the number they were divided by."""
@@ -256,9 +256,9 @@ class ClassicalMDS(
         found = additive_constant(D, run)
         if not found.outcome.converged:
             warn(
-                f"ClassicalMDS(add_constant=True) did not converge: it stopped after {found.outcome.iterations} "
+                f"`ClassicalMDS(add_constant=True)` did not converge: it stopped after {found.outcome.iterations} "
                 f"iterations at the constant {found.value * unit:g}. Some eigenvalues may stay negative. Set "
-                "n_landmarks: a direct solver is used for up to 1000 points.",
+                "`n_landmarks`: a direct solver is used for up to 1000 points.",
                 ConvergenceWarning,
             )
         return found.value
@@ -281,7 +281,7 @@ class ClassicalMDS(
         self.goodness_of_fit_ = found.goodness if found.exact else None
         self.n_samples_ = int(Z.shape[0])
         self._record_convergence(
-            solver, "Request fewer components, or set all_eigenvalues=True, which uses a direct solver."
+            solver, "Request fewer components, or set `all_eigenvalues=True`, which uses a direct solver."
         )
 
     @property

@@ -165,7 +165,7 @@ class DiffusionMap(
         )
         warn_of_weak_coordinates("DiffusionMap", found.n_weak)
         self._keep(found, X)
-        self._record_convergence(found.outcome, "Set n_neighbors, or a larger epsilon.")
+        self._record_convergence(found.outcome, "Set `n_neighbors`, or a larger `epsilon`.")
 
     def _keep(self, found: DiffusionCoordinates, X: Array) -> None:
         """Set the fitted attributes, in the precision and array library of the rows."""
@@ -201,7 +201,7 @@ class DiffusionMap(
         """The kernel values of all pairs, and their connected components, which are reported."""
         n, given = X.shape[0], self.metric == "precomputed"
         size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
-        run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
+        run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set `n_neighbors`")
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())
         self._choose_bandwidth(sampled_distances(X, *self._measure()))
         K = _heat(D, self.epsilon_)
@@ -229,10 +229,15 @@ class DiffusionMap(
     def _check_size(self, X: Array) -> None:
         n, k = X.shape[0], self.n_components
         if k > n - 1:
-            raise ParameterError(f"DiffusionMap(n_components={k}): the data has {n} rows. Choose at most {n - 1}.")
+            raise ParameterError(
+                f"the data has {n} rows.", f"Choose at most {n - 1}.", method="DiffusionMap", n_components=k
+            )
         if self.n_neighbors is not None and self.n_neighbors >= n:
             raise ParameterError(
-                f"DiffusionMap(n_neighbors={self.n_neighbors}): the data has {n} rows. Choose at most {n - 1}, or None."
+                f"the data has {n} rows.",
+                f"Choose at most {n - 1}, or `None`.",
+                method="DiffusionMap",
+                n_neighbors=self.n_neighbors,
             )
 
     # --- new rows ---

@@ -179,7 +179,7 @@ class Isomap(
         """Neighbor graph, geodesic distances, classical scaling, coordinates."""
         if self.n_neighbors is not None and self.radius is not None and graph is None:
             raise ParameterError(
-                f"Both n_neighbors and radius are provided. Use Isomap(radius={self.radius}, n_neighbors=None) "
+                f"Both `n_neighbors` and `radius` are provided. Use `Isomap(radius={self.radius}, n_neighbors=None)` "
                 "to connect all rows within the radius."
             )
         neighborhood = self._neighborhood()
@@ -240,7 +240,7 @@ class Isomap(
         m, points = (n, "rows") if marks is None else (len(marks), "landmarks")
         if self.n_components >= m:
             raise ParameterError(
-                f"Isomap(n_components={self.n_components}): {m} {points} span at most {m - 1} dimensions. "
+                f"`Isomap(n_components={self.n_components})`: {m} {points} span at most {m - 1} dimensions. "
                 f"Choose at most {m - 1}{'' if marks is None else ', or more landmarks'}."
             )
         self._require_memory(n, m, run)
@@ -265,7 +265,7 @@ class Isomap(
             return
         paths = f", with the shortest paths between all pairs (about {_minutes(n)})," if n > _MANY else ""
         subject = f"Isomap of {n:,} rows{paths}"
-        run.require(self._bytes(n, n), subject, f"Set n_landmarks={_LANDMARKS}, which takes seconds")
+        run.require(self._bytes(n, n), subject, f"Set `n_landmarks={_LANDMARKS}`, which takes seconds")
 
     def _bytes(self, n: int, m: int) -> int:
         """The memory for the distances from m of n rows and for their eigenvectors."""
@@ -279,13 +279,13 @@ class Isomap(
         if found.positive < self.n_components:
             positive = "1 positive eigenvalue" if found.positive == 1 else f"{found.positive} positive eigenvalues"
             warn(
-                f"Isomap(n_components={self.n_components}): classical scaling of the geodesic distances has only "
-                f"{positive}; the other coordinates are zero. Lower n_components, or raise n_neighbors.",
+                f"`Isomap(n_components={self.n_components})`: classical scaling of the geodesic distances has only "
+                f"{positive}; the other coordinates are zero. Lower `n_components`, or raise `n_neighbors`.",
                 DataWarning,
             )
         self.weights_, self.mean_squares_ = like(scaling.weights, Z, double), like(scaling.means, Z, double)
         self.eigenvalues_, self.lowest_eigenvalue_ = like(np.ascontiguousarray(found.leading), Z, double), found.lowest
-        self._record_convergence(scaling.outcome, "Raise tol or max_iter, or set eigen_solver='dense'.")
+        self._record_convergence(scaling.outcome, "Raise `tol` or `max_iter`, or set `eigen_solver='dense'`.")
 
     # --- as in scikit-learn, made when they are read ---
 

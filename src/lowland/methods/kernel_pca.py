@@ -190,7 +190,7 @@ class KernelPCA(
         else:
             m = int(keep.sum())
             run.require(
-                8 * m * (4 * m + 3 * rows.d), f"The kernel of {m} landmarks and its features", "Lower n_landmarks"
+                8 * m * (4 * m + 3 * rows.d), f"The kernel of {m} landmarks and its features", "Lower `n_landmarks`"
             )
             X = self.landmarks_ = run.fold(rows, SelectedRows.of, keep, name="choosing landmarks").rows
         self.gamma_ = self._gamma(X)
@@ -242,7 +242,9 @@ class KernelPCA(
     def _check_choices(self, rows: Rows) -> None:
         if rows.is_sparse and (self.kernel == "precomputed" or self.fit_inverse_transform):
             what = "fit_inverse_transform=True" if self.fit_inverse_transform else "kernel='precomputed'"
-            raise DataError(f"KernelPCA({what}) does not take sparse data. Pass X.toarray() if it fits in memory.")
+            raise DataError(
+                f"KernelPCA({what}) does not take sparse data. Make it dense if it fits in memory (`X.toarray()`)."
+            )
         if self.kernel == "precomputed" and (self.fit_inverse_transform or self.n_landmarks is not None):
             what = "fit_inverse_transform" if self.fit_inverse_transform else "use n_landmarks"
             raise ParameterError(
@@ -250,29 +252,29 @@ class KernelPCA(
                 "kernel."
             )
         if self.fit_inverse_transform and self.preimage == "fixed-point" and self.kernel != "rbf":
-            raise ParameterError("KernelPCA(preimage='fixed-point') needs kernel='rbf'. Choose preimage='ridge'.")
+            raise ParameterError("`KernelPCA(preimage='fixed-point')` needs `kernel='rbf'`. Choose `preimage='ridge'`.")
 
     def _warn_of(self, axes: KernelAxes) -> None:
         """Warn of a kernel that is no inner product, of rows that are alike or all apart, and of zero columns."""
         for concern in axes.concerns:
             if self.kernel in ("rbf", "laplacian"):
                 given = f"KernelPCA(kernel={self.kernel!r}): with gamma={self.gamma_:g}"
-                warn(f"{given} {concern} Lower gamma, or set gamma='median'.", DataWarning)
+                warn(f"{given} {concern} Lower `gamma`, or set `gamma='median'`.", DataWarning)
             else:
-                remedy = "Lower gamma, or use" if self.kernel == "sigmoid" else "Use"
+                remedy = "Lower `gamma`, or use" if self.kernel == "sigmoid" else "Use"
                 warn(f"{concern} {remedy} a kernel of inner products, such as 'rbf'.", DataWarning)
         positive, k = int(to_numpy(axes.values > 0).sum()), int(axes.values.shape[0])
         if axes.identical:
             warn(
-                f"KernelPCA(kernel={self.kernel!r}): no eigenvalue of the centered kernel matrix is positive: all rows "
-                "are identical in the feature space of the kernel. Check the data and gamma.",
+                f"`KernelPCA(kernel={self.kernel!r})`: no eigenvalue of the centered kernel matrix is positive: all "
+                "rows are identical in the feature space of the kernel. Check the data and `gamma`.",
                 DataWarning,
             )
         elif positive < k:
             warn(
-                f"KernelPCA(n_components={self.n_components}): the centered kernel matrix has {positive} positive "
+                f"`KernelPCA(n_components={self.n_components})`: the centered kernel matrix has {positive} positive "
                 f"eigenvalue{'s' * (positive != 1)}, so the other components are zero. Choose at most {positive}, or "
-                "set remove_zero_eig=True.",
+                "set `remove_zero_eig=True`.",
                 DataWarning,
             )
 
@@ -357,7 +359,7 @@ class KernelPCA(
         k = self._encoding_width()
         if rows.d != k:
             raise DataError(
-                f"Z has {rows.d} columns, but KernelPCA has {k} components. Pass coordinates that transform returned."
+                f"`Z` has {rows.d} columns, but KernelPCA has {k} components. Use coordinates of `transform`."
             )
         rows = in_slabs(rows, max(int(self.X_transformed_fit_.shape[0]), self.n_features_in_))
         return rows, run_for(rows)

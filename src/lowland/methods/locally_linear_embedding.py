@@ -196,11 +196,16 @@ class LocallyLinearEmbedding(
         k, (n, d), name = self.n_components, X.shape, type(self).__name__
         if k > d:
             raise ParameterError(
-                f"{name}(n_components={k}): n_features={d}, and the output dimension must be less than or equal to the "
-                f"input dimension. Choose at most {d}."
+                f"the data has {d} columns (`n_features={d}`), and the output dimension must be less than or equal "
+                "to the input dimension.",
+                f"Choose at most {d}.",
+                method=name,
+                n_components=k,
             )
         if k >= n:
-            raise ParameterError(f"{name}(n_components={k}): n_samples={n}. Choose at most {n - 1}.")
+            raise ParameterError(
+                f"the data has {n} rows (`n_samples={n}`).", f"Choose at most {n - 1}.", method=name, n_components=k
+            )
         if graph is None:
             self._check_enough(self.n_neighbors, "")
         if _all_equal(X):
@@ -212,7 +217,7 @@ class LocallyLinearEmbedding(
         needed = {"hessian": k * (k + 3) // 2 + 1, "modified": k, "ltsa": k + 1}.get(self.method, 1)
         if m < needed:
             raise ParameterError(
-                f"LocallyLinearEmbedding(method={self.method!r}, n_components={k}): n_neighbors must be at least "
+                f"`LocallyLinearEmbedding(method={self.method!r}, n_components={k})`: `n_neighbors` must be at least "
                 f"{needed}{_BOUNDS.get(self.method, '')}, but it is {m}{where}."
             )
 
@@ -240,13 +245,13 @@ class LocallyLinearEmbedding(
             "the directed neighbor graph), and each would collapse to a point"
         )
         if self.disconnected == "error":
-            raise DataError(f"{fact}. Raise n_neighbors, or set disconnected='connect' or 'ignore'.")
+            raise DataError(f"{fact}. Raise `n_neighbors`, or set `disconnected='connect'` or 'ignore'.")
         if self.disconnected == "ignore":
-            warn(f"{fact}. Nothing was changed. Raise n_neighbors, or set disconnected='connect'.", DataWarning)
+            warn(f"{fact}. Nothing was changed. Raise `n_neighbors`, or set `disconnected='connect'`.", DataWarning)
             return graph
         warn(
-            f"{fact}. Reverse edges were added from these groups to the rows they are neighbors of. Raise n_neighbors "
-            "to avoid this.",
+            f"{fact}. Reverse edges were added from these groups to the rows they are neighbors of. Raise "
+            "`n_neighbors` to avoid this.",
             DataWarning,
         )
         return with_reverse_edges(graph, cut_off)
@@ -262,7 +267,7 @@ class LocallyLinearEmbedding(
                 what = f"coordinates only separate single rows ({', '.join(map(str, rows))})"
             warn(
                 f"LocallyLinearEmbedding: {what} from all others, since the neighbors do not determine the position. "
-                "Raise n_neighbors or reg, or remove such rows.",
+                "Raise `n_neighbors` or `reg`, or remove such rows.",
                 DataWarning,
             )
 
@@ -276,9 +281,9 @@ class LocallyLinearEmbedding(
         if shrunken:
             which = "1 connected component has" if len(shrunken) == 1 else f"{len(shrunken)} connected components have"
             warn(
-                f"LocallyLinearEmbedding: {which} collapsed to less than 1% of the extent of the embedding (see "
-                "component_labels_): far from the other components, or hardly constrained by the added edges. Raise "
-                "n_neighbors, set disconnected='largest', or embed each component separately.",
+                f"LocallyLinearEmbedding: {which} collapsed to less than 1% of the extent of the embedding (`see "
+                "component_labels_`): far from the other components, or hardly constrained by the added edges. Raise "
+                "`n_neighbors`, set `disconnected='largest'`, or embed each component separately.",
                 DataWarning,
             )
 

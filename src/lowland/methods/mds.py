@@ -224,7 +224,7 @@ class MDS(
         problem = f"MDS did not converge: it stopped after {n} iteration{'s' * (n != 1)}"
         self._record_convergence(
             replace(found.outcome, trace=self.trace_),
-            "Raise max_iter or eps.",
+            "Raise `max_iter` or `eps`.",
             problem=f"{problem} (stress {self.trace_[-1]:.3g}{last}).",
         )
 
@@ -244,18 +244,20 @@ class MDS(
         if self.dissimilarity != "deprecated":
             if not isinstance(self.metric, bool) and self.metric != "euclidean":
                 raise ParameterError(
-                    f"MDS(dissimilarity={self.dissimilarity!r}, metric={self.metric!r}): You provided both "
-                    "`dissimilarity` and `metric`. Please use only `metric`."
+                    "You provided both `dissimilarity` and `metric`. Please use only `metric`.",
+                    method="MDS",
+                    dissimilarity=self.dissimilarity,
+                    metric=self.metric,
                 )
             warn(
                 "The `dissimilarity` parameter is deprecated and will be removed in 1.10. Use `metric` instead: "
-                f"MDS(metric={self.dissimilarity!r}).",
+                f"`MDS(metric={self.dissimilarity!r})`.",
                 FutureWarning,
             )
         if isinstance(self.metric, bool):
             warn(
-                f"Use metric_mds={self.metric} instead of metric={self.metric}. The support for metric={{True/False}} "
-                "will be dropped in 1.10.",
+                f"Use `metric_mds={self.metric}` instead of `metric={self.metric}`. The support for "
+                "metric={True/False} will be dropped in 1.10.",
                 FutureWarning,
             )
 

@@ -140,7 +140,7 @@ class SammonMapping(
         count = found.outcome.iterations
         problem = f"SammonMapping did not converge: it stopped after {count} iteration{'s' * (count != 1)}"
         self._record_convergence(
-            found.outcome, "Raise max_iter or tol.", problem=f"{problem} (stress {self.stress_:.3g})."
+            found.outcome, "Raise `max_iter` or `tol`.", problem=f"{problem} (stress {self.stress_:.3g})."
         )
 
     def _facts(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg"
 _EDGES = 10_000_000  # most edges of the default graph: n / 10 neighbors up to 10,000 rows
 _FEWEST = 10  # neighbors by default, however many rows there are
 _FLAT = 1000  # roundings: affinities that differ from 1 by less say nothing about the rows
-_NOT_SQUARE = "Pass rows with affinity='nearest_neighbors' or 'rbf' to have affinities computed."
+_NOT_SQUARE = "Pass rows with `affinity='nearest_neighbors'` or 'rbf' to have affinities computed."
 
 
 class SpectralEmbedding(
@@ -187,7 +187,7 @@ class SpectralEmbedding(
         self.eigenvalues_ = like(found.eigenvalues, Z)
         if by_neighbors:
             self._keep_as_in_scikit_learn(X, loops=graph is None)
-        self._record_convergence(found.outcome, "Raise eigen_tol, or leave eigen_solver at None.")
+        self._record_convergence(found.outcome, "Raise `eigen_tol`, or leave `eigen_solver` at `None`.")
 
     # --- affinities ---
 
@@ -221,20 +221,20 @@ class SpectralEmbedding(
     def _pair_affinities(self, X: Array, run: Run, rows: Rows) -> tuple[Any, np.ndarray]:
         """The affinities of all pairs, computed or given, and their connected components, which are reported."""
         n = X.shape[0]
-        remedy = "Lower gamma" if self.affinity == "rbf" else "Pass affinities that connect all rows"
+        remedy = "Lower `gamma`" if self.affinity == "rbf" else "Pass affinities that connect all rows"
         if self.affinity == "precomputed":
             W = own_array(rows, X)
         else:
             size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
-            run.require(1.5 * size * n * n, f"The {n} x {n} affinities", "Use affinity='nearest_neighbors'")
+            run.require(1.5 * size * n * n, f"The {n} x {n} affinities", "Use `affinity='nearest_neighbors'`")
             W = self._kernel(X, run)
         if self.affinity != "rbf":
             with nullcontext() if W.ndim == 2 and W.shape[0] == W.shape[1] else with_remedy(_NOT_SQUARE):
                 W, averaged = symmetric_affinities(W)
             if averaged:
                 warn(
-                    "Array is not symmetric, and will be converted to symmetric by average with its transpose. Pass "
-                    "(W + W.T) / 2 as affinities to avoid this warning.",
+                    "Array is not symmetric, and will be converted to symmetric by average with its transpose. "
+                    "(`Pass (W + W.T) / 2 as affinities to avoid this warning.`)",
                     DataWarning,
                 )
         label = affinity_components(W)
@@ -255,8 +255,9 @@ class SpectralEmbedding(
         assert W is not None
         if float(xp_of(W).min(W)) > 1 - _FLAT * float(xp_of(W).finfo(W.dtype).eps):
             warn(
-                f"SpectralEmbedding(affinity='rbf'): with gamma={self.gamma_:.3g}, all pairs have the same affinity up "
-                "to rounding error, so the coordinates are meaningless. Raise gamma, or rescale the columns.",
+                f"`SpectralEmbedding(affinity='rbf')`: with `gamma={self.gamma_:.3g}`, all pairs have the same "
+                "affinity up to rounding error, so the coordinates are meaningless. Raise `gamma`, or rescale the "
+                "columns.",
                 DataWarning,
             )
         return W
@@ -276,25 +277,34 @@ class SpectralEmbedding(
         if self.metric == "precomputed" or (self.metric != "euclidean" and self.affinity != "nearest_neighbors"):
             other = "precomputed_nearest_neighbors" if self.metric == "precomputed" else "nearest_neighbors"
             raise ParameterError(
-                f"SpectralEmbedding(affinity={self.affinity!r}, metric={self.metric!r}): this affinity does not use "
-                f"the metric. Set affinity={other!r}{', and leave metric at its default' * (other[0] == 'p')}."
+                "this affinity does not use the metric.",
+                f"Set `affinity={other!r}`{', and leave metric at its default' * (other[0] == 'p')}.",
+                method="SpectralEmbedding",
+                affinity=self.affinity,
+                metric=self.metric,
             )
         if graph is not None and self.affinity != "nearest_neighbors":
             raise ParameterError(
-                f"SpectralEmbedding(affinity={self.affinity!r}): fit was given a neighbor graph too. Pass only one of "
-                "them, or set affinity='nearest_neighbors'."
+                "fit was given a neighbor graph too.",
+                "Pass only one of them, or set `affinity='nearest_neighbors'`.",
+                method="SpectralEmbedding",
+                affinity=self.affinity,
             )
         if self.n_components > most:
             raise ParameterError(
-                f"SpectralEmbedding(n_components={self.n_components}): {n} rows have only {most} eigenvectors. "
-                f"Choose at most {most}."
+                f"{n} rows have only {most} eigenvectors.",
+                f"Choose at most {most}.",
+                method="SpectralEmbedding",
+                n_components=self.n_components,
             )
         if self._by_neighbors(graph) and graph is None and not self._takes_graph(X):
             self.n_neighbors_ = self._default_neighbors(n) if self.n_neighbors is None else int(self.n_neighbors)
             if not 2 <= self.n_neighbors_ <= n:
                 raise ParameterError(
-                    f"SpectralEmbedding(n_neighbors={self.n_neighbors_}): the data has {n} rows, and each row counts "
-                    f"as its own neighbor, as in scikit-learn. Choose at least 2 and at most {n}."
+                    f"the data has {n} rows, and each row counts as its own neighbor, as in scikit-learn.",
+                    f"Choose at least 2 and at most {n}.",
+                    method="SpectralEmbedding",
+                    n_neighbors=self.n_neighbors_,
                 )
 
     def _default_neighbors(self, n: int) -> int:
@@ -304,8 +314,8 @@ class SpectralEmbedding(
         if tenth <= most:
             return tenth
         warn(
-            f"SpectralEmbedding(n_neighbors=None): {most} neighbors are used. A tenth of the {n:,} rows, as in "
-            f"scikit-learn, would give {n * tenth:.1e} edges. Set n_neighbors; 10 to 50 are usual.",
+            f"`SpectralEmbedding(n_neighbors=None)`: {most} neighbors are used. A tenth of the {n:,} rows, as in "
+            f"scikit-learn, would give {n * tenth:.1e} edges. Set `n_neighbors`; 10 to 50 are usual.",
             DataWarning,
         )
         return most
@@ -342,8 +352,8 @@ class SpectralEmbedding(
         Z = rows_at(self.embedding_, embedded_mask(self))
         if self.points_ is None and self._params.affinity != "precomputed":
             raise ParameterError(
-                "SpectralEmbedding cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to rows "
-                "with affinity='nearest_neighbors' or 'rbf', or to affinities with affinity='precomputed'."
+                "SpectralEmbedding cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to "
+                "rows with `affinity='nearest_neighbors'` or 'rbf', or to affinities with `affinity='precomputed'`."
             )
         own = 0.0 if self._by_neighbors() else float(np.mean(_diagonal(self.affinity_matrix_)))
         offset, slope = (own * lam, 1 - lam) if self._params.laplacian == "normalized" else (-lam, np.ones_like(lam))

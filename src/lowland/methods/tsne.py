@@ -11,7 +11,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
+from lowland.errors import DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.embeddings.anchor import Anchor
@@ -237,23 +237,32 @@ class TSNE(
     def _check_size(self, X: Array) -> None:
         n, given = X.shape[0], self._perplexities()
         if self.n_components > n:
-            raise ParameterError(f"TSNE(n_components={self.n_components}): the data has {n} rows. Choose at most {n}.")
+            raise ParameterError(
+                f"the data has {n} rows.", f"Choose at most {n}.", method="TSNE", n_components=self.n_components
+            )
         if self.affinity == "precomputed":
             if self.metric != "euclidean":
                 raise ParameterError(
-                    f"TSNE(affinity='precomputed', metric={self.metric!r}): affinities are given, so no distances are "
-                    "computed. Leave metric at its default."
+                    "affinities are given, so no distances are computed.",
+                    "Leave metric at its default.",
+                    method="TSNE",
+                    affinity="precomputed",
+                    metric=self.metric,
                 )
             return
         if not given or not all(_is_perplexity(each) for each in given):
             raise ParameterError(
-                f"TSNE(perplexity={shown(self.perplexity)}): perplexity is an effective number of neighbors. It must "
-                "be a number of at least 1, or a sequence of them."
+                "perplexity is an effective number of neighbors. It must be a number of at least 1, or a sequence of "
+                "them.",
+                method="TSNE",
+                perplexity=self.perplexity,
             )
         if max(given) >= n:
             raise ParameterError(
-                f"TSNE(perplexity={max(given):g}): perplexity must be less than the number of rows (n_samples), which "
-                f"is {n}. Choose a smaller one; {max(1, (n - 1) // 3)} or less is usual."
+                f"perplexity must be less than the number of rows (`n_samples`), which is {n}.",
+                f"Choose a smaller one; {max(1, (n - 1) // 3)} or less is usual.",
+                method="TSNE",
+                perplexity=max(given),
             )
 
     def _perplexities(self) -> list[float]:
@@ -364,7 +373,7 @@ class TSNE(
         if few:
             rows = "1 row" if few == 1 else f"{few} rows"
             warn(
-                f"TSNE(perplexity={most:g}): {rows} of {graph.n} have at most {most:g} neighbors, too few for this "
+                f"`TSNE(perplexity={most:g})`: {rows} of {graph.n} have at most {most:g} neighbors, too few for this "
                 "perplexity, at which they all have the same affinity. Choose a smaller perplexity, or a graph with "
                 "more neighbors.",
                 DataWarning,
@@ -398,7 +407,10 @@ class TSNE(
             A = given_places(self, "anchor", embedded_mask(self))
         elif self.affinity == "precomputed" or (self._measure().precomputed and is_sparse(X)):
             raise ParameterError(
-                f"TSNE(anchor={self.anchor!r}): it needs rows or all distances. Pass an array, (n, n_components)."
+                "it needs rows or all distances.",
+                "Pass an array, (n, `n_components`).",
+                method="TSNE",
+                anchor=self.anchor,
             )
         elif self.anchor == "pca":
             A = self._reference("pca", X, start, run, rng)
@@ -410,8 +422,10 @@ class TSNE(
         """Metric MDS of all pairs, (n, k)."""
         if X.shape[0] > _MDS_ROWS:
             raise ParameterError(
-                f"TSNE(anchor='mds'): MDS compares all pairs of the {X.shape[0]:,} rows. Up to {_MDS_ROWS:,} rows are "
-                "allowed. Use anchor='pca', or pass an array, (n, n_components)."
+                f"MDS compares all pairs of the {X.shape[0]:,} rows. Up to {_MDS_ROWS:,} rows are allowed.",
+                "Use `anchor='pca'`, or pass an array, (n, `n_components`).",
+                method="TSNE",
+                anchor="mds",
             )
         metric, params = self._measure()
         D = X if metric == "precomputed" else distance_matrix(X, run, metric, params, missing=True)

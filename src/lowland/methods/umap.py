@@ -373,7 +373,7 @@ class UMAP(
         n = X.shape[0]
         if self.n_components >= n:
             raise ParameterError(
-                f"UMAP(n_components={self.n_components}): the data has {n} rows. Choose at most {n - 1}."
+                f"the data has {n} rows.", f"Choose at most {n - 1}.", method="UMAP", n_components=self.n_components
             )
         if self.n_neighbors > n and not self._neighborhood().is_given(X):
             raise ParameterError(

@@ -101,7 +101,7 @@ def reconstruction_measures(model: Any, X: Any) -> tuple[Measure, Measure]:
     spread = float(xp_of(total.columns.squares).sum(total.columns.squares))
     if spread <= _LEAST:
         raise DataError(
-            f"All rows of {rows.source} are equal, or their variance underflows float64, so there is no variance to "
+            f"All rows of {rows.source} are equal, or their variance underflows, so there is no variance to "
             "explain. Pass other rows, or rescale the columns."
         )
     about = (
@@ -125,9 +125,9 @@ def has_inverse_transform(model: Any) -> bool:
 
 def no_inverse_transform(model: Any) -> str:
     """Return the message for a method without an inverse transform."""
-    remedy = "Pass a fitted method with inverse_transform, such as PCA."
+    remedy = "Use a fitted method that has one, such as PCA."
     if getattr(model, "fit_inverse_transform", None) is False:
-        remedy = f"Fit {type(model).__name__}(fit_inverse_transform=True)."
+        remedy = f"Fit `{type(model).__name__}(fit_inverse_transform=True)`."
     return f"{type(model).__name__} has no inverse transform. {remedy}"
 
 

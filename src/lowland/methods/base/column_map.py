@@ -174,11 +174,11 @@ class ColumnMap(Method, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_
 
     def _check_count(self, k: float, d: int) -> int:
         """Return the number of columns that an integer or a fraction of d asks for."""
-        asked = f"{type(self).__name__}(n_features_to_select={k})"
+        asked = f"`{type(self).__name__}(n_features_to_select={k})`"
         if isinstance(k, numbers.Integral):
             if not 1 <= k <= d:
                 raise ParameterError(
-                    f"{asked}: the data has {d} columns (n_features={d}). Choose at least 1 and at most {d}."
+                    f"{asked}: the data has {d} columns (`n_features={d}`). Choose at least 1 and at most {d}."
                 )
             return int(k)
         if not 0 < k <= 1:

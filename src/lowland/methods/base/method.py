@@ -256,15 +256,15 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Check shape and column names against the needs of the method, or against the training data."""
         if not self._takes(rows):
             raise DataTypeError(
-                f"{type(self).__name__} does not accept sparse data. Pass X.toarray() if it fits in memory, "
-                f"{self._traits.sparse_remedy}."
+                f"{type(self).__name__} does not accept sparse data. Make it dense if it fits in memory "
+                f"(`X.toarray()`), {self._traits.sparse_remedy}."
             )
         if reset:
             least = self._traits.min_rows if least is None else least
             if rows.n is not None and rows.n < least:
                 raise DataError(
-                    f"Found array with {rows.n} sample(s) (n_samples={rows.n}) while a minimum of {least} is "
-                    f"required by {type(self).__name__}. Pass more rows."
+                    f"{rows.source} has {rows.n} row{'s' * (rows.n != 1)} (`{rows.n} sample(s), n_samples={rows.n}`), "
+                    f"but {type(self).__name__} needs at least {least}. Pass more rows."
                 )
             self.n_features_in_ = rows.d
             if rows.names is not None:
@@ -286,7 +286,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                     f"{what} of the new rows to these {n} training rows: an (m, {n}) array, one row per new row."
                 )
             raise DataError(
-                f"X has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                f"`X` has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
                 "input. Pass the columns of the training data."
             )
 
@@ -315,12 +315,12 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         name = type(self).__name__
         if fitted is None and rows.names is not None:
             warn(
-                f"X has feature names, but {name} was fitted without feature names",
+                f"`X` has feature names, but {name} was fitted without feature names",
                 UserWarning,
             )
         elif fitted is not None and rows.names is None:
             warn(
-                f"X does not have valid feature names, but {name} was fitted with feature names",
+                f"`X` does not have valid feature names, but {name} was fitted with feature names",
                 UserWarning,
             )
 
@@ -479,8 +479,8 @@ class InvertibleMethod(Method):
         k = self._encoding_width()
         if rows.d != k:
             raise DataError(
-                f"inverse_transform: X has {rows.d} columns, but {type(self).__name__} has {k} components. Pass "
-                "coordinates as transform returns them."
+                f"`X` has {rows.d} columns, but {type(self).__name__} has {k} components. Use coordinates of "
+                "`transform`."
             )
         most = slab_rows(max(k, self.n_features_in_), rows.dtype.itemsize)
         if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:

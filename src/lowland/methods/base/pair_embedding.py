@@ -201,7 +201,7 @@ class PairEmbedding(
         self._iterations()
         if self.n_components >= n:
             raise ParameterError(
-                f"{name}(n_components={self.n_components}): the data has {n} rows. Choose at most {n - 1}."
+                f"the data has {n} rows.", f"Choose at most {n - 1}.", method=name, n_components=self.n_components
             )
         counts = PairCounts.of(n, self.n_neighbors, self.MN_ratio, self.FP_ratio)
         if counts.neighbors < 1 or counts.further < 1:
@@ -211,9 +211,9 @@ class PairEmbedding(
             )
         if self.n_neighbors is not None and counts.neighbors < self.n_neighbors:
             warn(
-                f"{name}(n_neighbors={self.n_neighbors}): the data has {n} rows, too few for so many pairs. Each row "
+                f"`{name}(n_neighbors={self.n_neighbors})`: the data has {n} rows, too few for so many pairs. Each row "
                 f"has {counts.neighbors} neighbors, {counts.mid_near} mid-near and {counts.further} further pairs. Set "
-                f"n_neighbors={counts.neighbors} or None to avoid this warning.",
+                f"`n_neighbors={counts.neighbors}` or `None` to avoid this warning.",
                 DataWarning,
             )
         self.n_neighbors_, self.n_mid_near_, self.n_further_ = counts.neighbors, counts.mid_near, counts.further
