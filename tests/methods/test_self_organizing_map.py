@@ -10,7 +10,7 @@ from lowland import SelfOrganizingMap
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 from lowland.math.prototypes.grids import Grid, nearness
-from lowland.math.prototypes.som_maps import tangents
+from lowland.math.prototypes.som import tangents
 from lowland.methods.self_organizing_map import grid_sides
 
 TOPOLOGIES = ["hexagonal", "rectangular"]

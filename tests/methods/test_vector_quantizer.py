@@ -322,8 +322,8 @@ def test_float32_finds_the_codes_of_float64():
 
 
 def test_many_rows_are_initialized_from_a_sample(monkeypatch):
-    monkeypatch.setattr("lowland.math.prototypes.kmeans_start._SAMPLE", 200)
-    monkeypatch.setattr("lowland.math.prototypes.kmeans_start._SAMPLE_PER_CODE", 1)
+    monkeypatch.setattr("lowland.math.prototypes.kmeans._SAMPLE", 200)
+    monkeypatch.setattr("lowland.math.prototypes.kmeans._SAMPLE_PER_CODE", 1)
     X = clouds(3000)
     plain, settled = (
         VectorQuantizer(6, random_state=0).fit(X),
