@@ -13,8 +13,7 @@ from lowland import PCA, Autoencoder
 from lowland.arrays.engines import Engine
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped
-from lowland.math.networks import batches
-from lowland.math.networks.training import threads_for
+from lowland.math.networks import training
 from lowland.methods.autoencoder import layer_widths
 from lowland.run.local import LocalRun
 
@@ -92,7 +91,7 @@ def test_reported_losses_are_correct():
     assert whole.validation_loss_ is None
     assert whole.validation_losses_ == ()
     model = Autoencoder(2, random_state=0).fit(X)
-    held = batches.choose_validation_rows(600, 0.1, 10**6, _after_the_weights(model))
+    held = training.choose_validation_rows(600, 0.1, 10**6, _after_the_weights(model))
     errors = model.reconstruction_error(X)
     assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-6)
     assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-6)
@@ -193,7 +192,7 @@ def test_training_from_a_file_larger_than_memory_agrees_with_the_array(tmp_path,
 
     pytest.importorskip(engine)
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 6000)
-    monkeypatch.setattr(batches, "WINDOW_BYTES", 4000)
+    monkeypatch.setattr(training, "WINDOW_BYTES", 4000)
     X = arc(2000, dtype=np.float32)
     pa.parquet.write_table(pa.table({name: X[:, j] for j, name in enumerate("abc")}), tmp_path / "x.parquet")
     options = {"solver": "adam", "engine": engine, "max_iter": 4, "batch_size": 50, "random_state": 0}
@@ -281,10 +280,10 @@ def test_one_thread_if_requested_or_if_there_is_little_work(monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
     monkeypatch.setattr(torch, "set_num_threads", asked.append)
     for threads, work in ((1, 2**40), (3, 2**40), (3, 10)):
-        with lowland.config(threads=threads), threads_for(Engine("torch"), work, LocalRun()):
+        with lowland.config(threads=threads), training.threads_for(Engine("torch"), work, LocalRun()):
             pass
     assert asked == [1, 4, 3, 4, 1, 4]
-    with threads_for(Engine("numpy"), 10, LocalRun()):
+    with training.threads_for(Engine("numpy"), 10, LocalRun()):
         blas = [lib for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"]
         # faiss, once a test of neighbors has loaded it, brings its own BLAS, whose threads a run does not limit
         assert {lib["num_threads"] for lib in blas if "faiss" not in lib["filepath"]} == {1}
@@ -351,7 +350,7 @@ def test_the_loss_is_that_of_the_stored_weights(options):
     X = arc(300)
     model = Autoencoder(2, random_state=0, **options).fit(X)
     errors = model.reconstruction_error(X)
-    held = batches.choose_validation_rows(300, 0.1, 10**6, _after_the_weights(model))
+    held = training.choose_validation_rows(300, 0.1, 10**6, _after_the_weights(model))
     assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-4)
     assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-4)
 
@@ -369,8 +368,8 @@ def test_early_stopping_keeps_the_best_weights(digits):
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
 def test_a_fit_stopped_by_a_callback_leaves_no_result(solver):
     model = Autoencoder(1, solver=solver)
-    training = ("training by L-BFGS", "training by Adam")
-    with lowland.config(progress=lambda event: event.stage not in training), pytest.raises(Stopped):
+    stages = ("training by L-BFGS", "training by Adam")
+    with lowland.config(progress=lambda event: event.stage not in stages), pytest.raises(Stopped):
         model.fit(arc())
     with pytest.raises(NotFittedError):
         model.transform(arc())
