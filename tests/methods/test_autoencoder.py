@@ -72,18 +72,6 @@ def test_every_activation_beats_a_linear_network(bend):
     assert model.reconstruction_error(X).mean() < 0.6 * PCA(1).fit(X).distortion()
 
 
-def test_encode_and_decode_equal_transform_and_inverse():
-    X = arc()
-    model = Autoencoder(2, random_state=0).fit(X)
-    np.testing.assert_array_equal(model.encode(X), model.transform(X))
-    np.testing.assert_array_equal(model.decode(model.encode(X)), model.inverse_transform(model.transform(X)))
-    errors = np.sum((model.decode(model.encode(X)) - X) ** 2, axis=1)
-    np.testing.assert_allclose(model.reconstruction_error(X), errors, rtol=1e-9)
-    assert model.reconstruction_error(X).shape == (600,)
-    strange = np.full((1, 3), 60.0)
-    assert model.reconstruction_error(strange)[0] > 100 * model.reconstruction_error(X).max()
-
-
 def test_reported_losses_are_correct():
     X = arc()
     whole = Autoencoder(2, validation_fraction=0, random_state=0).fit(X)
@@ -145,22 +133,6 @@ def test_early_stopping_waits_while_the_learning_rate_rises():
 
 
 # --- seeds, engines, files
-
-
-@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
-def test_results_depend_on_the_seed(solver):
-    X = arc(200)
-    a, b, c = (Autoencoder(1, solver=solver, max_iter=30, random_state=seed) for seed in (1, 1, 2))
-    with pytest.warns(ConvergenceWarning) if solver == "lbfgs" else _quietly():
-        a, b, c = (model.fit(X).transform(X) for model in (a, b, c))
-    np.testing.assert_array_equal(a, b)
-    assert np.abs(a - c).max() > 1e-3
-
-
-def _quietly():
-    import contextlib
-
-    return contextlib.nullcontext()
 
 
 @pytest.mark.parametrize("options", [{}, {"noise": 0.2}, {"noise": 0.2, "noise_kind": "masking"}, {"sparsity": 0.1}])
@@ -388,8 +360,6 @@ def test_progress_counts_to_the_end(solver):
     ("options", "words"),
     [
         ({"n_components": 4}, "at most 3"),
-        ({"hidden_layer_sizes": (5, 0)}, "integers"),
-        ({"hidden_layer_sizes": (5, 2.5)}, "integers"),
         ({"decoder_layer_sizes": (-1,)}, "decoder_layer_sizes"),
         ({"solver": "lbfgs", "noise": 0.1}, "solver='adam'"),
         ({"noise": 1.5, "noise_kind": "masking"}, "between 0 and 1"),
@@ -412,22 +382,12 @@ def test_constant_rows_warn():
     np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 7.0))), 7.0, atol=1e-3)
 
 
-def test_variance_that_underflows_is_refused():
-    with pytest.raises(DataError, match=r"too small.*Rescale"):
-        Autoencoder(1).fit(1e-165 * arc(60))
-
-
 @pytest.mark.parametrize("size", [2.0**-80, 2.0**100])
 def test_errors_of_tiny_and_huge_float32(size):
     X = arc(100, dtype=np.float32)
     errors, sized = (Autoencoder(1, random_state=0).fit(Y).reconstruction_error(Y) for Y in (X, X * np.float32(size)))
     assert sized.dtype == np.float64
     assert sized.mean() / size**2 == pytest.approx(errors.mean(), rel=1e-3)
-
-
-def test_widths_may_be_an_array():
-    model = Autoencoder(1, hidden_layer_sizes=np.array([3, 4]), decoder_layer_sizes=np.array([5])).fit(arc(100))
-    assert [b.shape[0] for _, b in (*model.encoder_, *model.decoder_)] == [3, 4, 1, 5, 3]
 
 
 def test_a_constant_column_is_reconstructed():
@@ -443,7 +403,7 @@ def test_codes_of_the_wrong_width():
 
 def test_every_form_of_hidden_layer_sizes():
     assert layer_widths((512, 256.0), 4, "hidden_layer_sizes") == (512, 256)
-    assert layer_widths(7, 4, "hidden_layer_sizes") == (7,)
+    assert layer_widths(7, 4, "hidden_layer_sizes") == layer_widths(np.array([7]), 4, "hidden_layer_sizes") == (7,)
     assert layer_widths((), 4, "hidden_layer_sizes") == ()
     assert [layer_widths(None, d, "hidden_layer_sizes") for d in (3, 64, 1000)] == [(16,), (128,), (512,)]
     for bad in ("512", (0,), (1.5,), (True,), ((3,),), (float("nan"),)):
