@@ -54,9 +54,10 @@ class VectorQuantizer(
 
     Notes
     -----
-    Cost: 2 n k d operations and one pass over the rows per iteration. Memory: k d and a sample of rows; the table is
-    never held in memory. The result is a local minimum that depends on the initialization: raise ``n_init`` to try
-    several. Standardize the columns if their units of measurement differ.
+    Cost: 2 n k d operations and one pass over the rows per iteration. Memory: k d and a sample of rows; a file is never
+    held in memory, and an array gets a float32 copy if the memory budget allows. The result is a local minimum that
+    depends on the initialization: raise ``n_init`` to try several. Standardize the columns if their units of
+    measurement differ.
 
     Prefer ``SelfOrganizingMap`` for code vectors that are ordered on a grid, and ``PCA`` where the rows vary along
     directions rather than in clusters.
