@@ -404,6 +404,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """The coordinates of the training rows, as a copy: a caller who changes them must not change the model."""
         return self._present(xp_of(self.embedding_).asarray(self.embedding_, copy=True), X)
 
+    @known_arguments
     def transform(self, X: Any) -> Any:
         """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
         rows, run = self._rows_to_map(X)
