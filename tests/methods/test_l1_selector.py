@@ -71,8 +71,7 @@ def test_coefficients_are_in_the_units_of_the_columns(table):
 
 def test_moments_and_rows_give_the_same(table):
     """Wide tables are solved from the rows; with enough rows, both routes are possible."""
-    from lowland.math.selection.lasso_data import MomentsSample, RowsSample
-    from lowland.math.selection.lasso_path import cross_validated_losses, grid_of, path_of
+    from lowland.math.selection.lasso_path import MomentsSample, RowsSample, cross_validated_losses, grid_of, path_of
     from lowland.math.statistics.fold_moments import Layout, MomentsByGroup
     from lowland.math.statistics.targets import Target
 

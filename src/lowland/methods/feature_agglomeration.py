@@ -12,21 +12,21 @@ from sklearn.utils.validation import check_memory
 from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.math.optimize.outcome import Accuracy, Outcome
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.column_clustering import (
     ClusterTree,
     Graph,
     Linkage,
-    accuracy_of,
-    accuracy_of_constrained,
+    PoolColumns,
+    SpreadGroups,
     cluster_tree,
     connectivity_graph,
     constrained_tree,
     cut_tree,
+    named_groups,
     uses_spanning_tree,
 )
 from lowland.math.selection.column_distances import EUCLIDEAN, METRIC_NAMES, column_distances
-from lowland.math.selection.column_pooling import PoolColumns, SpreadGroups, named_groups
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.row_map import RowMap
@@ -147,9 +147,8 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
         by_ward = self.linkage == "ward" and self.metric == "correlation"
         if self.connectivity is None:
             D, self.n_samples_ = column_distances(rows, run, self.metric, as_euclidean=by_ward)
-            tree = keep(cluster_tree)(D, self.linkage, spanning_tree=uses_spanning_tree(self.metric))
-            self._record("all pairs of columns", accuracy_of(tree, D, self.linkage))
-            return tree
+            self._record_convergence(Outcome("agglomerative", f"{self.linkage} linkage, all pairs of columns"))
+            return keep(cluster_tree)(D, self.linkage, spanning_tree=uses_spanning_tree(self.metric))
 
         def columns() -> np.ndarray:
             X = to_numpy(run.to_array(rows, "FeatureAgglomeration with connectivity"))
@@ -162,15 +161,8 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
         else:
             points, self.n_samples_ = column_distances(rows, run, self.metric)
         stop = None if self._whole(rows.d) else self.n_clusters
-        tree = keep(constrained_tree)(links, points, self.linkage, stop)
-        self._record("along the connectivity graph", accuracy_of_constrained(tree, points, self.linkage))
-        return tree
-
-    def _record(self, reason: str, accuracy: Accuracy) -> None:
-        self._record_convergence(
-            Outcome("agglomerative", f"{self.linkage} linkage, {reason}", accuracy=accuracy),
-            "Choose another linkage or metric.",
-        )
+        self._record_convergence(Outcome("agglomerative", f"{self.linkage} linkage, along the connectivity graph"))
+        return keep(constrained_tree)(links, points, self.linkage, stop)
 
     def _whole(self, d: int) -> bool:
         """Whether a constrained tree is built up to its root."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -14,16 +14,12 @@ from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.selection import mrmr
-from lowland.math.selection.column_statistics import MomentsAndTarget
-from lowland.math.selection.columns import ColumnReader, listed
-from lowland.math.selection.dependence import column_scores, measure_for
-from lowland.math.selection.discoveries import discoveries, ranked
-from lowland.math.selection.filter_scores import IN_MEMORY, StatisticName, choose_statistic, one_pass
-from lowland.math.selection.filters import FilterScores, joined_scores
-from lowland.math.selection.function_scores import function_scores
-from lowland.math.selection.mutual_information import discrete_columns
-from lowland.math.selection.selection_path import Step, numbered
+from lowland.math.selection import filter_scores as scoring
+from lowland.math.selection.column_statistics import ColumnsAndMoments, FilterScores, joined_scores
+from lowland.math.selection.columns import listed
+from lowland.math.selection.dependence import ColumnReader, column_scores, discrete_columns
+from lowland.math.selection.filter_scores import IN_MEMORY, StatisticName
+from lowland.math.selection.subset_search import Step, numbered
 from lowland.math.statistics.targets import Target
 from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.column_map import ColumnMap
@@ -49,11 +45,11 @@ class FeatureFilter(
     s(x_j, x_i) over the columns i that are already selected.
 
     1. Compute the statistic in one pass: variance, Pearson correlation, ANOVA F, chi-square
-       (``math.selection.filters``). Or compute it in memory: Spearman correlation, distance correlation, mutual
-       information (``math.selection.dependence``).
-    2. For mRMR: add columns one at a time, each relevant and not redundant (``math.selection.mrmr``).
+       (``math.selection.column_statistics``). Or compute it in memory: Spearman correlation, distance correlation,
+       mutual information (``math.selection.dependence``).
+    2. For mRMR: add columns one at a time, each relevant and not redundant (``math.selection.filter_scores``).
     3. Select the best k columns, a fraction of them, those above a threshold, or those that pass at a given false
-       discovery rate (``math.selection.discoveries``).
+       discovery rate (``math.selection.filter_scores``).
     4. ``transform`` returns the selected columns.
 
     Notes
@@ -158,7 +154,9 @@ class FeatureFilter(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Score the columns, rank them, select some."""
-        self.statistic_, target = choose_statistic(self.statistic, y, self.target, for_numbers="target='numbers'")
+        self.statistic_, target = scoring.choose_statistic(
+            self.statistic, y, self.target, for_numbers="target='numbers'"
+        )
         self._check_choices(self.statistic_)
         self._allow_nan = rows.allow_nan = self._handles_missing and not rows.is_sparse and self.statistic_ != "mrmr"
         least = self._count(rows.d)
@@ -168,7 +166,7 @@ class FeatureFilter(
         else:
             scores = self._available_scores if self._handles_missing and not rows.is_sparse else self._scores
             found = scores(rows, run, y, target)
-            order = ranked(np.where(found.constant, -np.inf, found.strength))  # constant columns come last
+            order = scoring.ranked(np.where(found.constant, -np.inf, found.strength))  # constant columns come last
         if found.constant.all():
             raise DataError("Every column is constant, so no column can be selected. Pass columns that vary.")
         self.scores_, self.pvalues_, self.n_samples_ = found.values, found.pvalues, found.n
@@ -177,24 +175,21 @@ class FeatureFilter(
         self.support_ = self._support(found, least)
         self.classes_ = None if target is None else target.classes
         self._warn_of_support(found, rows)
-        bound = math.inf if callable(self.statistic) else 0.0
-        accuracy = found.accuracy(vars(self).get("relevance_", found.values), bound=bound)
-        outcome = Outcome("univariate", self.statistic_, accuracy=accuracy)
-        self._record_convergence(outcome, "Check the columns, or choose another statistic.")
+        self._record_convergence(Outcome("univariate", self.statistic_))
 
     def _scores(
         self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None, columns: np.ndarray | None = None
     ) -> FilterScores:
         """The scores of all columns, in one pass or with the rows in memory; ``columns``: which ones the rows hold."""
-        summed = one_pass(self.statistic_, target, lambda: self._names(rows))
+        summed = scoring.one_pass(self.statistic_, target, lambda: self._names(rows))
         if summed is not None:
             return summed.scores(run.fold(rows, summed.of, *summed.aligned, name=summed.stage))
         X = self._in_memory(rows, run, y)
         if callable(self.statistic):
-            return function_scores(self.statistic, X, y, run, self.n_permutations, self._seed())
+            return scoring.function_scores(self.statistic, X, y, run, self.n_permutations, self._seed())
         assert target is not None
         discrete = self._discrete(rows) if columns is None else self._discrete_among(columns)
-        measure = measure_for(self.statistic_, target, discrete, self.n_neighbors, self._seed())
+        measure = scoring.measure_for(self.statistic_, target, discrete, self.n_neighbors, self._seed())
         return column_scores(ColumnReader(X), measure, run, self.n_permutations, self._seed())
 
     def _available_scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> FilterScores:
@@ -230,12 +225,14 @@ class FeatureFilter(
         if self.mrmr_redundancy == "correlation":
             remedy = "Choose mrmr_redundancy='mutual-information', drop columns first by another statistic"
             run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} correlation matrix", remedy)
-            of = MomentsAndTarget(target.n_classes)
-            relevance = mrmr.by_correlation(run.fold(rows, of, target.values, name="computing correlations"))
+            of = partial(ColumnsAndMoments.of, classes=target.n_classes)
+            relevance = scoring.by_correlation(run.fold(rows, of, target.values, name="computing correlations"))
         else:
             columns = ColumnReader(self._in_memory(rows, run, target.values))
-            relevance = mrmr.by_information(columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run)
-        search = mrmr.GreedyChoice(relevance, quotient=self.mrmr_form == "quotient")
+            relevance = scoring.by_information(
+                columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run
+            )
+        search = scoring.GreedyChoice(relevance, quotient=self.mrmr_form == "quotient")
         moves = (move for _, move in zip(run.iterate("adding columns", k), search.moves(k), strict=True))
         self.path_, self.relevance_ = tuple(numbered(moves, self._names(rows))), relevance.values
         return FilterScores(search.scores, None, relevance.constant, relevance.n), search.ranking()
@@ -246,7 +243,7 @@ class FeatureFilter(
             if found.pvalues is None:
                 raise ParameterError(_no_pvalue(self.statistic_))
             yekutieli = self.fdr_method == "benjamini-yekutieli"
-            return discoveries(found.pvalues, self.false_discovery_rate, any_dependence=yekutieli)
+            return scoring.discoveries(found.pvalues, self.false_discovery_rate, any_dependence=yekutieli)
         if self.threshold is not None:
             return found.strength > self.threshold
         return self.ranking_ <= k

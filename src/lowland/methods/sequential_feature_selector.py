@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,22 +23,11 @@ from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped, warn
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.selection.column_updates import of_order_one
-from lowland.math.selection.refit_scores import Metadata
-from lowland.math.selection.scorers import (
-    OWN_SCORE,
-    Estimator,
-    Splitter,
-    accuracy_of,
-    has_wilks,
-    is_instance,
-    model_of,
-    scores_for,
-    warn_of_constants,
-)
-from lowland.math.selection.selection_path import Step
-from lowland.math.selection.subset_scores import Tally
-from lowland.math.selection.subset_search import final_step, n_scores, removes_columns, search
+from lowland.math.selection.columns import check_constant, constant_columns
+from lowland.math.selection.cross_validation import Splitter
+from lowland.math.selection.model_scores import Estimator, has_wilks, model_of, scores_for
+from lowland.math.selection.subset_scores import Metadata, Tally, of_order_one
+from lowland.math.selection.subset_search import Step, final_step, n_scores, numbered, removes_columns, search
 from lowland.math.statistics.labels import classes_of
 from lowland.methods.base.column_map import ColumnMap, integer_table
 from lowland.methods.base.estimator import attribute, param
@@ -71,13 +61,12 @@ class SequentialFeatureSelector(
     Problem: find the subset S of k columns that maximizes J(S), the cross-validated score of a model fitted to the
     columns of S alone. There are d!/(k!(d - k)!) such subsets, so a greedy search changes one column at a time.
 
-    1. Score a subset: in closed form for least squares and linear discriminant analysis, from the moments of the folds
-       (``math.selection.least_squares_scores``, ``math.selection.discriminant_scores``); otherwise by fitting the
-       model to every fold (``math.selection.refit_scores``).
+    1. Score a subset: in closed form for least squares and linear discriminant analysis, from the moments of the folds;
+       otherwise by fitting the model to every fold (``math.selection.subset_scores``).
     2. Forward: add the column that increases J most. Backward: remove the column whose removal decreases J least.
-    3. Floating: after each step, reverse steps as long as that improves on the best subset of the same size
-       (``math.selection.greedy_search``). Exhaustive: score all subsets; branch and bound where J cannot decrease
-       when a column is added (``math.selection.exhaustive_search``).
+    3. Floating: after each step, reverse steps as long as that improves on the best subset of the same size.
+       Exhaustive: score all subsets; branch and bound where J cannot decrease when a column is added
+       (``math.selection.subset_search``).
     4. ``transform`` returns the selected columns.
 
     Notes
@@ -202,7 +191,7 @@ class SequentialFeatureSelector(
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
         self._check_wilks(model, X, y)
         names = self._names(rows)
-        warn_of_constants(X, names)
+        check_constant(constant_columns(X), names)
         if self.estimator in (None, "linear", "discriminant") and not rows.is_sparse:
             X, _ = of_order_one(X)  # these models do not depend on the units of the columns
         found.classes = classes_of(y)[0] if y is not None and y.ndim == 1 and is_classifier(model) else None
@@ -215,15 +204,9 @@ class SequentialFeatureSelector(
                 for_numbers=_FOR_NUMBERS, metadata=metadata or Metadata(),
             )  # fmt: skip
             gain = self.tol / scores.unit if self.tol is not None and self.n_features_to_select == "auto" else None
-            for move in search(scores, k, self.direction, gain):
-                in_own_unit = move._replace(score=move.score * scores.unit)
-                found.path.append(Step.of(len(found.path) + 1, in_own_unit, names))
+            moves = search(scores, k, self.direction, gain)
+            found.path.extend(numbered((move._replace(score=move.score * scores.unit) for move in moves), names))
             self.n_subsets_ = tally.n
-            best = final_step(found.path, self.direction) if found.path else None
-            accuracy = OWN_SCORE.checked(0.0, 0.0)
-            if best is not None:
-                accuracy = accuracy_of(scores, best.features, best.score / scores.unit)
-            found.outcome = replace(found.outcome, accuracy=accuracy)
         if tally.failures:
             warn(
                 f"{len(tally.failures)} of {tally.n} subsets were skipped because the model could not be fitted. "
@@ -273,14 +256,14 @@ class SequentialFeatureSelector(
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
         if self.estimator is not None and not isinstance(self.estimator, str):
-            if not is_instance(self.estimator):
+            if not _is_instance(self.estimator):
                 raise ParameterError(
                     f"SequentialFeatureSelector(estimator={self.estimator!r}): the parameter 'estimator' must be an "
                     "instance with get_params, such as LinearRegression(), not a class."
                 )
             if y is None and not self._tags_of_model().target_tags.required:  # the model needs no target
                 return open_rows(X), None
-        if self.estimator == "linear" or is_instance(self.estimator):
+        if self.estimator == "linear" or _is_instance(self.estimator):
             several = _several_targets(y)
             if several is not None:
                 rows = open_rows(X)
@@ -370,3 +353,8 @@ def _several_targets(y: Any) -> np.ndarray | None:
         return None
     values = to_numpy(y) if is_array(y) else np.asarray(y)
     return values if values.ndim == 2 and values.shape[1] > 1 else None
+
+
+def _is_instance(model: Any) -> bool:
+    """Whether a model is an instance that can be cloned, not a class."""
+    return not inspect.isclass(model) and hasattr(model, "get_params")

@@ -1,18 +1,67 @@
-"""Trees of columns: by hand from a distance matrix, compared with scikit-learn, and with a connectivity graph."""
+"""Distances of columns, their trees and cuts, and pooling."""
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.cluster import AgglomerativeClustering
 
-from lowland.errors import DataWarning, ParameterError
+from lowland.data.open import open_rows
+from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.math.selection.column_clustering import (
+    PoolColumns,
+    SpreadGroups,
     cluster_tree,
     connectivity_graph,
     constrained_tree,
     cut_tree,
+    named_groups,
     uses_spanning_tree,
 )
+from lowland.math.selection.column_distances import column_distances
+from lowland.run.local import LocalRun
+
+
+def distances(X, metric, **options):
+    return column_distances(open_rows(X), LocalRun(), metric, **options)
+
+
+def test_by_hand():
+    D, n = distances(np.array([[0.0, 3.0], [0.0, 4.0]]), "euclidean")
+    assert D.tolist() == [[0, 5], [5, 0]]
+    assert n == 2
+    assert distances(np.array([[0.0, 3.0], [0.0, 4.0]]), "manhattan")[0].tolist() == [[0, 7], [7, 0]]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "correlation", "chebyshev"])
+def test_distances_agree_with_the_definition(metric):
+    X = np.random.default_rng(0).standard_normal((40, 6)) + 3
+    name = {"manhattan": "cityblock"}.get(metric, metric)
+    np.testing.assert_allclose(distances(X, metric)[0], cdist(X.T, X.T, name), atol=1e-12)
+
+
+def test_absolute_and_euclidean_forms_of_correlation():
+    x = np.arange(5.0)
+    X = np.column_stack([x, -2 * x + 1, x**2])
+    r = np.corrcoef(X.T)
+    np.testing.assert_allclose(distances(X, "absolute-correlation")[0], 1 - np.abs(r), atol=1e-12)
+    np.testing.assert_allclose(distances(X, "correlation", as_euclidean=True)[0], np.sqrt(2 - 2 * r), atol=1e-7)
+
+
+def test_nearly_equal_columns_keep_accurate_distances():
+    x = np.random.default_rng(0).standard_normal(50)
+    X = np.column_stack([x, x + 1e-9]) + 100
+    np.testing.assert_allclose(distances(X, "euclidean")[0][0, 1], np.linalg.norm(X[:, 0] - X[:, 1]), rtol=1e-9)
+
+
+def test_columns_without_a_distance_are_reported():
+    X = np.column_stack([np.zeros(4), np.arange(4.0), np.ones(4)])
+    with pytest.raises(DataError, match="zero in every row"):
+        distances(X, "cosine")
+    with pytest.warns(DataWarning, match="constant"):
+        assert distances(X, "correlation")[0][0, 1] == 1
+    with pytest.raises(ParameterError, match=r"shape \(3,\)"):
+        distances(X, lambda columns: np.zeros(3))
+
 
 PAIRS = np.array([[0.0, 1.0, 4.0, 6.0], [1.0, 0.0, 5.0, 5.0], [4.0, 5.0, 0.0, 2.0], [6.0, 5.0, 2.0, 0.0]])
 
@@ -71,3 +120,34 @@ def test_a_connectivity_is_checked():
         connectivity_graph("abc", 3, lambda: PAIRS)
     with pytest.raises(ParameterError, match=r"shape \(2, 2\).* 3 columns"):
         connectivity_graph(lambda columns: np.eye(2), 3, lambda: PAIRS)
+
+
+LABELS = np.array([1, 0, 1])
+X = np.array([[1.0, 2.0, 5.0], [0.0, 4.0, -2.0]])
+
+
+@pytest.mark.parametrize(
+    ("pooling", "pooled"),
+    [
+        ("mean", [[2, 3], [4, -1]]),
+        ("median", [[2, 3], [4, -1]]),
+        ("max", [[2, 5], [4, 0]]),
+        ("min", [[2, 1], [4, -2]]),
+        (np.mean, [[2, 3], [4, -1]]),
+        (np.sum, [[2, 6], [4, -2]]),
+    ],
+)
+def test_pooling_by_hand(pooling, pooled):
+    assert PoolColumns(LABELS, pooling)(X).tolist() == pooled
+
+
+def test_groups_are_spread_over_their_columns():
+    assert SpreadGroups(LABELS)(np.array([[2.0, 3.0]])).tolist() == [[3, 2, 3]]
+    assert named_groups(LABELS, ["a", "b", "c"]) == {0: ["b"], 1: ["a", "c"]}
+
+
+def test_nan_is_limited_to_its_row_and_a_wrong_function_is_refused():
+    spoiled = np.where(X == 5, np.nan, X)
+    assert np.isnan(PoolColumns(LABELS, "max")(spoiled)).all(axis=1).tolist() == [True, False]
+    with pytest.raises(ParameterError, match="one number per row"):
+        PoolColumns(LABELS, lambda columns, axis: columns.sum())(X)

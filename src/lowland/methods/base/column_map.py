@@ -16,7 +16,7 @@ from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.data.open import is_frame
 from lowland.data.rows import ArrayRows, ColumnRows, Rows
 from lowland.errors import ParameterError
-from lowland.math.selection.selection_path import Step, path_table
+from lowland.math.selection.subset_search import Step, path_table
 from lowland.methods.base.estimator import attribute
 from lowland.methods.base.row_map import RowMap
 from lowland.run.run import all_finite
