@@ -159,7 +159,8 @@ class FeatureFilter(
         )
         self._check_choices(self.statistic_)
         self._allow_nan = rows.allow_nan = self._handles_missing and not rows.is_sparse and self.statistic_ != "mrmr"
-        least = self._count(rows.d)
+        k = self.n_features_to_select  # where neither threshold nor rate decides
+        least = max(1, rows.d // 2) if isinstance(k, str) else self._check_count(k, rows.d)
         if self.statistic_ == "mrmr":
             assert target is not None
             found, order = self._by_relevance(rows, run, target, least)
@@ -188,7 +189,7 @@ class FeatureFilter(
         if callable(self.statistic):
             return scoring.function_scores(self.statistic, X, y, run, self.n_permutations, self._seed())
         assert target is not None
-        discrete = self._discrete(rows) if columns is None else self._discrete_among(columns)
+        discrete = self._discrete(rows, columns)
         measure = scoring.measure_for(self.statistic_, target, discrete, self.n_neighbors, self._seed())
         return column_scores(ColumnReader(X), measure, run, self.n_permutations, self._seed())
 
@@ -241,7 +242,7 @@ class FeatureFilter(
         """The mask of the selected columns."""
         if self.false_discovery_rate is not None:
             if found.pvalues is None:
-                raise ParameterError(_no_pvalue(self.statistic_))
+                raise _no_pvalue(self.statistic_)
             yekutieli = self.fdr_method == "benjamini-yekutieli"
             return scoring.discoveries(found.pvalues, self.false_discovery_rate, any_dependence=yekutieli)
         if self.threshold is not None:
@@ -267,36 +268,23 @@ class FeatureFilter(
 
     def _check_choices(self, name: str) -> None:
         """Refuse contradictory parameters before any row is read."""
+        refuse = partial(ParameterError, method="FeatureFilter")
         ways = ("n_features_to_select", "threshold", "false_discovery_rate")
-        given = [way for way in ways if getattr(self, way) not in (None, "auto")]
+        given = {way: getattr(self, way) for way in ways if getattr(self, way) not in (None, "auto")}
         if len(given) > 1:
-            raise ParameterError(
-                f"FeatureFilter: {' and '.join(given)} each determine how many columns are selected. Set only one."
-            )
+            raise refuse("each of these determines how many columns are selected.", "Set only one.", **given)
         if self.threshold is not None and np.isnan(self.threshold):
-            raise ParameterError("FeatureFilter(threshold=nan): no score exceeds NaN. Pass a number.")
-        in_memory = name in IN_MEMORY or callable(self.statistic)
-        if self.n_permutations and not in_memory:
-            raise ParameterError(
-                f"FeatureFilter(statistic={name!r}, n_permutations={self.n_permutations}): permutation p-values need a "
-                f"statistic computed in memory: {', '.join(IN_MEMORY)}, or a function. Leave n_permutations out."
-            )
-        if self.false_discovery_rate is not None:
-            permuted = name == "mutual-information" and self.n_permutations > 0
-            if name in ("variance", "mrmr") or (name == "mutual-information" and not permuted):
-                raise ParameterError(_no_pvalue(name))
+            raise refuse("no score exceeds NaN.", "Pass a number.", threshold=self.threshold)
+        if self.n_permutations and name not in IN_MEMORY and not callable(self.statistic):
+            reason = f"permutation p-values need a statistic in memory: {', '.join(IN_MEMORY)}, or a function."
+            options = {"statistic": name, "n_permutations": self.n_permutations}
+            raise refuse(reason, "Leave `n_permutations` out.", **options)
+        untested = name in ("variance", "mrmr") or (name == "mutual-information" and not self.n_permutations)
+        if self.false_discovery_rate is not None and untested:
+            raise _no_pvalue(name)
         if name == "mrmr" and self.threshold is not None:
-            raise ParameterError(
-                "FeatureFilter(statistic='mrmr', threshold=...): mRMR scores depend on the columns already selected, "
-                "so no threshold applies to all of them. Set n_features_to_select instead."
-            )
-
-    def _count(self, d: int) -> int:
-        """The number of columns to select, where neither threshold nor rate decides."""
-        k = self.n_features_to_select
-        if isinstance(k, str):
-            return max(1, d // 2)
-        return self._check_count(k, d)
+            reason = "mRMR scores depend on the columns already selected, so no threshold applies to all of them."
+            raise refuse(reason, "Set `n_features_to_select` instead.", statistic="mrmr", threshold=self.threshold)
 
     def _in_memory(self, rows: Rows, run: Run, y: np.ndarray | None) -> Any:
         """All rows on the host; sparse rows stay sparse."""
@@ -311,18 +299,15 @@ class FeatureFilter(
             )
         return X if is_sparse(X) else to_numpy(X)
 
-    def _discrete(self, rows: Rows) -> np.ndarray:
-        return discrete_columns(self.discrete_features, rows.d, rows.is_sparse)
-
-    def _discrete_among(self, columns: np.ndarray) -> np.ndarray:
-        return discrete_columns(self.discrete_features, self.n_features_in_, False)[columns]
+    def _discrete(self, rows: Rows, columns: np.ndarray | None = None) -> np.ndarray:
+        mask = discrete_columns(self.discrete_features, self.n_features_in_, rows.is_sparse)
+        return mask if columns is None else mask[columns]
 
     def _seed(self) -> int:
         return int(self._generator().integers(2**31))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.array_api_support = False  # support_ stays on the host
         tags.target_tags.required = self._wants_y
         tags.input_tags.positive_only = self.statistic == "chi2"
         return tags
@@ -357,11 +342,9 @@ class FeatureFilter(
         return facts
 
 
-def _no_pvalue(name: str) -> str:
-    remedy = "Set n_permutations=999, or set" if name == "mutual-information" else "Set"
-    if name not in ("variance", "mrmr", "mutual-information"):
-        remedy = "Return scores and p-values, set n_permutations=999, or set"
-    return (
-        f"FeatureFilter(statistic={name!r}) has no p-value, and false_discovery_rate needs p-values. {remedy} "
-        "n_features_to_select or threshold instead."
-    )
+def _no_pvalue(name: str) -> ParameterError:
+    remedies = {"variance": "Set", "mrmr": "Set", "mutual-information": "Set `n_permutations=999`, or set"}
+    remedy = remedies.get(name, "Return scores and p-values, set `n_permutations=999`, or set")
+    remedy += " `n_features_to_select` or `threshold` instead."
+    reason = "the statistic has no p-value, and `false_discovery_rate` needs p-values."
+    return ParameterError(reason, remedy, method="FeatureFilter", statistic=name)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import Tags
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.data.rows import Rows
@@ -314,11 +313,6 @@ class L1Selector(
         coef, intercept = in_own_units(best, sample, target)
         self.coef_ = coef[0] if target.classes is None else coef
         self.intercept_ = float(intercept[0]) if target.classes is None else intercept
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = False  # models are fitted on the host, and support_ stays there
-        return tags
 
     def _facts(self) -> dict[str, Any]:
         facts = {"penalty": self.alpha_, "bound on expected false positives": self.error_bound_}

@@ -257,10 +257,8 @@ class SequentialFeatureSelector(
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
         if self.estimator is not None and not isinstance(self.estimator, str):
             if not _is_instance(self.estimator):
-                raise ParameterError(
-                    f"SequentialFeatureSelector(estimator={self.estimator!r}): the parameter 'estimator' must be an "
-                    "instance with get_params, such as LinearRegression(), not a class."
-                )
+                reason = "it must be an instance with get_params, such as LinearRegression(), not a class."
+                raise ParameterError(reason, method="SequentialFeatureSelector", estimator=self.estimator)
             if y is None and not self._tags_of_model().target_tags.required:  # the model needs no target
                 return open_rows(X), None
         if self.estimator == "linear" or _is_instance(self.estimator):
@@ -303,24 +301,22 @@ class SequentialFeatureSelector(
     def _check_wilks(self, model: Any, X: Any, y: np.ndarray | None) -> None:
         if self.scoring == "wilks" and not has_wilks(model, X, y):
             raise ParameterError(
-                "SequentialFeatureSelector(scoring='wilks'): Wilks' lambda is available for least squares and linear "
-                "discriminant analysis on dense rows. Choose estimator='linear' or 'discriminant', or another scoring "
-                f"for {type(model).__name__}."
+                "Wilks' lambda is available for least squares and linear discriminant analysis on dense rows.",
+                f"Set `estimator='linear'` or 'discriminant', or another `scoring` for {type(model).__name__}.",
+                method="SequentialFeatureSelector",
+                scoring="wilks",
             )
 
     def _count(self, d: int) -> int:
         """The number of columns at which the search ends, at least one."""
         k, removes = self.n_features_to_select, removes_columns(self.direction)
         if self.tol is not None and not math.isfinite(self.tol):
-            raise ParameterError(
-                f"SequentialFeatureSelector(tol={self.tol}): tol must be a finite number, the smallest gain that "
-                "continues the search, or None."
-            )
+            reason = "tol must be a finite number, the smallest gain that continues the search, or None."
+            raise ParameterError(reason, method="SequentialFeatureSelector", tol=self.tol)
         if self.tol is not None and self.tol < 0 and not removes:
-            raise ParameterError(
-                f"SequentialFeatureSelector(tol={self.tol}): tol must be strictly positive when doing forward "
-                "selection. Negative values are for backward searches: they bound the loss per removed column."
-            )
+            reason = "tol must be strictly positive when doing forward selection."
+            remedy = "Negative values are for backward searches: they bound the loss per removed column."
+            raise ParameterError(reason, remedy, method="SequentialFeatureSelector", tol=self.tol)
         if isinstance(k, str):
             half = d - d // 2 if removes else max(1, d // 2)  # scikit-learn takes half of the steps
             return half if self.tol is None else 1 if removes else d
@@ -328,7 +324,6 @@ class SequentialFeatureSelector(
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.array_api_support = False  # models are fitted on the host, and support_ stays there
         tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.allow_nan = self._takes_nan
         return tags

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import Tags
 
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
@@ -143,9 +142,9 @@ class TreeSelector(
         X = self._columns(rows, run, len(y), names)
         Z = ranks_of(X)
         target = Target.of(y, _KINDS[self.estimator], for_numbers=_FOR_NUMBERS).standardized()
-        model = self._tree(classes=target.classes is not None)
-        scorer = scorer_of(model, self.scoring)
         classes = target.classes is not None
+        model = self._tree(classes=classes)
+        scorer = scorer_of(model, self.scoring)
         folds = folds_of(self.cv, Z, target.values, classifier=classes, for_numbers=_FOR_NUMBERS)
         with run.stage("growing trees", 1 + 2 * len(folds)) as stage:
             grown = grow(model, Z, target.values)
@@ -160,8 +159,17 @@ class TreeSelector(
                 model, scorer, Z, target, folds, self.n_repeats, self._generator(), stage.advance
             )
         pruned = in_own_units(grow(model, Z, target.values), target)
-        self._keep_pruning(grown, node_alphas, pruning, losses, target, best, names)
-        self.features_pruned_ = features_of(pruned.tree_)
+        unit = target.scale**2
+        self.features_grown_, self.features_pruned_ = features_of(grown.tree_), features_of(pruned.tree_)
+        last = removal_alphas(grown.tree_, node_alphas, self.n_features_in_)
+        self.removal_alphas_ = last * unit
+        self.alphas_, self.n_leaves_ = pruning.alphas * unit, pruning.n_leaves
+        self.alpha_ = float(self.alphas_[best])
+        self.cv_losses_ = losses * unit
+        scores = 1 - losses.mean(axis=1)  # accuracy, or R², since y has unit variance here
+        self.score_ = float(scores[best])
+        self.path_ = tuple(numbered(removals(last, self.features_grown_, pruning.alphas, scores), names))
+        self.classes_, self.n_samples_ = target.classes, len(target.values)
         self.permutation_importances_ = drops.mean(axis=1)
         self.permutation_importances_std_ = drops.std(axis=1)
         self.impurity_importances_ = pruned.feature_importances_
@@ -184,29 +192,6 @@ class TreeSelector(
         seed = int(self._generator().integers(2**31 - 1))
         return kind(max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf, random_state=seed)
 
-    def _keep_pruning(
-        self,
-        grown: Any,
-        node_alphas: np.ndarray,
-        pruning: Pruning,
-        losses: np.ndarray,
-        target: Target,
-        best: int,
-        names: list[str],
-    ) -> None:
-        """Set the attributes of the full tree and of its pruning, in the original units of y."""
-        unit = target.scale**2
-        self.features_grown_ = features_of(grown.tree_)
-        self.removal_alphas_ = removal_alphas(grown.tree_, node_alphas, self.n_features_in_) * unit
-        self.alphas_, self.n_leaves_ = pruning.alphas * unit, pruning.n_leaves
-        self.alpha_ = float(self.alphas_[best])
-        self.cv_losses_ = losses * unit
-        scores = 1 - losses.mean(axis=1)  # accuracy, or R², since y has unit variance here
-        self.score_ = float(scores[best])
-        moves = removals(self.removal_alphas_ / unit, self.features_grown_, pruning.alphas, scores)
-        self.path_ = tuple(numbered(moves, names))
-        self.classes_, self.n_samples_ = target.classes, len(target.values)
-
     def _chosen(self, root: int, names: list[str]) -> np.ndarray:
         """The columns of the pruned tree, or the k most important; ties are broken by removal alpha, then impurity."""
         d, k = self.n_features_in_, self.n_features_to_select
@@ -227,15 +212,9 @@ class TreeSelector(
 
     def _check_split(self, grown: Any, n: int) -> None:
         if grown.tree_.node_count == 1:
-            raise ParameterError(
-                f"TreeSelector(min_samples_leaf={self.min_samples_leaf}): no split of the {n} rows leaves "
-                f"{self.min_samples_leaf} on both sides, so the tree uses no column. Lower min_samples_leaf."
-            )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = False  # trees are grown on the host, and support_ stays there
-        return tags
+            least = self.min_samples_leaf
+            reason = f"no split of the {n} rows leaves {least} on both sides, so the tree uses no column."
+            raise ParameterError(reason, "Lower `min_samples_leaf`.", method="TreeSelector", min_samples_leaf=least)
 
     # --- out ---
 

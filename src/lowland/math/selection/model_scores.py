@@ -92,7 +92,7 @@ def scores_for(
         assert y is not None
         tie, (y, unit) = TIE, _standardized_target(y, str(metric))
     refit = RefitScores(model, scorer, X, y, folds, n_jobs, tally, tie, unit, metadata)
-    if not closed or y is None or not one_target or is_sparse(X) or metadata:
+    if not closed or y is None or not one_target or is_sparse(X) or metadata.fit or metadata.score:
         pass
     elif squares and _is_plain_least_squares(model) and (model.fit_intercept or np.mean(y**2) < _FAR * np.var(y)):
         cutoff = 0.0 if _is(model, "Ridge") else getattr(model, "tol", 0.0)

@@ -89,10 +89,6 @@ class Metadata:
     fit: Mapping[str, Any] = field(default_factory=dict)
     score: Mapping[str, Any] = field(default_factory=dict)
 
-    def __bool__(self) -> bool:
-        """Whether fit or score depend on metadata."""
-        return bool(self.fit or self.score)
-
 
 @dataclass(frozen=True)
 class RefitScores(SubsetScores):
