@@ -21,9 +21,8 @@ from lowland.math.selection.dependence import ColumnReader, column_scores, discr
 from lowland.math.selection.filter_scores import IN_MEMORY, StatisticName
 from lowland.math.selection.subset_search import Step, numbered
 from lowland.math.statistics.targets import Target
-from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.column_map import ColumnMap
-from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
 
 _FOR_ONE_PASS = "Choose statistic='pearson', 'anova' or another statistic that needs only one pass, use fewer rows"
@@ -158,7 +157,9 @@ class FeatureFilter(
             self.statistic, y, self.target, for_numbers="target='numbers'"
         )
         self._check_choices(self.statistic_)
-        self._allow_nan = rows.allow_nan = self._handles_missing and not rows.is_sparse and self.statistic_ != "mrmr"
+        self._fitted.allow_nan = rows.allow_nan = (
+            self._handles_missing and not rows.is_sparse and self.statistic_ != "mrmr"
+        )
         k = self.n_features_to_select  # where neither threshold nor rate decides
         least = max(1, rows.d // 2) if isinstance(k, str) else self._check_count(k, rows.d)
         if self.statistic_ == "mrmr":
@@ -219,7 +220,7 @@ class FeatureFilter(
 
     @property
     def _handles_missing(self) -> bool:
-        return (view_as_fitted(self) if vars(self).get("_solved") else self).missing is not None
+        return self._params.missing is not None
 
     def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[FilterScores, np.ndarray]:
         """Add columns one at a time, and keep the path."""
