@@ -234,10 +234,10 @@ class FeatureFilter(
             relevance = scoring.by_information(
                 columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run
             )
-        search = scoring.GreedyChoice(relevance, quotient=self.mrmr_form == "quotient")
-        moves = (move for _, move in zip(run.iterate("adding columns", k), search.moves(k), strict=True))
+        steps = run.iterate("adding columns", k)
+        moves, scores, order = scoring.mrmr(relevance, steps, quotient=self.mrmr_form == "quotient")
         self.path_, self.relevance_ = tuple(numbered(moves, self._names(rows))), relevance.values
-        return FilterScores(search.scores, None, relevance.constant, relevance.n), search.ranking()
+        return FilterScores(scores, None, relevance.constant, relevance.n), order
 
     def _support(self, found: FilterScores, k: int) -> np.ndarray:
         """The mask of the selected columns."""
@@ -273,13 +273,13 @@ class FeatureFilter(
         ways = ("n_features_to_select", "threshold", "false_discovery_rate")
         given = {way: getattr(self, way) for way in ways if getattr(self, way) not in (None, "auto")}
         if len(given) > 1:
-            raise refuse("each of these determines how many columns are selected.", "Set only one.", **given)
+            raise refuse("each of these determines how many columns are selected.", "Set only one.", given=given)
         if self.threshold is not None and np.isnan(self.threshold):
             raise refuse("no score exceeds NaN.", "Pass a number.", threshold=self.threshold)
         if self.n_permutations and name not in IN_MEMORY and not callable(self.statistic):
             reason = f"permutation p-values need a statistic in memory: {', '.join(IN_MEMORY)}, or a function."
-            options = {"statistic": name, "n_permutations": self.n_permutations}
-            raise refuse(reason, "Leave `n_permutations` out.", **options)
+            remedy = "Leave `n_permutations` out."
+            raise refuse(reason, remedy, statistic=name, n_permutations=self.n_permutations)
         untested = name in ("variance", "mrmr") or (name == "mutual-information" and not self.n_permutations)
         if self.false_discovery_rate is not None and untested:
             raise _no_pvalue(name)

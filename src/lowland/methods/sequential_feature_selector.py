@@ -25,7 +25,7 @@ from lowland.errors import DataError, DataWarning, ParameterError, Stopped, warn
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.columns import check_constant, constant_columns
 from lowland.math.selection.cross_validation import Splitter
-from lowland.math.selection.model_scores import Estimator, has_wilks, model_of, scores_for
+from lowland.math.selection.model_scores import Estimator, model_of, scores_for
 from lowland.math.selection.subset_scores import Metadata, Tally, of_order_one
 from lowland.math.selection.subset_search import Step, final_step, n_scores, numbered, removes_columns, search
 from lowland.math.statistics.labels import classes_of
@@ -189,7 +189,6 @@ class SequentialFeatureSelector(
         self._fitted.allow_nan = self._takes_nan
         X = self._table(rows, run)
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
-        self._check_wilks(model, X, y)
         names = self._names(rows)
         check_constant(constant_columns(X), names)
         if self.estimator in (None, "linear", "discriminant") and not rows.is_sparse:
@@ -296,15 +295,6 @@ class SequentialFeatureSelector(
             numbers_held = 3 * X.shape[0] * rows.d + 2 * n_folds * rows.d**2
             run.require(8 * numbers_held, "Sequential feature selection", "Use fewer rows or columns")
         return X.tocsc() if is_sparse(X) else to_numpy(X)
-
-    def _check_wilks(self, model: Any, X: Any, y: np.ndarray | None) -> None:
-        if self.scoring == "wilks" and not has_wilks(model, X, y):
-            raise ParameterError(
-                "Wilks' lambda is available for least squares and linear discriminant analysis on dense rows.",
-                f"Set `estimator='linear'` or 'discriminant', or another `scoring` for {type(model).__name__}.",
-                method="SequentialFeatureSelector",
-                scoring="wilks",
-            )
 
     def _count(self, d: int) -> int:
         """The number of columns at which the search ends, at least one."""

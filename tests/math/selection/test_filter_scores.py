@@ -11,16 +11,16 @@ from sklearn.feature_selection import f_classif
 
 from lowland.data.open import open_rows
 from lowland.errors import DataError, ParameterError
-from lowland.math.selection.columns import constant_columns, listed, rows_in_memory
-from lowland.math.selection.dependence import ColumnReader, dot, standardized
+from lowland.math.selection.columns import rows_in_memory
+from lowland.math.selection.dependence import dot, standardized
 from lowland.math.selection.filter_scores import (
-    GreedyChoice,
     Relevance,
     choose_statistic,
     correlations,
     discoveries,
     filter_scores,
     function_scores,
+    mrmr,
     ranked,
 )
 from lowland.math.statistics.moments import Moments
@@ -96,17 +96,6 @@ def test_scores_and_p_values():
     assert permuted.pvalues[0] == pytest.approx(1 / 6, abs=0.05)  # one of six permutations scores as high
 
 
-def test_invalid_scores_are_refused():
-    with pytest.raises(ParameterError, match="ZeroDivisionError"):
-        function_scores(lambda X, y: 1 / 0, X, Y, LocalRun())
-    with pytest.raises(ParameterError, match="each of the 3 columns"):
-        function_scores(lambda X, y: 3, X, Y, LocalRun())
-    with pytest.raises(DataError, match="NaN for every column"):
-        function_scores(lambda X: np.full(3, np.nan), X, None, LocalRun())
-    with pytest.raises(ParameterError, match=r"need y\. Pass y"):
-        function_scores(lambda X: X.mean(axis=0), X, None, LocalRun(), 3)
-
-
 def greedy(relevance, C, k, quotient):
     """The criterion by its definition."""
     chosen = [int(np.argmax(relevance))]
@@ -126,11 +115,10 @@ def test_mrmr_is_greedy(quotient):
         relevance, C = rng.random(9), rng.random((9, 9))
         C = (C + C.T) / 2
         found = Relevance(relevance, lambda j, C=C: C[j], np.zeros(9, dtype=bool), 50)
-        search = GreedyChoice(found, quotient=quotient)
-        moves = list(search.moves(5))
+        moves, _, ranking = mrmr(found, range(5), quotient=quotient)
         assert [move.feature for move in moves] == greedy(relevance, C, 5, quotient)
-        assert search.ranking()[:5].tolist() == [move.feature for move in moves]
-        assert sorted(search.ranking()) == list(range(9))
+        assert ranking[:5].tolist() == [move.feature for move in moves]
+        assert sorted(ranking) == list(range(9))
 
 
 def test_correlations_of_constant_columns_are_zero():
@@ -142,26 +130,11 @@ def test_correlations_of_constant_columns_are_zero():
     assert not C[2].any()
 
 
-@pytest.mark.parametrize("wrap", [np.asarray, scipy.sparse.csr_array], ids=["dense", "sparse"])
-def test_columns_are_read_one_at_a_time(wrap):
-    X = np.array([[1.0, 0.0, 5.0], [0.0, 0.0, 7.0]], dtype=np.float32)
-    columns = ColumnReader(wrap(X))
-    assert columns[2].dtype == np.float64
-    assert columns[2].tolist() == [5.0, 7.0]
-    assert constant_columns(columns.X).tolist() == [False, True, False]
-
-
 def test_standardized_columns_also_where_squares_would_underflow():
     for unit in (1.0, 1e-200, 1e200):
         z = standardized(np.array([1.0, 2.0, 6.0]) * unit)
         assert dot(z, z) == pytest.approx(3)
         assert z.mean() == pytest.approx(0, abs=1e-15)
-
-
-def test_a_message_lists_five_columns():
-    names = [f"x{j}" for j in range(9)]
-    assert listed(names, np.array([1, 4])) == "'x1', 'x4'"
-    assert listed(names, np.arange(6)) == "'x0', 'x1', 'x2', 'x3', 'x4', …"
 
 
 def test_rows_and_target_must_have_the_same_length():

@@ -66,16 +66,6 @@ def test_of_equal_columns_the_first_is_selected():
         np.testing.assert_allclose(twice.coef[:, :8], once.coef, atol=1e-8)
 
 
-def test_a_column_of_scale_zero_never_enters():
-    X, y = lasso_table()
-    scale = np.ones(8)
-    scale[0] = 0.0
-    problem = SquaredLoss.of_moments(Moments.of(np.column_stack([X, y])), scale)
-    assert not any(
-        found.support[0] for found in path_of(problem, grid_of(10, problem.alpha_max, 1e-3), TIGHT, 10_000).solutions
-    )
-
-
 def solve(G, q, alpha, sweeps=10_000):
     beta, g = np.zeros(len(q)), q.copy()
     made, gap = minimize(G, q, g, beta, alpha, 0.0, 1.0, 1e-14, sweeps)

@@ -19,7 +19,6 @@ from lowland.math.selection.lasso_path import (
     in_own_units,
     lasso_path,
     sample_of,
-    selection_frequencies,
 )
 from lowland.math.statistics.fold_moments import Layout
 from lowland.math.statistics.targets import Target
@@ -133,13 +132,3 @@ def test_the_bound_by_hand():
     assert entrants_allowed(100, 0.75, 2.0) == 10
     assert entrants_allowed(100, 0.75, 1.0) == 7
     assert entrants_allowed(3, 0.75, 0.01) == 1
-
-
-def test_informative_columns_are_selected_in_every_subsample():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((120, 10))
-    target = Target.of_numbers(3 * X[:, 2] - 3 * X[:, 5] + 0.1 * rng.standard_normal(120)).standardized()
-    sample = RowsSample.of(X, target, Layout.of_halves(120, 8, 120, rng), standardize=True)
-    often = selection_frequencies(sample, 2, np.geomspace(1, 1e-2, 20), 1e-8, 1000, lambda: None)
-    assert np.flatnonzero(often == 1).tolist() == [2, 5]
-    assert often.sum() == pytest.approx(2)

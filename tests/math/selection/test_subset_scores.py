@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
@@ -13,13 +12,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.math.selection.columns import check_constant, constant_columns
-from lowland.math.selection.cross_validation import folds_of, score_of, scorer_of
-from lowland.math.selection.model_scores import has_wilks, model_of, scores_for
+from lowland.math.selection.cross_validation import folds_of, scorer_of
+from lowland.math.selection.model_scores import scores_for
 from lowland.math.selection.subset_scores import (
     RefitScores,
     Tally,
     Wilks,
-    _residual_scatter,
     is_regular,
     of_order_one,
 )
@@ -63,13 +61,6 @@ def test_subsets_on_which_the_model_fails_are_skipped():
     assert "too narrow" in scores.tally.failures[0]
     with pytest.raises(DataError, match="too narrow"):
         scores.many([[0], [1]])
-
-
-def test_a_scorer_must_return_a_number():
-    fitted = DummyClassifier().fit([[0.0], [1.0]], [0, 1])
-    assert score_of(fitted, lambda model, X, y: 1, np.zeros((1, 1)), np.zeros(1)) == 1
-    with pytest.raises(ParameterError, match="not a number"):
-        score_of(fitted, lambda model, X, y: "good", np.zeros((1, 1)), np.zeros(1))
 
 
 @pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(5.0)])
@@ -151,16 +142,6 @@ def test_covariances_give_the_same_scores_as_rows():
         np.testing.assert_allclose(ours.with_each(S_, np.array([5])), truth.with_each(S_, np.array([5])), atol=1e-12)
 
 
-def test_residuals_after_regression_on_other_columns():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 5))
-    S, J = np.array([0, 3]), np.array([1, 4])
-    B, own = _residual_scatter((X.T @ X)[None], S, J)
-    weights, squares, *_ = np.linalg.lstsq(X[:, S], X[:, J])
-    np.testing.assert_allclose(B[0], weights, atol=1e-12)
-    np.testing.assert_allclose(own[0], squares)
-
-
 def test_matrices_of_duplicate_columns_are_singular():
     same, near, apart = (np.array([[1.0, r], [r, 1.0]]) for r in (1.0, 1 - 1e-9, 0.9))
     assert is_regular(np.stack([same, near, apart])[None]).tolist() == [False, False, True]
@@ -199,14 +180,6 @@ def test_the_scorer_is_chosen_by_model_and_scoring(model, y, scoring, route):
     )
     assert type(scores).__name__ == route
     assert outcome.name == ("refitting" if route == "RefitScores" else "closed form")
-
-
-def test_models_by_name():
-    assert isinstance(model_of(None, CLASSES, for_numbers=""), LinearDiscriminantAnalysis)
-    assert isinstance(model_of(None, NUMBERS, for_numbers=""), LinearRegression)
-    assert isinstance(model_of("tree", CLASSES, for_numbers=""), DecisionTreeClassifier)
-    assert has_wilks(LinearRegression(), X, NUMBERS)
-    assert not has_wilks(DecisionTreeClassifier(), X, CLASSES)
 
 
 def test_folds_agree_with_scikit_learn():

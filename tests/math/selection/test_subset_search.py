@@ -180,14 +180,6 @@ def test_closed_form_and_refitted_scores_give_the_same_path_on_hard_columns(dire
     np.testing.assert_allclose([m.score for m in short], [m.score for m in long], atol=1e-9)
 
 
-@pytest.mark.parametrize("direction", ["forward", "backward", "floating-forward", "floating-backward", "exhaustive"])
-def test_every_search_finds_the_best_of_uncorrelated_columns(direction):
-    r = np.array([0.1, 0.6, 0.3, 0.5])
-    *_, last = search(Wilks.of_covariances(np.eye(4), r), 2, direction)
-    assert last.features == (1, 3)
-    assert last.score == pytest.approx(0.36 + 0.25)
-
-
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_the_number_of_scores_is_known_in_advance(direction):
     scores = Wilks.of_covariances(np.eye(6), np.linspace(0.1, 0.3, 6))

@@ -14,7 +14,6 @@ from lowland.math.selection.trees import (
     border_of,
     cross_validated_losses,
     features_of,
-    in_own_units,
     losses_by_complexity,
     permutation_importances,
     ranks_of,
@@ -121,13 +120,6 @@ def test_permuting_a_column_raises_the_loss_by_its_importance():
     losses = cross_validated_losses(model, Z, target.values, folds, np.array([1e3, 1e-9]), lambda: None)
     assert (losses[0] > 0.9).all()
     np.testing.assert_allclose(losses[1], 0, atol=1e-12)
-
-
-def test_a_tree_predicts_in_the_units_of_y():
-    Z, y = steps()
-    target = Target.of_numbers(y).standardized()
-    fitted = in_own_units(DecisionTreeRegressor(random_state=0).fit(Z, target.values), target)
-    np.testing.assert_allclose(fitted.predict(Z), y, atol=1e-12)
 
 
 def test_the_simplest_model_within_a_standard_error():

@@ -6,7 +6,7 @@ other: Ding and Peng 2005; Peng, Long and Ding 2005.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -241,52 +241,38 @@ def discoveries(pvalues: np.ndarray, rate: float, *, any_dependence: bool = Fals
 
 # --- minimum redundancy, maximum relevance ---
 
-Redundancy = Callable[[int], np.ndarray]  # of each column with column j, (d,)
-
 
 @dataclass(frozen=True)
 class Relevance:
     """The relevance of each column for the target, and the redundancy of any two columns."""
 
     values: np.ndarray  # (d,)
-    redundancy: Redundancy
+    redundancy: Callable[[int], np.ndarray]  # of each column with column j, (d,)
     constant: np.ndarray  # (d,) bool
     n: int  # rows
 
 
-class GreedyChoice:
-    """The state of the search: the selected columns, and the current criterion of each column."""
+def mrmr(relevance: Relevance, steps: Iterable[Any], *, quotient: bool) -> tuple[list[Move], np.ndarray, np.ndarray]:
+    """In each step add the column with the best relevance relative to its mean redundancy with those selected.
 
-    def __init__(self, relevance: Relevance, *, quotient: bool) -> None:
-        self.relevance, self.redundancy, self.constant = relevance.values, relevance.redundancy, relevance.constant
-        self.quotient = quotient
-        self.chosen: list[int] = []
-        self.scores = relevance.values.copy()  # of a selected column: the criterion when it was selected
-        self._redundancies = np.zeros(len(self.scores))  # summed over the selected columns
-
-    def moves(self, k: int) -> Iterator[Move]:
-        """Add the column with the best relevance relative to its mean redundancy, until there are k."""
-        d = len(self.relevance)
-        while len(self.chosen) < k:
-            left = np.setdiff1d(np.arange(d), self.chosen)
-            varying = left[~self.constant[left]]
-            J = varying if len(varying) else left
-            j = int(J[first_best(self.scores[J], _TIE)])
-            self.chosen.append(j)
-            yield Move("add", j, float(self.scores[j]), tuple(sorted(self.chosen)))
-            if len(self.chosen) == d:
-                return
-            self._redundancies += self.redundancy(j)
-            left = left[left != j]
-            mean = self._redundancies[left] / len(self.chosen)
-            relevance = self.relevance[left]
-            self.scores[left] = relevance / np.maximum(mean, _LEAST) if self.quotient else relevance - mean
-
-    def ranking(self) -> np.ndarray:
-        """Return the columns in the order of selection, then the rest by criterion, constant ones last."""
-        left = np.setdiff1d(np.arange(len(self.scores)), self.chosen)
-        rest = left[np.lexsort((left, -self.scores[left], self.constant[left]))]
-        return np.concatenate([np.array(self.chosen, dtype=int), rest])
+    Return the moves, the criterion of each column, (d,), of a selected one when it was selected, and all columns in
+    the order of selection, then the rest by criterion, constant ones last.
+    """
+    scores, redundancies = relevance.values.copy(), np.zeros(len(relevance.values))
+    left, chosen, moves = np.arange(len(scores)), np.empty(0, dtype=int), list[Move]()
+    for _ in steps:
+        varying = left[~relevance.constant[left]]
+        J = varying if len(varying) else left
+        j = int(J[first_best(scores[J], _TIE)])
+        left, chosen = left[left != j], np.append(chosen, j)
+        moves.append(Move("add", j, float(scores[j]), tuple(np.sort(chosen).tolist())))
+        if not len(left):
+            break
+        redundancies += relevance.redundancy(j)
+        mean, worth = redundancies[left] / len(chosen), relevance.values[left]
+        scores[left] = worth / np.maximum(mean, _LEAST) if quotient else worth - mean
+    rest = left[np.lexsort((left, -scores[left], relevance.constant[left]))]
+    return moves, scores, np.concatenate([chosen, rest])
 
 
 def by_correlation(found: ColumnsAndMoments) -> Relevance:

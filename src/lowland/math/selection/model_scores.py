@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from lowland.arrays.namespace import is_sparse
-from lowland.errors import DataError
+from lowland.errors import DataError, ParameterError
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.cross_validation import folds_of, scorer_of
 from lowland.math.selection.subset_scores import (
@@ -28,6 +28,7 @@ from lowland.math.statistics.rescaling import power_of_two
 from lowland.math.statistics.targets import Target, seems_classes, warn_of_many_classes
 
 _SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
+_LINEAR = ("LinearRegression", "Ridge")
 _DIRECT = ("auto", "svd", "cholesky")  # direct, not iterative, solvers of Ridge
 _FAR = 1e3  # mean square of y over its variance, above which uncentered sums lose too many digits
 _NO_METADATA = Metadata()
@@ -78,7 +79,11 @@ def scores_for(
         X = X.astype(np.float64, copy=False)
     C = 0 if codes is None else int(codes.max()) + 1
     if scoring == "wilks":
-        assert y is not None
+        if y is None or y.ndim == 2 or is_sparse(X) or not _is(model, *_LINEAR, "LinearDiscriminantAnalysis"):
+            raise ParameterError(
+                "Wilks' lambda is available for least squares and linear discriminant analysis on dense rows.",
+                f"Set `estimator='linear'` or 'discriminant', or another `scoring` for {type(model).__name__}.",
+            )
         values, classes = (Target.of_numbers(y).values, None) if codes is None else (codes, C)
         scores = Wilks.of(X.astype(np.float64, copy=False), values, classes, tally)
         return scores, Outcome("closed form", "Wilks' lambda on all rows")
@@ -87,7 +92,7 @@ def scores_for(
     named = scoring is None or isinstance(scoring, str)
     tie, unit, metric = 0.0, 1.0, _SQUARES.get(scoring) if named else None
     one_target = y is not None and y.ndim == 1
-    squares = one_target and metric is not None and _is(model, "LinearRegression", "Ridge")
+    squares = one_target and metric is not None and _is(model, *_LINEAR)
     if squares:  # both routes select the same columns
         assert y is not None
         tie, (y, unit) = TIE, _standardized_target(y, str(metric))
@@ -107,12 +112,6 @@ def scores_for(
         how = "linear discriminants, updated one column at a time"
         return DiscriminantScores.of(refit, codes, C, model.tol), Outcome("closed form", how)
     return refit, Outcome("refitting", f"{type(model).__name__} is fitted to every subset and fold")
-
-
-def has_wilks(model: Any, X: Any, y: np.ndarray | None) -> bool:
-    """Whether Wilks' lambda is available for a model and these rows."""
-    known = _is(model, "LinearRegression", "Ridge", "LinearDiscriminantAnalysis")
-    return known and y is not None and y.ndim == 1 and not is_sparse(X)
 
 
 def _standardized_target(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:
@@ -137,7 +136,7 @@ def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.nda
         return y, classes_of(y)[1]
     if is_regressor(model) and y.dtype.kind in "iuf" and y.min() == y.max():
         raise DataError("y is constant, so no column can predict it. Pass a y that varies.")
-    if not _is(model, "LinearRegression", "Ridge"):
+    if not _is(model, *_LINEAR):
         return y, None
     try:
         values = y.astype(np.float64)
