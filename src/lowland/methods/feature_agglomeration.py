@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -172,35 +173,30 @@ class FeatureAgglomeration(
 
     def _check(self, d: int) -> None:
         """Refuse invalid parameters before any row is read."""
-        k, metric, owner = self.n_clusters, self.metric, type(self).__name__
+        k, height, metric = self.n_clusters, self.distance_threshold, self.metric
+        refuse = partial(ParameterError, method="FeatureAgglomeration")
         if d < 2:
             raise DataError(
-                f"Found array with {d} feature(s) (n_features={d}) while a minimum of 2 is required by {owner}. Pass "
-                "at least 2 columns."
+                f"Found array with {d} feature(s) (n_features={d}) while a minimum of 2 is required by "
+                "FeatureAgglomeration. Pass at least 2 columns."
             )
-        if (k is None) == (self.distance_threshold is None):
-            raise ParameterError(
-                f"{owner}(n_clusters={k}, distance_threshold={self.distance_threshold}): exactly one of n_clusters and "
-                "distance_threshold has to be set, and the other needs to be None."
-            )
+        if (k is None) == (height is None):
+            reason = "exactly one of n_clusters and distance_threshold has to be set,"
+            raise refuse(reason, "and the other needs to be None.", n_clusters=k, distance_threshold=height)
         if k is not None and k > d:
-            raise ParameterError(
-                f"{owner}(n_clusters={k}): the data has {d} columns (n_features={d}). Choose at most {d}."
-            )
-        if self.distance_threshold is not None and not self.compute_full_tree:
-            raise ParameterError(f"{owner}: compute_full_tree must be True if distance_threshold is set.")
+            raise refuse(f"the data has {d} columns (n_features={d}).", f"Choose at most {d}.", n_clusters=k)
+        if height is not None and not self.compute_full_tree:
+            raise refuse("`compute_full_tree` must be True if `distance_threshold` is set.")
         if isinstance(metric, str) and metric not in METRIC_NAMES:
-            raise ParameterError(
-                f"{owner}(metric={metric!r}): unknown metric. {did_you_mean(metric, METRIC_NAMES)}Choose one of "
-                f"{', '.join(METRIC_NAMES)}, or a function."
-            )
+            remedy = f"{did_you_mean(metric, METRIC_NAMES)}Choose one of {', '.join(METRIC_NAMES)}, or a function."
+            raise refuse("unknown metric.", remedy, metric=metric)
         on_links = self.connectivity is not None
         if self.linkage == "ward" and metric not in (EUCLIDEAN if on_links else (*EUCLIDEAN, "correlation")):
-            shown = metric if isinstance(metric, str) else "a function"
-            raise ParameterError(
-                f"{owner}: {shown} was provided as metric. Ward can only work with euclidean distances (i.e. "
-                "'euclidean' and 'l2'; without connectivity also 'correlation', as the Euclidean distance of "
-                "standardized columns). Choose linkage='average'."
+            raise refuse(
+                f"{metric if isinstance(metric, str) else 'a function'} was provided as metric. Ward can only work "
+                "with euclidean distances (i.e. 'euclidean' and 'l2'; without connectivity also 'correlation', as the "
+                "Euclidean distance of standardized columns).",
+                "Set `linkage='average'`.",
             )
 
     # --- rows and clusters ---

@@ -6,7 +6,6 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -35,16 +34,6 @@ from lowland.run.run import Run
 
 _RECEIVERS = (("splitter", "split"), ("estimator", "fit"), ("scorer", "score"))  # of metadata
 _FOR_NUMBERS = "estimator='linear'"  # what a user sets if y holds numbers, not classes
-
-
-@dataclass
-class SearchState:
-    """What a search has found so far; an interrupted search keeps it as the result."""
-
-    n_samples: int = 0
-    classes: np.ndarray | None = None
-    path: list[Step] = field(default_factory=list)
-    outcome: Outcome = field(default_factory=lambda: Outcome("none"))
 
 
 class SequentialFeatureSelector(
@@ -180,12 +169,26 @@ class SequentialFeatureSelector(
         to = {name: dict(getattr(routed.get(name, {}), method, {})) for name, method in _RECEIVERS}
         return Metadata(to["splitter"], to["estimator"], to["scorer"])
 
+    def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
+        stops: list[BaseException] = []
+        super()._fit(X, y, weights, stops=stops, **given)
+        for stop in stops:  # the search so far is a valid, shorter search
+            words = (
+                f"SequentialFeatureSelector was stopped after {len(self.path_)} steps. The result so far is available: "
+                "path_ holds the steps, support_ the best subset among them."
+            )
+            if isinstance(stop, Stopped):
+                stop.args = (words,)
+            else:
+                stop.add_note(words)
+            raise stop
+        return self
+
     def _solve(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None,
-        found: SearchState | None = None, metadata: Metadata | None = None,
+        stops: list[BaseException], metadata: Metadata | None = None,
     ) -> None:  # fmt: skip
-        """Score subsets, search, keep the path."""
-        found = found or SearchState()
+        """Score subsets, search, keep the path; what interrupts the search after its first step goes to ``stops``."""
         self._fitted.allow_nan = self._takes_nan
         X = self._table(rows, run)
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
@@ -193,62 +196,37 @@ class SequentialFeatureSelector(
         check_constant(constant_columns(X), names)
         if self.estimator in (None, "linear", "discriminant") and not rows.is_sparse:
             X, _ = of_order_one(X)  # these models do not depend on the units of the columns
-        found.classes = classes_of(y)[0] if y is not None and y.ndim == 1 and is_classifier(model) else None
-        found.n_samples = int(X.shape[0])
+        self.classes_ = classes_of(y)[0] if y is not None and y.ndim == 1 and is_classifier(model) else None
+        self.n_samples_ = int(X.shape[0])
         total = None if self.n_features_to_select == "auto" and self.tol else n_scores(rows.d, k, self.direction)
-        with run.stage("scoring subsets", total) as stage:
-            tally = Tally(stage.advance)
-            scores, found.outcome = scores_for(
-                model, X, y, scoring=self.scoring, cv=self.cv, n_jobs=self.n_jobs, closed=self.closed_form, tally=tally,
-                for_numbers=_FOR_NUMBERS, metadata=metadata or Metadata(),
-            )  # fmt: skip
-            gain = self.tol / scores.unit if self.tol is not None and self.n_features_to_select == "auto" else None
-            moves = search(scores, k, self.direction, gain)
-            found.path.extend(numbered((move._replace(score=move.score * scores.unit) for move in moves), names))
-            self.n_subsets_ = tally.n
+        path: list[Step] = []
+        try:
+            with run.stage("scoring subsets", total) as stage:
+                tally = Tally(stage.advance)
+                scores, outcome = scores_for(
+                    model, X, y, scoring=self.scoring, cv=self.cv, n_jobs=self.n_jobs, closed=self.closed_form,
+                    tally=tally, for_numbers=_FOR_NUMBERS, metadata=metadata or Metadata(),
+                )  # fmt: skip
+                gain = self.tol / scores.unit if self.tol is not None and self.n_features_to_select == "auto" else None
+                moves = search(scores, k, self.direction, gain)
+                for step in numbered((move._replace(score=move.score * scores.unit) for move in moves), names):
+                    path.append(step)  # one by one: an interrupted search keeps its path
+                self.n_subsets_ = tally.n
+        except (KeyboardInterrupt, Stopped) as stop:
+            if not path:
+                raise
+            stops.append(stop)
         if tally.failures:
             warn(
                 f"{len(tally.failures)} of {tally.n} subsets were skipped because the model could not be fitted. "
                 f"{tally.failures[0]}",
                 DataWarning,
             )
-        self._keep(found, rows.d, interrupted=False)
-
-    def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
-        y, weights = self._roles(X, y, weights)
-        found = SearchState()
-        try:
-            return super()._fit(X, y, weights, found=found, **given)
-        except (KeyboardInterrupt, Stopped) as stop:
-            if found.path:  # the search so far is a valid, shorter search
-                self._keep_interrupted(found, y, stop)
-            raise
-
-    def _keep_interrupted(self, found: SearchState, y: Any, stop: BaseException) -> None:
-        """Make the path so far the result, and add a note to the interruption, which is raised again."""
-        self._record_label_name(y)
-        self._keep(found, self.n_features_in_, interrupted=True)
-        words = (
-            f"SequentialFeatureSelector was stopped after {len(found.path)} steps. The result so far is available: "
-            "path_ holds the steps, support_ the best subset among them."
-        )
-        if isinstance(stop, Stopped):
-            stop.args = (words,)
-        else:
-            stop.add_note(words)
-
-    def _keep(self, found: SearchState, d: int, *, interrupted: bool) -> None:
-        """Set the fitted attributes: the best subset of the final size."""
-        self.path_ = tuple(found.path)
-        self.n_samples_, self.classes_ = found.n_samples, found.classes
-        self.support_ = np.ones(d, dtype=bool)
-        self.score_ = math.nan
-        if self.path_:
-            best = final_step(self.path_, self.direction)
-            self.support_ = np.isin(np.arange(d), best.features)
-            self.score_ = best.score
-        self.interrupted_ = interrupted
-        self._record_convergence(found.outcome, "Set closed_form=False.")
+        best = final_step(path, self.direction) if path else None
+        self.path_, self.interrupted_ = tuple(path), bool(stops)
+        self.support_ = np.isin(np.arange(rows.d), range(rows.d) if best is None else best.features)
+        self.score_ = math.nan if best is None else best.score
+        self._record_convergence(outcome)
 
     # --- checks ---
 
