@@ -186,7 +186,7 @@ class SequentialFeatureSelector(
 
     def _solve(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None,
-        stops: list[BaseException], metadata: Metadata | None = None,
+        stops: list[BaseException] | None = None, metadata: Metadata | None = None,
     ) -> None:  # fmt: skip
         """Score subsets, search, keep the path; what interrupts the search after its first step goes to ``stops``."""
         self._fitted.allow_nan = self._takes_nan
@@ -213,7 +213,7 @@ class SequentialFeatureSelector(
                     path.append(step)  # one by one: an interrupted search keeps its path
                 self.n_subsets_ = tally.n
         except (KeyboardInterrupt, Stopped) as stop:
-            if not path:
+            if stops is None or not path:
                 raise
             stops.append(stop)
         if tally.failures:
