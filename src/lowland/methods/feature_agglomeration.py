@@ -177,16 +177,16 @@ class FeatureAgglomeration(
         refuse = partial(ParameterError, method="FeatureAgglomeration")
         if d < 2:
             raise DataError(
-                f"Found array with {d} feature(s) (n_features={d}) while a minimum of 2 is required by "
-                "FeatureAgglomeration. Pass at least 2 columns."
+                f"The data has {d} column (`{d} feature(s), n_features={d}`), but FeatureAgglomeration needs at least "
+                "2. Pass at least 2 columns."
             )
         if (k is None) == (height is None):
-            reason = "exactly one of n_clusters and distance_threshold has to be set,"
-            raise refuse(reason, "and the other needs to be None.", n_clusters=k, distance_threshold=height)
+            reason = "exactly one of `n_clusters` and `distance_threshold` has to be set,"
+            raise refuse(reason, "and the other needs to be `None`.", n_clusters=k, distance_threshold=height)
         if k is not None and k > d:
-            raise refuse(f"the data has {d} columns (n_features={d}).", f"Choose at most {d}.", n_clusters=k)
+            raise refuse(f"the data has {d} columns (`n_features={d}`).", f"Choose at most {d}.", n_clusters=k)
         if height is not None and not self.compute_full_tree:
-            raise refuse("`compute_full_tree` must be True if `distance_threshold` is set.")
+            raise refuse("`compute_full_tree` must be `True` if `distance_threshold` is set.")
         if isinstance(metric, str) and metric not in METRIC_NAMES:
             remedy = f"{did_you_mean(metric, METRIC_NAMES)}Choose one of {', '.join(METRIC_NAMES)}, or a function."
             raise refuse("unknown metric.", remedy, metric=metric)

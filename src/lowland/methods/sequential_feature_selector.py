@@ -33,7 +33,7 @@ from lowland.methods.base.method import attribute, param
 from lowland.run.run import Run
 
 _RECEIVERS = (("splitter", "split"), ("estimator", "fit"), ("scorer", "score"))  # of metadata
-_FOR_NUMBERS = "estimator='linear'"  # what a user sets if y holds numbers, not classes
+_FOR_NUMBERS = "`estimator='linear'`"  # what a user sets if y holds numbers, not classes
 
 
 class SequentialFeatureSelector(
@@ -243,7 +243,8 @@ class SequentialFeatureSelector(
                 rows = open_rows(X)
                 if rows.n is not None and len(several) != rows.n:
                     raise DataError(
-                        f"y has shape {several.shape}, but X has {rows.n} rows. Pass one row of targets per row of X."
+                        f"`y` has shape {several.shape}, but `X` has {rows.n} rows. Pass one row of targets per row "
+                        "of `X`."
                     )
                 return rows, several
         return super()._open(X, y)
@@ -278,10 +279,10 @@ class SequentialFeatureSelector(
         """The number of columns at which the search ends, at least one."""
         k, removes = self.n_features_to_select, removes_columns(self.direction)
         if self.tol is not None and not math.isfinite(self.tol):
-            reason = "tol must be a finite number, the smallest gain that continues the search, or None."
+            reason = "`tol` must be a finite number, the smallest gain that continues the search, or `None`."
             raise ParameterError(reason, method="SequentialFeatureSelector", tol=self.tol)
         if self.tol is not None and self.tol < 0 and not removes:
-            reason = "tol must be strictly positive when doing forward selection."
+            reason = "`tol` must be strictly positive when doing forward selection."
             remedy = "Negative values are for backward searches: they bound the loss per removed column."
             raise ParameterError(reason, remedy, method="SequentialFeatureSelector", tol=self.tol)
         if isinstance(k, str):

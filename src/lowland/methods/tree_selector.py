@@ -33,7 +33,7 @@ from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"regressor": "numbers", "classifier": "classes", None: "auto"}
-_FOR_NUMBERS = "estimator='regressor'"  # what a user sets if y holds numbers, not classes
+_FOR_NUMBERS = "`estimator='regressor'`"  # what a user sets if y holds numbers, not classes
 
 
 class TreeSelector(
@@ -201,9 +201,9 @@ class TreeSelector(
         if self.features_pruned_.size:
             return np.isin(np.arange(d), self.features_pruned_)
         warn(
-            f"TreeSelector(rule={self.rule!r}): the pruned tree has no split, so no column improves the prediction of "
-            f"y on held-out rows. Only column {names[root]!r}, the first split of the full tree, is selected. Set "
-            "n_features_to_select for the best few columns, or rule='min'.",
+            f"`TreeSelector(rule={self.rule!r})`: the pruned tree has no split, so no column improves the prediction "
+            f"of `y` on held-out rows. Only column {names[root]!r}, the first split of the full tree, is selected. "
+            "Set `n_features_to_select` for the best few columns, or `rule='min'`.",
             DataWarning,
         )
         return np.arange(d) == root

@@ -17,7 +17,7 @@ def rows_in_memory(rows: Rows, run: Run, n: int, why: str) -> np.ndarray:
     """Return all rows on the host, for a target of n values; ``why`` names what needs them."""
     X = to_numpy(run.to_array(rows, why))
     if len(X) != n:
-        raise DataError(f"X has {len(X)} rows and y has {n} values. Pass one value per row.")
+        raise DataError(f"`X` has {len(X)} rows and `y` has {n} values. Pass one value per row.")
     return X
 
 
@@ -37,7 +37,7 @@ def check_constant(constant: np.ndarray, names: Sequence[str]) -> None:
         many = len(which) > 1
         warn(
             f"{'Columns' if many else 'Column'} {listed(names, which)} {'are' if many else 'is'} constant and cannot "
-            "predict y. Drop constant columns.",
+            "predict `y`. Drop constant columns.",
             DataWarning,
         )
 

@@ -29,22 +29,23 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_num
 
     ``for_numbers`` is what a user sets if y holds numbers, not classes; ``metadata`` is for the splitter: groups.
     """
-    remedy = f"If y holds numbers rather than classes, set {for_numbers}."
+    remedy = f"If `y` holds numbers rather than classes, set {for_numbers}."
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             folds = list(check_cv(cv, y, classifier=classifier).split(X, y, **metadata))
     except Exception as error:
         raise DataError(
-            f"Cross-validation ({cv!r}) cannot split the {X.shape[0]} rows: "
-            f"{str(error).splitlines()[0].rstrip('.')}. Choose fewer folds, or pass more rows. {remedy}"
+            f"Cross-validation ({cv!r}) cannot split the {X.shape[0]} rows "
+            f"(`{str(error).splitlines()[0].rstrip('.')}`). Choose fewer folds, or pass more rows. {remedy}"
         ) from error
     for each in caught:
         text = str(each.message).rstrip(".")
-        warn(f"{text}. Choose fewer folds (cv), or drop rare classes. {remedy}", DataWarning)
+        warn(f"{text}. Choose fewer folds (`cv`), or drop rare classes. {remedy}", DataWarning)
     if not folds:
         raise ParameterError(
-            f"Cross-validation ({cv!r}) has no folds. Pass a number of folds, a splitter, or pairs of row index arrays."
+            f"Cross-validation ({cv!r}) has no folds. Pass a number of folds (`a splitter, or pairs of row index "
+            "arrays`)."
         )
     rows = np.arange(X.shape[0])
     try:
@@ -64,14 +65,14 @@ def scorer_of(model: Any, scoring: Any) -> Any:
     if isinstance(scoring, str) and scoring not in (known := get_scorer_names()):
         raise ParameterError(
             f"{scoring!r} is not the name of a scorer. {did_you_mean(scoring, known, 3)}"
-            "All names are listed by sklearn.metrics.get_scorer_names()."
+            "Choose a scorer of scikit-learn, such as 'accuracy' or 'r2' (`sklearn.metrics.get_scorer_names()`)."
         )
     try:
         return check_scoring(model, scoring=scoring)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"The scorer {scoring!r} does not fit {type(model).__name__}: {str(error).splitlines()[0]} Choose one of "
-            "sklearn.metrics.get_scorer_names(), or pass a function of the estimator, X and y."
+            f"The scorer {scoring!r} does not fit {type(model).__name__}: {str(error).splitlines()[0]} Choose a "
+            "scorer of scikit-learn, such as 'accuracy' or 'r2' (`sklearn.metrics.get_scorer_names()`)."
         ) from error
 
 
@@ -85,12 +86,12 @@ def score_of(
     except Exception as error:
         raise ParameterError(
             f"The scorer failed for a fitted {name} and {X.shape[0]} rows: {cause_of(error)}",
-            "Choose a `scoring` that fits the estimator and y, such as 'r2' for numbers or 'accuracy' for classes.",
+            "Choose a `scoring` that fits the estimator and `y`, such as 'r2' for numbers or 'accuracy' for classes.",
         ) from error
     if not isinstance(value, numbers.Real):
         raise ParameterError(
             f"The scorer returned {value!r} for a fitted {name}, which is not a number.",
-            "Pass a function of the estimator, X and y that returns a number.",
+            "Pass a function of the estimator, `X` and `y` that returns a number.",
         )
     return float(value)
 

@@ -92,7 +92,7 @@ def choose_statistic(
         return {"auto": "pearson" if target.n_classes is None else "anova"}.get(statistic, statistic), target
     if kind == "numbers":
         raise ParameterError(
-            f"{statistic!r} compares classes, but y is declared to hold numbers. Choose 'pearson', 'spearman', "
+            f"{statistic!r} compares classes, but `y` is declared to hold numbers. Choose 'pearson', 'spearman', "
             "'distance-correlation' or 'mutual-information' for numbers."
         )
     return statistic, Target.of_classes(y)
@@ -105,8 +105,8 @@ def _numbers_for(statistic: str, y: np.ndarray, kind: Kind, for_numbers: str) ->
     target = Target.of_classes(y)
     if target.n_classes != 2:
         raise DataError(
-            f"{statistic!r}: y holds {target.n_classes} classes, and a correlation needs numbers or two classes. "
-            f"Choose 'anova' for classes. If y holds numbers, set {for_numbers}."
+            f"{statistic!r}: `y` holds {target.n_classes} classes, and a correlation needs numbers or two classes. "
+            f"Choose 'anova' for classes. If `y` holds numbers, set {for_numbers}."
         )
     return Target(target.values.astype(np.float64))
 
@@ -155,7 +155,7 @@ def filter_scores(
     if one is not None:
         return one.scores(one.of(X, *one.aligned))
     if target is None:
-        raise DataError(f"{name!r} needs a target, but y is None. Pass y, or choose 'variance'.")
+        raise DataError(f"{name!r} needs a target, but `y` is `None`. Pass `y`, or choose 'variance'.")
     columns = ColumnReader(X)
     measure = measure_for(name, target, discrete_columns(discrete, d, is_sparse(X)), n_neighbors, seed)
     return column_scores(columns, measure, LocalRun(), n_permutations, seed)
@@ -175,7 +175,7 @@ def function_scores(
 ) -> FilterScores:
     """Return the scores, or scores and p-values, that a function of rows and target returns."""
     if n_permutations and y is None:
-        raise ParameterError("Permutation p-values need y. Pass y, or leave the permutations out.")
+        raise ParameterError("Permutation p-values need `y`. Pass `y`, or leave the permutations out.")
     constant = constant_columns(X)
     values, p = _called(function, X, y)
     if np.isnan(values).all():
@@ -197,8 +197,8 @@ def _called(function: Callable[..., Any], X: Any, y: np.ndarray | None) -> tuple
         found = function(X) if y is None else function(X, y)
     except Exception as error:
         raise ParameterError(
-            f"The function {name} failed with {type(error).__name__}: {str(error).rstrip('.')}. Pass a function of X "
-            "and y that returns one score per column, or the name of a statistic."
+            f"The function {name} failed with {type(error).__name__}: {str(error).rstrip('.')}. Pass a function of "
+            "`X` and `y` that returns one score per column, or the name of a statistic."
         ) from error
     scores, p = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
     try:
@@ -284,7 +284,7 @@ def by_correlation(found: ColumnsAndMoments) -> Relevance:
     if found.moments.lost_digits:
         raise DataError(
             "The means of the sparse columns are too large relative to their standard deviations: the correlations "
-            "lose too many digits. Pass X.toarray(), or measure redundancy by mutual information."
+            "lose too many digits. Make them dense (`X.toarray()`), or measure redundancy by mutual information."
         )
     m = found.moments
     column_statistics.check_squares(m.n, to_numpy(m.mean), np.diagonal(to_numpy(m.scatter)), m.rounding)

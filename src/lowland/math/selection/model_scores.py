@@ -50,7 +50,7 @@ def model_of(name: Any, y: np.ndarray | None, *, for_numbers: str) -> Any:
     if name is not None and not isinstance(name, str):
         return name
     if y is None:
-        raise DataError("The target y is None. Pass y, or an estimator that needs no target.")
+        raise DataError("The target `y` is `None`. Pass `y`, or an estimator that needs no target.")
     classes = name not in ("linear", "discriminant", "logistic") and seems_classes(y)
     if classes:
         warn_of_many_classes(y, for_numbers)
@@ -122,8 +122,8 @@ def _standardized_target(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]
         unit = float(np.float64(step) ** power)
     if not np.finfo(np.float64).tiny <= unit < np.inf:
         raise DataError(
-            f"y has a standard deviation of about {step:.0e}, so its squares overflow or underflow float64. Set "
-            "`scoring='r2'`, or rescale y."
+            f"`y` has a standard deviation of about {step:.0e}, so its squares overflow or underflow. Set "
+            "`scoring='r2'`, or rescale `y`."
         )
     return y / step, unit
 
@@ -135,18 +135,18 @@ def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.nda
     if is_classifier(model):
         return y, classes_of(y)[1]
     if is_regressor(model) and y.dtype.kind in "iuf" and y.min() == y.max():
-        raise DataError("y is constant, so no column can predict it. Pass a y that varies.")
+        raise DataError("`y` is constant, so no column can predict it. Pass a `y` that varies.")
     if not _is(model, *_LINEAR):
         return y, None
     try:
         values = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"y has dtype {y.dtype}, but {type(model).__name__} needs numbers: {error}. For classes choose "
+            f"`y` contains text, but {type(model).__name__} needs numbers: {error}. For classes choose "
             "'discriminant' or another classifier."
         ) from error
     if not np.isfinite(values).all():
-        raise DataError("Input y contains NaN or infinity. Fill in these values, or drop the rows.")
+        raise DataError("`y` contains NaN or infinity. Fill in these values, or drop the rows.")
     return values, None
 
 
