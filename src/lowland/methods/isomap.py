@@ -188,7 +188,7 @@ class Isomap(
         here = LocalRun()  # shortest paths are computed on this machine, also for rows from a cluster
         self._announce_cost(X.shape[0], here)
         found = neighborhood.graph(X, here, graph)
-        vars(self).update(found.attributes(X))
+        self.__dict__.update(found.attributes(X))
         if 0 < (longest := float(found.graph.length.max(initial=0))) < _SHORTEST:
             raise DataError(
                 f"Isomap: distances of neighbors, at most {longest:.2g}, are too small to be squared. Rescale the "
