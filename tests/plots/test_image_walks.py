@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland.plots.image_walks import rows_along, walk
+from lowland.plots.thumbnail_maps import rows_along, walk
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from lowland import plots, quality
-from lowland.plots.legends import shortened
+from lowland.plots.names import shortened
 
 LONG = [f"a class with a very long descriptive name, number {i}" for i in range(30)]
 SOME = np.random.default_rng(0).standard_normal((600, 2))

@@ -132,8 +132,8 @@ def test_distances_beyond_the_memory_budget_are_recomputed(cloud, metric, monkey
         return [each for m in both for each in (m.value, m.high) if each is not None]
 
     kept = found()
-    monkeypatch.setattr("lowland.quality.sampled_pairs.KEPT_BYTES", 0)
-    monkeypatch.setattr("lowland.quality.sampled_pairs._BLOCK", 200 * 30)
+    monkeypatch.setattr("lowland.quality.original_space.KEPT_DISTANCES", 0)
+    monkeypatch.setattr("lowland.quality.original_space._DISTANCES", 200 * 30)
     assert found() == pytest.approx(kept, rel=1e-12)
 
 

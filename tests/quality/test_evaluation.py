@@ -13,7 +13,7 @@ from lowland import quality
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.neighbors.ranks import PointSet
-from lowland.quality.procrustes import Procrustes
+from lowland.quality.alignment import Procrustes
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError
-from lowland.plots.label_placement import places_of_names
-from lowland.plots.legends import legend_above, shortened
-from lowland.plots.models import WITH_COMPONENTS, WITH_POINTS, attribute, called_as, column_names, coordinates
+from lowland.plots.models import attribute, called_as, column_names, coordinates
+from lowland.plots.names import legend_above, places_of_names, shortened
 from lowland.plots.scatter import embedding, plane_of
 from lowland.plots.style import (
     COLORS,
@@ -40,7 +39,7 @@ def _loadings_of(model: Any) -> dict[str, Any]:
     return {"components": table, **column_names(model, table.shape[1])}
 
 
-@called_as("loadings(model)", of=WITH_COMPONENTS, read=_loadings_of)
+@called_as("loadings(model)", read=_loadings_of)
 def loadings(
     components: Any, names: Sequence[str] | None = None, *, most: int = 3, title: str | None = None, ax: Any = None
 ) -> Any:
@@ -56,15 +55,6 @@ def loadings(
         columns, those with the largest loadings are named.
     most : int, default 3
         Maximum number of components to draw.
-    title : str or None, default None
-        Title of the figure.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -138,7 +128,7 @@ def _rows_and_points_of(model: Any, X: Any, points: Any) -> dict[str, Any]:
     return found | {"components": correlations.T, "names": words}
 
 
-@called_as("biplot(model, X)", of=f"{WITH_COMPONENTS}, {WITH_POINTS}", rows=True, read=_rows_and_axes_of)
+@called_as("biplot(model, X)", rows=True, read=_rows_and_axes_of)
 def biplot(
     Z: Any,
     components: Any,
@@ -170,8 +160,6 @@ def biplot(
         mixed tables supply ``points``.
     components : array-like of shape (2 or more, d), or None
         Components, such as ``components_``. None: there are only ``points``.
-    names : sequence of str or None, default None
-        Names of the d columns. None: those of the data frame or of the model, or their numbers.
     labels : array-like of shape (n,) or None, default None
         One value per row, as for ``plots.embedding``.
     points : array-like of shape (m, 2 or more), or None, default None
@@ -180,19 +168,6 @@ def biplot(
         Their names. None: their numbers.
     row_names : sequence of str or None, default None
         Names of the rows, written beside them. None: rows have no names. Of many rows, the farthest 30 are named.
-    label_names : sequence of str or None, default None
-        Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
-    axis_names : tuple of two str
-        Labels of the axes.
-    title : str or None, default None
-        Title of the figure.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     References
     ----------

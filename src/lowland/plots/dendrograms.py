@@ -9,8 +9,8 @@ import numpy as np
 
 from lowland.errors import DataError, MissingExtra
 from lowland.math.statistics.labels import classes_of, missing_labels
-from lowland.plots.legends import shortened
 from lowland.plots.models import attribute, called_as, column_names
+from lowland.plots.names import shortened
 from lowland.plots.style import (
     COLORS,
     INK,
@@ -34,7 +34,7 @@ def _tree_of(model: Any) -> dict[str, Any]:
     return {**found, "labels": attribute(model, "labels_", default=None), **column_names(model, len(children) + 1)}
 
 
-@called_as("dendrogram(model)", of="FeatureAgglomeration", read=_tree_of)
+@called_as("dendrogram(model)", read=_tree_of)
 def dendrogram(
     children: Any,
     distances: Any = None,
@@ -58,15 +58,6 @@ def dendrogram(
         them in gray.
     names : sequence of str or None, default None
         Names of the leaves. None: their numbers.
-    title : str or None, default None
-        Title of the figure.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.plots.legends import shortened
-from lowland.plots.models import WITH_COMPONENTS, attribute, called_as, refuse_model
+from lowland.plots.models import attribute, called_as, refuse_model
+from lowland.plots.names import shortened
 from lowland.plots.style import (
     DIVERGING,
     INK,
@@ -48,21 +48,10 @@ def images(
     image_shape : tuple (height, width) or None, default None
         Shape of the images in pixels, such as ``Sample.image_shape``. None: that of ``rows``, if it has three
         dimensions.
-    columns : int or None, default None
-        Number of images per line. None: about twice as many as lines.
     titles : sequence of str or None, default None
         Title of each image.
     limits : tuple of two float or None, default None
         Values at the two ends of the colormap. None: the smallest and the largest pixel.
-    colors : str, default "gray_r"
-        Matplotlib colormap. "gray_r" draws dark on light, "gray" suits photographs.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -119,7 +108,6 @@ def _short_lines(title: Any) -> str:
 
 @called_as(
     "components_as_images(model, image_shape)",
-    of=WITH_COMPONENTS,
     read=lambda model: {"components": attribute(model, "components_")},
 )
 def components_as_images(
@@ -136,19 +124,8 @@ def components_as_images(
     ----------
     components : array-like of shape (k, height * width), or fitted model
         Components, such as ``components_``; or a model that has them.
-    image_shape : tuple (height, width)
-        Shape of the images in pixels, such as ``Sample.image_shape``.
-    columns : int or None, default None
-        Number of images per line. None: about twice as many as lines.
     titles : sequence of str or None, default None
         Title of each image. None: the number of the component, from 1.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -186,21 +163,10 @@ def reconstructions(
         others set to zero.
     rows : array-like of shape (n, height * width)
         Pixels of a few images.
-    image_shape : tuple (height, width)
-        Shape of the images in pixels, such as ``Sample.image_shape``.
     components : sequence of int, default (1, 10, 50, 250)
         The numbers M. Numbers above the number of components are skipped.
     limits : tuple of two float or None, default None
         Values at the two ends of the colormap. None: those of the rows.
-    colors : str, default "gray_r"
-        Matplotlib colormap. "gray_r" draws dark on light, "gray" suits photographs.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------

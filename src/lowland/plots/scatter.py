@@ -9,9 +9,8 @@ import numpy as np
 
 from lowland.errors import DataError, ParameterError
 from lowland.math.statistics.labels import missing_labels, unboxed
-from lowland.plots.label_placement import moved_apart
-from lowland.plots.legends import legend_of, shortened
 from lowland.plots.models import called_as, coordinates
+from lowland.plots.names import legend_of, moved_apart, shortened
 from lowland.plots.style import (
     COLORS,
     INK,
@@ -55,23 +54,8 @@ def embedding(
         numbers are shown with a color bar. Rows with a missing label (NaN or None) are gray. Long names are shortened.
         A ``Measure`` with ``per_row``, such as ``quality.trustworthiness(X, Z, per_row=True)``, shows where the
         embedding is reliable.
-    label_names : sequence of str or None, default None
-        Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
-    axis_names : tuple of two str
-        Labels of the axes.
-    title : str or None, default None
-        Title of the figure.
-    size : float or None, default None
-        Area of a marker in square points. None: smaller with more rows.
     centers : bool, default False
         Also write the name of each class at the median of its points.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------

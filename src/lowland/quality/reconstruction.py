@@ -14,6 +14,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
+from lowland.docstrings import with_parameters
 from lowland.errors import DataError, DataTypeError
 from lowland.math.distances.to_points import in_slabs
 from lowland.math.statistics.moments import ColumnMoments
@@ -21,18 +22,21 @@ from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.point_map import PointMap
 from lowland.quality.measure import Measure
 
+MODEL = """
+model : fitted method with inverse_transform
+    The method to evaluate, such as PCA.
+X : array-like of shape (n, d) or path
+    Rows to reconstruct: training rows or new rows.
+"""
 _LEAST = 1e-290  # smaller sums of squares have lost digits to underflow
 
 
+@with_parameters(MODEL)
 def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     """Return the reconstruction error: the mean of |x - x̂|², where x̂ is the inverse transform of the coordinates of x.
 
     Parameters
     ----------
-    model : fitted method with inverse_transform
-        The method to evaluate, such as PCA.
-    X : array-like of shape (n, d) or path
-        Rows to reconstruct: training rows or new rows.
     per_row : bool, default False
         Also return |x - x̂|² of each row. Rows far above the mean are unlike the training rows.
 
@@ -64,15 +68,9 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     return _mean_error(rows, errors, float(each.mean()), each)
 
 
+@with_parameters(MODEL)
 def explained_variance_fraction(model: Any, X: Any) -> Measure:
     """Return the explained variance ratio of the reconstruction: 1 - sum |x - x̂|² / sum |x - mean|².
-
-    Parameters
-    ----------
-    model : fitted method with inverse_transform
-        The method to evaluate, such as PCA.
-    X : array-like of shape (n, d) or path
-        Rows to reconstruct: training rows or new rows.
 
     Returns
     -------

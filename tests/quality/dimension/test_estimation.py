@@ -16,8 +16,8 @@ import lowland
 from lowland import quality
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, DataWarning, ParameterError, Stopped
-from lowland.quality.dimension import spacings as blocks
-from lowland.quality.dimension.estimators import ESTIMATORS, MAPPED, Estimator
+from lowland.quality import spacings as blocks
+from lowland.quality.dimension import ESTIMATORS, MAPPED, Estimator
 
 NO_ISOMAP = [method for method in ESTIMATORS if method != "isomap"]
 

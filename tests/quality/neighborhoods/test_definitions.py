@@ -376,7 +376,7 @@ def test_a_sample_that_is_not_smaller_is_all_rows(cloud):
 
 def test_many_rows_are_sampled_by_default(monkeypatch, cloud):
     X, Z = cloud
-    monkeypatch.setattr("lowland.quality.neighborhoods.nearest.COUNTED", 300 * 10)
+    monkeypatch.setattr("lowland.quality.neighborhoods.COUNTED", 300 * 10)
     monkeypatch.setattr("lowland.quality.inputs.sample_rows.__defaults__", (None, 40))
     assert quality.trustworthiness(X, Z).sample == 40
     assert quality.trustworthiness(X, Z, sample=None).sample is None
@@ -385,8 +385,8 @@ def test_many_rows_are_sampled_by_default(monkeypatch, cloud):
 def test_ranks_beyond_the_memory_budget_are_recomputed(cloud, monkeypatch):
     X, Z = cloud
     kept = quality.co_ranking(X, Z)
-    monkeypatch.setattr("lowland.quality.original_space.KEPT_BYTES", 0)
-    monkeypatch.setattr("lowland.quality.original_space._BLOCK", 300 * 70)
+    monkeypatch.setattr("lowland.quality.original_space.KEPT_RANKS", 0)
+    monkeypatch.setattr("lowland.quality.original_space._RANKS", 300 * 70)
     np.testing.assert_array_equal(quality.co_ranking(X, Z).q_nx, kept.q_nx)
 
 
@@ -400,7 +400,7 @@ def test_curves_of_many_blocks_are_added_as_they_come(cloud, monkeypatch):
 
     X, Z = cloud
     once = quality.co_ranking(X, Z, sample=200)
-    monkeypatch.setattr("lowland.quality.original_space._BLOCK", 300)  # a row at a time
+    monkeypatch.setattr("lowland.quality.original_space._RANKS", 300)  # a row at a time
     monkeypatch.setattr(LocalRun, "each", nothing_kept)
     again = quality.co_ranking(X, Z, sample=200)
     np.testing.assert_array_equal(again.q_nx, once.q_nx)
