@@ -211,8 +211,7 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw a Shepard diagram: pairwise distances in the embedding over those in the data.
 
     The line shows the least-squares scale. Pairs above the line are too far apart in the embedding, pairs below it too
-    close.
-    Many pairs are drawn as a 2D histogram.
+    close. Many pairs are drawn as a 2D histogram.
 
     Parameters
     ----------

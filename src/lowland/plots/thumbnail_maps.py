@@ -221,13 +221,10 @@ def walk(Z: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """Return the rows of the path from stop to stop, (m,), that minimizes the sum of squared step lengths.
 
     With squares, two short steps cost less than one long step, so the path stays where points are. A step whose
-    diametral
-    circle contains a point is more expensive than the path through that point, so the edges of the Delaunay
-    triangulation
-    suffice.
+    diametral circle contains a point is more expensive than the path through that point, so the edges of the Delaunay
+    triangulation suffice.
 
-    Z      (n, 2) finite points
-    stops  (p,) two or more rows to visit
+    Z      (n, 2) finite points stops  (p,) two or more rows to visit
     """
     from scipy.sparse.csgraph import dijkstra
 
@@ -263,8 +260,7 @@ def _edges(places: np.ndarray) -> Any:
 def rows_along(Z: np.ndarray, path: np.ndarray, count: int) -> np.ndarray:
     """Return the rows nearest to `count` points at even intervals along a path, without repetition, in order.
 
-    Z     (n, 2) points; rows with NaN are skipped
-    path  (p, 2) its vertices
+    Z     (n, 2) points; rows with NaN are skipped path  (p, 2) its vertices
     """
     lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
     at = np.concatenate([[0.0], np.cumsum(lengths)])  # (p,) arc length at each vertex

@@ -1,7 +1,7 @@
 """Comparison of two solutions up to what methods leave free: rotation and scale, or the order of components.
 
-Procrustes analysis aligns two sets of points. An embedding is stable if those of resamples align well with it. The Amari
-distance compares two separations of mixed sources.
+Procrustes analysis aligns two sets of points. An embedding is stable if those of resamples align well with it. The
+Amari distance compares two separations of mixed sources.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
@@ -16,9 +15,13 @@ from lowland.arrays.random import generator
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError, DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import distance_matrix
-from lowland.math.neighbors.search import choose_searcher
+from lowland.math.graphs.geodesic_diagnostics import elbow, residual_variances
+from lowland.math.graphs.shortest_paths import geodesic_distances
+from lowland.math.neighbors.connectivity import ShortestBridges, connected
+from lowland.math.neighbors.search import choose_searcher, nearest_neighbors
 from lowland.math.statistics.rescaling import unit_of
 from lowland.quality import spacings as blocks
+from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 from lowland.suggestions import did_you_mean
 
@@ -310,38 +313,38 @@ def _global_pca(work: Work) -> IntrinsicDimension:
 
 
 def _isomap(work: Work) -> IntrinsicDimension:
-    from lowland.methods.registry import load_method
-
-    Isomap = load_method("Isomap")
     rows = work.drawn(_MAPPED_BY_ISOMAP)
     k = min(work.k, 10)
 
-    def fitted(places: np.ndarray) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", UserWarning
-            )  # warnings about the embedding; the relevant one is given below
-            return Isomap(2, n_neighbors=k).fit(to_numpy(work.taken(places)))
+    def left_and_components(places: np.ndarray) -> tuple[np.ndarray, int]:
+        """Residual variances of embeddings in 1, 2, … dimensions, and the components of the neighbor graph."""
+        X = to_numpy(work.taken(places))
+        graph = nearest_neighbors(X, k, LocalRun())
+        joined = connected(graph, "connect", ShortestBridges(X), LocalRun())
+        return residual_variances(geodesic_distances(joined.graph, LocalRun())), joined.count
 
-    def elbow(map_: Any) -> int:
-        return min(int(map_.elbow_), work.X.shape[1])  # at most the number of columns
+    def elbow_of(left: np.ndarray, n: int) -> int:
+        return min(elbow(left, n), work.X.shape[1])  # at most the number of columns
 
-    whole = fitted(rows)
-    if whole.n_connected_components_ > 1:
+    left, components = left_and_components(rows)
+    if components > 1:
         warn(f"intrinsic_dimension(method='isomap'): the graph of {k} nearest neighbors has "
-             f"{whole.n_connected_components_} connected components, which were joined by their shortest edges. "
+             f"{components} connected components, which were joined by their shortest edges. "
              "Estimate the dimension of each component separately.",
              DataWarning)  # fmt: skip
     left_out = work.order[: len(rows)] % 10
-    parts = [elbow(fitted(rows[left_out != part])) for part in work.run.iterate("fitting Isomap to subsets", _REPEATS)]
+    parts = []
+    for part in work.run.iterate("fitting Isomap to subsets", _REPEATS):
+        some = rows[left_out != part]
+        parts.append(elbow_of(left_and_components(some)[0], len(some)))
+    value = elbow_of(left, len(rows))
     found = work.found(
-        "isomap", float(elbow(whole)), 0.0,
-        f"Elbow of the residual variances of {len(rows)} rows, at {whole.residual_variances_[elbow(whole) - 1]:.2g}.",
+        "isomap", float(value), 0.0,
+        f"Elbow of the residual variances of {len(rows)} rows, at {left[value - 1]:.2g}.",
         interval=f"range of the elbows when a different tenth of the rows is left out each time: {parts}",
-        details={"rows": len(rows), "neighbors": k, "residual variances": np.asarray(whole.residual_variances_)},
+        details={"rows": len(rows), "neighbors": k, "residual variances": left},
     )  # fmt: skip
-    low, high = min(*parts, found.value), max(*parts, found.value)
-    return replace(found, low=float(low), high=float(high))
+    return replace(found, low=float(min(*parts, value)), high=float(max(*parts, value)))
 
 
 _ASYMPTOTIC = "normal, from the variance between rows, with the correlation between neighbors"
@@ -390,20 +393,13 @@ ESTIMATORS: dict[str, Callable[[Work], IntrinsicDimension]] = {
 
 
 def intrinsic_dimension(
-    X: Any,
-    method: Estimator | Literal["all"] = "auto",
-    *,
-    n_neighbors: int | None = None,
-    per_point: bool = False,
-    confidence: float = 0.95,
-    sample: int | None = 5_000,
-    random_state: Any = None,
-) -> IntrinsicDimension:
+    X: Any, method: Estimator | Literal["all"] = "auto", *, n_neighbors: int | None = None, per_point: bool = False,
+    confidence: float = 0.95, sample: int | None = 5_000, random_state: Any = None,
+) -> IntrinsicDimension:  # fmt: skip
     """Estimate the intrinsic dimension of the rows, with a confidence interval and the known bias of the estimator.
 
     The intrinsic dimension is the number of coordinates needed to describe the rows locally: 2 on a surface, whatever
-    the
-    number of columns.
+    the number of columns.
 
     Parameters
     ----------

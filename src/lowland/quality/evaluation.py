@@ -26,9 +26,8 @@ def evaluate(
 ) -> tuple[Measure, ...]:  # fmt: skip
     """Return all quality measures that apply: of neighborhoods, distances, classes and reconstruction.
 
-    Z may come from any library. Measures that are undefined, such as neighborhoods if all distances are equal, are
-    left out
-    with a warning.
+    Z may come from any library. Measures that are undefined, such as neighborhoods if all distances are equal, are left
+    out with a warning.
 
     Parameters
     ----------

@@ -234,9 +234,8 @@ def sample_rows(
     """Sample rows, stratified by class (``strata``) and by distance from the center; None: use all rows.
 
     "auto" samples as many rows as give ``comparisons`` comparisons with all others, and at least ``least``. The rows
-    are
-    sorted by class and by ring around the mean, and every n/m-th row is taken from a random first one. Each row has the
-    same probability, and every region of the data is represented in proportion.
+    are sorted by class and by ring around the mean, and every n/m-th row is taken from a random first one. Each row has
+    the same probability, and every region of the data is represented in proportion.
     """
     check_sample(sample)
     n = side.n

@@ -224,8 +224,7 @@ def r_nx_area(
     """Return the area under the R_NX curve over log k: one number for neighborhoods of all sizes.
 
     R_NX(k) is the fraction of the k nearest neighbors that X and Z have in common, rescaled so that 0 is chance and 1
-    is perfect.
-    The area weights each k by 1/k, so small neighborhoods count most.
+    is perfect. The area weights each k by 1/k, so small neighborhoods count most.
 
     Returns
     -------

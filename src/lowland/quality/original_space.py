@@ -302,8 +302,7 @@ class SampledPairs:
         """A measure, ``of`` a value between two ends, with its confidence interval if the rows are a sample.
 
         The interval is a jackknife over the rows: ``left`` returns the values with each row and its pairs left out in
-        turn.
-        If a few rows make up most of the value, the interval is too narrow, since a sample may miss all of them.
+        turn. If a few rows make up most of the value, the interval is too narrow, since a sample may miss all of them.
         """
         low = high = None
         if self.evaluated.rows is not None:

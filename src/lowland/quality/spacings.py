@@ -49,8 +49,7 @@ def are_discrete(values: np.ndarray, n: int) -> bool:
     """Whether the mean spacings, of (m, k - 1) values among n points, jump from one neighbor to the next.
 
     They change slowly with j wherever points are random, also on curved surfaces, with noise, or rounded. On a grid
-    they are
-    near zero within a ring of neighbors and large between rings, whatever d is.
+    they are near zero within a ring of neighbors and large between rings, whatever d is.
     """
     m = len(values)
     means = values[:, : max(2, n // 3)].mean(axis=0)  # at larger radii the border of the data has an effect
@@ -88,9 +87,8 @@ def fraction_within(r: np.ndarray, rho: np.ndarray, d: float) -> np.ndarray:
     """Return the fraction of the unit d-ball that lies within r of a point at distance rho from its center.
 
     Two intersecting balls share two caps. A cap at distance a from the center of a ball of radius R has the fraction
-    I(1 - a²/R²; (d + 1)/2, 1/2) / 2 of its volume, where I is the regularized incomplete beta function (Li 2011). d
-    may be
-    fractional.
+    I(1 - a²/R²; (d + 1)/2, 1/2) / 2 of its volume, where I is the regularized incomplete beta function (Li 2011). d may
+    be fractional.
     """
     from scipy.special import betainc
 
@@ -175,9 +173,8 @@ def over_scales(at_scale: np.ndarray, covariance: np.ndarray, radius: np.ndarray
     The logarithm of the dimension is modeled as linear in radius², as curvature implies. If it rises, the line is
     extrapolated toward zero, but no further below the smallest radius² than half of the range of radius². Noise adds
     dimensions at the smallest scales: if it falls, the line is evaluated at the largest radius, but not below every
-    estimate.
-    Without a trend all scales are averaged. The slope is shrunk by 1 - (2/t)², where t is its t statistic, so that the
-    estimate changes continuously.
+    estimate. Without a trend all scales are averaged. The slope is shrunk by 1 - (2/t)², where t is its t statistic, so
+    that the estimate changes continuously.
     """
     w = weights / weights.sum()
     x = radius**2 / radius[-1] ** 2
