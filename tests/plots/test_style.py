@@ -1,7 +1,6 @@
 """Common properties of the figures: no global changes, names drawn verbatim, errors with the correct call."""
 
 import inspect
-import re
 import sys
 
 import matplotlib

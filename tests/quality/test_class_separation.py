@@ -42,14 +42,6 @@ def test_accuracy_is_leave_one_out_accuracy(wine):
     assert set(quality.nearest_neighbor_accuracy(Z, y, per_row=True).per_row) <= {0.0, 1.0}
 
 
-def test_ties_are_decided_by_the_nearest_neighbor():
-    Z = np.array([[0.0], [1], [2.5], [10], [11], [12.5]])
-    y = ["b", "a", "b", "a", "a", "a"]  # the first has a at 1 and b at 2.5
-    found = quality.nearest_neighbor_accuracy(Z, y, 2, per_row=True).per_row
-    assert found[0] == 0
-    assert found[3] == 1
-
-
 def test_silhouette_agrees_with_scikit_learn(wine):
     Z, y = wine
     found = quality.silhouette(Z, y, per_row=True)

@@ -148,18 +148,6 @@ def test_the_stress_of_all_rows_needs_no_matrix_of_pairs(rng):
     assert peak < 80e6  # one matrix of distances has 128 MB
 
 
-def test_rows_without_coordinates_are_left_out(cloud):
-    X, Z = cloud
-    holes = Z.copy()
-    holes[3] = np.nan
-    kept = np.arange(200) != 3
-    found = quality.normalized_stress(X, holes, per_row=True)
-    assert found.value == quality.normalized_stress(X[kept], Z[kept]).value
-    assert found.left_out == 1
-    assert np.isnan(found.per_row[3])
-    assert quality.shepard(X, holes).left_out == 1
-
-
 def test_metrics_estimated_from_all_rows(cloud):
     X, Z = cloud
     exact = quality.normalized_stress(X, Z, metric="seuclidean").value

@@ -107,7 +107,7 @@ def stability(
             raise DataError(
                 f"A resample has coordinates for {here.sum()} of its {len(picked)} rows, but nearly none of these have "
                 "coordinates in the embedding of all rows, so the two cannot be compared. Fit the method with "
-                "disconnected='connect', or pass the rows of one connected component."
+                "`disconnected='connect'`, or pass the rows of one connected component."
             )
         B = whole[place[at]]
         Z, B = _as_wide(Z, B.shape[1]), _as_wide(B, Z.shape[1])
@@ -132,9 +132,9 @@ def _check(method: Any, resamples: int, resample: str) -> None:
             f"{name} is not an estimator with fit_transform. Pass an instance of a method, such as PCA(2)."
         )
     if isinstance(resamples, bool) or not isinstance(resamples, int | np.integer) or resamples < 2:
-        raise ParameterError(f"resamples={resamples!r}: choose an integer of at least 2.")
+        raise ParameterError(f"`resamples={resamples!r}`: choose an integer of at least 2.")
     if resample not in get_args(Resample):
-        raise ParameterError(f"resample={resample!r}: choose 'halves' or 'bootstrap'.")
+        raise ParameterError(f"`resample={resample!r}`: choose 'halves' or 'bootstrap'.")
 
 
 def _fitted(method: Any, X: Any, y: np.ndarray | None) -> np.ndarray:

@@ -134,9 +134,7 @@ class Work:
                 "hundreds."
             )
         if self.n <= self.k:
-            raise ParameterError(
-                f"intrinsic_dimension(n_neighbors={self.k}): the data has {self.n} {kind}. Choose at most {self.n - 1}."
-            )
+            raise _error(f"the data has {self.n} {kind}. Choose at most {self.n - 1}.", n_neighbors=self.k)
 
     def warn_if_discrete(self) -> None:
         """Warn if distances are discrete: a ball does not model rows on a grid, or groups of near-duplicate rows."""
@@ -204,17 +202,9 @@ class Work:
         above, below = _BIAS.get(method, (0.0, 0.0))
         more.setdefault("interval", _ASYMPTOTIC if method not in _BIAS else _WIDENED)
         return IntrinsicDimension(
-            value,
-            value / ratio / (1 + above),
-            value * ratio / (1 - below),
-            self.confidence,
-            n_rows=len(self.place),
-            method=method,
-            name=name,
-            bias=bias,
-            about=about,
-            **more,
-        )
+            value, value / ratio / (1 + above), value * ratio / (1 - below), self.confidence, n_rows=len(self.place),
+            method=method, name=name, bias=bias, about=about, **more,
+        )  # fmt: skip
 
 
 # --- the estimators ---------------------------------------------------------------------------------------------------
@@ -469,22 +459,20 @@ def _check(
 ) -> None:
     known = (*get_args(Estimator), "all")
     if method not in known:
-        raise ParameterError(
-            f"intrinsic_dimension(method={method!r}): unknown method. {did_you_mean(method, known)}Choose one of "
-            f"{', '.join(repr(each) for each in known)}."
-        )
+        choices = f"Choose one of {', '.join(repr(each) for each in known)}."
+        raise _error(f"unknown method. {did_you_mean(method, known)}{choices}", method=method)
     for name, value, least in (("n_neighbors", n_neighbors, 2), ("sample", sample, 20)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least):
-            raise ParameterError(f"intrinsic_dimension({name}={value!r}): choose an integer of at least {least}.")
+            raise _error(f"choose an integer of at least {least}.", **{name: value})
     if not isinstance(confidence, float | np.floating) or not 0 < confidence < 1:
-        raise ParameterError(f"intrinsic_dimension(confidence={confidence!r}): choose a number between 0 and 1.")
+        raise _error("choose a number between 0 and 1.", confidence=confidence)
     seeds = int | np.integer | np.random.Generator | np.random.RandomState | None
     if not isinstance(random_state, seeds) or (isinstance(random_state, int | np.integer) and random_state < 0):
-        raise ParameterError(
-            f"intrinsic_dimension(random_state={random_state!r}): choose an integer of at least 0, or a Generator."
-        )
+        raise _error("choose an integer of at least 0, or a Generator.", random_state=random_state)
     if per_point and method not in (*MAPPED, "all"):
-        raise ParameterError(
-            f"intrinsic_dimension(method={method!r}, per_point=True): this estimator has no local version. "
-            f"Choose among {', '.join(map(repr, MAPPED))}."
-        )
+        choices = f"Choose among {', '.join(map(repr, MAPPED))}."
+        raise _error(f"this estimator has no local version. {choices}", method=method, per_point=True)
+
+
+def _error(reason: str, **parameters: Any) -> ParameterError:
+    return ParameterError(reason, method="intrinsic_dimension", **parameters)

@@ -12,7 +12,7 @@ from lowland.errors import warn
 from lowland.math.distances.metrics import Metric
 from lowland.quality.class_separation import label_measures
 from lowland.quality.distance_preservation import DistanceMeasures, Shepard
-from lowland.quality.inputs import SHARED, Sample, labeled_classes, open_coordinates
+from lowland.quality.inputs import SHARED, Sample, labeled_classes
 from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods import CoRanking, neighborhood_measures
 from lowland.quality.original_space import OriginalSpace
@@ -95,12 +95,10 @@ def evaluate_in_detail(
     sample: Sample = "auto", random_state: Any = None, per_row: bool = False,
 ) -> DetailedEvaluation:  # fmt: skip
     """``evaluate`` with curves and Shepard diagram; ``per_row``: trustworthiness and continuity also of each row."""
-    C, kept = open_coordinates(Z)
-    labeled, codes = (None, None) if y is None else labeled_classes(y, kept)
-    high = OriginalSpace.prepared_once(
-        X, labels=y, metric=metric, scale=scale, sample=sample, random_state=random_state
+    high, side = OriginalSpace.beside(
+        X, Z, labels=y, metric=metric, scale=scale, sample=sample, random_state=random_state
     )
-    high, side = high.paired(C, kept)
+    labeled, codes = (None, None) if y is None else labeled_classes(y, high.evaluated.kept)
     of_ranks, ranks = neighborhood_measures(high, side, n_neighbors, per_row=per_row)
     distances = DistanceMeasures.of(high, side)
     of_labels: tuple[Measure, ...] = ()

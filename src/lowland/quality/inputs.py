@@ -157,7 +157,7 @@ def open_coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     if len(C) < MIN_ROWS:
         raise DataError(
             f"{len(C)} of the {len(kept)} rows of Z have coordinates. At least {MIN_ROWS} are needed. Pass more rows, "
-            "or fit the method with disconnected='connect', which leaves no rows out."
+            "or fit the method with `disconnected='connect'`, which leaves no rows out."
         )
     if bool((C[:1] == C).all()):
         raise DataError("All rows of Z are equal. Check the method that computed Z, and its input.")
@@ -208,10 +208,10 @@ def _one_per_row(y: Any, n: int) -> np.ndarray:
 def check_neighbors(k: int, n: int, *, half: bool = True) -> None:
     """Raise an error if the measure is not defined for so many neighbors."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"n_neighbors={k!r}: choose an integer of at least 1.")
+        raise ParameterError(f"`n_neighbors={k!r}`: choose an integer of at least 1.")
     most = (n - 1) // 2 if half else n - 1  # for larger k the normalization of the rank measures does not hold
     if k > most:
-        raise ParameterError(f"n_neighbors={k}: there are {n:,} rows with coordinates. Choose at most {most:,}.")
+        raise ParameterError(f"`n_neighbors={k}`: there are {n:,} rows with coordinates. Choose at most {most:,}.")
 
 
 def check_sample(sample: Sample) -> None:
@@ -219,7 +219,7 @@ def check_sample(sample: Sample) -> None:
     integer = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
     if sample not in (None, "auto") and (not integer or int(sample) < MIN_SAMPLE):
         raise ParameterError(
-            f"sample={sample!r}: choose an integer of at least {MIN_SAMPLE}, 'auto', or None for all rows."
+            f"`sample={sample!r}`: choose an integer of at least {MIN_SAMPLE}, 'auto', or None for all rows."
         )
 
 

@@ -34,16 +34,13 @@ from lowland.quality.original_space import OriginalSpace
 from lowland.run.local import LocalRun
 
 COUNTED = 1 << 30  # pairs of rows that "auto" compares to rank k neighbors
-NEAREST = (
-    SEARCHED
-    + """
+ROWS = """
 X : array-like of shape (n, d) or path
     Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
 """
-)
 
 
-@with_parameters(SHARED, NEAREST)
+@with_parameters(SHARED, SEARCHED, ROWS)
 def trustworthiness(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -80,7 +77,7 @@ def trustworthiness(
     return _trustworthiness(near.evaluated, _excess(ranks, n_neighbors), n_neighbors, per_row)
 
 
-@with_parameters(SHARED, NEAREST)
+@with_parameters(SHARED, SEARCHED, ROWS)
 def continuity(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -112,7 +109,7 @@ def continuity(
     return _continuity(near.evaluated, _excess(ranks, n_neighbors), n_neighbors, per_row)
 
 
-@with_parameters(SHARED, NEAREST)
+@with_parameters(SHARED, SEARCHED, ROWS)
 def trustworthiness_and_continuity(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -142,7 +139,7 @@ def trustworthiness_and_continuity(
     return trust, _continuity(near.evaluated, missed, n_neighbors, per_row)
 
 
-@with_parameters(SHARED, NEAREST)
+@with_parameters(SHARED, SEARCHED, ROWS)
 def mean_relative_rank_errors(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -176,7 +173,7 @@ def mean_relative_rank_errors(
     return _relative_rank_errors(near.evaluated, false, missed, n_neighbors, per_row)
 
 
-@with_parameters(SHARED, NEAREST)
+@with_parameters(SHARED, SEARCHED, ROWS)
 def lcmc(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -319,7 +316,7 @@ def co_ranking(
     (24, 0.716)
     """
     high, low_side = OriginalSpace.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
-    return RankAgreement.of(high, low_side).curves(high, per_row=per_row)
+    return _RankAgreement.of(high, low_side).curves(high, per_row=per_row)
 
 
 @with_parameters(SHARED)
@@ -415,7 +412,7 @@ class _Neighbors:
 
 
 @dataclass(frozen=True, eq=False)
-class RankAgreement:
+class _RankAgreement:
     """Common neighbors of every size, and rank errors of the k nearest, from one pass over both rankings."""
 
     totals: np.ndarray  # (n - 1,) int64 common neighbors for each size, summed over the rows
@@ -424,7 +421,7 @@ class RankAgreement:
     errors: np.ndarray  # (m, 5) as the kernel sums them
 
     @classmethod
-    def of(cls, high: OriginalSpace, Z: PointSet, k: int = 1) -> RankAgreement:
+    def of(cls, high: OriginalSpace, Z: PointSet, k: int = 1) -> _RankAgreement:
         """Compare the rankings of the evaluated rows, one block at a time."""
         from lowland.kernels import ranks as kernels
 
@@ -483,7 +480,7 @@ def neighborhood_measures(
     ``per_row``: trustworthiness and continuity also have the value of each row.
     """
     check_neighbors(k, high.n)
-    orders, evaluated = RankAgreement.of(high, Z, k), high.evaluated
+    orders, evaluated = _RankAgreement.of(high, Z, k), high.evaluated
     false, missed, relative_false, relative_missed, shared = orders.errors.T
     curves = orders.curves(high)
     return (

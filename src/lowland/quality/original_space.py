@@ -125,27 +125,18 @@ class OriginalSpace:
 
     @classmethod
     def beside(
-        cls, X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
-    ) -> tuple[Self, PointSet]:
-        """Open or reuse prepared rows, with their coordinates; rows without coordinates are left out of both."""
-        high = cls.prepared_once(X, metric=metric, sample=sample, random_state=random_state)
-        return high.paired(*open_coordinates(Z))
-
-    @classmethod
-    def prepared_once(
-        cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None, sample: Sample = "auto",
-        random_state: Any = None,
-    ) -> Self:  # fmt: skip
-        """Prepare rows, or reuse prepared ones if the parameters do not contradict them."""
-        if not isinstance(X, cls):
-            return cls.of(X, labels=labels, metric=metric, scale=scale, sample=sample, random_state=random_state)
-        X._check_the_same(metric, sample, random_state)
-        return X
-
-    def paired(self, C: np.ndarray, kept: np.ndarray) -> tuple[Self, PointSet]:
-        """These rows and their coordinates C; ``kept`` is the mask of the rows that have some, (n,)."""
-        check_same_rows(self.n, kept)
-        return (self if kept.all() else self.among(kept)), PointSet.of(C)
+        cls, X: Any, Z: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None,
+        sample: Sample = "auto", random_state: Any = None,
+    ) -> tuple[Self, PointSet]:  # fmt: skip
+        """Prepare rows, or reuse prepared ones, with coordinates; rows without coordinates are left out of both."""
+        if isinstance(X, cls):
+            X._check_the_same(metric, sample, random_state)
+            high = X
+        else:
+            high = cls.of(X, labels=labels, metric=metric, scale=scale, sample=sample, random_state=random_state)
+        C, kept = open_coordinates(Z)
+        check_same_rows(high.n, kept)
+        return (high if kept.all() else high.among(kept)), PointSet.of(C)
 
     def _check_the_same(self, metric: Metric, sample: Sample, random_state: Any) -> None:
         """Raise an error if a parameter contradicts the one used to prepare the rows; defaults always agree."""
