@@ -475,4 +475,4 @@ def _check(
 
 
 def _error(reason: str, **parameters: Any) -> ParameterError:
-    return ParameterError(reason, method="intrinsic_dimension", **parameters)
+    return ParameterError(reason, method="intrinsic_dimension", given=parameters)
