@@ -1,7 +1,8 @@
-"""Scatter plot of an embedding of images, with thumbnails around it, along a path through the points."""
+"""Rows that are images: grids of them, and thumbnails around a scatter plot, along a path through the points."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,25 +10,209 @@ from typing import Any
 
 import numpy as np
 
-from lowland.errors import DataError
-from lowland.plots.models import called_as, coordinates
+from lowland.errors import DataError, ParameterError
+from lowland.plots.models import attribute, called_as, coordinates, refuse_model
+from lowland.plots.names import shortened
 from lowland.plots.scatter import embedding, plane_of
-from lowland.plots.style import (
-    INK,
-    MARK,
-    WEAK,
-    as_integer,
-    axes_for,
-    figure_of,
-    height_and_width,
-    image_rows,
-    numbers,
-    on_host,
-)
+from lowland.plots.style import DIVERGING, INK, MARK, WEAK, as_integer, axes_for, figure_of, numbers, on_host, plain
 
+_LONGEST = 14  # characters of a title above an image
 _LARGEST = 0.17  # height of an image relative to the longer side of the points
 _SPARE = 1.4  # positions per image, so that most images are near their point
 _LEAST_SIDE = 0.4  # relative to the longer side: elongated points get space above and below
+
+
+# --- grids ---
+
+
+@called_as("images(X, image_shape)")
+def images(
+    rows: Any,
+    image_shape: tuple[int, int] | None = None,
+    *,
+    columns: int | None = None,
+    titles: Sequence[str] | None = None,
+    limits: tuple[float, float] | None = None,
+    colors: str = "gray_r",
+    ax: Any = None,
+) -> Any:
+    """Draw each row as a small image, all of them in a grid.
+
+    Parameters
+    ----------
+    rows : array-like of shape (n, height * width), (height * width,) or (n, height, width)
+        Pixels, line by line.
+    image_shape : tuple (height, width) or None, default None
+        Shape of the images in pixels, such as ``Sample.image_shape``. None: that of ``rows``, if it has three
+        dimensions.
+    titles : sequence of str or None, default None
+        Title of each image.
+    limits : tuple of two float or None, default None
+        Values at the two ends of the colormap. None: the smallest and the largest pixel.
+
+    Examples
+    --------
+    >>> from lowland import plots
+    >>> from lowland.data import load_dataset
+    >>> digits = load_dataset("digits")
+    >>> figure = plots.images(digits.X[:20], digits.image_shape)
+    """
+    pixels, (height, width) = _pixels(rows, image_shape, "rows")
+    table = numbers(pixels, "rows", finite=False)
+    if not np.isfinite(table).any():
+        raise DataError(
+            f"None of the {len(table)} images has a finite pixel, so there is nothing to draw. Check the rows."
+        )
+    if titles is not None and len(titles) != len(table):
+        raise DataError(f"There are {len(titles)} titles for {len(table)} images. Pass one title per image.")
+    if columns is None:
+        columns = min(len(table), math.ceil(math.sqrt(2 * len(table))))
+    columns = as_integer(columns, "columns")
+    words = [""] * len(table) if titles is None else [_short_lines(one) for one in titles] if ax is None else titles
+    words = [plain(one) for one in words]
+    gap, beside = max(1, round(0.06 * height)), max(1, round(0.06 * width))  # space between the images in pixels
+    titled = [
+        any(words[start : start + columns]) for start in range(0, len(table), columns)
+    ]  # whether each line has titles
+    tops = np.cumsum([(max(2, round(0.3 * height)) if line else gap) + height for line in titled]) - height
+    mosaic = np.full((tops[-1] + height + 1, columns * (width + beside) - beside + 2), np.nan)  # room for frames
+    ax = axes_for(ax, (0.9 * columns, 0.9 * (tops[-1] + height) / height))
+    from matplotlib.patches import Rectangle
+
+    for i, row in enumerate(table):
+        top = tops[i // columns]
+        left = (i % columns) * (width + beside) + 1
+        mosaic[top : top + height, left : left + width] = row.reshape(height, width)
+        ax.add_patch(Rectangle((left - 0.5, top - 0.5), width, height, fill=False, edgecolor=WEAK, linewidth=0.6))
+        if words[i]:
+            middle = left + (width - 1) / 2
+            ax.text(middle, top - 0.8, words[i], ha="center", va="bottom", fontsize="small", color=INK)
+    low, high = limits or (float(np.nanmin(mosaic)), float(np.nanmax(mosaic)))
+    ax.imshow(mosaic, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
+    ax.set_axis_off()
+    return figure_of(ax)
+
+
+def _pixels(images: Any, image_shape: Any, name: str) -> tuple[np.ndarray, tuple[int, int]]:
+    """Images as rows of pixels, and their shape; (n, height, width) gives the shape, if none is given."""
+    pixels = on_host(images)
+    if pixels.ndim == 3:
+        image_shape = pixels.shape[1:] if image_shape is None else image_shape
+        pixels = pixels.reshape(len(pixels), -1)
+    pixels = np.atleast_2d(pixels)
+    try:
+        height, width = image_shape
+    except (TypeError, ValueError):
+        raise ParameterError(f"image_shape={image_shape!r}: pass height and width, such as (8, 8).") from None
+    height, width = as_integer(height, "image_shape: height"), as_integer(width, "image_shape: width")
+    if pixels.ndim != 2 or pixels.shape[1] != height * width:
+        raise DataError(
+            f"{name} has shape {pixels.shape}, but images of {height} x {width} need {height * width} columns. "
+            "Pass the image_shape of the rows."
+        )
+    return pixels, (height, width)
+
+
+def _short_lines(title: Any) -> str:
+    return "\n".join(shortened([line], _LONGEST)[0] for line in str(title).split("\n"))
+
+
+@called_as(
+    "components_as_images(model, image_shape)",
+    read=lambda model: {"components": attribute(model, "components_")},
+)
+def components_as_images(
+    components: Any,
+    image_shape: tuple[int, int],
+    *,
+    columns: int | None = None,
+    titles: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw components as images: zero is white, the signs have two colors, each image has its own scale.
+
+    Parameters
+    ----------
+    components : array-like of shape (k, height * width), or fitted model
+        Components, such as ``components_``; or a model that has them.
+    titles : sequence of str or None, default None
+        Title of each image. None: the number of the component, from 1.
+
+    Examples
+    --------
+    >>> from lowland import PCA, plots
+    >>> from lowland.data import load_dataset
+    >>> digits = load_dataset("digits")
+    >>> figure = plots.components_as_images(PCA(10).fit(digits.X), digits.image_shape)
+    """
+    table = numbers(components, "components")
+    largest = np.abs(table).max(axis=1, keepdims=True) if table.ndim == 2 and table.size else 1.0
+    scaled = table / np.where(largest > 0, largest, 1.0)
+    titles = [str(i + 1) for i in range(len(table))] if titles is None else titles
+    return images(
+        scaled, image_shape, columns=columns, titles=titles, limits=(-1.0, 1.0), colors=DIVERGING, ax=ax
+    )  # fmt: skip
+
+
+@called_as("reconstructions(model, X[:4], image_shape)", model=True)
+def reconstructions(
+    model: Any,
+    rows: Any,
+    image_shape: tuple[int, int],
+    components: Sequence[int] = (1, 10, 50, 250),
+    *,
+    limits: tuple[float, float] | None = None,
+    colors: str = "gray_r",
+    ax: Any = None,
+) -> Any:
+    """Draw images next to their reconstructions from the first M components.
+
+    Parameters
+    ----------
+    model : fitted linear method
+        Method with ordered components and an inverse transform, such as PCA. The first M components are kept, the
+        others set to zero.
+    rows : array-like of shape (n, height * width)
+        Pixels of a few images.
+    components : sequence of int, default (1, 10, 50, 250)
+        The numbers M. Numbers above the number of components are skipped.
+    limits : tuple of two float or None, default None
+        Values at the two ends of the colormap. None: those of the rows.
+
+    Examples
+    --------
+    >>> from lowland import PCA, plots
+    >>> from lowland.data import load_dataset
+    >>> digits = load_dataset("digits")
+    >>> figure = plots.reconstructions(PCA().fit(digits.X), digits.X[:4], digits.image_shape, (1, 5, 10, 30))
+    """
+    if not (hasattr(model, "transform") and hasattr(model, "inverse_transform")):
+        name = type(model).__name__
+        raise DataError(
+            f"{name} has no inverse_transform. Pass a fitted model that has one, then the rows: "
+            "plots.reconstructions(model, X[:4], image_shape)."
+        )
+    refuse_model(rows, "reconstructions(model, X[:4], image_shape)")
+    table = numbers(rows, "rows")
+    counts = [as_integer(m, "components: M") for m in np.atleast_1d(np.asarray(components, dtype=object))]
+    Z = on_host(model.transform(rows))
+    kept = [m for m in counts if m <= Z.shape[1]]
+    if not kept:
+        raise ParameterError(
+            f"components={tuple(counts)}: the model has {Z.shape[1]} components. Choose numbers from 1 to {Z.shape[1]}."
+        )
+    tiles, titles = [table], ["original"]
+    for m in kept:
+        cut = np.where(np.arange(Z.shape[1]) < m, Z, 0).astype(Z.dtype)
+        tiles.append(on_host(model.inverse_transform(cut)))
+        titles.append(f"M = {m}")
+    mosaic = np.stack(tiles, axis=1).reshape(len(table) * len(tiles), -1)  # one line per row
+    words = titles + [""] * (len(mosaic) - len(titles))
+    limits = limits or (float(table.min()), float(table.max()))
+    return images(mosaic, image_shape, columns=len(tiles), titles=words, limits=limits, colors=colors, ax=ax)
+
+
+# --- thumbnails ---
 
 
 @called_as(
@@ -86,12 +271,14 @@ def thumbnails(
     >>> figure = plots.thumbnails(Isomap(2, n_neighbors=4).fit(patch.X), patch.X, patch.image_shape)
     """
     plane = plane_of(Z)
-    images, image_shape = image_rows(images, image_shape)
-    image_shape = height_and_width(image_shape)
-    _check(len(plane), images, image_shape)
+    images, image_shape = _pixels(images, image_shape, "images")
+    if len(images) != len(plane):
+        raise DataError(
+            f"images has shape {images.shape}, but Z has {len(plane)} rows. Pass the pixels of the same rows."
+        )
     known = np.isfinite(plane).all(axis=1)
     way = _path_points(plane, known, path) if rows is None or path is not None else None
-    shown = _chosen(plane, way, count) if rows is None else _rows("rows", rows, known, 1)
+    shown = rows_along(plane, way, as_integer(count, "count")) if rows is None else _rows("rows", rows, known, 1)
     pixels = numbers(images[shown], "images", finite=False)
     frame = MapFrame.around(plane[known], len(shown), image_shape)
     corners = frame.matched(plane[shown])
@@ -187,10 +374,6 @@ def _path_points(plane: np.ndarray, known: np.ndarray, path: Any) -> np.ndarray:
     return given.astype(float)
 
 
-def _chosen(plane: np.ndarray, way: Any, count: int) -> np.ndarray:
-    return rows_along(plane, way, as_integer(count, "count"))
-
-
 def _rows(name: str, rows: Any, known: np.ndarray, least: int) -> np.ndarray:
     """Indices of rows with coordinates, checked."""
     numbers = on_host(rows)
@@ -201,17 +384,6 @@ def _rows(name: str, rows: Any, known: np.ndarray, least: int) -> np.ndarray:
             f"{name} contains rows without coordinates in Z. Choose among the {known.sum()} rows without NaN."
         )
     return numbers.astype(np.int64)
-
-
-def _check(n: int, images: np.ndarray, image_shape: tuple[int, int]) -> None:
-    if images.ndim != 2 or len(images) != n:
-        raise DataError(f"images has shape {images.shape}, but Z has {n} rows. Pass the pixels of the same rows.")
-    height, width = image_shape
-    if images.shape[1] != height * width:
-        raise DataError(
-            f"images has shape {images.shape}, but images of {height} x {width} need {height * width} columns. "
-            "Pass the image_shape of the rows."
-        )
 
 
 # --- paths through points ---
