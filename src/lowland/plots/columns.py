@@ -10,7 +10,7 @@ import numpy as np
 from lowland.errors import DataError, MissingExtra
 from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.plots.models import attribute, called_as, column_names, coordinates
-from lowland.plots.names import legend_above, places_of_names, shortened
+from lowland.plots.names import legend_above, place_names, shorten
 from lowland.plots.scatter import embedding, plane_of
 from lowland.plots.style import (
     COLORS,
@@ -75,7 +75,7 @@ def loadings(
     names = frame_names if names is None else names
     table = table[: as_integer(most, "most")]
     k, d = table.shape
-    words = [plain(word) for word in shortened(names_of(names, d, "columns of the components", first=1), _LONGEST)]
+    words = [plain(word) for word in shorten(names_of(names, d, "columns of the components", first=1), _LONGEST)]
     below = 0.05 * max(0, max(map(len, words)) - 12) if names is not None else 0.0  # space for long names
     ax = axes_for(ax, (min(12.0, max(5.5, 0.22 * d + 2)), 3.8 + below))
     numbered, width = np.arange(1, d + 1), 0.8 / k
@@ -225,7 +225,7 @@ def _arrows_of(components: Any, rows: np.ndarray, names: Any, labels: Any) -> tu
         )
     if names is not None and len(names) == len(rows) != d and labels is None:
         raise DataError(f"names has one entry per row, not one for each of the {d} columns. Pass it as labels=.")
-    words = shortened(names_of(names, d, "columns of the components", first=1), _LONGEST)
+    words = shorten(names_of(names, d, "columns of the components", first=1), _LONGEST)
     lengths = np.hypot(*table[:2])
     drawn = [j for j in np.argsort(-lengths, kind="stable")[:_MOST_ARROWS] if lengths[j] > 0]
     tips = table[:2, drawn].T / (lengths.max() or 1.0) * 0.9 * float(np.nanmax(np.abs(rows)))
@@ -237,7 +237,7 @@ def _points_of(points: Any, names: Any) -> tuple[np.ndarray, list[str], int]:
     if points is None:
         return np.empty((0, 2)), [], 0
     table = plane_of(points)
-    words = shortened(names_of(names, len(table), "points", first=1), _LONGEST)
+    words = shorten(names_of(names, len(table), "points", first=1), _LONGEST)
     drawn = np.argsort(-np.hypot(*table.T), kind="stable")[:_MOST_ARROWS]
     return table[drawn], [plain(words[j]) for j in drawn], len(table) - len(drawn)
 
@@ -269,7 +269,7 @@ def _draw_named(ax: Any, tips: np.ndarray, words: list[str], arrows: int, marked
         name.remove()
     named, sizes, tips = named[:count], sizes[:count], tips[:count]
     start, ends = ax.transData.transform((0.0, 0.0)), ax.transData.transform(tips)
-    away = places_of_names(start, ends, sizes, frame.get_points()) - ends
+    away = place_names(start, ends, sizes, frame.get_points()) - ends
     for name, offset, size in zip(named, away, sizes, strict=True):
         name.set_position(offset * 72 / figure.dpi)
         off = np.maximum(np.abs(offset) - size / 2, 0)  # distance between tip and box
@@ -342,7 +342,7 @@ def dendrogram(
         children, distances = table[:, :2], table[:, 2]
     tree, heights, groups = _checked(children, distances, labels)
     d = len(tree) + 1
-    words = shortened(names_of(names, d, "leaves"))
+    words = shorten(names_of(names, d, "leaves"))
     order = _leaves_in_order(tree)
     ax = axes_for(ax, (min(14.0, max(5.5, 0.24 * d + 1.5)), 4.2))
     _draw_bars(ax, tree, heights, groups, order)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.errors import DataError, ParameterError
 from lowland.plots.models import attribute, called_as, column_names
-from lowland.plots.names import legend_of, shortened
+from lowland.plots.names import legend_of, shorten
 from lowland.plots.style import (
     COLORS,
     INK,
@@ -298,7 +298,7 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
             ax.fill_between(one.k, one.r_nx_low, one.r_nx_high, color=color, alpha=0.2, linewidth=0)
     ax.set_xscale("log")
     ax.set_ylim(min(0.0, *(float(one.r_nx.min()) for one in several.values())), 1.02)
-    short = shortened(list(several), 22)
+    short = shorten(list(several), 22)
     areas = [f"{name}: area {one.area.value:.3f}" for name, one in zip(short, several.values(), strict=True)]
     areas = [area.removeprefix(": ") for area in areas]
     ax.set_xlabel("neighborhood size k")
@@ -392,7 +392,7 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
             drawn[words] = ax.scatter(places, heights, s=36, marker=marker, color=color, zorder=2)
     if len(steps) <= _MOST_NAMED:
         signs = {"add": "+ ", "remove": "− ", "find": ""}
-        short = dict(zip(given := sorted({str(step.name) for step in steps}), shortened(given), strict=True))
+        short = dict(zip(given := sorted({str(step.name) for step in steps}), shorten(given), strict=True))
         labels = [f"{signs[step.action]}{plain(short[str(step.name)])}" for step in steps]
         ax.set_xticks(numbers, labels, rotation=60, ha="right", rotation_mode="anchor", fontsize="small")
     ax.set_xlabel("step")
@@ -452,7 +452,7 @@ def coefficient_paths(
         color = COLORS[place % len(COLORS)] if place < _MOST_COLORED else WEAK
         ax.plot(alphas, coefs[:, j], color=color, linewidth=1.3, zorder=2 if place < _MOST_COLORED else 1)
     if names is not None:
-        words = shortened(names_of(names, coefs.shape[1], "columns of coefficients"))
+        words = shorten(names_of(names, coefs.shape[1], "columns of coefficients"))
         ends = coefs[-1, order[:_MOST_COLORED]]
         for place, height in enumerate(_apart(ends, 0.05 * (coefs.max() - coefs.min()))):
             ax.annotate(plain(words[order[place]]), (alphas[-1], height), xytext=(4, 0), textcoords="offset points",

@@ -1,4 +1,4 @@
-"""Names that do not hide the data: shortened, in legends beside or below the axes, and placed without overlap."""
+"""Names that do not hide the data: short ones, in legends next to the axes, and placed without overlap."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ALONG = np.linspace(0.1, 1, 12)  # points of an arrow that a name should not co
 # --- legends ---
 
 
-def shortened(names: Sequence[str], most: int = LONGEST) -> list[str]:
+def shorten(names: Sequence[str], most: int = LONGEST) -> list[str]:
     """Return names of at most ``most`` characters, "beginning…end"; different names stay different."""
     words = [" ".join(str(name).split()) for name in names]
     while True:
@@ -39,7 +39,7 @@ def legend_of(
     ax: Any, marks: list[Any], names: Sequence[str], *, inside: int = 0, most: int = _IN_LEGEND, **options: Any
 ) -> Any:
     """Draw a legend: inside the axes up to ``inside`` short names, else beside the axes, or below them in columns."""
-    words = shortened(names, most)
+    words = shorten(names, most)
     longest = max(map(len, words))
     if longest <= _SHORT and len(words) <= _FEW and len(words) > inside:
         return _drawn(ax, marks, words, loc="center left", bbox_to_anchor=(1.0, 0.5), **options)
@@ -50,7 +50,7 @@ def legend_of(
 
 def legend_above(ax: Any, marks: list[Any], names: Sequence[str]) -> float:
     """Draw a legend above the axes, in as many columns as fit; return its height in points."""
-    box = _in_columns(ax, marks, shortened(names, _IN_LEGEND), loc="lower left", bbox_to_anchor=(0, 1))
+    box = _in_columns(ax, marks, shorten(names, _IN_LEGEND), loc="lower left", bbox_to_anchor=(0, 1))
     return 72 / figure_of(ax).dpi * float(box.get_window_extent().height)
 
 
@@ -68,7 +68,7 @@ def _below(ax: Any, marks: list[Any], words: list[str], **options: Any) -> Any:
     for fontsize, most in _SMALLER:  # axes of the user: the legend takes at most a third of their height
         if box.get_window_extent().height <= ax.get_window_extent().height / 3:
             break
-        box = _in_columns(ax, marks, shortened(words, most), **options, fontsize=fontsize)
+        box = _in_columns(ax, marks, shorten(words, most), **options, fontsize=fontsize)
     return box
 
 
@@ -95,7 +95,7 @@ def _drawn(ax: Any, marks: list[Any], words: list[str], **options: Any) -> Any:
 # --- placement ---
 
 
-def places_of_names(start: np.ndarray, tips: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> np.ndarray:
+def place_names(start: np.ndarray, tips: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> np.ndarray:
     """Return the center of each name's box, (m, 2), placed one after the other where it hides least.
 
     start : (2,) origin of all arrows; tips : (m, 2); sizes : (m, 2) width and height of the names; frame : (2, 2)
@@ -126,7 +126,7 @@ def places_of_names(start: np.ndarray, tips: np.ndarray, sizes: np.ndarray, fram
     return middles
 
 
-def moved_apart(centers: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> np.ndarray:
+def move_apart(centers: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> np.ndarray:
     """Return the centers of boxes, (m, 2), moved apart until none overlap, or 200 times, and kept in the frame.
 
     centers : (m, 2); sizes : (m, 2) width and height; frame : (2, 2) lower left and upper right corner.

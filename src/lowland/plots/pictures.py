@@ -12,7 +12,7 @@ import numpy as np
 
 from lowland.errors import DataError, ParameterError
 from lowland.plots.models import attribute, called_as, coordinates, refuse_model
-from lowland.plots.names import shortened
+from lowland.plots.names import shorten
 from lowland.plots.scatter import embedding, plane_of
 from lowland.plots.style import DIVERGING, INK, MARK, WEAK, as_integer, axes_for, figure_of, numbers, on_host, plain
 
@@ -114,7 +114,7 @@ def _pixels(images: Any, image_shape: Any, name: str) -> tuple[np.ndarray, tuple
 
 
 def _short_lines(title: Any) -> str:
-    return "\n".join(shortened([line], _LONGEST)[0] for line in str(title).split("\n"))
+    return "\n".join(shorten([line], _LONGEST)[0] for line in str(title).split("\n"))
 
 
 @called_as(

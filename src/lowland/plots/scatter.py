@@ -10,7 +10,7 @@ import numpy as np
 from lowland.errors import DataError, ParameterError
 from lowland.math.statistics.labels import missing_labels, unboxed
 from lowland.plots.models import called_as, coordinates
-from lowland.plots.names import legend_of, moved_apart, shortened
+from lowland.plots.names import legend_of, move_apart, shorten
 from lowland.plots.style import (
     COLORS,
     INK,
@@ -133,7 +133,7 @@ def _name_centers(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, st
     box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
     look = {"ha": "center", "va": "center", "fontweight": "bold", "color": INK, "bbox": box}
     look["fontsize"] = "medium" if len(names) <= 12 else "small"
-    parts = [(Z[marks == one], name) for one, name in zip(names, shortened(list(names.values()), 16), strict=True)]
+    parts = [(Z[marks == one], name) for one, name in zip(names, shorten(list(names.values()), 16), strict=True)]
     parts = [(mine, name) for mine, name in parts if np.isfinite(mine).all(axis=1).any()]
     texts = [ax.text(*np.nanmedian(mine, axis=0), plain(name), **look) for mine, name in parts]
     figure = figure_of(ax)
@@ -141,7 +141,7 @@ def _name_centers(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, st
     to_pixels = ax.transData
     places = to_pixels.transform([text.get_position() for text in texts])
     sizes = np.array([text.get_window_extent().size for text in texts])
-    for text, place in zip(texts, moved_apart(places, sizes, ax.get_window_extent().get_points()), strict=True):
+    for text, place in zip(texts, move_apart(places, sizes, ax.get_window_extent().get_points()), strict=True):
         text.set_position(to_pixels.inverted().transform(place))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.errors import DataError, MissingExtra, ParameterError
 from lowland.plots.models import attribute, called_as, column_names
-from lowland.plots.names import shortened
+from lowland.plots.names import shorten
 from lowland.plots.style import (
     INK,
     SEQUENTIAL,
@@ -107,7 +107,7 @@ def component_planes(
         )
     _check_topology(topology)
     d = table.shape[1]
-    words = shortened(names_of(names, d, "columns of units"), _LONGEST)
+    words = shorten(names_of(names, d, "columns of units"), _LONGEST)
     across = math.ceil(math.sqrt(d)) if panels_across is None else as_integer(panels_across, "panels_across")
     wide, high = _centers(grid, topology).max(axis=0) + np.array([2.0, 3.0])  # with space between panels and for titles
     ax = axes_for(ax, (2.3 * across, 2.3 * high / wide * math.ceil(d / across)))

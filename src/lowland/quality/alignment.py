@@ -85,24 +85,24 @@ def stability(
     table = run_for(rows).to_array(rows, "Resampling")
     n = table.shape[0]
     labels = None if y is None else as_vector(y, n, "y")
-    whole, kept = open_coordinates(_fitted(method, table, labels))
-    whole, _ = in_own_unit(whole)
+    whole, kept = open_coordinates(_embed(method, table, labels))
+    whole, _ = rescale(whole)
     size = math.sqrt(float(np.mean(np.sum((whole - whole.mean(axis=0)) ** 2, axis=1))))
     rng = generator(0 if random_state is None else random_state)
     explained, squares, times = [], np.zeros(n), np.zeros(n)
     place = np.cumsum(kept) - 1
     for _ in range(resamples):
-        picked = _resampled(n, resample, rng)
+        picked = _draw_rows(n, resample, rng)
         if len(np.unique(picked)) < MIN_ROWS:
             raise DataError(f"A resample of the {n} rows has fewer than {MIN_ROWS} different rows. Pass more rows.")
         try:
             Z, here = open_coordinates(
-                _fitted(method, _taken(table, picked, pairwise), None if labels is None else labels[picked])
+                _embed(method, _take(table, picked, pairwise), None if labels is None else labels[picked])
             )
         except ValueError as error:  # its message counts the rows of the resample
             raise DataError(f"In a resample of {len(picked)} of the {n} rows: {error}") from error
         both = kept[picked[here]]
-        (Z, _), at = in_own_unit(Z[both]), picked[here][both]
+        (Z, _), at = rescale(Z[both]), picked[here][both]
         if len(np.unique(at)) < MIN_ROWS:
             raise DataError(
                 f"A resample has coordinates for {here.sum()} of its {len(picked)} rows, but nearly none of these have "
@@ -110,7 +110,7 @@ def stability(
                 "`disconnected='connect'`, or pass the rows of one connected component."
             )
         B = whole[place[at]]
-        Z, B = _as_wide(Z, B.shape[1]), _as_wide(B, Z.shape[1])
+        Z, B = _pad(Z, B.shape[1]), _pad(B, Z.shape[1])
         aligned = Procrustes.onto(Z, B)
         explained.append(aligned.explained)
         at, first = np.unique(at, return_index=True)
@@ -137,7 +137,7 @@ def _check(method: Any, resamples: int, resample: str) -> None:
         raise ParameterError(f"`resample={resample!r}`: choose 'halves' or 'bootstrap'.")
 
 
-def _fitted(method: Any, X: Any, y: np.ndarray | None) -> np.ndarray:
+def _embed(method: Any, X: Any, y: np.ndarray | None) -> np.ndarray:
     from sklearn.base import clone
 
     model = clone(method)
@@ -150,20 +150,20 @@ def _takes_pairs(method: Any) -> bool:
     return tags is not None and bool(tags().input_tags.pairwise)
 
 
-def _taken(table: Any, picked: np.ndarray, pairwise: bool) -> Any:
+def _take(table: Any, picked: np.ndarray, pairwise: bool) -> Any:
     xp = xp_of(table)
     rows = like(picked, table, xp.int64)
     part = xp.take(table, rows, axis=0)
     return xp.take(part, rows, axis=1) if pairwise else part
 
 
-def _resampled(n: int, resample: str, rng: np.random.Generator) -> np.ndarray:
+def _draw_rows(n: int, resample: str, rng: np.random.Generator) -> np.ndarray:
     if resample == "halves":
         return np.sort(rng.permutation(n)[: max(3, n // 2)])
     return np.sort(rng.integers(n, size=n))
 
 
-def _as_wide(Z: np.ndarray, width: int) -> np.ndarray:
+def _pad(Z: np.ndarray, width: int) -> np.ndarray:
     """Pad with columns of zeros: a method that chooses its number of components may choose another one."""
     return np.pad(Z, ((0, 0), (0, max(0, width - Z.shape[1]))))
 
@@ -187,7 +187,7 @@ class Procrustes:
         underflow,
         squares of 1e200 overflow.
         """
-        (A, down), (B, up) = in_own_unit(A), in_own_unit(B)
+        (A, down), (B, up) = rescale(A), rescale(B)
         source, target = A.mean(axis=0), B.mean(axis=0)
         A, B = A - source, B - target
         U, s, V = np.linalg.svd(A.T @ B)
@@ -202,7 +202,7 @@ class Procrustes:
         return self.scale * (A - self.source) @ self.R + self.target
 
 
-def in_own_unit(A: np.ndarray) -> tuple[np.ndarray, float]:
+def rescale(A: np.ndarray) -> tuple[np.ndarray, float]:
     """Return A divided by a power of two so that its largest entry is between one and two, and that power; exact."""
     A = np.asarray(A, dtype=np.float64)
     unit = float(power_of_two(np.abs(A).max(initial=0.0)))

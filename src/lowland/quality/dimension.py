@@ -20,7 +20,7 @@ from lowland.math.graphs.shortest_paths import geodesic_distances
 from lowland.math.neighbors.connectivity import ShortestBridges, connected
 from lowland.math.neighbors.search import choose_searcher, nearest_neighbors
 from lowland.math.statistics.rescaling import unit_of
-from lowland.quality import spacings as blocks
+from lowland.quality import spacings
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 from lowland.suggestions import did_you_mean
@@ -138,7 +138,7 @@ class Work:
 
     def warn_if_discrete(self) -> None:
         """Warn if distances are discrete: a ball does not model rows on a grid, or groups of near-duplicate rows."""
-        if blocks.are_discrete(blocks.spacings(self.distances), self.n):
+        if spacings.are_discrete(spacings.log_spacings(self.distances), self.n):
             warn(
                 "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between near-duplicate "
                 "rows, so estimates from their spacings are unreliable. Choose method='pca'.",
@@ -151,7 +151,7 @@ class Work:
         _, first, place = np.unique(host, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         self.place = rank[place.reshape(-1)]
-        self.X = self.taken(np.sort(first))
+        self.X = self.take(np.sort(first))
         duplicates = len(host) - self.n
         self._check_rows()
         if duplicates:
@@ -168,13 +168,13 @@ class Work:
     @property
     def asked(self) -> np.ndarray:
         """The sampled rows whose neighbors are searched, sorted."""
-        return self.drawn(self.most)
+        return self.draw(self.most)
 
-    def drawn(self, most: int) -> np.ndarray:
+    def draw(self, most: int) -> np.ndarray:
         """Rows sampled at random, sorted: the same for all estimators."""
         return np.sort(self.order[:most])
 
-    def taken(self, places: np.ndarray) -> Array:
+    def take(self, places: np.ndarray) -> Array:
         """The rows at these indices."""
         xp = xp_of(self.X)
         return xp.take(self.X, like(places, self.X, xp.int64), axis=0)
@@ -183,16 +183,16 @@ class Work:
         """Standard error of the mean of values, (m,), that are correlated between neighbors."""
         places = slice(None) if asked is None else np.searchsorted(self.asked, asked)
         rows = self.asked if asked is None else asked
-        return math.sqrt(blocks.covariance_of_means(values[:, None], self.indices[places], rows)[0, 0])
+        return math.sqrt(spacings.covariance_of_means(values[:, None], self.indices[places], rows)[0, 0])
 
-    def map_of(self, values: np.ndarray) -> np.ndarray | None:
+    def expand(self, values: np.ndarray) -> np.ndarray | None:
         """Values of the distinct rows, expanded to all rows, if local estimates were requested."""
         return values[self.place] if self.per_point else None
 
-    def found(self, method: str, value: float, error: float, about: str, **more: Any) -> IntrinsicDimension:
+    def result(self, method: str, value: float, error: float, about: str, **more: Any) -> IntrinsicDimension:
         """The result for an estimate with its standard error; the interval stays above zero."""
         name, bias = _KNOWN[method]
-        if not value < 0.99 * blocks.MOST:  # NaN as well
+        if not value < 0.99 * spacings.MOST:  # NaN as well
             raise DataError(
                 f"{name}: the distances to the nearest neighbors are all equal, as on a grid, so there is no estimate. "
                 "Choose another method, or add a little noise to the rows."
@@ -211,7 +211,7 @@ class Work:
 
 
 def _auto(work: Work) -> IntrinsicDimension:
-    trend, curve = blocks.calibrated_dimension(work.distances, work.indices, work.asked, work.n)
+    trend, curve = spacings.calibrated_dimension(work.distances, work.indices, work.asked, work.n)
     first, last = trend.at_scale[0], trend.at_scale[-1]
     radius = trend.scale * work.unit
     course = f"from {first:.3g} at radius {radius[0]:.3g} to {last:.3g} at {radius[-1]:.3g}"
@@ -226,8 +226,8 @@ def _auto(work: Work) -> IntrinsicDimension:
     }[trend.taken]
     local = None
     if work.per_point:
-        each = blocks.smoothed(blocks.spacings(work.distances).mean(axis=1), work.indices)
-        local = work.map_of(curve.dimension(each))
+        each = spacings.neighborhood_means(spacings.log_spacings(work.distances).mean(axis=1), work.indices)
+        local = work.expand(curve.dimension(each))
     details = {
         "sampled rows": len(work.asked),
         "neighbors": work.k,
@@ -236,40 +236,42 @@ def _auto(work: Work) -> IntrinsicDimension:
         "slope in standard errors": trend.slope,
         "taken from": trend.taken,
     }
-    return work.found("auto", trend.value, trend.error, about, per_point=local, details=details)
+    return work.result("auto", trend.value, trend.error, about, per_point=local, details=details)
 
 
 def _mle(work: Work) -> IntrinsicDimension:
-    each = blocks.spacings(work.distances).mean(axis=1)
+    each = spacings.log_spacings(work.distances).mean(axis=1)
     value = 1 / each.mean() if each.any() else math.inf
-    local = work.map_of(1 / np.maximum(blocks.smoothed(each, work.indices), 1e-9)) if work.per_point else None
+    local = None
+    if work.per_point:
+        local = work.expand(1 / np.maximum(spacings.neighborhood_means(each, work.indices), 1e-9))
     about = f"From the {work.k} nearest neighbors of {len(work.asked)} rows."
     details = {"sampled rows": len(work.asked), "neighbors": work.k}
-    return work.found("mle", value, value**2 * work.error_of_mean(each), about, per_point=local, details=details)
+    return work.result("mle", value, value**2 * work.error_of_mean(each), about, per_point=local, details=details)
 
 
 def _twonn(work: Work) -> IntrinsicDimension:
-    value = blocks.two_nearest(work.distances)
-    each = blocks.spacings(work.distances[:, :2])[:, 0]
+    value = spacings.two_nearest(work.distances)
+    each = spacings.log_spacings(work.distances[:, :2])[:, 0]
     each = np.minimum(each, np.quantile(each, 0.9))  # the fit leaves out the largest ratios, too
     relative_error = work.error_of_mean(each) / max(each.mean(), 1e-300)
     local = None
     if work.per_point:
-        ratios = blocks.smoothed(blocks.spacings(work.distances[:, :2])[:, 0], work.indices)
-        local = work.map_of(1 / np.maximum(ratios, 1e-9))
+        ratios = spacings.neighborhood_means(spacings.log_spacings(work.distances[:, :2])[:, 0], work.indices)
+        local = work.expand(1 / np.maximum(ratios, 1e-9))
     about = f"From the two nearest neighbors of {len(work.asked)} rows, without the 10% with the largest ratios."
-    return work.found(
+    return work.result(
         "twonn", value, value * relative_error, about, per_point=local, details={"sampled rows": len(work.asked)}
     )
 
 
 def _correlation(work: Work) -> IntrinsicDimension:
-    rows = work.drawn(_PAIRED)
+    rows = work.draw(_PAIRED)
     m = len(rows)
     low = min(3 / m, 0.1)
     high = min(max(0.03, 10 * low), 0.5)
-    D = to_numpy(distance_matrix(work.taken(rows), work.run))
-    found = blocks.correlation_sum(D, low, high)
+    D = to_numpy(distance_matrix(work.take(rows), work.run))
+    found = spacings.correlation_sum(D, low, high)
     radius = found.radius * work.unit
     about = (
         f"Slope of the correlation sum over radii from {radius[0]:.3g} to {radius[-1]:.3g}, which contain "
@@ -277,38 +279,38 @@ def _correlation(work: Work) -> IntrinsicDimension:
     )
     details = {"rows": m, "radius": radius, "fraction of pairs": found.fraction}
     interval = "normal, from the variance between rows"
-    return work.found("correlation", found.slope, found.error, about, interval=interval, details=details)
+    return work.result("correlation", found.slope, found.error, about, interval=interval, details=details)
 
 
 def _pca(work: Work) -> IntrinsicDimension:
-    rows = work.asked if work.per_point else np.intersect1d(work.asked, work.drawn(_NEIGHBORHOODS))
-    ranks = blocks.local_ranks(work.X, rows, work.indices[np.searchsorted(work.asked, rows)])
+    rows = work.asked if work.per_point else np.intersect1d(work.asked, work.draw(_NEIGHBORHOODS))
+    ranks = spacings.local_ranks(work.X, rows, work.indices[np.searchsorted(work.asked, rows)])
     about = (
         f"Mean number of components with at least 5% of the first one's variance, in {len(rows)} neighborhoods of "
         f"{work.k + 1} rows."
     )
     details = {"neighborhoods": len(rows), "neighbors": work.k}
     error = work.error_of_mean(ranks, rows)
-    return work.found("pca", float(ranks.mean()), error, about, per_point=work.map_of(ranks), details=details)
+    return work.result("pca", float(ranks.mean()), error, about, per_point=work.expand(ranks), details=details)
 
 
 def _global_pca(work: Work) -> IntrinsicDimension:
-    rows = work.drawn(_PAIRED)
-    value, error = blocks.participation(to_numpy(work.taken(rows)))
+    rows = work.draw(_PAIRED)
+    value, error = spacings.participation(to_numpy(work.take(rows)))
     about = (
         f"Participation ratio: (sum of variances)² / sum of squared variances, over the components of {len(rows)} rows."
     )
     interval = "normal, from the variance between rows"
-    return work.found("global_pca", value, error, about, interval=interval, details={"rows": len(rows)})
+    return work.result("global_pca", value, error, about, interval=interval, details={"rows": len(rows)})
 
 
 def _isomap(work: Work) -> IntrinsicDimension:
-    rows = work.drawn(_MAPPED_BY_ISOMAP)
+    rows = work.draw(_MAPPED_BY_ISOMAP)
     k = min(work.k, 10)
 
-    def left_and_components(places: np.ndarray) -> tuple[np.ndarray, int]:
+    def residuals_and_components(places: np.ndarray) -> tuple[np.ndarray, int]:
         """Residual variances of embeddings in 1, 2, … dimensions, and the components of the neighbor graph."""
-        X = to_numpy(work.taken(places))
+        X = to_numpy(work.take(places))
         graph = nearest_neighbors(X, k, LocalRun())
         joined = connected(graph, "connect", ShortestBridges(X), LocalRun())
         return residual_variances(geodesic_distances(joined.graph, LocalRun())), joined.count
@@ -316,7 +318,7 @@ def _isomap(work: Work) -> IntrinsicDimension:
     def elbow_of(left: np.ndarray, n: int) -> int:
         return min(elbow(left, n), work.X.shape[1])  # at most the number of columns
 
-    left, components = left_and_components(rows)
+    left, components = residuals_and_components(rows)
     if components > 1:
         warn(f"intrinsic_dimension(method='isomap'): the graph of {k} nearest neighbors has "
              f"{components} connected components, which were joined by their shortest edges. "
@@ -326,9 +328,9 @@ def _isomap(work: Work) -> IntrinsicDimension:
     parts = []
     for part in work.run.iterate("fitting Isomap to subsets", _REPEATS):
         some = rows[left_out != part]
-        parts.append(elbow_of(left_and_components(some)[0], len(some)))
+        parts.append(elbow_of(residuals_and_components(some)[0], len(some)))
     value = elbow_of(left, len(rows))
-    found = work.found(
+    found = work.result(
         "isomap", float(value), 0.0,
         f"Elbow of the residual variances of {len(rows)} rows, at {left[value - 1]:.2g}.",
         interval=f"range of the elbows when a different tenth of the rows is left out each time: {parts}",

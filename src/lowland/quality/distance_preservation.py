@@ -240,7 +240,7 @@ class _DistanceComparison:
 
     @classmethod
     def of(cls, X: Any, Z: Any, metric: Metric, sample: Sample, random_state: Any) -> _DistanceComparison:
-        high, side = OriginalSpace.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
+        high, side = OriginalSpace.open_pair(X, Z, metric=metric, sample=sample, random_state=random_state)
         return cls(high.pairs, side)
 
     @property

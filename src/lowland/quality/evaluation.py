@@ -95,7 +95,7 @@ def evaluate_in_detail(
     sample: Sample = "auto", random_state: Any = None, per_row: bool = False,
 ) -> DetailedEvaluation:  # fmt: skip
     """``evaluate`` with curves and Shepard diagram; ``per_row``: trustworthiness and continuity also of each row."""
-    high, side = OriginalSpace.beside(
+    high, side = OriginalSpace.open_pair(
         X, Z, labels=y, metric=metric, scale=scale, sample=sample, random_state=random_state
     )
     labeled, codes = (None, None) if y is None else labeled_classes(y, high.evaluated.kept)

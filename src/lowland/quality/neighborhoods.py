@@ -315,7 +315,7 @@ def co_ranking(
     >>> found.k_max, round(float(found.r_nx[9]), 3)  # at 10 neighbors
     (24, 0.716)
     """
-    high, low_side = OriginalSpace.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
+    high, low_side = OriginalSpace.open_pair(X, Z, metric=metric, sample=sample, random_state=random_state)
     return _RankAgreement.of(high, low_side).curves(high, per_row=per_row)
 
 
@@ -348,7 +348,7 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
 
     if not isinstance(X, OriginalSpace):
         X = OriginalSpace.of(X, metric=metric, sample=None)
-    high, side = OriginalSpace.beside(X, Z, metric=metric)
+    high, side = OriginalSpace.open_pair(X, Z, metric=metric)
     if high.evaluated.rows is not None:
         raise ParameterError(
             f"This OriginalSpace samples {high.m:,} of {high.n:,} rows, but the co-ranking matrix counts all pairs. "
@@ -357,7 +357,7 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
     n = high.n
     high.run.require(8 * n**2, f"The co-ranking matrix of {n:,} rows", "Use co_ranking, which computes its curves")
     Q, low = np.zeros((n - 1, n - 1), dtype=np.int64), ShuffledPoints.of(side)
-    high.prepared()
+    high.compute_ranks()
     for block in slices(n, high.step):
         kernels.add_coranks(high.ranks(block), low.order(high.places[block]), Q)
     return Q
@@ -425,12 +425,11 @@ class _RankAgreement:
         """Compare the rankings of the evaluated rows, one block at a time."""
         from lowland.kernels import ranks as kernels
 
-        n, m = high.n, high.prepared().m
-        _, weights, chance = _area_weights(n)
+        n, m = high.n, high.m
+        high.compute_ranks()
+        weights, chance = _area_weights(n)
         areas, errors = np.empty(m), np.empty((m, 5))
-        totals, squares = (
-            np.zeros(n - 1, dtype=np.int64) for _ in range(2)
-        )  # integers: exact in any order of summation
+        totals, squares = np.zeros((2, n - 1), dtype=np.int64)  # integers: exact in any order of summation
         lock, low = threading.Lock(), ShuffledPoints.of(Z)
 
         def work(block: slice) -> None:
@@ -459,17 +458,17 @@ class _RankAgreement:
         about = (
             f"Fraction of common neighbors beyond chance, averaged over {n - 2:,} neighborhood sizes with weight 1/k."
         )
-        ends = (-_area_weights(n)[2], 1.0)
+        ends = (-_area_weights(n)[1], 1.0)
         area = high.evaluated.mean("area under R_NX", self.areas, "higher", about, ends=ends, per_row=per_row)
         return CoRanking(k, q, r, q - k / (n - 1), area, low, top, area.sample, area.left_out)
 
 
-def _area_weights(n: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Sizes k, the contribution of a common neighbor within k to the area, and the area expected by chance."""
+def _area_weights(n: int) -> tuple[np.ndarray, float]:
+    """The contribution of a common neighbor within k to the area, and the area expected by chance."""
     k = np.arange(1, n - 1)
     total = np.sum(1 / k)
     weights = np.append((n - 1) / (k**2.0 * (n - 1 - k)), 0.0) / total  # the last size contains all rows
-    return k, weights, float(np.sum(1 / (n - 1 - k)) / total)
+    return weights, float(np.sum(1 / (n - 1 - k)) / total)
 
 
 def neighborhood_measures(

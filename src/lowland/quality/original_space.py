@@ -124,7 +124,7 @@ class OriginalSpace:
         return cls(source, side, EvaluatedRows(kept, rows), sample, random_state, strata, LocalRun(), scaled)
 
     @classmethod
-    def beside(
+    def open_pair(
         cls, X: Any, Z: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None,
         sample: Sample = "auto", random_state: Any = None,
     ) -> tuple[Self, PointSet]:  # fmt: skip
@@ -156,11 +156,10 @@ class OriginalSpace:
         side = self.side.among(kept)
         return self._sampled(self.source, side, kept, self.sample, self.random_state, strata, self.scaled)
 
-    def prepared(self) -> Self:
+    def compute_ranks(self) -> None:
         """Compute the ranks now, on all threads, unless they are too many to keep."""
         if 4 * self.m * self.n <= KEPT_RANKS:
             _ = self._kept_ranks
-        return self
 
     def ranks(self, block: slice) -> np.ndarray:
         """The ranks of all points as neighbors of a block of the evaluated rows, (b, n) int32."""

@@ -35,7 +35,7 @@ def shell_edges(k: int) -> np.ndarray:
     return np.array([edge for edge in edges if edge < k] + [k])
 
 
-def spacings(distances: np.ndarray) -> np.ndarray:
+def log_spacings(distances: np.ndarray) -> np.ndarray:
     """Return s_j = j ln(r_{j+1} / r_j) of distances sorted within each row, (m, k) -> (m, k - 1)."""
     return np.diff(np.log(distances.astype(np.float64)), axis=1) * np.arange(1, distances.shape[1])
 
@@ -208,7 +208,7 @@ def calibrated_dimension(
     ``distances`` and ``indices`` (m, k) are those of the neighbors of the rows ``asked`` (m,), among n.
     """
     edges = shell_edges(distances.shape[1])
-    s = shell_means(spacings(distances), edges)  # (m, shells)
+    s = shell_means(log_spacings(distances), edges)  # (m, shells)
     means = s.mean(axis=0)
     curve = BallCurve.around(means, n, edges)
     shells = range(len(means))
@@ -223,7 +223,7 @@ def calibrated_dimension(
     return over_scales(d, covariance, radius, np.diff(edges).astype(np.float64)), curve
 
 
-def smoothed(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def neighborhood_means(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return the mean of each point's value and those of its neighbors, (n,)."""
     return (values + values[indices].sum(axis=1)) / (1 + indices.shape[1])
 
