@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_OWN = re.compile(r"Parameters\n-{3,}\n(.*?)\n\n", re.DOTALL)
+_OWN = re.compile(r"Parameters\n-{3,}\n(.*?)\n\n(?=\S|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^\w+\n-{3,}\n", re.MULTILINE)
 
 
