@@ -184,8 +184,7 @@ class Procrustes:
 
         R = UV' of the singular value decomposition of A'B, scale = sum(s) / |A|², both centered (Schönemann 1966,
         doi:10.1007/BF02289451; Gower 1975, doi:10.1007/BF02291478). Both are rescaled first: squares of 1e-200 would
-        underflow,
-        squares of 1e200 overflow.
+        underflow, squares of 1e200 overflow.
         """
         (A, down), (B, up) = rescale(A), rescale(B)
         source, target = A.mean(axis=0), B.mean(axis=0)

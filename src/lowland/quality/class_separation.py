@@ -192,9 +192,8 @@ def downstream_accuracy(
     Notes
     -----
     The confidence interval is corrected for the overlap of the training folds (Nadeau and Bengio), and is never
-    narrower
-    than Wilson's interval of a fraction of n rows. A supervised method such as LDA has seen the labels of the held-out
-    rows. Evaluate it on other rows, or use ``lowland.compare``, which refits it in each fold.
+    narrower than Wilson's interval of a fraction of n rows. A supervised method such as LDA has seen the labels of the
+    held-out rows. Evaluate it on other rows, or use ``lowland.compare``, which refits it in each fold.
 
     References
     ----------

@@ -48,8 +48,8 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     Notes
     -----
     For PCA and its training rows this equals ``distortion()``, the sum of the discarded eigenvalues. With
-    ``scale=True``
-    it does not: the distortion refers to standardized columns, the reconstruction error to the original columns.
+    ``scale=True`` it does not: the distortion refers to standardized columns, the reconstruction error to the original
+    columns.
 
     Examples
     --------
@@ -80,8 +80,7 @@ def explained_variance_fraction(model: Any, X: Any) -> Measure:
     Notes
     -----
     For PCA and its training rows this is the sum of ``explained_variance_ratio_``. It can be lower for new rows, and
-    negative for
-    a model of other data.
+    negative for a model of other data.
 
     Examples
     --------

@@ -105,10 +105,8 @@ def ball_spacings(d: float, n: int, edges: np.ndarray) -> np.ndarray:
     """Return the expected spacings, by shell, of n points distributed uniformly in a d-ball, (shells,).
 
     If F(r) is the fraction of the ball within r of a point, F(r_k) of its k-th neighbor is Beta(k, n - k), and given
-    r_k the
-    mean of ln(r_k / r_j) over j < k is G(r_k) = (∫ F(s) / s ds up to r_k) / F(r_k). The means over the k-th neighbors
-    and over
-    the points of the ball are computed by Gaussian quadrature, without simulation.
+    r_k the mean of ln(r_k / r_j) over j < k is G(r_k) = (∫ F(s) / s ds up to r_k) / F(r_k). The means over the k-th
+    neighbors and over the points of the ball are computed by Gaussian quadrature, without simulation.
     """
     from scipy.special import betaincinv
 
