@@ -51,6 +51,6 @@ def _method(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from lowland.methods.registry import entries
+    from lowland.methods.registry import method_names
 
-    return sorted({*_PLACES, *_MODULES, *entries(), "__version__"})
+    return sorted({*_PLACES, *_MODULES, *method_names(), "__version__"})

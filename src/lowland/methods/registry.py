@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -124,6 +125,15 @@ def class_named(name: str) -> type[Any] | None:
     module = _modules().get(name.lower())
     cls = None if module is None else getattr(importlib.import_module(module), name, None)
     return cls if isinstance(cls, type) and cls.__module__ == module else None
+
+
+def method_names() -> list[str]:
+    """Return the names of the classes, read from the files without importing them."""
+    found = []
+    for plain, module in _modules().items():
+        text = (_FOLDER / f"{module.rpartition('.')[2]}.py").read_text(encoding="utf-8")
+        found += [name for name in re.findall(r"^class (\w+)", text, re.MULTILINE) if name.lower() == plain]
+    return sorted(found)
 
 
 def build_entries() -> list[Entry]:
