@@ -68,7 +68,7 @@ def test_without_a_cache_folder_methods_are_found(tmp_path, monkeypatch):
 
 
 def test_classes_are_found_and_listed_without_the_index():
-    assert registry.method_names() == sorted(entries())
+    assert list(registry.method_names()) == sorted(entries())
     program = "import lowland; lowland.PCA, dir(lowland); print(lowland.methods.registry.entries.cache_info())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "misses=0" in done.stdout

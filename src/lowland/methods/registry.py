@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import re
+import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -79,7 +80,8 @@ def _read_index(text: str, stamp: str) -> dict[str, Entry]:
 
 def _cache_path() -> Path:
     """The index of this installation in the user's cache folder, which XDG_CACHE_HOME can set."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    windows = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+    cache = os.environ.get("XDG_CACHE_HOME") or windows or os.path.expanduser("~/.cache")
     return Path(cache) / "lowland" / f"methods-{hashlib.sha256(str(_FOLDER).encode()).hexdigest()[:12]}.json"
 
 
@@ -127,13 +129,14 @@ def class_named(name: str) -> type[Any] | None:
     return cls if isinstance(cls, type) and cls.__module__ == module else None
 
 
-def method_names() -> list[str]:
-    """Return the names of the classes, read from the files without importing them."""
+@functools.cache
+def method_names() -> tuple[str, ...]:
+    """Return the names of the classes, sorted, read from the files without importing them."""
     found = []
     for plain, module in _modules().items():
         text = (_FOLDER / f"{module.rpartition('.')[2]}.py").read_text(encoding="utf-8")
         found += [name for name in re.findall(r"^class (\w+)", text, re.MULTILINE) if name.lower() == plain]
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def build_entries() -> list[Entry]:
