@@ -15,7 +15,7 @@ import numpy as np
 from lowland.arrays.namespace import is_array, like, to_numpy, xp_of
 from lowland.arrays.random import generator
 from lowland.data.open import as_vector, open_rows
-from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.errors import DataError, DataTypeError, ParameterError, marked_text
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.quality.inputs import MIN_ROWS, open_coordinates
 from lowland.quality.measure import Measure, student_quantile
@@ -79,7 +79,9 @@ def stability(
     pairwise = _takes_pairs(method)
     if rows.is_sparse:
         remedy = (
-            "Pass a dense matrix of all pairs." if pairwise else "Reduce them first, for example with TruncatedSVD(50)."
+            "Pass a dense matrix of all pairs."
+            if pairwise
+            else "Reduce them first, for example with `TruncatedSVD(50)`."
         )
         raise DataTypeError(f"Sparse {'distances' if pairwise else 'rows'} are not supported here. {remedy}")
     table = run_for(rows).to_array(rows, "Resampling")
@@ -100,7 +102,7 @@ def stability(
                 _embed(method, _take(table, picked, pairwise), None if labels is None else labels[picked])
             )
         except ValueError as error:  # its message counts the rows of the resample
-            raise DataError(f"In a resample of {len(picked)} of the {n} rows: {error}") from error
+            raise DataError(f"In a resample of {len(picked)} of the {n} rows: {marked_text(error)}") from error
         both = kept[picked[here]]
         (Z, _), at = rescale(Z[both]), picked[here][both]
         if len(np.unique(at)) < MIN_ROWS:
@@ -129,7 +131,7 @@ def _check(method: Any, resamples: int, resample: str) -> None:
     if not hasattr(method, "fit_transform") or isinstance(method, type):
         name = method.__name__ if isinstance(method, type) else type(method).__name__
         raise DataTypeError(
-            f"{name} is not an estimator with fit_transform. Pass an instance of a method, such as PCA(2)."
+            f"{name} is not an estimator with fit_transform. Pass an instance of a method, such as `PCA(2)`."
         )
     if isinstance(resamples, bool) or not isinstance(resamples, int | np.integer) or resamples < 2:
         raise ParameterError(f"`resamples={resamples!r}`: choose an integer of at least 2.")

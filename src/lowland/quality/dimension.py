@@ -141,7 +141,7 @@ class Work:
         if spacings.are_discrete(spacings.log_spacings(self.distances), self.n):
             warn(
                 "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between near-duplicate "
-                "rows, so estimates from their spacings are unreliable. Choose method='pca'.",
+                "rows, so estimates from their spacings are unreliable. Choose `method='pca'`.",
                 DataWarning,
             )
 
@@ -320,7 +320,7 @@ def _isomap(work: Work) -> IntrinsicDimension:
 
     left, components = residuals_and_components(rows)
     if components > 1:
-        warn(f"intrinsic_dimension(method='isomap'): the graph of {k} nearest neighbors has "
+        warn(f"`intrinsic_dimension(method='isomap')`: the graph of {k} nearest neighbors has "
              f"{components} connected components, which were joined by their shortest edges. "
              "Estimate the dimension of each component separately.",
              DataWarning)  # fmt: skip
@@ -443,7 +443,9 @@ def intrinsic_dimension(
     _check(method, n_neighbors, per_point, confidence, sample, random_state)
     rows = open_rows(X)
     if rows.is_sparse:
-        raise DataTypeError("Sparse rows are not supported here. Reduce them first, for example with TruncatedSVD(50).")
+        raise DataTypeError(
+            "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
+        )
     run = run_for(rows)
     table = run.to_array(rows, "The intrinsic dimension")
     rng = generator(0 if random_state is None else random_state)

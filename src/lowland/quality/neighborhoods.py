@@ -352,7 +352,7 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
     if high.evaluated.rows is not None:
         raise ParameterError(
             f"This OriginalSpace samples {high.m:,} of {high.n:,} rows, but the co-ranking matrix counts all pairs. "
-            "Create it with sample=None."
+            "Create it with `sample=None`."
         )
     n = high.n
     high.run.require(8 * n**2, f"The co-ranking matrix of {n:,} rows", "Use co_ranking, which computes its curves")
@@ -383,7 +383,7 @@ class _Neighbors:
         """Open both; rows without coordinates are left out."""
         if isinstance(X, OriginalSpace):
             raise ParameterError(
-                "X is an OriginalSpace, which this function does not accept. Pass the rows, or pass it to evaluate or "
+                "`X` is an OriginalSpace, which this function does not accept. Pass the rows, or pass it to evaluate or "
                 "co_ranking."
             )
         side, (C, kept) = open_original(X, metric), open_coordinates(Z)
