@@ -277,8 +277,12 @@ def thumbnails(
             f"images has shape {images.shape}, but Z has {len(plane)} rows. Pass the pixels of the same rows."
         )
     known = np.isfinite(plane).all(axis=1)
-    way = _path_points(plane, known, path) if rows is None or path is not None else None
-    shown = rows_along(plane, way, as_integer(count, "count")) if rows is None else _rows("rows", rows, known, 1)
+    way = None if path is None and rows is not None else _path_points(plane, known, path)
+    if rows is None:
+        assert way is not None
+        shown = rows_along(plane, way, as_integer(count, "count"))
+    else:
+        shown = _rows("rows", rows, known, 1)
     pixels = numbers(images[shown], "images", finite=False)
     frame = MapFrame.around(plane[known], len(shown), image_shape)
     corners = frame.matched(plane[shown])

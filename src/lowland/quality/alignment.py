@@ -17,7 +17,7 @@ from lowland.arrays.random import generator
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError, marked_text
 from lowland.math.statistics.rescaling import power_of_two
-from lowland.quality.inputs import MIN_ROWS, open_coordinates
+from lowland.quality.inputs import MIN_ROWS, SPARSE_ROWS, open_coordinates
 from lowland.quality.measure import Measure, student_quantile
 from lowland.run.run import run_for
 
@@ -78,12 +78,8 @@ def stability(
     rows = open_rows(X)
     pairwise = _takes_pairs(method)
     if rows.is_sparse:
-        remedy = (
-            "Pass a dense matrix of all pairs."
-            if pairwise
-            else "Reduce them first, for example with `TruncatedSVD(50)`."
-        )
-        raise DataTypeError(f"Sparse {'distances' if pairwise else 'rows'} are not supported here. {remedy}")
+        dense = "Sparse distances are not supported here. Pass a dense matrix of all pairs."
+        raise DataTypeError(dense if pairwise else SPARSE_ROWS)
     table = run_for(rows).to_array(rows, "Resampling")
     n = table.shape[0]
     labels = None if y is None else as_vector(y, n, "y")

@@ -21,6 +21,7 @@ from lowland.math.neighbors.connectivity import ShortestBridges, connected
 from lowland.math.neighbors.search import choose_searcher, nearest_neighbors
 from lowland.math.statistics.rescaling import unit_of
 from lowland.quality import spacings
+from lowland.quality.inputs import SPARSE_ROWS
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 from lowland.suggestions import did_you_mean
@@ -443,9 +444,7 @@ def intrinsic_dimension(
     _check(method, n_neighbors, per_point, confidence, sample, random_state)
     rows = open_rows(X)
     if rows.is_sparse:
-        raise DataTypeError(
-            "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
-        )
+        raise DataTypeError(SPARSE_ROWS)
     run = run_for(rows)
     table = run.to_array(rows, "The intrinsic dimension")
     rng = generator(0 if random_state is None else random_state)

@@ -25,6 +25,7 @@ from lowland.run.run import run_for
 Sample = int | Literal["auto"] | None  # number of rows to evaluate
 
 MIN_ROWS = 3
+SPARSE_ROWS = "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
 MIN_SAMPLE = 20
 _RING = 8  # sampled rows per ring
 
@@ -112,9 +113,7 @@ def open_original(X: Any, metric: Metric, scale: Any = None) -> PointSet:
     rows = open_categories(X) if metric == "gower" else open_rows(X)
     rows.allow_nan = allows_nan(metric)
     if rows.is_sparse:
-        raise DataTypeError(
-            "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
-        )
+        raise DataTypeError(SPARSE_ROWS)
     table = to_numpy(run_for(rows).to_array(rows, "Comparing rows"))
     if metric == "precomputed":
         table = check_distances(table)
@@ -162,8 +161,8 @@ def open_coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
         C = C[kept]
     if len(C) < MIN_ROWS:
         raise DataError(
-            f"{len(C)} of the {len(kept)} rows of `Z` have coordinates. At least {MIN_ROWS} are needed. Pass more rows, "
-            "or fit the method with `disconnected='connect'`, which leaves no rows out."
+            f"{len(C)} of the {len(kept)} rows of `Z` have coordinates. At least {MIN_ROWS} are needed. Pass more "
+            "rows, or fit the method with `disconnected='connect'`, which leaves no rows out."
         )
     if bool((C[:1] == C).all()):
         raise DataError("All rows of `Z` are equal. Check the method that computed `Z`, and its input.")

@@ -383,8 +383,8 @@ class _Neighbors:
         """Open both; rows without coordinates are left out."""
         if isinstance(X, OriginalSpace):
             raise ParameterError(
-                "`X` is an OriginalSpace, which this function does not accept. Pass the rows, or pass it to evaluate or "
-                "co_ranking."
+                "`X` is an OriginalSpace, which this function does not accept. Pass the rows, or pass it to "
+                "evaluate or co_ranking."
             )
         side, (C, kept) = open_original(X, metric), open_coordinates(Z)
         check_same_rows(side.n, kept)
