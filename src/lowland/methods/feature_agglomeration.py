@@ -12,13 +12,11 @@ from sklearn.utils.validation import check_memory
 from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.math.optimize.outcome import Accuracy, Outcome
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.column_clustering import (
     ClusterTree,
     Graph,
     Linkage,
-    accuracy_of,
-    accuracy_of_constrained,
     cluster_tree,
     connectivity_graph,
     constrained_tree,
@@ -148,7 +146,7 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
         if self.connectivity is None:
             D, self.n_samples_ = column_distances(rows, run, self.metric, as_euclidean=by_ward)
             tree = keep(cluster_tree)(D, self.linkage, spanning_tree=uses_spanning_tree(self.metric))
-            self._record("all pairs of columns", accuracy_of(tree, D, self.linkage))
+            self._record_convergence(Outcome("agglomerative", f"{self.linkage} linkage, all pairs of columns"))
             return tree
 
         def columns() -> np.ndarray:
@@ -163,14 +161,8 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
             points, self.n_samples_ = column_distances(rows, run, self.metric)
         stop = None if self._whole(rows.d) else self.n_clusters
         tree = keep(constrained_tree)(links, points, self.linkage, stop)
-        self._record("along the connectivity graph", accuracy_of_constrained(tree, points, self.linkage))
+        self._record_convergence(Outcome("agglomerative", f"{self.linkage} linkage, along the connectivity graph"))
         return tree
-
-    def _record(self, reason: str, accuracy: Accuracy) -> None:
-        self._record_convergence(
-            Outcome("agglomerative", f"{self.linkage} linkage, {reason}", accuracy=accuracy),
-            "Choose another linkage or metric.",
-        )
 
     def _whole(self, d: int) -> bool:
         """Whether a constrained tree is built up to its root."""

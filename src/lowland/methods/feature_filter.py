@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -177,10 +176,7 @@ class FeatureFilter(
         self.support_ = self._support(found, least)
         self.classes_ = None if target is None else target.classes
         self._warn_of_support(found, rows)
-        bound = math.inf if callable(self.statistic) else 0.0
-        accuracy = found.accuracy(vars(self).get("relevance_", found.values), bound=bound)
-        outcome = Outcome("univariate", self.statistic_, accuracy=accuracy)
-        self._record_convergence(outcome, "Check the columns, or choose another statistic.")
+        self._record_convergence(Outcome("univariate", self.statistic_))
 
     def _scores(
         self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None, columns: np.ndarray | None = None

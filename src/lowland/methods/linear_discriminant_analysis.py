@@ -16,7 +16,6 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.discriminants import (
     DiscriminantAxes,
     WithinAxes,
-    accuracy_of,
     class_scores,
     directions_of_means,
     directions_of_ratio,
@@ -339,8 +338,7 @@ class LinearDiscriminantAnalysis(
             shrink = "" if self.shrinkage or n - C >= d else shrink
             warn(f"{singular} Directions of zero within-class variance are dropped.{shrink}", DataWarning)
         how = {"svd": "means in whitened columns", "eigen": "ratio of variances"}.get(self.solver, "coefficients only")
-        accuracy = accuracy_of(axes if found is None else found, max(d, C))
-        self._record_convergence(Outcome(self.solver, how, accuracy=accuracy), "Standardize or drop collinear columns.")
+        self._record_convergence(Outcome(self.solver, how))
         if found is None:
             return
         k = min(self._most_components(d), found.directions.shape[1])

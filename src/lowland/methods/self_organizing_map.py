@@ -20,7 +20,6 @@ from lowland.math.prototypes.grids import Grid, usual_grid
 from lowland.math.prototypes.som_batch import (
     Schedule,
     TrainedMap,
-    last_change,
     principal_plane,
     quantization_sums,
     train_in_batches,
@@ -254,9 +253,8 @@ class SelfOrganizingMap(
         stopped = len(trace) < schedule.epochs
         sums = quantization_sums(rows, run, prototypes, grid)
         trace.append(sums.error / sums.rows)
-        accuracy = last_change(trace, schedule, planned=True)
         why = STOPPED if stopped else "the schedule ended"
-        outcome = Outcome.of_trace("online", trace, why, converged=not stopped, accuracy=accuracy)
+        outcome = Outcome.of_trace("online", trace, why, converged=not stopped)
         return TrainedMap(prototypes, sums, schedule.radius, outcome)
 
     def _keep(self, found: TrainedMap, grid: Grid, axes: Axes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -25,10 +25,8 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.column_updates import of_order_one
 from lowland.math.selection.refit_scores import Metadata
 from lowland.math.selection.scorers import (
-    OWN_SCORE,
     Estimator,
     Splitter,
-    accuracy_of,
     has_wilks,
     is_instance,
     model_of,
@@ -219,11 +217,6 @@ class SequentialFeatureSelector(
                 in_own_unit = move._replace(score=move.score * scores.unit)
                 found.path.append(Step.of(len(found.path) + 1, in_own_unit, names))
             self.n_subsets_ = tally.n
-            best = final_step(found.path, self.direction) if found.path else None
-            accuracy = OWN_SCORE.checked(0.0, 0.0)
-            if best is not None:
-                accuracy = accuracy_of(scores, best.features, best.score / scores.unit)
-            found.outcome = replace(found.outcome, accuracy=accuracy)
         if tally.failures:
             warn(
                 f"{len(tally.failures)} of {tally.n} subsets were skipped because the model could not be fitted. "

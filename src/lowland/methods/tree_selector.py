@@ -26,7 +26,7 @@ from lowland.math.selection.tree_importance import (
     removals,
     shuffled_losses,
 )
-from lowland.math.selection.tree_pruning import Pruning, accuracy_of_leaves, rules_of, weakest_links
+from lowland.math.selection.tree_pruning import Pruning, rules_of, weakest_links
 from lowland.math.statistics.targets import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, attribute, param
@@ -162,8 +162,7 @@ class TreeSelector(
         self.permutation_importances_ = drops.mean(axis=1)
         self.permutation_importances_std_ = drops.std(axis=1)
         self.impurity_importances_ = pruned.feature_importances_
-        accuracy = accuracy_of_leaves(grown.tree_, target.values)
-        self._record_convergence(Outcome("cart", "pruned by cross-validation", accuracy=accuracy), "Check y.")
+        self._record_convergence(Outcome("cart", "pruned by cross-validation"))
         self.rules_ = rules_of(pruned, names, X, target.classes)
         self.support_ = self._chosen(int(grown.tree_.feature[0]), names)
 

@@ -14,7 +14,6 @@ from lowland.arrays.precision import result_dtype
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import DistancesTo, in_slabs
-from lowland.math.optimize.outcome import Accuracy
 from lowland.math.prototypes.code_sums import CodeSums
 from lowland.math.prototypes.codebook import (
     CodeLookup,
@@ -207,9 +206,8 @@ class VectorQuantizer(
         )
         self.n_samples_ = columns.rows
         self._warn_of_empty(int(np.sum(counts == 0)), varied=total > 0)
-        unit = total / columns.n / self.n_features_in_ / found.book.scaling.unit**2  # of a squared movement
         self._record_convergence(
-            replace(outcome, stopped_because=self.stopped_because_, accuracy=_relative(outcome.accuracy, unit)),
+            replace(outcome, stopped_because=self.stopped_because_),
             "Raise max_iter or tol.",
             problem=f"VectorQuantizer did not converge: {self.stopped_because_}.",
         )
@@ -296,10 +294,3 @@ class VectorQuantizer(
             "rows per code vector": [float(count) for count in counts],
             "empty clusters": int(np.sum(counts == 0)),
         }
-
-
-def _relative(accuracy: Accuracy | None, unit: float) -> Accuracy | None:
-    """The movement of the code vectors relative to a unit; zero where the rows do not vary."""
-    if accuracy is None or not unit > 0:
-        return accuracy
-    return replace(accuracy, value=accuracy.value / unit, bound=accuracy.bound / unit)

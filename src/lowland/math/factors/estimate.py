@@ -8,16 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from lowland.math.optimize.outcome import Outcome, Promise, iteration_limit
+from lowland.math.optimize.outcome import Outcome, iteration_limit
 
 FLATTEST = 1e-6  # gradient of the deviance, per log uniqueness, that Newton's method promises
 FLATTEST_OF_MANY = 1e-5  # the same for L-BFGS, where rounding error prevents further descent
-SCORE_EQUATIONS = Promise(
-    "largest derivative of the deviance by a log uniqueness between its bounds",
-    f"{FLATTEST:g} by Newton's method, 2 √(tol/n), at least {FLATTEST_OF_MANY:g}, by L-BFGS; plus rounding errors",
-    "none: the solver computes it",
-)
-LAST_GAIN = Promise("decrease of the deviance in the last iteration", "2 tol/n", "none: the solver computes it")
 
 
 @dataclass(frozen=True)
@@ -65,17 +59,11 @@ def estimate_at(
     max_iter: int,
     *,
     solver: str,
-    bottom: float,
-    flat: float,
 ) -> FactorEstimate:
-    """Return the estimate where a search over log uniquenesses ended; ``reason`` is "" if it did not converge.
-
-    ``bottom`` is the lower bound of the log uniquenesses, ``flat`` the gradient that is promised.
-    """
+    """Return the estimate where a search over log uniquenesses ended; ``reason`` is "" if it did not converge."""
     why = reason
     if not reason:
         limit = len(trace) >= max_iter
         why = iteration_limit(len(trace)) if limit else "no step increased the likelihood, but the gradient is not zero"
-    accuracy = SCORE_EQUATIONS.checked(end.steepest(bottom), flat + 100 * end.rounding)
-    outcome = Outcome(solver, "", len(trace), bool(reason), tuple(trace), why, accuracy)
+    outcome = Outcome(solver, "", len(trace), bool(reason), tuple(trace), why)
     return FactorEstimate(end.loadings(k), np.exp(end.x), outcome)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from lowland.math.factors.estimate import LAST_GAIN, FactorEstimate
+from lowland.math.factors.estimate import FactorEstimate
 from lowland.math.factors.uniqueness_search import FullProfile
 from lowland.math.factors.wide_tables import Leading, Root
 from lowland.math.optimize.outcome import Outcome, iteration_limit
@@ -39,8 +37,7 @@ def by_em(root: Root, k: int, psi: np.ndarray, lower: float, tol: float, max_ite
         L = np.linalg.solve(G + G @ B.T @ Rb, Rb.T).T
         psi = np.maximum(np.diagonal(R) - np.sum(L * Rb, axis=1), lower)
     reason = "the log-likelihood increased by less than tol" if converged else iteration_limit(max_iter)
-    accuracy = LAST_GAIN.checked(trace[-2] - trace[-1] if len(trace) > 1 else math.inf, tol)
-    outcome = Outcome("em", "", len(trace), converged, tuple(trace), reason, accuracy)
+    outcome = Outcome("em", "", len(trace), converged, tuple(trace), reason)
     return FactorEstimate(canonical(L, psi), psi, outcome)
 
 

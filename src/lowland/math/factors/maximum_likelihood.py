@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
-from lowland.math.factors.estimate import FLATTEST, SCORE_EQUATIONS, FactorEstimate
+from lowland.math.factors.estimate import FactorEstimate
 from lowland.math.factors.expectation_maximization import by_em
 from lowland.math.factors.uniqueness_search import by_uniquenesses
 from lowland.math.factors.wide_tables import Root, by_leading_pairs
@@ -110,7 +110,7 @@ def factor_loadings(
     run = LocalRun() if run is None else run
     d, rng = len(root.R), rng if rng is not None else np.random.default_rng(0)
     if k == 0:  # Σ = Ψ = I
-        outcome = Outcome("none", "", 1, True, (float(d),), accuracy=SCORE_EQUATIONS.checked(0.0, FLATTEST))
+        outcome = Outcome("none", "", 1, True, (float(d),))
         return FactorEstimate(np.zeros((d, 0)), np.ones(d), outcome, (float(d),))
     if first is None:
         first = root.first(k, lower, run) if root.suits(k) else first_uniquenesses(root.R, k, lower)

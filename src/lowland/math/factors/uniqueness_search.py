@@ -112,7 +112,7 @@ def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_it
             break
         now = further
         trace.append(now.value)
-    return estimate_at(now, k, trace[1:] or trace, reason, max_iter, solver="newton", bottom=bottom, flat=FLATTEST)
+    return estimate_at(now, k, trace[1:] or trace, reason, max_iter, solver="newton")
 
 
 def _steps(now: FullProfile, bottom: float) -> Iterator[np.ndarray]:

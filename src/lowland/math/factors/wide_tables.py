@@ -140,5 +140,4 @@ def by_leading_pairs(
         reason = "the gradient is zero"
     elif len(trace) < max_iter and steepest <= FLATTEST_OF_MANY + 100 * end.rounding:
         reason = "rounding error prevents further improvement"
-    flat = max(FLATTEST_OF_MANY, math.sqrt(2 * tol))  # the curvature is about one
-    return estimate_at(end, k, trace or [end.value], reason, max_iter, solver="lbfgs", bottom=bottom, flat=flat)
+    return estimate_at(end, k, trace or [end.value], reason, max_iter, solver="lbfgs")

@@ -16,7 +16,7 @@ from lowland.arrays.namespace import Array
 from lowland.data.rows import ArrayRows
 from lowland.math.ica.contrasts import Contrast, LogCosh
 from lowland.math.ica.whitened_rows import WhiteRows
-from lowland.math.optimize.outcome import Accuracy, Outcome, Promise, iteration_limit
+from lowland.math.optimize.outcome import Outcome, iteration_limit
 from lowland.run.local import LocalRun
 from lowland.run.progress import pulse
 from lowland.run.run import Run
@@ -37,13 +37,6 @@ _FLIPS = 5  # how often a component may change between super- and sub-Gaussian
 
 
 Algorithm = Literal["parallel", "deflation", "picard"]
-
-LAST_TURN = Promise(
-    "largest rotation of a component in the last iteration, one minus the absolute cosine",
-    "tol",
-    "none: the solver computes it",
-)
-SLOPE = Promise("largest gradient of the contrast by a rotation", "tol", "none: the solver computes it")
 
 
 @dataclass(frozen=True)
@@ -117,10 +110,8 @@ def _joined(first: Outcome, last: Outcome, max_iter: int) -> Outcome:
     return replace(last, iterations=iterations, trace=trace, stopped_because=reason)
 
 
-def _found(
-    W: np.ndarray, name: str, iterations: int, converged: bool, trace: list[float], reason: str, accuracy: Accuracy
-) -> Unmixing:
-    return Unmixing(W, Outcome(name, "", iterations, converged, tuple(trace), reason, accuracy))
+def _found(W: np.ndarray, name: str, iterations: int, converged: bool, trace: list[float], reason: str) -> Unmixing:
+    return Unmixing(W, Outcome(name, "", iterations, converged, tuple(trace), reason))
 
 
 def _no_turn(tol: float) -> str:
@@ -148,9 +139,9 @@ def unmix_in_parallel(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: 
         turned = polar(cross - slopes[:, None] * W)
         trace.append(_turn(turned, W))
         if trace[-1] < tol:
-            return _found(turned, "parallel", step + 1, True, trace, _no_turn(tol), LAST_TURN.checked(trace[-1], tol))
+            return _found(turned, "parallel", step + 1, True, trace, _no_turn(tol))
         W = polar(damping.towards(turned, W, trace[-1]))
-    return _found(W, "parallel", max_iter, False, trace, _too_few(max_iter), LAST_TURN.checked(trace[-1], tol))
+    return _found(W, "parallel", max_iter, False, trace, _too_few(max_iter))
 
 
 def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
@@ -173,9 +164,8 @@ def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol:
         traces.append(trace)
         found = np.vstack([found, w])
     reason = f"{len(stuck)} of {k} components did not converge in {max_iter} iterations" if stuck else _no_turn(tol)
-    accuracy = LAST_TURN.checked(max(trace[-1] for trace in traces), tol)
     trace = [v for trace in traces for v in trace]
-    return _found(found, "deflation", max(map(len, traces)), not stuck, trace, reason, accuracy)
+    return _found(found, "deflation", max(map(len, traces)), not stuck, trace, reason)
 
 
 class _Damping:
@@ -262,7 +252,7 @@ def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, t
         trace.append(float(np.abs(G).max()))
         if trace[-1] < tol:
             reason = f"the gradient is below the tolerance {tol:g}"
-            return _found(polar(here.W), "quasi-Newton", step, True, trace, reason, SLOPE.checked(trace[-1], tol))
+            return _found(polar(here.W), "quasi-Newton", step, True, trace, reason)
         if step == max_iter:
             break
         if step < _FIRST and trace[-1] > _NEAR:
@@ -276,7 +266,7 @@ def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, t
             there, turned = _line_search(white, contrast, here, -G / here.curvature(), signs, G)
         if there is None:
             reason = "no step improves the components further, up to rounding error"
-            return _found(polar(here.W), "quasi-Newton", step, False, trace, reason, SLOPE.checked(trace[-1], tol))
+            return _found(polar(here.W), "quasi-Newton", step, False, trace, reason)
         changed = (_signs(there.stein) != signs) & (flips < _FLIPS)
         if changed.any():  # the loss has changed: clear the memory
             signs, flips = np.where(changed, -signs, signs), flips + changed
@@ -284,8 +274,7 @@ def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, t
         elif np.sum(turned * (change := there.gradient(signs) - G)) > 0:
             memory.append((turned, change))
         here = there
-    accuracy = SLOPE.checked(trace[-1], tol)
-    return _found(polar(here.W), "quasi-Newton", max_iter, False, trace, _too_few(max_iter), accuracy)
+    return _found(polar(here.W), "quasi-Newton", max_iter, False, trace, _too_few(max_iter))
 
 
 def _at(white: WhiteRows, contrast: Contrast, W: np.ndarray) -> _Point:

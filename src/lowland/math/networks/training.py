@@ -15,12 +15,11 @@ from lowland.arrays.engines import Engine, torch_on
 from lowland.arrays.namespace import Array, on_accelerator, to_numpy
 from lowland.math.networks.batches import MiniBatches, Noise
 from lowland.math.networks.layers import NetworkLoss
-from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Promise, Watch
+from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Watch
 from lowland.run.run import Run
 
 _MEMORY = 20  # correction pairs kept by L-BFGS
 _LEAST = 1e-10  # relative decrease of the loss below which L-BFGS stops
-_EXACT = 1e-8  # loss, as a fraction of the variance, below which the reconstruction is exact and its decrease is noise
 _FLAT = 1e-9  # largest entry of the gradient at which L-BFGS stops
 LITTLE = 2**25  # weights times rows per step up to which numpy on one thread is the fastest
 _AT_ONCE, _AT_ONCE_ON_CPU = 8192, 512  # rows evaluated at a time: many fill a device, few stay in the cache of a core
@@ -52,13 +51,6 @@ class TrainingSchedule:
     def is_informative(self, part: float) -> bool:
         """Whether early stopping counts the epoch: not while the learning rate still increases or is close to zero."""
         return (self.decay != "one-cycle" or part >= _WARM) and self.rate_at(part) >= _SLOW * self.rate
-
-
-LAST_GAIN = Promise(
-    "relative decrease of the loss before training stopped: a stopping rule, not an error bound",
-    "tol; none if a schedule of the learning rate ended",
-    "none: the solver computes it",
-)
 
 
 @dataclass(frozen=True)
@@ -161,8 +153,7 @@ def train_by_lbfgs(
         why = STOPPED
     theta, when = (found.x, len(trace)) if stopping.theta is None else (stopping.theta, stopping.when)
     errors = _errors(loss, engine.array(theta), [Y], held)
-    accuracy = LAST_GAIN.checked(_last_gain(validation_losses or trace, stopping), max(schedule.tol, _LEAST))
-    outcome = Outcome("lbfgs", "", len(trace), not out_of_steps and not any(stopped), tuple(trace), why, accuracy)
+    outcome = Outcome("lbfgs", "", len(trace), not out_of_steps and not any(stopped), tuple(trace), why)
     return TrainingResult(theta, *errors, tuple(validation_losses), when, outcome)
 
 
@@ -219,20 +210,9 @@ def train_by_adam(
     why = "the learning rate schedule ended" if ended else f"it reached the limit of {schedule.max_iter} epochs"
     why = STOPPED if stopped else _no_gain(stopping, held) if stopping.is_due else why
     errors = _errors(loss, best, batches.training_slabs(whole), held)
-    bound = math.inf if ended and not stopping.is_due else schedule.tol  # a schedule ends as planned
-    accuracy = LAST_GAIN.checked(_last_gain(validation_losses or trace, stopping), bound)
     converged = (stopping.is_due or ended) and not stopped
-    outcome = Outcome("adam", "", len(trace), converged, tuple(trace), why, accuracy)
+    outcome = Outcome("adam", "", len(trace), converged, tuple(trace), why)
     return TrainingResult(best, *errors, tuple(validation_losses), when, outcome)
-
-
-def _last_gain(watched: list[float], stopping: _EarlyStopping) -> float:
-    """The relative decrease of the lowest loss while early stopping waited, or in the last iteration."""
-    waited = stopping.schedule.patience if stopping.is_due else 1
-    before = min(watched[:-waited], default=watched[0])
-    if min(watched) < _EXACT:
-        return 0.0
-    return max(0.0, 1 - min(watched) / before) if before > 0 else 0.0
 
 
 def mean_loss(loss: NetworkLoss, theta: Array, parts: Iterable[Array]) -> float:

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.math.optimize.outcome import STOPPED, Accuracy, Divergence, Outcome, Promise, Watch, iteration_limit
+from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Watch, iteration_limit
 from lowland.run.run import Run
 
 
@@ -39,11 +39,6 @@ class MeanObjective(Objective, Protocol):
 
 
 _NOISE = 64 * float(np.finfo(np.float64).eps)  # of a gradient, as a fraction of the largest curvature
-GRADIENT = Promise(
-    "norm of the gradient relative to the largest curvature",
-    "tol times the smallest over the largest curvature, at least 64 eps",
-    "none: the solver computes it",
-)
 _FLAT = "the gradient is zero"
 _ROUNDING = 1e-13  # fraction of the first loss by which rounding may let the loss grow
 
@@ -72,11 +67,6 @@ class StepSize:
         if norm > self.tol * self.largest_curvature:
             return False
         return norm <= max(self.tol * loss.least_curvature(theta), _NOISE * self.largest_curvature)
-
-    def accuracy(self, norm: float, theta: Array, loss: Objective) -> Accuracy:
-        """Return the accuracy of a result where the gradient has this norm."""
-        bound = max(self.tol * loss.least_curvature(theta) / self.largest_curvature, _NOISE)
-        return GRADIENT.checked(norm / self.largest_curvature, min(self.tol, bound) if self.tol else bound)
 
     def shortened(self, step: float, before: float, after: float) -> float:
         """Return half the step where the loss has increased; raise an error if the step is fixed."""
@@ -110,8 +100,7 @@ def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run, watch:
             move, theta = new - theta, new
             trace.append(min(value, trace[-1]))
             if step_size.converged(float(xp.linalg.vector_norm(g)), theta, loss):
-                accuracy = step_size.accuracy(float(xp.linalg.vector_norm(g)), theta, loss)
-                return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, _FLAT, accuracy=accuracy))
+                return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, _FLAT))
             if watch is not None and watch(len(trace) - 1, theta, trace[-1]) is False:
                 return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, STOPPED, converged=False))
             uphill = float(xp.sum(g * move)) > 0
@@ -119,8 +108,7 @@ def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run, watch:
             ahead = theta if uphill else theta + ((momentum - 1) / longer) * move
             momentum = longer
     why = iteration_limit(step_size.max_iter)
-    accuracy = step_size.accuracy(float(xp.linalg.vector_norm(loss.gradient(theta))), theta, loss)
-    outcome = Outcome.of_trace("accelerated gradient", trace, why, converged=False, accuracy=accuracy)
+    outcome = Outcome.of_trace("accelerated gradient", trace, why, converged=False)
     return Descent(theta, step, outcome)
 
 
@@ -142,9 +130,7 @@ def descend_by_batches(
         for _ in run.iterate("stochastic gradient descent", step_size.max_iter):
             anchor, g_all = theta, loss.gradient(theta)
             if step_size.converged(float(xp.linalg.vector_norm(g_all)), theta, loss):
-                accuracy = step_size.accuracy(float(xp.linalg.vector_norm(g_all)), theta, loss)
-                outcome = Outcome.of_trace("variance-reduced gradient", trace, _FLAT, accuracy=accuracy)
-                return Descent(theta, step, outcome)
+                return Descent(theta, step, Outcome.of_trace("variance-reduced gradient", trace, _FLAT))
             for Y in batches():
                 g_batch = loss.gradient_of_batch(Y)
                 theta = theta - (step * Y.shape[0] / size) * (g_batch(theta) - g_batch(anchor) + g_all)
@@ -154,6 +140,5 @@ def descend_by_batches(
                 value = trace[-1]
             trace.append(min(value, trace[-1]))
     why = iteration_limit(step_size.max_iter)
-    accuracy = step_size.accuracy(float(xp.linalg.vector_norm(loss.gradient(theta))), theta, loss)
-    outcome = Outcome.of_trace("variance-reduced gradient", trace, why, converged=False, accuracy=accuracy)
+    outcome = Outcome.of_trace("variance-reduced gradient", trace, why, converged=False)
     return Descent(theta, step, outcome)

@@ -16,7 +16,7 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
-from lowland.math.optimize.outcome import Outcome, Promise
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.prototypes.bounded_passes import bounded_passes
 from lowland.math.prototypes.code_sums import CodeSums
 from lowland.math.prototypes.codebook import Nearest, NearestCodebook, in_low_slabs
@@ -27,12 +27,6 @@ from lowland.run.run import Run, run_for
 _NOWHERE = 1e-24  # squared distance, scaled, of a row that coincides with its code vector
 _DRIFT = 1e-24  # of |w|²: squared movement by the rounding error of sums
 _NONE = np.empty(0)
-
-MOVEMENT = Promise(
-    "squared movement of the code vectors in the last iteration, relative to the mean variance of a column",
-    "tol",
-    "none: the solver computes it",
-)
 
 
 @dataclass(frozen=True)
@@ -133,7 +127,7 @@ def lloyd_over_rows(
     if bounded is not None:
         labels = bounded.labels
         trace = np.maximum.accumulate(trace[::-1])[::-1].tolist()  # only rounding error of updated sums makes it rise
-    outcome = Outcome("lloyd", "", updates, converged, tuple(trace), why, MOVEMENT.checked(moved, tol))
+    outcome = Outcome("lloyd", "", updates, converged, tuple(trace), why)
     return Quantization(book, sums, outcome, labels)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -12,7 +11,7 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.data.rows import Rows
-from lowland.math.optimize.outcome import STOPPED, Accuracy, Outcome, Promise, Watch
+from lowland.math.optimize.outcome import STOPPED, Outcome, Watch
 from lowland.math.prototypes.codebook import Codebook, Nearest, in_low_slabs
 from lowland.math.prototypes.grids import Grid, Neighborhood
 from lowland.math.statistics.uniform_scaling import UniformScaling
@@ -147,13 +146,6 @@ def quantization_sums(rows: Rows, run: Run, prototypes: Array, grid: Grid) -> Un
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
-LAST_EPOCH = Promise(
-    "relative change of the quantization error in the last epoch: a stopping rule, not an error bound",
-    "tol; none if the number of epochs is given, or if trained online",
-    "none: the solver computes it",
-)
-
-
 @dataclass(frozen=True)
 class TrainedMap:
     """A trained map, its sums over the rows, and the outcome of training."""
@@ -215,19 +207,12 @@ def _trained(
         t = min(1.0, epoch / max(1, schedule.epochs - 1))
         radii.append(float(decayed(schedule.radius, t, schedule.decay)))
         W = smoothed_means(sums, W, grid, radii[-1], schedule.neighborhood)
-    accuracy = last_change(trace, schedule, planned=schedule.convergence_epochs == 0)
     prototypes = book.prototypes.astype(rows.dtype)
     if prototypes.dtype != np.float64:
         sums = quantization_sums(rows, run, prototypes, grid)
         trace[-1] = sums.error / sums.rows
-    outcome = Outcome.of_trace("batch", trace, why, converged=converged, accuracy=accuracy)
+    outcome = Outcome.of_trace("batch", trace, why, converged=converged)
     return TrainedMap(prototypes, sums, tuple(radii), outcome)
-
-
-def last_change(trace: Sequence[float], schedule: Schedule, *, planned: bool) -> Accuracy:
-    """Return how much the last epoch changed the quantization error; training of a planned length has no bound."""
-    change = abs(trace[-1] - trace[-2]) / trace[-1] if len(trace) > 1 and trace[-1] > 0 else 0.0
-    return LAST_EPOCH.checked(change, math.inf if planned else schedule.tol)
 
 
 def smoothed_means(sums: UnitSums, W: np.ndarray, grid: Grid, radius: float, neighborhood: Neighborhood) -> np.ndarray:

@@ -10,27 +10,12 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from lowland.arrays.precision import ROUNDINGS
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.math.optimize.outcome import Accuracy, Promise
-from lowland.math.spectra.accuracy import UNIT
 from lowland.math.statistics.rescaling import power_of_two
 
 Linkage = Literal["ward", "complete", "average", "single"]
 
 _BY_SCIPY = ("cosine", "correlation", "sqeuclidean", "yule", "absolute-correlation", "precomputed")
-
-
-MERGE_HEIGHT = Promise(
-    "height of the last merge, computed again from the distances, relative to the largest distance",
-    f"{ROUNDINGS} eps d",
-    "a sum over the pairs of columns",
-)
-FIRST_HEIGHT = Promise(
-    "height of the first merge along the connectivity graph, computed again, relative to the largest value",
-    f"{ROUNDINGS} eps n",
-    "one distance",
-)
 
 
 @runtime_checkable
@@ -180,42 +165,6 @@ def connectivity_graph(connectivity: Any, d: int, columns: Callable[[], np.ndarr
             f"matrix of shape ({d}, {d}), nonzero where two columns are adjacent."
         )
     return links
-
-
-def accuracy_of(tree: ClusterTree, D: np.ndarray, linkage: Linkage) -> Accuracy:
-    """Return how far the last merge is from its linkage, computed again from the distances D of the columns."""
-    last, largest = cut_tree(tree, 2) == 0, float(D.max())
-    if not largest > 0:
-        return MERGE_HEIGHT.checked(0.0, UNIT * len(D))
-    height = _height(D, last, linkage, largest)
-    return MERGE_HEIGHT.checked(abs(height - float(tree.heights[-1])) / largest, UNIT * len(D))
-
-
-def accuracy_of_constrained(tree: ClusterTree, points: np.ndarray, linkage: Linkage) -> Accuracy:
-    """Return how far the first merge is from the distance of its two columns; the arguments of ``constrained_tree``."""
-    if not len(tree.heights):
-        return FIRST_HEIGHT.checked(0.0, UNIT * len(points))
-    i, j = tree.children[0]
-    unit = max(float(np.abs(points).max()), float(np.finfo(np.float64).tiny))
-    apart = points[i, j] / unit if linkage != "ward" else np.linalg.norm(points[i] / unit - points[j] / unit)
-    return FIRST_HEIGHT.checked(abs(float(apart) - float(tree.heights[0]) / unit), UNIT * max(points.shape))
-
-
-def _height(D: np.ndarray, first: np.ndarray, linkage: Linkage, unit: float) -> float:
-    """The linkage of two clusters of columns: ``first`` and the others; for Ward's, of squared distances over a unit.
-
-    The squared distance of two centroids is the mean squared distance between the clusters, minus half of those within.
-    """
-    a, b = np.flatnonzero(first), np.flatnonzero(~first)
-    if linkage == "single":
-        return min(float(D[i, b].min()) for i in a)
-    if linkage == "complete":
-        return max(float(D[i, b].max()) for i in a)
-    if linkage == "average":
-        return float(np.mean([D[i, b].mean() for i in a]))
-    squares = np.array([[np.sum(row[part] ** 2) for part in (a, b)] for row in (row / unit for row in D)])  # (d, 2)
-    between = squares[a, 1].mean() / len(b) - squares[a, 0].mean() / len(a) / 2 - squares[b, 1].mean() / len(b) / 2
-    return unit * float(np.sqrt(max(2 * len(a) * len(b) / len(D) * between, 0.0)))
 
 
 def cut_tree(tree: ClusterTree, k: int) -> np.ndarray:

@@ -10,19 +10,11 @@ from scipy.special import chdtrc, fdtrc
 
 from lowland.arrays.namespace import to_numpy
 from lowland.errors import DataError
-from lowland.math.optimize.outcome import Accuracy, Promise
 from lowland.math.selection.column_statistics import ClassColumns, ClassSums, TargetColumns
 from lowland.math.selection.columns import listed
 from lowland.math.statistics.moments import ColumnMoments
 
 _SINGLE = 1e-20  # squared roundings above this are those of float32
-
-
-IN_RANGE = Promise(
-    "fraction of columns whose score is NaN or whose p-value is no probability",
-    "0; none for a function",
-    "a comparison per column",
-)
 
 
 @dataclass(frozen=True)
@@ -47,13 +39,6 @@ class FilterScores:
         """Return scores with 0 and p-value 1 for constant columns."""
         values = np.where(constant, 0.0, values)
         return cls(values, None if pvalues is None else np.where(constant, 1.0, pvalues), constant, n, signed)
-
-    def accuracy(self, values: np.ndarray, *, bound: float = 0.0) -> Accuracy:
-        """Return the fraction of columns whose value is NaN, or whose p-value is no probability."""
-        wrong = np.isnan(values) & ~self.constant
-        if self.pvalues is not None:
-            wrong |= ~((self.pvalues >= 0) & (self.pvalues <= 1))
-        return IN_RANGE.checked(float(np.mean(wrong)), bound)
 
 
 def joined_scores(parts: list[tuple[np.ndarray, FilterScores]], d: int, n: int) -> FilterScores:

@@ -11,17 +11,13 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.math.optimize.outcome import Outcome, Promise
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.lasso import LassoProblem, Solution, SquaresOfMoments
 from lowland.math.selection.lasso_data import LassoData
 from lowland.math.selection.selection_path import Move
 
 _HALVINGS = 40
 _LOWEST = 1e-6  # fraction of the largest penalty down to which the path is extended where columns are missing
-
-DUALITY_GAP = Promise(
-    "largest duality gap on the path, relative to the loss of the null model", "tol", "none: the solver computes it"
-)
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,6 @@ class LassoPath:
             iterations=sum(each.steps for each in self.solutions),
             converged=bool((gaps <= tol).all()),
             trace=tuple(gaps.tolist()),
-            accuracy=DUALITY_GAP.checked(float(gaps.max()), tol),
         )
 
 

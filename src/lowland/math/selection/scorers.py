@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import numbers
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,7 +14,7 @@ from sklearn.model_selection import check_cv
 
 from lowland.arrays.namespace import is_sparse
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.math.optimize.outcome import Accuracy, Outcome, Promise
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.columns import listed
 from lowland.math.selection.discriminant_scores import DiscriminantScores
 from lowland.math.selection.least_squares_scores import LeastSquaresScores
@@ -33,16 +31,6 @@ SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "
 _DIRECT = ("auto", "svd", "cholesky")  # direct, not iterative, solvers of Ridge
 _NONE = Metadata()
 
-UPDATED_SCORE = Promise(
-    "difference of the updated score of the selected columns from the same score computed again",
-    f"{TIE:g}, at which scores are tied; for discriminants one row per fold",
-    "one more subset in closed form",
-)
-OWN_SCORE = Promise(
-    "difference of the score of the selected columns from that of the estimator",
-    "0: the estimator is fitted to every subset",
-    "none",
-)
 _FAR = 1e3  # mean square of y over its variance, above which uncentered sums lose too many digits
 
 
@@ -137,18 +125,6 @@ def scores_for(
                     X, codes, folds, C, tol=model.tol, refit=refit, tally=tally
                 ), Outcome("closed form", "linear discriminants, updated one column at a time")  # fmt: skip
     return refit, Outcome("refitting", f"{type(model).__name__} is fitted to every subset and fold")
-
-
-def accuracy_of(scores: SubsetScores, columns: Sequence[int], score: float) -> Accuracy:
-    """Return how far the updated score of the selected columns is from the same score computed again."""
-    if isinstance(scores, Refitted):
-        return OWN_SCORE.checked(0.0, 0.0)
-    bound = scores.tie
-    if isinstance(scores, DiscriminantScores):  # a row whose classes are tied may change its class
-        bound = float(np.mean([1 / len(fold.y) for fold in scores.folds]))
-    again = float(replace(scores, tally=Tally()).many(np.array([sorted(columns)]))[0])  # type: ignore[type-var]
-    both_undefined = np.isnan(again) and np.isnan(score)
-    return UPDATED_SCORE.checked(0.0 if both_undefined else abs(again - score) / max(1.0, abs(again)), bound)
 
 
 def has_wilks(model: Any, X: Any, y: np.ndarray | None) -> bool:

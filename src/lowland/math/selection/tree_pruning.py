@@ -10,10 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.precision import ROUNDINGS
-from lowland.math.optimize.outcome import Accuracy, Promise
-from lowland.math.spectra.accuracy import UNIT
-
 _DEEPEST = 12  # levels written as rules
 _NO_CHILD = -1
 _NO_GAIN = 1e-14  # decrease of impurity (which is of order one) below which it is rounding error
@@ -142,20 +138,3 @@ def border_of(x: np.ndarray, rank: float) -> str:
     middle = low / 2 + high / 2
     texts = (f"{value:.{digits}g}" for value in (middle, low) for digits in range(6, 18))
     return next(text for text in texts if low <= float(text) < high)
-
-
-LEAF_MEANS = Promise(
-    "difference of the mean of the leaves, weighted by their rows, from the mean of y",
-    f"{ROUNDINGS} eps n times the largest absolute y",
-    "a sum over the leaves and one over y",
-)
-
-
-def accuracy_of_leaves(tree: Any, y: np.ndarray) -> Accuracy:
-    """Return how far the leaves of a tree are from the mean of its target, of numbers or of class indices."""
-    leaves = tree.children_left < 0
-    weights, values = tree.weighted_n_node_samples[leaves], tree.value[leaves, 0]  # (leaves,), (leaves, 1 or C)
-    found = weights @ values / weights.sum()
-    exact = np.bincount(y, minlength=len(found)) / len(y) if len(found) > 1 else np.array([y.mean()])
-    size = 1.0 if len(found) > 1 else max(float(np.abs(y).max()), float(np.finfo(np.float64).tiny))
-    return LEAF_MEANS.checked(float(np.abs(found - exact).max()) / size, UNIT * len(y))

@@ -5,7 +5,6 @@ The choice of the algorithm, the sign convention and the treatment of non-positi
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,8 +15,7 @@ from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_
 from lowland.arrays.precision import as_double
 from lowland.arrays.random import standard_normal
 from lowland.errors import ParameterError
-from lowland.math.optimize.outcome import Accuracy, Outcome
-from lowland.math.spectra.accuracy import FIXED_STEPS, ITERATED, LANCZOS, UNIT, of_eigenvectors
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.operators import Divided
 from lowland.math.statistics.rescaling import ordinary_unit, unit_of
 from lowland.run.progress import LAPACK
@@ -49,11 +47,10 @@ class Eigenpairs:
     ritz: np.ndarray | None = (
         None  # all Ritz values of the Krylov space, descending: estimates of the other eigenvalues
     )
-    accuracy: Accuracy | None = None
 
     def outcome(self, reason: str, name: str = "") -> Outcome:
         """Return the outcome of the solver."""
-        return Outcome(name or self.solver, reason, self.iterations, self.converged, self.trace, accuracy=self.accuracy)
+        return Outcome(name or self.solver, reason, self.iterations, self.converged, self.trace)
 
 
 def fix_signs(vectors: Array) -> Array:
@@ -114,7 +111,7 @@ def leading_eigenpairs(
         # an iteration on the whole space is a direct method
         A, dense, solver = _formed(A, like_array, run), True, "eigh"
     if solver == "eigh":
-        return _finished(_by_lapack(A, k, run), definite, A)
+        return _finished(_by_lapack(A, k, run), definite)
     rng = rng if rng is not None else np.random.default_rng(0)
     unit = unit_of(A) if dense else ordinary_unit(size, single=False)
     if unit != 1:
@@ -142,18 +139,13 @@ def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) ->
     return pairs if pairs.converged else None
 
 
-def _finished(pairs: Eigenpairs, definite: bool, A: Any = None) -> Eigenpairs:
-    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero.
-
-    The pairs of a direct solver are checked against their matrix A.
-    """
+def _finished(pairs: Eigenpairs, definite: bool) -> Eigenpairs:
+    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero."""
     xp = xp_of(pairs.values)
-    values, vectors, accuracy = pairs.values, fix_signs(pairs.vectors), pairs.accuracy
+    values = pairs.values
     if definite:
         values = xp.where(values > 0, values, xp.zeros_like(values))
-    if A is not None:
-        accuracy = of_eigenvectors(A, pairs.values, vectors, definite=definite)
-    return replace(pairs, values=values, vectors=vectors, accuracy=accuracy)
+    return replace(pairs, values=values, vectors=fix_signs(pairs.vectors))
 
 
 def _formed(A: Any, like_array: Array, run: Run) -> Array:
@@ -253,23 +245,18 @@ def _subspace(
     tol = tol or 1e-9
     steps = MOST_POWER_STEPS if max_iter is None else max_iter + 1 if fixed else max_iter
     trace: list[float] = []
-    converged = fixed
     for _ in run.iterate("power method", steps):
         AQ = as_double(A @ Q)
         if not fixed:
             values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
             trace.append(_worst(residuals, values, rounding))
             if trace[-1] <= tol:
-                met = ITERATED.checked(trace[-1], tol)
-                return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace), accuracy=met)
+                return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace))
         Q = orthonormal(AQ)
     AQ = as_double(A @ Q)
     values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
     trace.append(_worst(residuals, values, rounding))
-    name, accuracy = "power", ITERATED.checked(trace[-1], tol)
-    if fixed:
-        name, accuracy = "subspace", FIXED_STEPS.checked(trace[-1], math.inf)
-    return Eigenpairs(values, V, residuals, name, steps, converged, tuple(trace), accuracy=accuracy)
+    return Eigenpairs(values, V, residuals, "subspace" if fixed else "power", steps, fixed, tuple(trace))
 
 
 def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float) -> Eigenpairs:
@@ -286,12 +273,9 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
     trace: list[float] = []
     values, V, residuals = Q[0, :0], Q[:, :0], np.empty(0)
 
-    def found(iterations: int, *, converged: bool, whole: bool = False) -> Eigenpairs:
-        accuracy = ITERATED.checked(trace[-1], tol)
-        if whole and not accuracy.met:  # Rayleigh-Ritz over the whole space is a direct method
-            accuracy = LANCZOS.checked(_relative(residuals, values), max(rounding, UNIT * A.shape[0]))
-        at = (values, V, residuals, "krylov", iterations, converged, tuple(trace))
-        return Eigenpairs(*at, _ritz_values(H), accuracy)
+    def found(iterations: int, converged: bool) -> Eigenpairs:
+        ritz = np.linalg.eigvalsh(to_numpy(H))[::-1]
+        return Eigenpairs(values, V, residuals, "krylov", iterations, converged, tuple(trace), ritz)
 
     for step in run.iterate("block Krylov", steps):
         if basis.shape[1] + block.shape[1] > widest:  # restart from the best Ritz vectors
@@ -304,20 +288,11 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
         values, V, residuals, _ = _ritz(basis, image, H, k)
         trace.append(_worst(residuals, values, rounding))
         if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
-            return found(step + 1, converged=True, whole=basis.shape[1] >= A.shape[0])
+            return found(step + 1, True)
         block = _fresh_directions(product, basis, rounding * float(values[0]))
         if block.shape[1] == 0:  # the basis is invariant under A: no further improvement
-            return found(step + 1, converged=trace[-1] <= tol)
-    return found(steps, converged=False)
-
-
-def _relative(residuals: np.ndarray, values: Array) -> float:
-    """The largest residual relative to the largest eigenvalue."""
-    return float(residuals.max() / max(float(np.abs(to_numpy(values)).max()), np.finfo(np.float64).tiny))
-
-
-def _ritz_values(H: Array) -> np.ndarray:
-    return np.linalg.eigvalsh(to_numpy(H))[::-1]
+            return found(step + 1, trace[-1] <= tol)
+    return found(steps, False)
 
 
 def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
@@ -385,9 +360,9 @@ def _arpack(
     values, vectors = values[order], vectors[:, order]
     residuals = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
     target = as_double(like_array[:1, ...])
-    accuracy = LANCZOS.checked(_relative(residuals, values), max(tol, rounding, UNIT * n))
+    worst = float(residuals.max() / max(float(np.abs(values).max()), np.finfo(np.float64).tiny))
     return Eigenpairs(
-        like(values, target), like(vectors, target), residuals, "arpack", converged=converged, accuracy=accuracy
+        like(values, target), like(vectors, target), residuals, "arpack", converged=converged, trace=(worst,)
     )
 
 
@@ -411,7 +386,7 @@ def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
     residuals[:rank] = pairs.residuals[:rank]
     return Eigenpairs(
         like(padded, pairs.values), like(V, pairs.vectors), residuals, pairs.solver, pairs.iterations,
-        pairs.converged, pairs.trace, accuracy=pairs.accuracy,
+        pairs.converged, pairs.trace,
     )  # fmt: skip
 
 

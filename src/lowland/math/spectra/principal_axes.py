@@ -18,7 +18,6 @@ from lowland.arrays.precision import as_double, rounding_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataTypeError, ParameterError
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.spectra.accuracy import of_factor
 from lowland.math.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
 from lowland.math.spectra.leading import (
     ALL_PAIRS_UP_TO,
@@ -266,12 +265,12 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     if wanted.scale:
         columns = columns.scaled()
         R = R / columns.scale[None, :]  # type: ignore[index]
-    U, s, Vt = svd(R)
+    _, s, Vt = svd(R)
     with np.errstate(over="ignore"):
         variances = s**2 / (triangle.n - 1)
     if not np.isfinite(float(xp_of(variances).sum(variances))):
         raise rows.non_finite_error()
-    pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd", accuracy=of_factor(R, U, s, Vt))
+    pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
     null_below = wanted.rounding**2  # squares of singular values keep twice the digits
     return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 
@@ -430,8 +429,8 @@ def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -
     own = leading_eigenpairs(S, S.shape[0], run=run, solver="eigh")
     root = own.vectors.T * xp.sqrt(own.values)[:, None]  # (d, d), root' root = S
     root = xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0)
-    U, s, Vt = svd(root)
-    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd", accuracy=of_factor(root, U, s, Vt))
+    _, s, Vt = svd(root)
+    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd")
 
 
 def _outcome_of(chosen: Outcome, pairs: Eigenpairs) -> Outcome:

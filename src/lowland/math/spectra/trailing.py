@@ -19,8 +19,6 @@ from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
 from lowland.errors import DataError, ParameterError, Stopped
 from lowland.kernels.sparse_graphs import filter_step, level_shape
-from lowland.math.optimize.outcome import Promise
-from lowland.math.spectra.accuracy import LANCZOS, UNIT, as_read
 from lowland.math.spectra.leading import Eigenpairs, fix_signs, leading_eigenpairs
 from lowland.math.spectra.root_factor import root_costs, root_inverse
 from lowland.run.memory import show_bytes
@@ -37,7 +35,6 @@ _NULL_STEPS = 3
 _ROUNDING = 4e-15  # of the norm: smaller residuals cannot be reduced
 _TOL = 1e-8  # residuals relative to the largest requested eigenvalue
 _BAD = 1e-4  # above this residual the embedding would be wrong
-_PROMISED = 1e-6  # residual that both solvers reach, since the inverse is iterated to _INNER_TOL
 _INNER_TOL = 1e-7  # residuals of the inverse; the last solve reduces those of A well below
 _GUARDS = 8  # additional columns of a filtered block: convergence depends on the first eigenvalue outside
 _SHARP = 4.0  # degree of the filter over √(λ_max/a); each pass amplifies the requested end by about cosh(2 · sharp)
@@ -51,12 +48,6 @@ _FULL_SECONDS = 6e-12  # per n³ of a dense factorization: 55 GFLOP/s
 _WIDE = 0.2  # fraction of the points in one level above which the sparse factor fills in
 _PANEL = 1024  # columns factorized at a time
 _EPS = float(np.finfo(np.float64).eps)
-
-SMALLEST = Promise(
-    "largest residual of an eigenpair ‖Av − λv‖/λ, λ the largest requested eigenvalue",
-    f"tol, at least {_PROMISED:g}; above {_BAD:g} fit raises an error",
-    "k products with a sparse matrix, which the solver computes",
-)
 
 
 def trailing_eigenpairs(
@@ -96,9 +87,7 @@ def trailing_eigenpairs(
         return _finished(_dense(A, m, run), A, skip)
     problem = replace(TrailingProblem.of(A, m, largest, tol or _TOL, max_iter), root=root)
     with blas_on_one_thread():  # blocks have few columns, for which one thread is fastest
-        pairs = _solved(problem, solver, run, rng)
-        accuracy = SMALLEST.checked(problem.excess(pairs), max(problem.tol, _PROMISED))
-        return _finished(replace(pairs, accuracy=accuracy), problem.A, skip)
+        return _finished(_solved(problem, solver, run, rng), problem.A, skip)
 
 
 class Costs(NamedTuple):
@@ -285,13 +274,7 @@ def _dense(A: Any, m: int, run: Run) -> Eigenpairs:
     with run.stage(LAPACK) as stage:
         stage.announce()
         values, V = scipy.linalg.eigh(D, subset_by_index=(0, m - 1), check_finite=False)
-    pairs = _with_residuals(D, values, V, "dense", 0, ())
-    norm = max(float(np.abs(D).sum(axis=1).max()), float(np.finfo(np.float64).tiny))
-    accuracy = LANCZOS.checked(float(pairs.residuals.max()) / norm, UNIT * n)
-    if not accuracy.met:  # given affinities may be symmetric to fewer digits
-        residuals = _with_residuals(as_read(D), values, V, "dense", 0, ()).residuals
-        accuracy = replace(accuracy, value=float(residuals.max()) / norm)
-    return replace(pairs, accuracy=accuracy)
+    return _with_residuals(D, values, V, "dense", 0, ())
 
 
 # --- shift-invert -----------------------------------------------------------------------------------------------------
