@@ -15,15 +15,12 @@ from lowland.data.rows import Rows
 from lowland.data.spool import spooled
 from lowland.errors import DataError, ParameterError
 from lowland.math.missing.components import (
-    NIPALS_TOL,
     available_columns,
-    axes_by_nipals,
     axes_of_incomplete_rows,
     components_model,
 )
 from lowland.math.missing.expectation import TOL
 from lowland.math.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
-from lowland.math.missing.nipals import DeflatedRows, WhitenedScores
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Downstream, Fixed, Rule, as_rule
 from lowland.math.spectra.principal_axes import (
@@ -37,7 +34,7 @@ from lowland.math.statistics.moments import Moments
 from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.imputation import ImputesRows
-from lowland.methods.base.principal_map import PrincipalMap, power_of_variances
+from lowland.methods.base.principal_map import PrincipalMap
 from lowland.run.run import Run
 
 
@@ -132,10 +129,10 @@ class PCA(
     )
     random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
     scale: bool = param(False, "Standardize the columns first, which gives the components of the correlation matrix.")
-    missing: Literal["em", "nipals"] | None = param(
+    missing: Literal["em"] | None = param(
         None,
-        "How NaN is handled. 'em': maximum likelihood of the incomplete rows under probabilistic PCA; 'nipals': "
-        "alternating regressions on the observed values, whose axes are not exactly orthogonal; None: NaN is an error.",
+        "How NaN is handled. 'em': maximum likelihood of the incomplete rows under probabilistic PCA; None: NaN is an "
+        "error.",
     )
 
     missing_fraction_: float = attribute("Fraction of the values that are missing.", when="if missing is set")
@@ -160,7 +157,7 @@ class PCA(
         self._keep(axes, rows.dtype)
 
     def _solve_incomplete(self, rows: Rows, run: Run, found: AvailableColumns, weights: np.ndarray | None) -> None:
-        """Maximize the likelihood of the observed values, or alternate regressions on them."""
+        """Maximize the likelihood of the observed values."""
         rule = as_rule(self.n_components)
         if isinstance(rule, Downstream):
             raise ParameterError(
@@ -173,31 +170,12 @@ class PCA(
                 f"PCA(n_components={count}): the data has {found.rows} rows and {rows.d} columns, and the number of "
                 f"components must be between 1 and min(n_samples, n_features)={min(found.rows, rows.d)}."
             )
-        if self.missing == "em":
-            axes = axes_of_incomplete_rows(
-                rows, run, rule, found, scale=self.scale, weights=weights, tol=self.tol or TOL
-            )
-            self._keep(axes, rows.dtype, measure="log-likelihood")
-        else:
-            if not isinstance(rule, Fixed):
-                raise ParameterError(
-                    f"PCA(missing='nipals', n_components={self.n_components!r}): NIPALS computes a given number of "
-                    "components. Pass an integer, or choose missing='em'."
-                )
-            k = min(found.rows - 1, rows.d) if count is None else count
-            axes = axes_by_nipals(rows, run, k, found, scale=self.scale, weights=weights, tol=self.tol or NIPALS_TOL)
-            self._keep(axes, rows.dtype)
-            self.noise_variance_ = axes.discarded / (rows.d - k) if k < rows.d else 0.0
+        axes = axes_of_incomplete_rows(rows, run, rule, found, scale=self.scale, weights=weights, tol=self.tol or TOL)
+        self._keep(axes, rows.dtype, measure="log-likelihood")
 
     def _encoding(self) -> Any:
         encoding = super()._encoding()
-        if self.missing is None:
-            return encoding
-        if self.missing == "nipals" and self.missing_fraction_ > 0:
-            return WhitenedScores(
-                self._deflation(), power_of_variances(self.explained_variance_, -0.5) if self.whiten else None
-            )
-        return CompletedThen(self._latent(), encoding)
+        return encoding if self.missing is None else CompletedThen(self._latent(), encoding)
 
     def _latent(self) -> LatentModel:
         """The probabilistic model, which predicts missing values from the observed ones."""
@@ -207,13 +185,7 @@ class PCA(
         scale = np.ones(d) if self.scale_ is None else to_numpy(self.scale_)
         return components_model(U.T, values, float(noise), to_numpy(self.mean_), scale)
 
-    def _deflation(self) -> DeflatedRows:
-        scale = np.ones(self.n_features_in_) if self.scale_ is None else to_numpy(self.scale_)
-        return DeflatedRows(to_numpy(as_double(self.components_)), to_numpy(self.mean_), scale)
-
     def _completion(self) -> Any:
-        if self.missing == "nipals" and self.missing_fraction_ > 0:
-            return self._deflation().completed
         return ImputeRows(self._latent())
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:

@@ -54,7 +54,6 @@ def test_a_rule_decides_and_the_fit_has_as_many_components(rule):
     "est",
     [
         PCA(2, missing="em"),
-        PCA(2, missing="nipals"),
         FactorAnalysis(1, missing="em"),
         LinearDiscriminantAnalysis(missing="available"),
     ],
