@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from lowland.errors import ParameterError
-from lowland.math.spectra.leading import all_eigenvalues, fix_signs, leading_eigenpairs, with_null_space
+from lowland.math.spectra.leading import Iteration, all_eigenvalues, fix_signs, leading_eigenpairs, with_null_space
 from lowland.run.local import LocalRun
 
 
 def test_power_method_converges_at_the_ratio_of_eigenvalues():
     S = np.diag(np.concatenate([[10.0], 5 * np.ones(3), np.linspace(1, 0.1, 40)]))
-    pairs = leading_eigenpairs(S, 1, run=LocalRun(), solver="power", oversamples=0, tol=1e-10)
+    pairs = leading_eigenpairs(S, 1, run=LocalRun(), solver="power", options=Iteration(oversamples=0, tol=1e-10))
     ratios = np.array(pairs.trace[6:16]) / np.array(pairs.trace[5:15])
     np.testing.assert_allclose(ratios, 0.5, rtol=0.02)  # residuals fall by 5/10 a step
     assert pairs.converged
@@ -29,7 +29,7 @@ def test_every_solver_finds_the_same_pairs(solver):
     values = 2.0 ** -np.arange(80)
     A = Q * values @ Q.T
     steps = 40 if solver == "subspace" else None
-    pairs = leading_eigenpairs(A, 4, run=LocalRun(), solver=solver, max_iter=steps)
+    pairs = leading_eigenpairs(A, 4, run=LocalRun(), solver=solver, options=Iteration(max_iter=steps))
     assert pairs.converged
     np.testing.assert_allclose(pairs.values, values[:4], rtol=1e-9)
     np.testing.assert_allclose(pairs.vectors, fix_signs(Q[:, :4]), atol=1e-6)
@@ -43,7 +43,11 @@ def test_every_solver_finds_the_same_pairs(solver):
 
     if solver != "eigh":
         applied = leading_eigenpairs(
-            Operator(), 4, run=LocalRun(), solver=solver, max_iter=steps, like_array=np.zeros((1, 80))
+            Operator(),
+            4,
+            run=LocalRun(),
+            solver=solver,
+            options=Iteration(max_iter=steps, like_array=np.zeros((1, 80))),
         )
         np.testing.assert_allclose(applied.values, values[:4], rtol=1e-9)
 

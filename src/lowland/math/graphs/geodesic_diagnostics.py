@@ -6,7 +6,7 @@ import numpy as np
 
 from lowland.data.rows import ArrayRows
 from lowland.math.scaling.classical import formed
-from lowland.math.spectra.leading import Solver, leading_eigenpairs
+from lowland.math.spectra.leading import Iteration, Solver, leading_eigenpairs
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.statistics.rescaling import unit_of
 from lowland.math.statistics.sampling import evenly_spread
@@ -25,7 +25,7 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
     run = run_for(ArrayRows(D))
     B = formed(DoubleCentered(ArrayRows(D), run, True), D)
     solver: Solver = "eigh" if s <= _FEW else "krylov"
-    pairs = leading_eigenpairs(B, min(most, s - 1), run=run, definite=False, solver=solver, tol=_TOL)
+    pairs = leading_eigenpairs(B, min(most, s - 1), run=run, definite=False, solver=solver, options=Iteration(tol=_TOL))
     Z = pairs.vectors * np.sqrt(np.maximum(pairs.values, 0))[None, :]
     below = np.tril_indices(s, -1)
     given = D[below].astype(np.float64)

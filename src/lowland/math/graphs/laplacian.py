@@ -21,7 +21,7 @@ from lowland.math.graphs.graph_affinities import (
     without_loops,
 )
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.spectra.leading import fix_signs, leading_eigenpairs
+from lowland.math.spectra.leading import Iteration, fix_signs, leading_eigenpairs
 from lowland.math.spectra.operators import times_rows
 from lowland.math.spectra.trailing import Solver, trailing_eigenpairs
 from lowland.run.local import LocalRun
@@ -212,8 +212,8 @@ def _pairs(
     if n > _SMALL and 20 * m <= n:
         with blas_on_one_thread():  # the products run on the run's own threads
             pairs = leading_eigenpairs(
-                shifted, m, run=run, solver="krylov", rng=rng, tol=tol or _SURE, max_iter=_STEPS,
-                like_array=as_double(L.W[:1, :]), definite=False,
+                shifted, m, run=run, solver="krylov", definite=False,
+                options=Iteration(rng, tol or _SURE, _STEPS, like_array=as_double(L.W[:1, :])),
             )  # fmt: skip
         if pairs.converged:
             chosen = pairs.outcome(f"{m} of {n} pairs")

@@ -25,7 +25,15 @@ from lowland.math.kernel_pca.positive_eigenvalues import (
 )
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Fixed
-from lowland.math.spectra.leading import ROUNDING, Eigenpairs, Solver, all_eigenvalues, fix_signs, leading_eigenpairs
+from lowland.math.spectra.leading import (
+    ROUNDING,
+    Eigenpairs,
+    Iteration,
+    Solver,
+    all_eigenvalues,
+    fix_signs,
+    leading_eigenpairs,
+)
 from lowland.math.spectra.operators import Divided, DoubleCentered, centered_product
 from lowland.math.spectra.principal_axes import principal_axes
 from lowland.run.local import LocalRun
@@ -221,18 +229,14 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpace
     solvers: dict[str, Solver] = {"arpack": "arpack", "randomized": "krylov", "auto": "krylov"}
     solver = "subspace" if wanted.solver == "randomized" and wanted.power_steps is not None else solvers[wanted.solver]
     with blas_on_one_thread():  # the products have their own threads, and small problems do not benefit from more
-        pairs = leading_eigenpairs(
-            A,
-            k,
-            run=run,
-            solver=solver,
-            rng=wanted.rng,
-            tol=wanted.tol,
-            max_iter=wanted.power_steps if solver == "subspace" else wanted.max_iter,
+        options = Iteration(
+            wanted.rng,
+            wanted.tol,
+            wanted.power_steps if solver == "subspace" else wanted.max_iter,
             like_array=matrix.means[None, :],
             rounding=max(ROUNDING, rounding_of(matrix.rows.dtype)),
-            definite=False,
         )
+        pairs = leading_eigenpairs(A, k, run=run, solver=solver, definite=False, options=options)
     if wanted.solver == "auto" and not pairs.converged and _dense_bytes(n) <= run.budget:
         return _dense(matrix, run, k, "the spectrum is too flat for an iterative solver")
     size = show_bytes(matrix.rows.dtype.itemsize * n * n)
@@ -273,12 +277,10 @@ def _ends(matrix: KernelMatrix, run: Run, wanted: FeatureSpaceRequest) -> tuple[
     if _is_dense(int(matrix.rows.n or 0), wanted):
         values = all_eigenvalues(_centered(matrix))
         return float(values[-1]), float(values[0])
-    A, start = DoubleCentered(matrix.rows, run), matrix.means[None, :]
-    ends = []
+    A, ends = DoubleCentered(matrix.rows, run), []
+    options = Iteration(tol=_NEAR, max_iter=_END_STEPS, like_array=matrix.means[None, :])
     with np.errstate(over="ignore"), blas_on_one_thread():  # residuals are relative to a value that may be zero
         for operator in (Divided(A, -1.0), A):
-            found = leading_eigenpairs(
-                operator, 1, run=run, solver="krylov", tol=_NEAR, max_iter=_END_STEPS, like_array=start, definite=False
-            )
+            found = leading_eigenpairs(operator, 1, run=run, solver="krylov", definite=False, options=options)
             ends.append(float(found.values[0]))
     return -ends[0], ends[1]

@@ -23,6 +23,7 @@ from lowland.math.spectra.leading import (
     ALL_PAIRS_UP_TO,
     ROUNDING,
     Eigenpairs,
+    Iteration,
     Solver,
     all_eigenvalues,
     fix_signs,
@@ -340,19 +341,16 @@ def _eigenpairs(
     solver, options = solvers.get(wanted.solver.name, "auto"), wanted.options
     if solver == "krylov":
         solver = "subspace" if options.power_steps is not None else "arpack" if sparse else "krylov"
-    return leading_eigenpairs(
-        S,
-        k,
-        run=run,
-        solver=solver,
-        rng=None if solver == "auto" and hasattr(S, "dtype") else options.rng(),
-        tol=options.tol,
-        max_iter=options.power_steps if solver == "subspace" else None,
-        oversamples=options.oversamples,
-        like_array=like_array,
-        rounding=ROUNDING if like_array is None else max(ROUNDING, wanted.rounding),
-        size=size,
+    iteration = Iteration(
+        None if solver == "auto" and hasattr(S, "dtype") else options.rng(),
+        options.tol,
+        options.power_steps if solver == "subspace" else None,
+        options.oversamples,
+        like_array,
+        ROUNDING if like_array is None else max(ROUNDING, wanted.rounding),
+        size,
     )
+    return leading_eigenpairs(S, k, run=run, solver=solver, options=iteration)
 
 
 def _decided(

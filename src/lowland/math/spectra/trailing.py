@@ -19,7 +19,7 @@ from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
 from lowland.errors import DataError, ParameterError, Stopped
 from lowland.kernels.sparse_graphs import filter_step, level_shape
-from lowland.math.spectra.leading import Eigenpairs, fix_signs, leading_eigenpairs
+from lowland.math.spectra.leading import Eigenpairs, Iteration, fix_signs, leading_eigenpairs
 from lowland.math.spectra.root_factor import root_costs, root_inverse
 from lowland.run.memory import show_bytes
 from lowland.run.progress import LAPACK, in_one_call, pulse
@@ -329,18 +329,17 @@ def _iterated(
     problem: TrailingProblem, inverse: _Inverse, values: np.ndarray, shift: float, run: Run, rng: np.random.Generator
 ) -> Eigenpairs:
     """The null vectors U of the inverse, of the given eigenvalues, and as many others as are missing."""
-    V, steps, converged = inverse.U, 0, True
+    V, iterations, converged = inverse.U, 0, True
     trace: tuple[float, ...] = ()
     if (rest := problem.m - V.shape[1]) > 0:
-        inner = leading_eigenpairs(
-            inverse, rest, run=run, solver="krylov", rng=rng, tol=max(problem.tol, _INNER_TOL),
-            max_iter=problem.max_iter or _STEPS, oversamples=4, like_array=np.zeros((1, 1)),
-        )  # fmt: skip
+        tol, steps = max(problem.tol, _INNER_TOL), problem.max_iter or _STEPS
+        options = Iteration(rng, tol, steps, oversamples=4, like_array=np.zeros((1, 1)))
+        inner = leading_eigenpairs(inverse, rest, run=run, solver="krylov", options=options)
         # Ritz vectors contain a remainder of the random initialization, which A would amplify: one more solve
         V = orthonormal(np.hstack([V, inverse @ inner.vectors]))
         values = np.concatenate([values, 1 / np.maximum(inner.values, 1 / problem.norm) - shift])
-        steps, trace, converged = inner.iterations, inner.trace, inner.converged
-    pairs = _with_residuals(problem.A, np.maximum(values, 0.0), V, "arpack", steps, trace)
+        iterations, trace, converged = inner.iterations, inner.trace, inner.converged
+    pairs = _with_residuals(problem.A, np.maximum(values, 0.0), V, "arpack", iterations, trace)
     return replace(pairs, converged=converged or problem.excess(pairs) <= problem.tol)
 
 
