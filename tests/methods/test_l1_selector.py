@@ -74,7 +74,7 @@ def test_moments_and_rows_give_the_same(table):
     from lowland.math.selection.lasso_data import MomentsSample, RowsSample
     from lowland.math.selection.lasso_path import cross_validated_losses, grid_of, path_of
     from lowland.math.statistics.fold_moments import Layout, MomentsByGroup
-    from lowland.math.statistics.targets import Target
+    from lowland.math.statistics.labels import Target
 
     X, y = table
     target = Target.of(y, "numbers").standardized()

@@ -36,7 +36,7 @@ from lowland.math.networks.training import (
 )
 from lowland.math.optimize.outcome import Divergence, Snapshot, Watch
 from lowland.math.statistics.moments import ColumnMoments
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap

@@ -23,7 +23,7 @@ from lowland.math.selection.filters import FilterScores, joined_scores
 from lowland.math.selection.function_scores import function_scores
 from lowland.math.selection.mutual_information import discrete_columns
 from lowland.math.selection.selection_path import Step, numbered
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, attribute, param

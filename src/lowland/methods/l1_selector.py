@@ -21,7 +21,7 @@ from lowland.math.selection.scorers import Splitter, folds_of
 from lowland.math.selection.selection_path import numbered
 from lowland.math.selection.stability_selection import StableColumns
 from lowland.math.statistics.fold_moments import Layout
-from lowland.math.statistics.targets import Kind, Target
+from lowland.math.statistics.labels import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.run.run import Run

@@ -23,8 +23,7 @@ from lowland.math.spectra.discriminants import (
     within_axes,
     within_axes_of_rows,
 )
-from lowland.math.statistics.available import AvailableColumns
-from lowland.math.statistics.available_classes import FilledThen, available_class_moments
+from lowland.math.statistics.available_cases import AvailableColumns, FilledThen, available_class_moments
 from lowland.math.statistics.class_covariances import (
     ClassCovariances,
     CovarianceEstimator,

@@ -27,7 +27,7 @@ from lowland.math.selection.tree_importance import (
     shuffled_losses,
 )
 from lowland.math.selection.tree_pruning import Pruning, rules_of, weakest_links
-from lowland.math.statistics.targets import Kind, Target
+from lowland.math.statistics.labels import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.run.run import Run

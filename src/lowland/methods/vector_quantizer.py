@@ -26,8 +26,7 @@ from lowland.math.prototypes.kmeans import Quantization, SumByCode, lloyd, lloyd
 from lowland.math.prototypes.kmeans_start import RowSample
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.moments import ColumnMoments, refuse_underflow
-from lowland.math.statistics.rescaling import power_of_two
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling, power_of_two
 from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lowland.data.rows import ArrayRows
 from lowland.math.prototypes.kmeans_start import RowSample
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.local import LocalRun
 
 

@@ -18,7 +18,7 @@ from lowland.math.prototypes.som_batch import (
     smoothed_means,
     train_in_batches,
 )
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.local import LocalRun
 
 TOPOLOGIES = ["hexagonal", "rectangular"]

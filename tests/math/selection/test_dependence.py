@@ -7,7 +7,7 @@ from lowland.math.selection.columns import ColumnReader
 from lowland.math.selection.dependence import column_scores, measure_for
 from lowland.math.selection.distance_correlation import DistanceCorrelation
 from lowland.math.selection.rank_correlation import Spearman
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 from lowland.run.local import LocalRun
 
 

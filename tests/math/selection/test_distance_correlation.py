@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowland.math.selection.distance_correlation import DistanceCorrelation
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 
 
 def by_definition(x, y):

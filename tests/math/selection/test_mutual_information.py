@@ -7,7 +7,7 @@ from sklearn.metrics import mutual_info_score
 
 from lowland.errors import ParameterError
 from lowland.math.selection.mutual_information import MutualInformation, discrete_columns
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 
 
 def information(x, target, discrete=False, k=3):

@@ -6,7 +6,7 @@ import pytest
 from lowland.math.selection.lasso_data import RowsSample
 from lowland.math.selection.stability_selection import StableColumns, entrants_allowed, error_bound
 from lowland.math.statistics.fold_moments import Layout
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 
 
 def test_the_bound_by_hand():

@@ -17,7 +17,7 @@ from lowland.math.selection.tree_importance import (
     shuffled_losses,
 )
 from lowland.math.selection.tree_pruning import Pruning, weakest_links
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 
 
 def steps():

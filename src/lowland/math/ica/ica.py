@@ -1,6 +1,6 @@
 """Unmixing whitened rows: the orthogonal W that makes the projections y = Wz as non-Gaussian as possible.
 
-Three algorithms. Each iteration needs only the two expectations of ``math.ica.contrasts``: one pass.
+Three algorithms. Each iteration needs only the two expectations of ``math.ica.whitened_rows``: one pass.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array
 from lowland.data.rows import ArrayRows
-from lowland.math.ica.contrasts import Contrast, LogCosh
-from lowland.math.ica.whitened_rows import WhiteRows
+from lowland.math.ica.whitened_rows import Contrast, LogCosh, WhiteRows
 from lowland.math.optimize.outcome import Outcome, iteration_limit
 from lowland.run.local import LocalRun
 from lowland.run.progress import pulse
@@ -67,7 +66,7 @@ def unmixing_matrix(
     Z
         Rows of mean zero and identity covariance, (n, k).
     contrast
-        Measure of non-Gaussianity (``math.ica.contrasts``); None: log cosh.
+        Measure of non-Gaussianity (``math.ica.whitened_rows``); None: log cosh.
     algorithm
         All components at once, one by one, or by a quasi-Newton method with a line search.
     start

@@ -14,7 +14,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.math.ica.contrasts import Whiten, in_blocks
+from lowland.math.ica.whitened_rows import Whiten, in_blocks
 
 # Weights of the two functions in the maximum-entropy approximation (Hyvärinen 1998)
 _SKEWED = 36 / (8 * math.sqrt(3) - 9)

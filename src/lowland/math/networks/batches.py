@@ -18,7 +18,7 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.data.rows import Rows
 from lowland.math.statistics.moments import ColumnMoments
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.run import Run
 
 WINDOW_BYTES = 2**27  # size of a window of rows within which they are shuffled

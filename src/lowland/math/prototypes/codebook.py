@@ -19,8 +19,7 @@ from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
 from lowland.math.distances.to_points import squared_euclidean
-from lowland.math.statistics.rescaling import power_of_two
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling, power_of_two
 
 _TILE = 1 << 17  # distances computed at a time: they stay in the cache of a core
 _NEAREST_TILE = 1 << 15  # the same for the compiled loop that finds the nearest only

@@ -21,7 +21,7 @@ from lowland.math.prototypes.bounded_passes import bounded_passes
 from lowland.math.prototypes.code_sums import CodeSums
 from lowland.math.prototypes.codebook import Nearest, NearestCodebook, in_low_slabs
 from lowland.math.statistics.moments import without_zero_weights
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.run import Run, run_for
 
 _NOWHERE = 1e-24  # squared distance, scaled, of a row that coincides with its code vector

@@ -10,8 +10,8 @@ import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import Rows
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.math.statistics.sampling import SelectedRows, evenly_spread
-from lowland.math.statistics.uniform_scaling import UniformScaling
 from lowland.run.run import Run
 
 _SAMPLE, _SAMPLE_PER_CODE = 10_000, 32  # size of the sample for the initialization: at least, and per code vector

@@ -14,7 +14,7 @@ from lowland.data.rows import Rows
 from lowland.math.optimize.outcome import STOPPED, Outcome, Watch
 from lowland.math.prototypes.codebook import Codebook, Nearest, in_low_slabs
 from lowland.math.prototypes.grids import Grid, Neighborhood
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.run import Run
 
 Decay = Literal["exponential", "linear", "inverse"]

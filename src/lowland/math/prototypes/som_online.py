@@ -8,7 +8,7 @@ from lowland.math.optimize.outcome import Watch
 from lowland.math.prototypes.codebook import Codebook
 from lowland.math.prototypes.grids import Grid
 from lowland.math.prototypes.som_batch import Schedule, decayed
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.run import Run
 
 _STEPS = 1 << 14  # rows between two checks for a stop

@@ -15,7 +15,7 @@ from lowland.math.selection.distance_correlation import DistanceCorrelation
 from lowland.math.selection.filters import FilterScores
 from lowland.math.selection.mutual_information import MutualInformation
 from lowland.math.selection.rank_correlation import Spearman
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 from lowland.run.run import Run
 
 _PERMUTATIONS = 999

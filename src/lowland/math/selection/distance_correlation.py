@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from lowland.math.selection.columns import dot, standardized
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 
 
 @dataclass(frozen=True)

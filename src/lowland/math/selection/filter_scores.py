@@ -16,8 +16,8 @@ from lowland.math.selection.columns import ColumnReader
 from lowland.math.selection.dependence import column_scores, measure_for
 from lowland.math.selection.filters import FilterScores
 from lowland.math.selection.mutual_information import discrete_columns
+from lowland.math.statistics.labels import Kind, Target, seems_classes
 from lowland.math.statistics.moments import ColumnMoments
-from lowland.math.statistics.targets import Kind, Target, seems_classes
 from lowland.run.local import LocalRun
 
 StatisticName = Literal[

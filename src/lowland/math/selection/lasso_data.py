@@ -15,8 +15,7 @@ from lowland.math.selection.filters import check_squares
 from lowland.math.selection.lasso import LassoProblem, Solution, SquaresOfMoments, SquaresOfRows, inverse_scale
 from lowland.math.selection.logistic_lasso import LogLoss, log_loss
 from lowland.math.statistics.fold_moments import MOST_GROUPS, GroupMoments, Layout, MomentsByGroup
-from lowland.math.statistics.labels import shown
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target, shown
 from lowland.run.run import Run
 
 _GROUPS = 16  # groups into which rows are divided to sample halves, where only moments are stored

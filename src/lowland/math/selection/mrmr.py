@@ -18,8 +18,8 @@ from lowland.math.selection.filters import check_squares, correlation_ratios, pe
 from lowland.math.selection.greedy_search import first_best
 from lowland.math.selection.mutual_information import MutualInformation
 from lowland.math.selection.selection_path import Move
+from lowland.math.statistics.labels import Target
 from lowland.math.statistics.moments import Moments
-from lowland.math.statistics.targets import Target
 from lowland.run.run import Run
 
 _LEAST = 1e-3  # smallest redundancy in a quotient, which would otherwise amplify noise

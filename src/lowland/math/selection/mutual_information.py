@@ -10,7 +10,7 @@ from scipy.special import digamma
 
 from lowland.errors import ParameterError
 from lowland.math.selection.columns import standardized
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 
 _JITTER = 1e-10  # of a standard deviation: separates equal values without moving them past others
 

@@ -22,9 +22,8 @@ from lowland.math.selection.refit_scores import Metadata, Refitted
 from lowland.math.selection.subset_scores import TIE, SubsetScores, Tally
 from lowland.math.selection.wilks import Wilks
 from lowland.math.statistics.fold_moments import Folds
-from lowland.math.statistics.labels import classes_of
+from lowland.math.statistics.labels import Target, classes_of, seems_classes, warn_of_many_classes
 from lowland.math.statistics.rescaling import power_of_two
-from lowland.math.statistics.targets import Target, seems_classes, warn_of_many_classes
 from lowland.suggestions import did_you_mean
 
 SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}

@@ -16,7 +16,7 @@ from lowland.math.selection.refit_scores import score_of
 from lowland.math.selection.selection_path import Move
 from lowland.math.selection.tree_pruning import losses_by_complexity, weakest_links
 from lowland.math.statistics.fold_moments import Folds
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 from lowland.run.progress import in_one_call
 
 _LARGE = 100_000  # numbers in a table from which growing a tree may take a while

@@ -1,4 +1,4 @@
-"""Principal axes of incomplete rows: probabilistic PCA (Tipping and Bishop 1999)."""
+"""Principal axes of rows with missing values: probabilistic PCA (Tipping and Bishop 1999)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import numpy as np
 
 from lowland.data.rows import Rows
 from lowland.errors import DataError
-from lowland.math.missing.expectation import LikelihoodFit, expectation_maximization
-from lowland.math.missing.latent_model import LatentModel, warn_of_empty_rows
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Fixed, Rule
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.math.spectra.principal_axes import Axes, AxesRequest, axes_of_moments
-from lowland.math.statistics.available import AvailableColumns
+from lowland.math.statistics.available_cases import AvailableColumns
+from lowland.math.statistics.latent_gaussian import (
+    LatentModel,
+    LikelihoodFit,
+    expectation_maximization,
+    warn_of_empty_rows,
+)
 from lowland.math.statistics.moments import Moments
 from lowland.run.run import Run
 
