@@ -80,7 +80,8 @@ class PCA(
     labeled classes.
 
     Missing values: ``missing="em"`` maximizes the likelihood of the observed values under probabilistic PCA, by
-    expectation-maximization with one pass over the rows per iteration (``math.statistics.latent_gaussian``); ``impute`` predicts them.
+    expectation-maximization with one pass over the rows per iteration (``math.statistics.latent_gaussian``).
+    ``impute`` predicts them.
 
     References
     ----------

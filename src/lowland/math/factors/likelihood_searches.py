@@ -197,10 +197,8 @@ def _downhill(now: FullProfile, step: np.ndarray, bottom: float, R: np.ndarray, 
         there = FullProfile.at(now.x + step, R, k)
         if there.value <= now.value + 1e-4 * promised:
             return there
-        if (
-            there.value <= now.value + now.rounding
-            and _steepest(there.x, there.slope, bottom) < _steepest(now.x, now.slope, bottom) / 2
-        ):
+        flatter = _steepest(there.x, there.slope, bottom) < _steepest(now.x, now.slope, bottom) / 2
+        if there.value <= now.value + now.rounding and flatter:
             return there  # the value is within rounding error, the gradient decreases
         step, promised = step / 2, promised / 2
     return None
