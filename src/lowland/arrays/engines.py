@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_torch, on_accelerator, to_numpy
+from lowland.arrays.namespace import Array, is_torch, on_accelerator, to_numpy, xp_of
 from lowland.errors import MissingExtra, ParameterError
 
 
@@ -140,3 +140,36 @@ class _TorchAdam:
         self.second.mul_(_BETAS[1]).addcmul_(g, g, value=1 - _BETAS[1])
         work = self.sqrt(self.second, out=self.scratch).add_(_EPSILON * root)
         self.theta.addcdiv_(self.first, work, value=-rate * root / first)
+
+
+# --- activations: in torch by its compiled functions, in one pass over memory -----------------------------------------
+
+
+def logistic(a: Array) -> Array:
+    """Return 1 / (1 + exp(-a))."""
+    if is_torch(a):
+        import torch
+
+        return torch.sigmoid(a)
+    s = xp_of(a).tanh(0.5 * a)  # no overflow at either end
+    s *= 0.5
+    s += 0.5
+    return s
+
+
+def silu(a: Array) -> Array:
+    """Return a · logistic(a)."""
+    if is_torch(a):
+        import torch
+
+        return torch.nn.functional.silu(a)
+    s = logistic(a)
+    s *= a
+    return s
+
+
+def torch_silu_backward(delta: Array, a: Array) -> Array:
+    """Return delta times the derivative of SiLU at a, for tensors."""
+    import torch
+
+    return torch.ops.aten.silu_backward(delta, a)

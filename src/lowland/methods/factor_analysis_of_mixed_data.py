@@ -13,7 +13,7 @@ from lowland.data.columns import selected
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, shown
 from lowland.math.correspondence.categories import Expanded, MixedMomentsOf, MixedPoints
-from lowland.math.correspondence.map_points import MapPoints, map_points, v_tests
+from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.category_map import CategoryMap

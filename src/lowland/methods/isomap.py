@@ -24,7 +24,7 @@ from lowland.math.graphs.shortest_paths import (
 )
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
-from lowland.math.spectra.component_rules import ANY, Knee, Spectrum
+from lowland.math.spectra.component_rules import Knee, Spectrum
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.method import RandomState, attribute, param
@@ -293,7 +293,7 @@ class Isomap(
     def _elbow_of(self, left: np.ndarray) -> int:
         if left[0] < _ONE_DIMENSIONAL or left[0] <= left[-1] or len(left) < 3:
             return 1
-        choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), self.n_samples_, len(left), ANY))
+        choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), self.n_samples_, len(left)))
         assert choice is not None  # the rule has the whole spectrum
         elbow = choice.n_components + 1  # the rule counts the dimensions before the elbow
         return elbow if self.points_ is None else min(elbow, int(self.n_features_in_))

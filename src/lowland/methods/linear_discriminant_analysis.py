@@ -29,14 +29,16 @@ from lowland.math.spectra.discriminants import (
     within_axes_of_rows,
 )
 from lowland.math.statistics.available_cases import AvailableColumns, FilledThen, available_class_moments
-from lowland.math.statistics.class_covariances import (
+from lowland.math.statistics.class_moments import (
     ClassCovariances,
+    ClassMoments,
     CovarianceEstimator,
+    MomentsByClass,
+    class_means,
     covariances,
     estimated_covariances,
     fourth_powers,
 )
-from lowland.math.statistics.class_moments import ClassMoments, MomentsByClass, class_means
 from lowland.math.statistics.labels import (
     ClassLabels,
     ClassProbabilities,

@@ -20,7 +20,7 @@ from lowland.math.correspondence.categories import (
     row_distances,
     standardized,
 )
-from lowland.math.correspondence.map_points import MapPoints, map_points, v_tests
+from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import all_eigenvalues, leading_eigenpairs
 from lowland.methods.base.category_map import CategoryMap, level_text
 from lowland.methods.base.method import attribute, param

@@ -5,14 +5,15 @@ import pytest
 import scipy.sparse
 
 from lowland.data.open import open_rows
-from lowland.math.correspondence.map_points import map_points, v_tests
 from lowland.math.correspondence.profiles import (
     Margins,
     ProfileDistances,
     ProfilePoints,
     ToProfiles,
+    map_points,
     profile_rows,
     row_sums_of,
+    v_tests,
 )
 from lowland.math.statistics.moments import Moments
 

@@ -5,14 +5,16 @@ import pytest
 from sklearn.covariance import EmpiricalCovariance, ledoit_wolf
 
 from lowland.errors import ParameterError
-from lowland.math.statistics.class_covariances import (
+from lowland.math.statistics.class_moments import (
+    MomentsByClass,
+    class_means,
     covariances,
     estimated_covariances,
     fourth_powers,
     ledoit_wolf_shrinkage,
+    membership,
     shrunk,
 )
-from lowland.math.statistics.class_moments import MomentsByClass, class_means, membership
 
 rng = np.random.default_rng(0)
 y = rng.integers(0, 3, 90)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -338,11 +339,8 @@ class MixedMomentsOf:
 
     def __call__(self, X: Any) -> Moments:
         """Return those of one slab."""
-        total: Moments | None = None
-        for block in self.expanded.blocks(X):
-            part = Moments.of(self.expanded(block))
-            total = part if total is None else total + part
-        return Moments.of(self.expanded(X)) if total is None else total
+        blocks = self.expanded.blocks(X) or [X]
+        return reduce(add, (Moments.of(self.expanded(block)) for block in blocks))
 
 
 @dataclass(frozen=True)

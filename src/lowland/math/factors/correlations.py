@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
-from lowland.arrays.namespace import is_array, is_sparse, to_numpy
+from lowland.arrays.namespace import dense, is_array, to_numpy
 from lowland.arrays.precision import as_double
 from lowland.errors import DataError, ParameterError
 from lowland.math.factors.likelihood_searches import MANY, Root
@@ -87,7 +87,6 @@ class Correlations:
     def decide(self, rule: Rule, run: Run) -> ComponentChoice:
         """Return the number of factors that a rule chooses from the eigenvalues."""
         spectrum = self.spectrum
-        rule.check(spectrum)
         if isinstance(rule, ParallelAnalysis):
             choice = rule.decide(spectrum, run.iterate("parallel analysis", rule.trials))
         else:
@@ -127,7 +126,7 @@ def looks_like_covariance(X: Any) -> bool:
     """Whether a table is square and symmetric, with a positive diagonal that bounds the rest."""
     if X.shape[0] != X.shape[1] or X.shape[0] < 2:
         return False
-    S = to_numpy(X.toarray() if is_sparse(X) else X)
+    S = dense(X)
     diagonal = np.diagonal(S)
     near = _ALIKE * float(diagonal.max())
     if not diagonal.min() > 0 or not np.allclose(S[0], S[:, 0], rtol=0, atol=near):  # most tables end here

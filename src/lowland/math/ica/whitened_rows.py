@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -170,13 +172,12 @@ class ContrastOf:
         """Return the statistic of one slab."""
         Z = X if self.whiten is None else self.whiten(X)  # (m, k)
         W = like(self.W, Z)
-        total: ContrastSums | None = None
-        for z in in_blocks(Z):
+
+        def part(z: Array) -> ContrastSums:
             g, slopes = self.contrast(W @ z)
-            part = ContrastSums(z.shape[1], as_double(g @ z.T), as_double(slopes))
-            total = part if total is None else total + part
-        assert total is not None
-        return total
+            return ContrastSums(z.shape[1], as_double(g @ z.T), as_double(slopes))
+
+        return reduce(add, map(part, in_blocks(Z)))
 
 
 def block_rows(k: int) -> int:

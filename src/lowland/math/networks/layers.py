@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.activations import logistic, silu, torch_silu_backward
+from lowland.arrays.engines import logistic, silu, torch_silu_backward
 from lowland.arrays.linalg import affine, product_into
 from lowland.arrays.namespace import Array, is_torch, like, xp_of
 from lowland.arrays.precision import as_double

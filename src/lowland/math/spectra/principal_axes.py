@@ -389,7 +389,6 @@ def _decided(
     if isinstance(rule, Fixed):
         k = most if rule.count is None else max(rule.count, 1)  # no solver computes none
     if not isinstance(rule, Fixed):
-        rule.check(spectrum(variances[:0], 0))
         if all_values is not None and most <= ALL_PAIRS_UP_TO:
             k = most  # the values need most of the work of the vectors
         elif all_values is not None:

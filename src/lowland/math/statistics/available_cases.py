@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, dense, like, xp_of
 from lowland.arrays.precision import rounding_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
@@ -43,7 +43,7 @@ class AvailableColumns:
         from lowland.kernels.incomplete_rows import add_observed  # numba is loaded only where NaN is allowed
 
         X, weights = without_zero_weights(X, weights)
-        X = np.ascontiguousarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=np.float64)
+        X = np.ascontiguousarray(dense(X), dtype=np.float64)
         n, d = X.shape
         shift = _some_mean(X)
         cells, (weight, sums, squares) = np.zeros(d, dtype=np.int64), np.zeros((3, d))
@@ -145,7 +145,7 @@ class SumProducts:
 
 
 def _differences(X: Any, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    X = np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=np.float64)
+    X = np.asarray(dense(X), dtype=np.float64)
     observed = ~np.isnan(X)
     return np.where(observed, X - center, 0.0), observed.astype(np.float64)
 

@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.linalg import gram
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, dense, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import rounding_of
 from lowland.arrays.records import record
 from lowland.data.rows import Rows
@@ -184,11 +184,6 @@ def warn_of_empty_rows(count: int) -> None:
             "those of the mean, 0. Such rows do not affect a fit. Drop them.",
             DataWarning,
         )
-
-
-def dense(X: Any) -> np.ndarray:
-    """Return a slab as a dense array on the host."""
-    return X.toarray() if is_sparse(X) else to_numpy(X)
 
 
 # --- expectation-maximization -----------------------------------------------------------------------------------------
