@@ -14,7 +14,6 @@ from scipy.spatial import cKDTree
 
 import lowland
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
-from lowland.kernels.sparse_graphs import filter_step, level_shape
 from lowland.math.spectra import trailing
 from lowland.math.spectra.trailing import Costs, TrailingProblem, root_costs, root_inverse, trailing_eigenpairs
 from lowland.run.local import LocalRun
@@ -288,8 +287,6 @@ def test_weights_in_a_cloud_without_separators_are_solved_by_a_full_factor(rng):
 
 
 def test_an_indefinite_matrix_has_no_full_factor(rng):
-    from scipy import sparse
-
     A = sparse.csr_array(np.diag([1.0, -1.0, 2.0]))
     assert trailing._full_factor(A, 0.0, run_with()) is None
 
@@ -354,50 +351,7 @@ def test_invalid_input_is_reported():
         smallest(path(600), 1, solver="filter", largest=2.0)
 
 
-# --- kernels ----------------------------------------------------------------------------------------------------------
-
-
-def level_shape_in_numpy(A):
-    """The reference: one level at a time."""
-    reach = (A != 0).toarray() | np.eye(A.shape[0], dtype=bool)
-    left, widest, longest = np.ones(A.shape[0], bool), 0, 0
-    while left.any():
-        start = int(np.argmax(left))
-        for _ in range(2):
-            seen, levels = np.zeros_like(left), []
-            new = np.zeros_like(left)
-            new[start] = True
-            while new.any():
-                levels.append(int(new.sum()))
-                seen |= new
-                last, new = new, reach[new].any(axis=0) & ~seen
-            start = int(np.flatnonzero(last)[-1])
-        widest, longest = max(widest, *levels), max(longest, len(levels))
-        left &= ~seen
-    return widest, longest
-
-
-def test_levels_of_known_graphs():
-    assert level_shape(path(50).indices, path(50).indptr) == (1, 50)
-    star = sparse.csr_array((np.ones(8), ([0] * 4 + [1, 2, 3, 4], [1, 2, 3, 4] + [0] * 4)), shape=(5, 5))
-    assert level_shape(star.indices, star.indptr) == (3, 3)
-    both = sparse.block_diag([star, path(9)], format="csr")
-    assert level_shape(both.indices, both.indptr) == (3, 9) == level_shape_in_numpy(both)
-
-
-def test_levels_of_a_grid():
-    """From a corner, the levels are the diagonals."""
-    A = sparse.kronsum(path(12), path(20)).tocsr()
-    assert level_shape(A.indices, A.indptr) == (12, 31) == level_shape_in_numpy(A)
-
-
-def test_a_filter_step_is_one_line_of_numpy(rng):
-    A = laplacian(rng.standard_normal((70, 2)), 5)
-    Y, Z = rng.standard_normal((2, 70, 6))
-    expected = 0.3 * (A @ Y - 0.7 * Y) - 0.9 * Z
-    expected[:10], expected[50:] = Z[:10], Z[50:]
-    filter_step(A.data, A.indices, A.indptr, 10, 50, Y, Z, 0.7, 0.3, 0.9)
-    np.testing.assert_allclose(Z, expected, atol=1e-14)
+# --- factor of a root: A = E'E -----------------------------------------------------------------------------------------
 
 
 def lle_root(X, k=8):
