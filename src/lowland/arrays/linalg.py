@@ -106,8 +106,7 @@ def _runs(Y: np.ndarray) -> Iterator[np.ndarray]:
 def on_one_thread_if_small(A: Array) -> AbstractContextManager[None]:
     """Limit BLAS to one thread while a matrix of moderate size is factorized.
 
-    A factorization makes a threaded call for every few columns. Beside a busy process, each of them may wait for a time
-    slice.
+    A factorization makes a threaded call for every few columns. Next to a busy process, each may wait for a time slice.
     """
     return blas_on_one_thread() if isinstance(A, np.ndarray) and min(A.shape) in _FACTORED_ALONE else nullcontext()
 

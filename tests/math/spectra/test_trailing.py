@@ -351,7 +351,7 @@ def test_invalid_input_is_reported():
         smallest(path(600), 1, solver="filter", largest=2.0)
 
 
-# --- factor of a root: A = E'E -----------------------------------------------------------------------------------------
+# --- factor of a root: A = E'E ----------------------------------------------------------------------------------------
 
 
 def lle_root(X, k=8):

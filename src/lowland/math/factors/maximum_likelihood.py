@@ -66,7 +66,7 @@ def factor_loadings(
     Parameters
     ----------
     R
-        A correlation matrix, (d, d); or one with a root of low rank beside it (``math.factors.likelihood_searches``).
+        A correlation matrix, (d, d); or a ``Root``, which also holds a root of low rank.
     k
         The number of factors, at most d.
     method

@@ -33,7 +33,7 @@ _LONGEST = 0.5  # largest rotation of a component per step, in radians
 _TRIES = 10  # shorter steps tried per direction
 _OVERSHOT = 0.2  # largest slope at the end of a step, as a fraction of that at its start
 _FLIPS = 5  # how often a component may change between super- and sub-Gaussian
-
+_NO_TURN = "no component changed by more than the tolerance {:g}"
 
 Algorithm = Literal["parallel", "deflation", "picard"]
 
@@ -104,21 +104,13 @@ def unmixing_matrix(
 
 def _joined(first: Outcome, last: Outcome, max_iter: int) -> Outcome:
     """Merge the outcomes of a search in two precisions."""
-    reason = last.stopped_because if last.converged else _too_few(max_iter)
+    reason = last.stopped_because if last.converged else iteration_limit(max_iter)
     iterations, trace = first.iterations + last.iterations, first.trace + last.trace
     return replace(last, iterations=iterations, trace=trace, stopped_because=reason)
 
 
 def _found(W: np.ndarray, name: str, iterations: int, converged: bool, trace: list[float], reason: str) -> Unmixing:
     return Unmixing(W, Outcome(name, "", iterations, converged, tuple(trace), reason))
-
-
-def _no_turn(tol: float) -> str:
-    return f"no component changed by more than the tolerance {tol:g}"
-
-
-def _too_few(max_iter: int) -> str:
-    return iteration_limit(max_iter)
 
 
 # --- fixed points -----------------------------------------------------------------------------------------------------
@@ -138,9 +130,9 @@ def unmix_in_parallel(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: 
         turned = polar(cross - slopes[:, None] * W)
         trace.append(_turn(turned, W))
         if trace[-1] < tol:
-            return _found(turned, "parallel", step + 1, True, trace, _no_turn(tol))
+            return _found(turned, "parallel", step + 1, True, trace, _NO_TURN.format(tol))
         W = polar(damping.towards(turned, W, trace[-1]))
-    return _found(W, "parallel", max_iter, False, trace, _too_few(max_iter))
+    return _found(W, "parallel", max_iter, False, trace, iteration_limit(max_iter))
 
 
 def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
@@ -162,7 +154,9 @@ def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol:
             stuck.append(i)
         traces.append(trace)
         found = np.vstack([found, w])
-    reason = f"{len(stuck)} of {k} components did not converge in {max_iter} iterations" if stuck else _no_turn(tol)
+    reason = (
+        f"{len(stuck)} of {k} components did not converge in {max_iter} iterations" if stuck else _NO_TURN.format(tol)
+    )
     trace = [v for trace in traces for v in trace]
     return _found(found, "deflation", max(map(len, traces)), not stuck, trace, reason)
 
@@ -273,7 +267,7 @@ def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, t
         elif np.sum(turned * (change := there.gradient(signs) - G)) > 0:
             memory.append((turned, change))
         here = there
-    return _found(polar(here.W), "quasi-Newton", max_iter, False, trace, _too_few(max_iter))
+    return _found(polar(here.W), "quasi-Newton", max_iter, False, trace, iteration_limit(max_iter))
 
 
 def _at(white: WhiteRows, contrast: Contrast, W: np.ndarray) -> _Point:

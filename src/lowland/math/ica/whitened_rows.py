@@ -223,7 +223,7 @@ class WhitenedRows:
     white: WhiteRows
     K: np.ndarray  # (k, d) float64 on the CPU, as all of these but the mean
     inverse: np.ndarray  # (d, k)
-    mean: Array  # (d,) float64, beside the rows
+    mean: Array  # (d,) float64, on the device of the rows
     n: int
     choice: ComponentChoice  # how many components, and why
     covariance: np.ndarray | None = None  # (k, k) with divisor n, where the rows were assumed to be white

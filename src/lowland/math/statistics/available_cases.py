@@ -40,7 +40,7 @@ class AvailableColumns:
     @classmethod
     def of(cls, X: Any, weights: np.ndarray | None = None) -> Self:
         """Return the statistics of one chunk."""
-        from lowland.kernels.incomplete_rows import add_observed  # numba is loaded only where NaN is allowed
+        from lowland.kernels.conditional_means import add_observed  # numba is loaded only where NaN is allowed
 
         X, weights = without_zero_weights(X, weights)
         X = np.ascontiguousarray(dense(X), dtype=np.float64)

@@ -186,7 +186,7 @@ def membership(y: np.ndarray, classes: int) -> Any:
 class FourthPowers:
     """Sums of |z|⁴ over the rows of each class and, last, over all; z is a row standardized by its class or by all.
 
-    Ledoit-Wolf shrinkage (2004) needs these sums besides the moments.
+    Ledoit-Wolf shrinkage (2004) needs these sums in addition to the moments.
     """
 
     mean: Array  # (C + 1, d), the last of all rows

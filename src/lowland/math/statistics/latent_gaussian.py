@@ -49,7 +49,7 @@ class LatentModel:
 
     def completed(self, X: Any, weights: np.ndarray | None = None) -> CompletedRows:
         """Return the rows of one slab with their missing values replaced by conditional means."""
-        from lowland.kernels import incomplete_rows as kernels  # numba is loaded only for incomplete rows
+        from lowland.kernels import conditional_means as kernels  # numba is loaded only for incomplete rows
 
         given = dense(X)
         X = np.ascontiguousarray(given, dtype=np.float64)
