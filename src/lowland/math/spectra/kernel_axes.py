@@ -93,7 +93,7 @@ def indefinite(
     significant = -(1e-5 if np.dtype(dtype) == np.float64 else 5e-3) * scale  # as in scikit-learn
     if lowest >= significant:
         return []
-    remedy = "Choose 'rbf', 'laplacian', 'cosine', or 'poly' with coef0 >= 0"
+    remedy = "Choose 'rbf', 'laplacian', 'cosine', or 'poly' with `coef0` >= 0"
     if kernel.points is None:
         remedy = "Pass a positive semidefinite matrix, for instance without its negative eigenvalues"
     if kept < significant and not wanted.fewer:
@@ -122,7 +122,7 @@ def check_squares_vary(first: float, X: Array) -> None:
     gap = float(xp.max(xp.abs(X - X[:1, :])))
     if gap > 0:
         raise DataError(
-            f"The rows differ by at most {gap:.2g}, which is lost to rounding error in {X.dtype}. Pass float64, "
+            f"The rows differ by at most {gap:.2g}, which is lost to rounding error in `{X.dtype}`. Use `float64`, "
             "rescale the columns, or center them."
         )
 
@@ -199,7 +199,7 @@ def check_range(values: Array, dtype: Any) -> None:
     if not float(info.smallest_normal) <= smallest <= largest <= float(info.max):
         raise DataError(
             f"The eigenvalues of the kernel matrix, from {largest:.2g} to {smallest:.2g}, are out of the range of "
-            f"{dtype}. Pass float64, or rescale the columns."
+            f"`{dtype}`. Use `float64`, or rescale the columns."
         )
 
 

@@ -29,19 +29,17 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     missing = int(missing_labels(y).sum())
     if missing:
         raise DataError(
-            f"Input y contains NaN or missing values: {missing} row{'s' * (missing != 1)} without a label. "
-            "Label every row, or drop those rows."
+            f"`y` contains NaN or missing values: {missing} row{'s' * (missing != 1)} without a label. Label "
+            "every row, or drop those rows."
         )
     if y.dtype.kind == "f" and np.isinf(y).any():
-        raise DataError(
-            "Input y contains infinity or a value too large for dtype('float64'). Label every row, or drop those rows."
-        )
+        raise DataError("`y` contains infinity or a value too large. Label every row, or drop those rows.")
     if y.dtype.kind == "f" and np.any(y != np.floor(y)):
         raise DataError(
-            "Unknown label type: continuous. y contains fractions; class labels must be integers or strings."
+            "Unknown label type: continuous. `y` contains fractions; class labels must be integers or strings."
         )
     if len(y) == 0:
-        raise DataError("There are no labels: Found array with 0 sample(s). Pass data.")
+        raise DataError("There are no labels. Check the data.")
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
@@ -86,7 +84,7 @@ def merged_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> 
     strangers = np.setdiff1d(met, found)
     if len(strangers):
         raise DataError(
-            f"y contains the label {shown(strangers[0])}, which is not in classes: {', '.join(map(shown, found))}. "
+            f"`y` contains the label {shown(strangers[0])}, which is not in classes: {', '.join(map(shown, found))}. "
             "List all classes in the first call of partial_fit."
         )
     return found, np.searchsorted(found, met)[codes]
@@ -225,13 +223,15 @@ class Target:
             classes, codes = classes_of(y)
             if len(classes) > 2:
                 raise DataError(
-                    f"y contains {len(classes)} classes, but a numeric target is required here. "
-                    "Choose an option for class labels, or encode y as ordered numbers."
+                    f"`y` contains {len(classes)} classes, but a numeric target is required here. Choose an option "
+                    "for class labels, or encode `y` as ordered numbers."
                 )
             return cls(codes.astype(np.float64))
         values = _finite_numbers(y)
         if values.min() == values.max():
-            raise DataError("y is constant, so no column can predict it. Pass a y with at least two distinct values.")
+            raise DataError(
+                "`y` is constant, so no column can predict it. Pass a `y` with at least two distinct values."
+            )
         unit = float(power_of_two(np.abs(values).max()))  # so that no square overflows or underflows
         return cls(values / unit, scale=unit)
 
@@ -256,7 +256,9 @@ class Target:
         values = self.values - center
         scale = float(np.sqrt(values @ values / len(values)))
         if scale <= rounding_of(np.float64) * abs(center):
-            raise DataError("y is constant, so no column can predict it. Pass a y with at least two distinct values.")
+            raise DataError(
+                "`y` is constant, so no column can predict it. Pass a `y` with at least two distinct values."
+            )
         return replace(self, values=values / scale, center=center * self.scale + self.center, scale=scale * self.scale)
 
     @property
@@ -283,7 +285,7 @@ def warn_of_many_classes(y: np.ndarray, for_numbers: str) -> None:
     """Warn where many distinct integers are treated as class labels: y may be numeric."""
     if _is_numeric(y) and (kinds := len(np.unique(np.asarray(y, dtype=np.float64)))) > _FEW_CLASSES:
         warn(
-            f"The integers of y are treated as {kinds} class labels. If y is numeric, use {for_numbers}.",
+            f"The integers of `y` are treated as {kinds} class labels. If `y` is numeric, use {for_numbers}.",
             DataWarning,
         )
 
@@ -297,5 +299,5 @@ def _is_numeric(y: np.ndarray) -> bool:
 def _finite_numbers(y: np.ndarray) -> np.ndarray:
     values = np.asarray(y, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise DataError("Input y contains NaN or infinity. Fill in these values, or drop those rows.")
+        raise DataError("`y` contains NaN or infinity. Fill in these values, or drop those rows.")
     return values
