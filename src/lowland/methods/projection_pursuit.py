@@ -216,7 +216,7 @@ class ProjectionPursuit(
         outcomes = [projection.outcome for projection in found]
         self.trace_ = [np.array(outcome.trace) for outcome in outcomes]
         self.converged_ = all(outcome.converged for outcome in outcomes)
-        worst = max(outcomes, key=lambda outcome: outcome.accuracy.value)  # type: ignore[union-attr]
+        worst = next((outcome for outcome in outcomes if not outcome.converged), outcomes[0])
         iterations = max(max(outcome.iterations for outcome in outcomes), 1)
         problem = f"ProjectionPursuit did not converge: a refinement stopped after max_iter={self.max_iter} steps"
         self._record_convergence(

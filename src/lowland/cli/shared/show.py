@@ -131,8 +131,6 @@ def model_lines(facts: dict[str, Any], *, every_parameter: bool = False) -> list
     if facts["converged"] is False or (facts["converged"] and facts["iterations"]):
         why = facts["stopped_because"]
         lines.append(("Converged", ("yes" if facts["converged"] else "no") + (f": {why}" if why else "")))
-    if facts["accuracy"]:
-        lines.append(("Accuracy", facts["accuracy"]["text"] + ("" if facts["accuracy"]["met"] else ": not met")))
     lines.append(("Components", _components(facts)))
     return [*lines, *fact_lines(facts["facts"])]
 

@@ -16,7 +16,6 @@ def model_facts(est: Any) -> dict[str, Any]:
     components, own = None if coordinate_refusal(est) else est._n_features_out, est._facts()
     known, found = entries()[type(est).__name__], vars(est)
     solver, choice = found.get("solver_"), found.get("choice_")
-    accuracy = getattr(solver, "accuracy", None)
     how = {"name": getattr(solver, "name", str(solver)), "reason": getattr(solver, "reason", None)}
     facts = {
         "method": known.verb,
@@ -26,7 +25,6 @@ def model_facts(est: Any) -> dict[str, Any]:
         "components": components,
         "choice": None if choice is None else {"rule": choice.rule, "reason": choice.reason},
         "solver": None if solver is None else how,
-        "accuracy": None if accuracy is None else {**vars(accuracy), "met": accuracy.met, "text": str(accuracy)},
         "iterations": found.get("n_iter_"),
         "converged": found.get("converged_", getattr(solver, "converged", None)),
         "stopped_because": found.get("stopped_because_"),

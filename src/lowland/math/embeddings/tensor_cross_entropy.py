@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, device_of, to_numpy, xp_of
-from lowland.arrays.segment_sums import segment_sums
 from lowland.math.embeddings.densities import DensityTerm
 from lowland.math.embeddings.descent import DescentStep, Phase
 from lowland.math.embeddings.row_blocks import Together

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, device_of, xp_of
-from lowland.arrays.segment_sums import segment_sums
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Principal axes of incomplete rows: probabilistic PCA (Tipping and Bishop 1999), and NIPALS."""
+"""Principal axes of rows with missing values: probabilistic PCA (Tipping and Bishop 1999)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ import numpy as np
 
 from lowland.data.rows import Rows
 from lowland.errors import DataError
-from lowland.math.missing.expectation import LikelihoodFit, expectation_maximization
-from lowland.math.missing.latent_model import LatentModel, warn_of_empty_rows
-from lowland.math.missing.nipals import nipals
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.spectra.component_rules import Fixed, Rule, Spectrum
-from lowland.math.spectra.leading import Eigenpairs, leading_eigenpairs
-from lowland.math.spectra.principal_axes import Axes, AxesRequest, ColumnSummary, axes_of_moments
-from lowland.math.statistics.available import AvailableColumns
+from lowland.math.spectra.component_rules import Fixed, Rule
+from lowland.math.spectra.leading import leading_eigenpairs
+from lowland.math.spectra.principal_axes import Axes, AxesRequest, axes_of_moments
+from lowland.math.statistics.available_cases import AvailableColumns
+from lowland.math.statistics.latent_gaussian import (
+    LatentModel,
+    LikelihoodFit,
+    expectation_maximization,
+    warn_of_empty_rows,
+)
 from lowland.math.statistics.moments import Moments
 from lowland.run.run import Run
 
-NIPALS_TOL = 1e-8  # change of a unit vector
 _LEAST_NOISE = 1e-10  # fraction of the mean variance below which the noise is not estimated
 
 
@@ -127,29 +129,3 @@ def axes_of_incomplete_rows(
 def _standardized(moments: Moments, units: np.ndarray) -> Moments:
     """The moments of the columns divided by their units."""
     return replace(moments, mean=moments.mean / units, scatter=moments.scatter / np.outer(units, units))
-
-
-def axes_by_nipals(
-    rows: Rows,
-    run: Run,
-    k: int,
-    found: AvailableColumns,
-    *,
-    scale: bool = False,
-    weights: np.ndarray | None = None,
-    tol: float = NIPALS_TOL,
-) -> Axes:
-    """Return k axes by NIPALS, with the variances of their scores; the ratios refer to the observed values."""
-    units = deviations_of(found) if scale else np.ones(rows.d)
-    result = nipals(rows, run, k, found, units, weights=weights, tol=tol)
-    n = float(found.rows - found.empty_rows) if weights is None else float(np.sum(weights))
-    variances = found.variances / units**2
-    columns = ColumnSummary(n, found.rows - found.empty_rows, found.mean, variances, units if scale else None)
-    total = float(variances.sum())
-    values = result.squares / (n - 1)
-    left = total * float(result.left[-1] / result.left[0]) if result.left[0] > 0 else 0.0
-    pairs = Eigenpairs(values, result.axes.T, np.zeros(k), "nipals")
-    spectrum = Spectrum(values, total, columns.most, n, rows.d, variances=variances)
-    choice = Fixed(k).decide(spectrum)
-    assert choice is not None
-    return Axes(columns, pairs, choice, result.outcome, spectrum, left)

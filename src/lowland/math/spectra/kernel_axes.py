@@ -5,32 +5,127 @@ The resulting map is always z = (k(x) - means) coefficients, with k(x) the kerne
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.linalg import svd
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, rounding_of
+from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.math.distances.kernel_functions import KernelMatrix, KernelWith, check_kernel_matrix, rows_of
-from lowland.math.kernel_pca.positive_eigenvalues import (
-    FeatureSpaceRequest,
-    check_squares_vary,
-    count_positive,
-    indefinite,
-    nearly_identity,
-    rounding_floor,
-)
+from lowland.math.distances.to_points import in_slabs
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Fixed
-from lowland.math.spectra.leading import ROUNDING, Eigenpairs, Solver, all_eigenvalues, fix_signs, leading_eigenpairs
+from lowland.math.spectra.leading import (
+    ROUNDING,
+    Eigenpairs,
+    Iteration,
+    Solver,
+    all_eigenvalues,
+    fix_signs,
+    leading_eigenpairs,
+)
 from lowland.math.spectra.operators import Divided, DoubleCentered, centered_product
 from lowland.math.spectra.principal_axes import principal_axes
+from lowland.math.statistics.moments import Moments
 from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run, all_finite
+
+_ALONE = 1e-3  # sum of the kernel values with all other rows below which a row is isolated
+
+
+@dataclass(frozen=True)
+class FeatureSpaceRequest:
+    """The number of axes and the solver options."""
+
+    k: int | None  # None: all with a positive eigenvalue
+    solver: str = "auto"
+    fewer: bool = False  # whether fewer than k are accepted where fewer eigenvalues are positive
+    tol: float = 0.0
+    max_iter: int | None = None
+    power_steps: int | None = None
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+
+def count_positive(values: np.ndarray, wanted: FeatureSpaceRequest, floor: float) -> int:
+    """Return the number of positive eigenvalues among those requested."""
+    positive = int(np.sum(values > floor))
+    return positive if wanted.k is None else min(positive, wanted.k)
+
+
+def rounding_floor(values: Array, means: Array, n: int, dtype: Any) -> float:
+    """Return the level of rounding error: of the matrix entries, or relative to the first eigenvalue."""
+    floor = float(xp_of(means).max(xp_of(means).abs(means)))
+    floor *= n * np.finfo(np.float64).eps + math.sqrt(n) * np.finfo(dtype).eps
+    return max(floor, negligible(dtype) * float(values[0]))
+
+
+def nearly_identity(means: Array, kernel: KernelWith, what: str) -> list[str]:
+    """Return a warning where a kernel matrix is nearly the identity, so that its components are arbitrary."""
+    n = means.shape[0]
+    if kernel.kernel in ("rbf", "laplacian") and float(np.median(n * to_numpy(means) - 1)) < _ALONE:
+        return [
+            f"the kernel matrix is nearly the identity. No two {what}s are similar, so the components are meaningless."
+        ]
+    return []
+
+
+def negligible(dtype: Any) -> float:
+    """Return the fraction of the first eigenvalue below which another is rounding error, as in scikit-learn."""
+    return 1e-12 if np.dtype(dtype) == np.float64 else 2e-7
+
+
+def indefinite(
+    ends: tuple[float, float], kept: float, kernel: KernelWith, wanted: FeatureSpaceRequest, dtype: Any
+) -> list[str]:
+    """Return a warning for an indefinite kernel; raise an error where an eigenvalue that is kept is negative.
+
+    ``ends`` are the lowest and the largest eigenvalue, ``kept`` is the lowest of those requested.
+    """
+    lowest, largest = min(*ends, kept), max(ends)
+    scale = max(abs(largest), abs(lowest))
+    significant = -(1e-5 if np.dtype(dtype) == np.float64 else 5e-3) * scale  # as in scikit-learn
+    if lowest >= significant:
+        return []
+    remedy = "Choose 'rbf', 'laplacian', 'cosine', or 'poly' with `coef0` >= 0"
+    if kernel.points is None:
+        remedy = "Pass a positive semidefinite matrix, for instance without its negative eigenvalues"
+    if kept < significant and not wanted.fewer:
+        raise DataError(
+            f"There are significant negative eigenvalues: the centered kernel matrix is indefinite, and the components "
+            f"requested include one of eigenvalue {kept:.4g}{_beside(kept, largest, dtype)}. Request fewer components. "
+            f"{remedy}."
+        )
+    return [
+        f"The centered kernel matrix is indefinite: it has the eigenvalue {lowest:.4g}"
+        f"{_beside(lowest, largest, dtype)}, so it does not contain inner products. Only components with positive "
+        "eigenvalues are kept."
+    ]
+
+
+def _beside(value: float, largest: float, dtype: Any) -> str:
+    some = largest > negligible(dtype) * abs(value)
+    return f", {abs(value) / largest:.2g} times the largest" if some else ", and none is positive"
+
+
+def check_squares_vary(first: float, X: Array) -> None:
+    """Raise an error for rows whose squared differences are too small for their precision."""
+    if first > 0 or is_sparse(X):
+        return
+    xp = xp_of(X)
+    gap = float(xp.max(xp.abs(X - X[:1, :])))
+    if gap > 0:
+        raise DataError(
+            f"The rows differ by at most {gap:.2g}, which is lost to rounding error in `{X.dtype}`. Use `float64`, "
+            "rescale the columns, or center them."
+        )
+
 
 _SMALL = 1200  # rows up to which LAPACK is faster than iterative solvers
 _MANY = 20  # with fewer rows per component, an iterative solver is slower
@@ -221,18 +316,14 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpace
     solvers: dict[str, Solver] = {"arpack": "arpack", "randomized": "krylov", "auto": "krylov"}
     solver = "subspace" if wanted.solver == "randomized" and wanted.power_steps is not None else solvers[wanted.solver]
     with blas_on_one_thread():  # the products have their own threads, and small problems do not benefit from more
-        pairs = leading_eigenpairs(
-            A,
-            k,
-            run=run,
-            solver=solver,
-            rng=wanted.rng,
-            tol=wanted.tol,
-            max_iter=wanted.power_steps if solver == "subspace" else wanted.max_iter,
+        options = Iteration(
+            wanted.rng,
+            wanted.tol,
+            wanted.power_steps if solver == "subspace" else wanted.max_iter,
             like_array=matrix.means[None, :],
             rounding=max(ROUNDING, rounding_of(matrix.rows.dtype)),
-            definite=False,
         )
+        pairs = leading_eigenpairs(A, k, run=run, solver=solver, definite=False, options=options)
     if wanted.solver == "auto" and not pairs.converged and _dense_bytes(n) <= run.budget:
         return _dense(matrix, run, k, "the spectrum is too flat for an iterative solver")
     size = show_bytes(matrix.rows.dtype.itemsize * n * n)
@@ -273,12 +364,98 @@ def _ends(matrix: KernelMatrix, run: Run, wanted: FeatureSpaceRequest) -> tuple[
     if _is_dense(int(matrix.rows.n or 0), wanted):
         values = all_eigenvalues(_centered(matrix))
         return float(values[-1]), float(values[0])
-    A, start = DoubleCentered(matrix.rows, run), matrix.means[None, :]
-    ends = []
+    A, ends = DoubleCentered(matrix.rows, run), []
+    options = Iteration(tol=_NEAR, max_iter=_END_STEPS, like_array=matrix.means[None, :])
     with np.errstate(over="ignore"), blas_on_one_thread():  # residuals are relative to a value that may be zero
         for operator in (Divided(A, -1.0), A):
-            found = leading_eigenpairs(
-                operator, 1, run=run, solver="krylov", tol=_NEAR, max_iter=_END_STEPS, like_array=start, definite=False
-            )
+            found = leading_eigenpairs(operator, 1, run=run, solver="krylov", definite=False, options=options)
             ends.append(float(found.values[0]))
     return -ends[0], ends[1]
+
+
+# --- from landmarks: the Nyström method -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _FeatureMoments:
+    """The moments of the features of a slab; picklable, so that it can be sent to a worker."""
+
+    features: FeatureCoordinates
+
+    def __call__(self, X: Array) -> Moments:
+        return Moments.of(self.features(X))
+
+
+def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
+    """The axes of the Nyström features: the rows' features projected to the span of the landmarks.
+
+    Both are centered at the mean of the landmarks, which does not change the centered kernel and keeps the precision of
+    rows far from the origin. One pass over the rows sums the moments of the features; the eigenvalues are those of
+    their scatter, comparable with exact ones.
+    """
+    points = kernel.points
+    assert points is not None
+    concerns: list[str] = []
+    if kernel.kernel == "linear" and not is_sparse(points):
+        features, back = _linear_features(points, rows.dtype)
+    else:
+        features, back, concerns = _nystrom_features(kernel, run, wanted, rows.dtype)
+    m, r = points.shape[0], features.coefficients.shape[1]
+    if r == 0:
+        raise DataError(
+            f"The {m} landmarks are identical in the feature space of the kernel. Use more landmarks, or check the "
+            "data."
+        )
+    moments = run.fold(in_slabs(rows, m), _FeatureMoments(features), name="summing features")
+    W = features.coefficients
+    S, mean = like(as_double(moments.scatter), W), like(moments.mean, W)
+    pairs = leading_eigenpairs(S, r if wanted.k is None else min(wanted.k, r), run=run)
+    of_rows = features.kernel.points is None
+    if of_rows:
+        check_squares_vary(float(pairs.values[0]), points)
+    floor = 0.0 if of_rows else rounding_floor(pairs.values, features.means, moments.rows, rows.dtype)
+    k = count_positive(to_numpy(pairs.values), wanted, max(floor, negligible(rows.dtype) * float(pairs.values[0])))
+    C = W @ pairs.vectors[:, :k]
+    means = features.means + back @ mean
+    C = (
+        C * signs_of(as_double(FeatureCoordinates(features.kernel, means, C)(points)))[None, :]
+    )  # signs differ between machines
+    outcome = pairs.outcome(f"{m} landmarks represent {moments.rows} rows by {r} features", "nystrom")
+    weights = None if of_rows else 1 / m + W @ mean
+    axes = KernelAxes(pairs.values[:k], C, means, None, outcome, moments.rows, weights, tuple(concerns))
+    return axes.with_zeros(wanted, m)
+
+
+def _linear_features(points: Array, dtype: Any) -> tuple[FeatureCoordinates, Array]:
+    """The features of the linear kernel, (x - c)V with V an orthonormal basis of the centered landmarks; and V."""
+    P = as_double(points)
+    c = xp_of(P).mean(P, axis=0)
+    _, s, Vt = svd(P - c[None, :])
+    size = to_numpy(s) ** 2
+    r = int(np.sum(size > negligible(dtype) * size[0])) if size[0] > 0 else 0
+    V = Vt[:r, :].T
+    return FeatureCoordinates(KernelWith(None), c, V), V
+
+
+def _nystrom_features(
+    kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest, dtype: Any
+) -> tuple[FeatureCoordinates, Array, list[str]]:
+    """The features (k(x) - means)U/√s with J K_mm J = U diag(s) U'; U√s, which maps back to kernel values; warnings."""
+    points = kernel.points
+    assert points is not None
+    wide = points.astype(np.float64) if is_sparse(points) else as_double(points)
+    K = kernel(wide)  # (m, m)
+    kernel.refuse(K, wide)
+    xp, m = xp_of(K), K.shape[0]
+    means = xp.mean(K, axis=0)
+    concerns = nearly_identity(means, kernel, "landmark")
+    K = K - means[:, None]
+    own = leading_eigenpairs(K - xp.mean(K, axis=0)[None, :], m, run=run, solver="eigh", definite=False)
+    s = to_numpy(own.values)
+    if not kernel.is_definite:
+        kept = float(s[-1 if wanted.k is None else min(wanted.k, m) - 1])
+        concerns += indefinite((float(s[-1]), float(s[0])), kept, kernel, wanted, dtype)
+    r = int(np.sum(s > rounding_floor(own.values, means, m, dtype)))
+    U, root = own.vectors[:, :r], xp.sqrt(own.values[:r])[None, :]
+    W = U / root
+    return FeatureCoordinates(kernel, means, W - xp.mean(W, axis=0)[None, :]), U * root, concerns
