@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowland.cli.shared.show import in_words
+from lowland.cli.show import in_words
 from lowland.data.write import write_chunks
 
 ESCAPE = "\x1b"

@@ -3,13 +3,12 @@
 import click
 import pytest
 
-from lowland.cli.shared.commands import Command, CommandGroup
-from lowland.cli.shared.options import DATA, Option, in_section
+from lowland.cli.options import DATA, Command, CommandGroup, Option, section
 from lowland.cli.verbs.fit import fit
 
 
 def test_sections_of_the_help_follow_the_order_of_their_first_options():
-    params = [*in_section("First", [Option(["--a"])]), *in_section(DATA, [Option(["--b"])]), Option(["--c"])]
+    params = [*section("First", Option("--a", "A.")), *section(DATA, Option("--b", "B.")), Option("--c", "C.")]
     command = Command("x", params=params)
     text = command.get_help(click.Context(command))
     places = [text.index(word) for word in ("First:", "--a", "Data:", "--b", "Other:", "--c")]

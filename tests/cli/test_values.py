@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowland.cli.shared import values
+from lowland.cli import options as values
 from lowland.errors import ParameterError
 from lowland.math.spectra import component_rules as rules
 from lowland.methods.registry import Flag

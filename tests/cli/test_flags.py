@@ -5,7 +5,7 @@ import json
 import pytest
 
 import lowland as ll
-from lowland.cli.shared import flags
+from lowland.cli import options as flags
 from lowland.methods.registry import entries
 
 

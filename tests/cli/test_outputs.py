@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowland.cli.shared.outputs import coordinate_refusal
+from lowland.cli.show import coordinate_refusal
 from lowland.methods.registry import entries, load_method
 
 
