@@ -31,8 +31,8 @@ from lowland.math.kernel_pca.preimages import FixedPointPreImages, RidgePreImage
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.sampling import SelectedRows, count_rows
 from lowland.methods.base.landmarks import choose_landmarks
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.point_map import PointMap
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import Metric
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
@@ -55,7 +55,7 @@ class LearnedInverse:
 
 
 class KernelPCA(
-    PointMap,
+    Method,
     verb="kernel-pca",
     takes_sparse=True,
     streams_with_landmarks=True,
@@ -230,7 +230,7 @@ class KernelPCA(
         if not self.fit_inverse_transform:
             return
         run = run_for(ArrayRows(X))
-        Z = self._embedding() if axes.vectors is not None else self._placing()(X)
+        Z = self._embedding() if axes.vectors is not None else self._encoding()(X)
         self.X_transformed_fit_ = Z
         if self.preimage == "ridge":
             self.dual_coef_ = xp.astype(ridge_coefficients(self._kernel_with(Z), X, self.alpha, run), X.dtype)
@@ -314,26 +314,22 @@ class KernelPCA(
     # --- maps ---
 
     def _points(self) -> Array:
-        return self.landmarks_ if hasattr(self, "landmarks_") else getattr(self, "X_fit_", None)
+        return vars(self).get("landmarks_", vars(self).get("X_fit_"))
 
     def _facts(self) -> dict[str, Any]:
-        landmarks = len(self.landmarks_) if hasattr(self, "landmarks_") else None
+        landmarks = len(self.landmarks_) if "landmarks_" in vars(self) else None
         gamma = None if self._params.kernel in ("linear", "cosine", "precomputed") else self.gamma_
         return {"landmarks": landmarks, "eigenvalues": self.eigenvalues_[:10], "gamma": gamma}
 
-    def _placing(self) -> FeatureCoordinates:
-        of_rows = self._params.kernel == "linear" and not is_sparse(getattr(self, "landmarks_", None))
+    def _encoding(self) -> FeatureCoordinates:
+        of_rows = self._params.kernel == "linear" and not is_sparse(vars(self).get("landmarks_"))
         kernel = KernelWith(None) if of_rows else self._kernel_with(self._points())
         return FeatureCoordinates(kernel, self.kernel_means_, self.coefficients_)
 
-    def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
-        if not reset and self._params.kernel == "precomputed" and rows.d != self.n_features_in_:
-            n = self.n_features_in_
-            raise DataError(
-                f"`X` has {rows.d} columns, but KernelPCA was fitted to a kernel matrix of {n} rows. Pass the kernel "
-                f"values of each new row with these {n} rows, in their order."
-            )
-        super()._check_rows(rows, reset=reset, least=least)
+    def _metric(self) -> Metric | None:
+        """No metric; a given kernel matrix is a matrix of pairs."""
+        given = self._params.kernel == "precomputed"
+        return Metric("precomputed", pairs="kernel values") if given else None
 
     def _kept_points(self) -> int:
         return int(self.coefficients_.shape[0])
@@ -349,7 +345,7 @@ class KernelPCA(
         """Fit to the rows of X and return their coordinates, (n, k)."""
         X = opened_once(X)
         self.fit(X, y)
-        return self.transform(X) if hasattr(self, "landmarks_") else self._present(self._embedding(), X)
+        return self.transform(X) if "landmarks_" in vars(self) else self._present(self._embedding(), X)
 
     def _decoding(self) -> Callable[[Array], Array]:
         Z = self.X_transformed_fit_

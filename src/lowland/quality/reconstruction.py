@@ -15,10 +15,8 @@ import numpy as np
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.errors import DataError, DataTypeError
-from lowland.math.distances.to_points import in_slabs
 from lowland.math.statistics.moments import ColumnMoments
 from lowland.methods.base.affine import Affine
-from lowland.methods.base.point_map import PointMap
 from lowland.quality.measure import Measure
 
 _LEAST = 1e-290  # smaller sums of squares have lost digits to underflow
@@ -137,8 +135,6 @@ def _opened(model: Any, X: Any) -> tuple[Any, Any, SquaredErrorsOfRows]:
     if not has_inverse_transform(model):
         raise DataTypeError(no_inverse_transform(model))
     rows, run = model._rows_to_map(X)
-    if isinstance(model, PointMap):  # one number per row and training point
-        rows = in_slabs(rows, model._kept_points())
     return rows, run, SquaredErrorsOfRows(model._encoding(), model._decoding(), int(model._encoding_width()))
 
 

@@ -62,9 +62,7 @@ def test_distances_of_new_points_are_checked(name):
     else:
         with pytest.raises(DataError, match=r"3.*nan.*missing"):
             model.transform(wrong)
-    with pytest.raises(
-        DataError, match=r"precomputed.*distances of the new rows to the 40 training rows: an \(m, 40\) array"
-    ):
+    with pytest.raises(DataError, match=r"distances of the new rows to these 40 training rows: an \(m, 40\) array"):
         model.transform(D[:, :9])
     D[1, 5] = 0.0
     rounded = D.copy()
