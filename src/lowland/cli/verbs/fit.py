@@ -17,10 +17,6 @@ from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
 INTERRUPTED = 130  # exit code
-SCALE_FREE = {  # methods whose result does not depend on the units of the columns, or only selects columns
-    "FactorAnalysis", "FastICA", "FeatureAgglomeration", "FeatureFilter", "L1Selector", "LinearDiscriminantAnalysis",
-    "ProjectionPursuit", "SequentialFeatureSelector", "TreeSelector", "Whitening",
-}  # fmt: skip
 FORMATS = (
     ".parquet (or a folder of .parquet files), .csv, .tsv, .npy, .npz, .feather, .jsonl, .xlsx, .ods, .h5ad, a folder "
     "of images, or - for standard input"
@@ -107,7 +103,7 @@ def run(
             est.fit_covariance(found.rows, covariance_of)
         else:
             if not found.report:
-                _report_columns(entry, est, found.rows)
+                _report_columns(est, found.rows)
             est.fit(found.rows, found.labels, **_sample_weights(est, file, found.kept))
         if label is not None:
             est.label_name_ = label  # so that transform can take the same file
@@ -156,14 +152,14 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
     return cls(**asked)
 
 
-def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
+def _report_columns(est: Any, rows: Any) -> None:
     """Warn about columns that may not be features, unless FILE is a matrix of counts or distances."""
     from lowland.methods.base.traits import traits_of
 
-    parameters = est.get_params(deep=False)
-    if traits_of(est).reads != "numbers" or est._reads_text or tables.reads_matrix(est):
+    parameters, traits = est.get_params(deep=False), traits_of(est)
+    if traits.reads != "numbers" or est._reads_text or tables.reads_matrix(est):
         return  # or a metric that scales the columns
-    scaled = entry.name in SCALE_FREE or bool(parameters.get("scale", False))
+    scaled = traits.scale_free or bool(parameters.get("scale", False))
     remedy = "--scale" if "scale" in parameters else "a file with standardized columns"
     tables.warn_of_columns(rows, scaled=scaled, scale=remedy)
 
