@@ -102,8 +102,8 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     said += [f"{_listed(of.classes)}: may contain classes. Name one as the label."] if of.classes else []
     if of.marked:
         said.append(
-            f"{_listed(of.marked)}: numbers, except {_listed(of.marks)}. If these mark missing values, use "
-            f"`missing={of.marks!r}`."
+            f"{_listed(of.marked)}: numbers, except {_listed(of.marks)}. If these mark missing values, name "
+            "them with the option 'missing'."
         )
     said += [f"{_listed(of.encoded)}: not numbers, but can be encoded as numbers."] if of.encoded else []
     said += [f"{_listed(of.assumed)}: dates of which {of.order} was assumed."] if of.assumed else []

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.data.open import open_rows
 from lowland.data.rows import MappedRows, Rows
+from lowland.math.missing.latent_model import ImputeRows
 from lowland.math.spectra.component_rules import ParallelAnalysis
 from lowland.methods.registry import load_method
 
@@ -41,7 +42,7 @@ class EMImputer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = open_rows(X)
         self.pca_._check_rows(rows, reset=False)
-        return MappedRows(rows, self.pca_._completion())
+        return MappedRows(rows, ImputeRows(self.pca_._latent()))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns, which stay as they are."""

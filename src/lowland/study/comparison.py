@@ -104,7 +104,7 @@ def compare(
     if purpose == "classify" and n_classes is None and not numbers:
         raise ParameterError(
             f"class labels are required, but {why or 'none were given'}.",
-            "Name the labels, one per row (`y=...`).",
+            "Name the column of labels (`y=...`).",
             method="compare",
             purpose="classify",
         )

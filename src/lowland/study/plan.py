@@ -188,7 +188,7 @@ def _why_left_out(e: Entry, traits: Traits, size: StudySize, named: bool) -> str
     if limited is not None and limited[0] is None:
         return limited[1]
     if (traits.needs_y or (traits.selects_columns and not named)) and size.n_classes is None:
-        unmet = f", but {size.why_no_classes}" if size.why_no_classes else ". Pass one label per row"
+        unmet = f", but {size.why_no_classes}" if size.why_no_classes else ". Name the column of labels (`y=...`)"
         return f"Class labels are required{unmet}."
     if traits.selects_columns and size.purpose != "classify" and not named:
         return "Feature selection is tried only if the purpose is 'classify'."

@@ -76,7 +76,7 @@ def integer_table(rows: Rows) -> np.ndarray | None:
     return np.column_stack(columns) if all(column.dtype.kind in "iub" for column in columns) else None
 
 
-class ColumnMap(Method, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_SPARSE):
+class ColumnMap(Method, SelectorMixin, selects_columns=True, scale_free=True, sparse_remedy=_FOR_SPARSE):
     """Rows keep some of their columns. A method sets ``support_`` and, where the search has steps, ``path_``."""
 
     support_: np.ndarray = attribute("True for each selected column.", "(n_features_in_,)")

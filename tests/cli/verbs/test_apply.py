@@ -1,4 +1,4 @@
-"""Labels and classes: the label column stored by a model, and the class of each row."""
+"""``lowland transform``, ``inverse`` and ``predict``: the results agree with Python."""
 
 import json
 
@@ -10,6 +10,65 @@ import pytest
 import lowland as ll
 from lowland.data import rows as rows_module
 from lowland.data.write import write_chunks
+
+
+def numbers(path) -> np.ndarray:
+    if str(path).endswith(".npy"):
+        return np.load(path)
+    table = pq.read_table(path) if str(path).endswith(".parquet") else csv.read_csv(path)
+    return np.column_stack([column.to_numpy() for column in table.columns])
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz", ".npy"])
+def test_fit_transform_inverse_agree_with_python(lowland, table, X, ending):
+    z, again, back = (f"{name}{ending}" for name in ("z", "again", "back"))
+    for words in (
+        ("fit", "pca", table, "-k", "0.95", "--whiten", "--to", z, "--model", "m.lowland"),
+        ("transform", "m.lowland", table, "--to", again),
+        ("inverse", "m.lowland", z, "--to", back),
+    ):
+        result = lowland(*words)
+        assert result.exit_code == 0, result.stderr
+        assert result.stderr == ""
+    pca = ll.PCA(0.95, whiten=True).fit(X)
+    Z = pca.transform(X)
+    np.testing.assert_allclose(numbers(z), Z, atol=1e-12)
+    np.testing.assert_allclose(numbers(again), Z, atol=1e-12)
+    np.testing.assert_allclose(numbers(back), pca.inverse_transform(Z), atol=1e-12)
+
+
+@pytest.mark.parametrize("verb", ["incremental-pca", "whitening", "truncated-svd"])
+def test_other_linear_methods_agree_with_python(lowland, table, X, verb):
+    assert lowland("fit", verb, table, "-k", 2, "--to", "z.npy", "--model", "m").exit_code == 0
+    assert lowland("transform", "m", table, "--to", "again.npy").exit_code == 0
+    assert lowland("inspect", "m").exit_code == 0
+    assert np.array_equal(np.load("z.npy"), np.load("again.npy"))
+    est = ll.load("m")
+    np.testing.assert_allclose(np.load("z.npy"), est.transform(ll.open_rows(table)), atol=1e-12)
+
+
+def test_columns_keep_their_names(lowland, table, model):
+    lowland("fit", "pca", table, "-k", 2, "--to", "z.parquet")
+    lowland("inverse", model, "z.parquet", "--to", "back.csv")
+    assert pq.read_table("z.parquet").column_names == ["pca0", "pca1"]
+    assert csv.read_csv("back.csv").column_names == list("abcd")
+
+
+def test_decoded_columns_without_names_are_numbered(lowland, X):
+    np.save("x.npy", X)
+    lowland("fit", "pca", "x.npy", "-k", 2, "--to", "z.npy", "--model", "m")
+    assert lowland("inverse", "m", "z.npy", "--to", "back.csv").exit_code == 0
+    assert csv.read_csv("back.csv").column_names == ["x0", "x1", "x2", "x3"]
+
+
+def test_a_missing_inverse_transform_is_reported_with_a_remedy(lowland, table):
+    assert lowland("fit", "kernel-pca", table, "-k", 2, "--to", "z.csv", "--model", "m").exit_code == 0
+    result = lowland("inverse", "m", "z.csv", "--to", "back.csv")
+    assert result.exit_code == 1
+    assert "Fit it again with --fit-inverse-transform." in result.stderr
+    words = ("-k", 2, "--fit-inverse-transform", "--model", "m", "--force")
+    assert lowland("fit", "kernel-pca", table, *words).exit_code == 0
+    assert lowland("inverse", "m", "z.csv", "--to", "back.csv").exit_code == 0
 
 
 @pytest.fixture
@@ -122,3 +181,13 @@ def test_a_model_takes_its_columns_by_name(lowland, X):
         result = lowland("transform", "m", file, "--to", "again.npy", "--force")
         assert result.exit_code == 0, result.stderr
         np.testing.assert_allclose(np.load("again.npy"), np.load("z.npy"), atol=1e-12)
+
+
+def test_json_output_is_a_single_object(lowland, table):
+    result = lowland("fit", "pca", table, "-k", 2, "--to", "z.csv", "--model", "m", "--json", "--progress")
+    facts = json.loads(result.stdout)
+    assert facts["data"] == {"file": "table.csv", "rows": 60, "columns": 4, "label": None}
+    assert facts["files"] == [{"file": "z.csv", "rows": 60, "columns": 2}, {"file": "m"}]
+    assert len(facts["explained_variance_ratio"]) == 2
+    for words in (("transform", "m", table, "--to", "z2.csv"), ("inverse", "m", "z.csv", "--to", "b.csv")):
+        assert json.loads(lowland(*words, "--json").stdout)["data"]["rows"] == 60

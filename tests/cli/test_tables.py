@@ -1,4 +1,6 @@
-"""Input: columns of row names, columns of a model."""
+"""Files: columns of row names, columns of a model, outputs, columns that look like ids."""
+
+from pathlib import Path
 
 import numpy as np
 import pyarrow.csv
@@ -6,8 +8,10 @@ import pyarrow.parquet
 import pytest
 
 import lowland as ll
+from lowland.cli.show import coordinate_refusal
 from lowland.data import load_dataset
 from lowland.data.write import write_chunks
+from lowland.methods.registry import entries, load_method
 
 
 def test_names_of_points_are_written_with_their_coordinates(lowland, airports):
@@ -82,3 +86,49 @@ def test_mismatched_columns_are_reported_with_a_remedy(lowland, model, rng, colu
     assert f"The columns of new.csv do not match the columns of the model. {message}" in result.stderr
     if "Omit" in message:
         assert lowland("transform", model, "new.csv", "--to", "z.npy").exit_code == 0
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_the_file_that_is_read_is_never_written(tmp_path, force):
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n3,5\n4,4\n")
+    before = path.read_text()
+    result = CliRunner().invoke(cli, ["fit", "pca", str(path), "-k", "1", "--to", str(path), *force])
+    assert result.exit_code != 0
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("name", entries())
+def test_before_a_fit_coordinates_are_not_refused(name):
+    assert coordinate_refusal(load_method(name)()) is None
+
+
+@pytest.fixture
+def orders(folder):
+    rng = np.random.default_rng(0)
+    numbers = rng.permutation(60) + 1000
+    lines = ["key,a,b,city"]
+    lines += [
+        f"{key},{rng.normal():.4f},{rng.normal():.4f},{'Bonn' if i % 2 else 'Ulm'}" for i, key in enumerate(numbers)
+    ]
+    Path("orders.csv").write_text("\n".join(lines) + "\n")
+    return Path("orders.csv")
+
+
+@pytest.mark.parametrize("words", [("fit", "pca"), ("compare",)])
+def test_a_prepared_column_of_ids_is_named(lowland, orders, words):
+    more = () if words[0] == "fit" else ("--methods", "pca", "--no-cache")
+    done = lowland(*words, orders, "--prepare", "auto", *more)
+    assert done.exit_code == 0, done.stderr
+    assert "key: an identifier" in done.stdout
+    done = lowland(*words, orders, "--prepare", "auto", "--id", "key", *more)
+    assert "key: an identifier" not in done.stdout
+
+
+def test_a_column_of_ids_is_named_without_preparing(lowland, orders):
+    done = lowland("fit", "pca", orders, "--drop", "city")
+    assert "--id key or --drop key" in done.stderr

@@ -1,19 +1,31 @@
-"""Printing: plain tables, rich tables on a terminal, JSON. Nothing is computed here."""
+"""Printing: plain tables, rich tables on a terminal, JSON; and the summary of a fitted method as plain data."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
 import click
 
+from lowland.cli.options import given
+from lowland.errors import ParameterError
+
 SHOWN_VALUES = 12
 SHOWN_FRACTIONS = 10
 SHOWN_COLUMNS = 40
 _SIGNS = {"add": "+", "remove": "−", "find": "best subset"}
+
+
+def report(facts: dict[str, Any], as_text: Callable[[dict[str, Any]], None]) -> None:
+    """Print the result of a command: with --json as one object, otherwise as text."""
+    if given("output").get("json"):
+        print_json(facts)
+    else:
+        as_text(facts)
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -23,15 +35,11 @@ def print_json(value: dict[str, Any]) -> None:
 
 def _output_is_table() -> bool:
     """Whether a table is written to standard output (--to -), so that the summary goes to standard error."""
-    ctx = click.get_current_context(silent=True)
-    return ctx is not None and bool(ctx.meta.get("lowland.output_is_table"))
+    return bool(given("output").get("is_table"))
 
 
 def print_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table; on a terminal, the last column is wrapped.
-
-    Written without rich, whose import would double the time of a listing.
-    """
+    """Print a table; on a terminal, the last column is wrapped."""
     widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head) - 1)]
     indent = sum(widths) + 2 * len(widths)
     lines = []
@@ -53,68 +61,77 @@ def _wrapped(text: str, indent: int) -> list[str]:
 
 
 def print_facts(
-    title: str,
-    facts: list[tuple[str, str]],
-    fractions: list[float | None] | None = None,
-    fractions_of: str = "the variance",
+    title: str, facts: list[tuple[str, str]], fractions: list[float | None] | None = None, of: str = "the variance"
 ) -> None:
     """Print facts in two columns, and below them the explained variance ratio of the first components."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 3, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    width = max(len(name) for name, _ in facts) + 3
+    lines = [click.style(printable(title), bold=True), ""]
     for name, text in facts:
-        table.add_row(name, Text(printable(text)))
-    parts: list[Any] = [Text(printable(title), style="bold"), Text(), table]
+        begin = click.style(name, bold=True) + " " * (width - len(name))
+        lines.append((begin + f"\n{' ' * width}".join(_wrapped(printable(text), width))).rstrip())
     if fractions:
-        parts += [Text(), Text(f"Fraction of {fractions_of} explained"), _fraction_table(fractions)]
+        sums = list(accumulate(fraction or 0.0 for fraction in fractions))
+        lines += ["", f"Fraction of {of} explained", "Component   Explained   Cumulative"]
+        for i, (fraction, total) in enumerate(zip(fractions[:SHOWN_FRACTIONS], sums, strict=False), start=1):
+            lines.append(f"{i:>9}   {'–' if fraction is None else f'{fraction:.2%}':>9}   {total:>10.2%}")
         if len(fractions) > SHOWN_FRACTIONS:
-            parts.append(
-                Text(f"and {len(fractions) - SHOWN_FRACTIONS} more; {_percent(_sums(fractions)[-1])} in total")
-            )
-    _print(parts)
+            lines.append(f"and {len(fractions) - SHOWN_FRACTIONS} more; {sums[-1]:.2%} in total")
+    click.echo("\n".join(lines), err=_output_is_table())
 
 
-def _fraction_table(fractions: list[float | None]) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for name in ("Component", "Explained", "Cumulative"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for i, (fraction, total) in enumerate(zip(fractions[:SHOWN_FRACTIONS], _sums(fractions), strict=False), start=1):
-        table.add_row(str(i), _percent(fraction), _percent(total))
-    return table
-
-
-def _sums(fractions: list[float | None]) -> list[float]:
-    return list(accumulate(fraction or 0.0 for fraction in fractions))
-
-
-def _percent(fraction: float | None) -> str:
-    return "–" if fraction is None else f"{fraction:.2%}"
-
-
-def _print(parts: list[Any]) -> None:
-    from rich.console import Console
-
-    if sys.stdout.isatty() and not _output_is_table():
-        console = Console(highlight=False, markup=False, emoji=False)
-        for part in parts:
-            console.print(part)
-        return
-    # no terminal: as wide as needed, no colors, no trailing blanks
-    console = Console(width=100_000, force_terminal=False, no_color=True, highlight=False, markup=False, emoji=False)
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part, soft_wrap=not hasattr(part, "columns"))
-    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()), err=_output_is_table())
+def one_line(text: str) -> str:
+    """Return a message as one line."""
+    text = re.sub(r":\n- (.*(?:\n- .*)*)\n", lambda found: f": {found[1].replace(chr(10) + '- ', ', ')}. ", text)
+    return printable(re.sub(r" (?=[.,;:](?: |$))", "", " ".join(text.split())))
 
 
 def printable(text: str) -> str:
     """Return a text with control characters escaped: names from a file must not control the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+# --- fitted methods ---------------------------------------------------------------------------------------------------
+
+
+def coordinate_refusal(est: Any) -> str | None:
+    """Return why a method has no coordinates (its parameters make it a classifier only), or None if it has some."""
+    try:
+        if hasattr(est, "_encoding"):
+            est._encoding()
+    except ParameterError as error:
+        return error.marked
+    except AttributeError:  # not fitted: its parameters allow coordinates
+        pass
+    return None
+
+
+def model_facts(est: Any) -> dict[str, Any]:
+    """Return the summary of a fitted method as plain data: parameters, solver, results."""
+    from lowland.methods.registry import entries
+    from lowland.plain import to_plain
+
+    # These two first: after partial_fit, reading a result runs the solver.
+    components, own = None if coordinate_refusal(est) else est._n_features_out, est._facts()
+    known, found = entries()[type(est).__name__], vars(est)
+    solver, choice = found.get("solver_"), found.get("choice_")
+    how = {"name": getattr(solver, "name", str(solver)), "reason": getattr(solver, "reason", None)}
+    facts = {
+        "method": known.verb,
+        "class": known.name,
+        "parameters": {flag.name: found[flag.name] for flag in known.flags},
+        "columns_in": est.n_features_in_,
+        "components": components,
+        "choice": None if choice is None else {"rule": choice.rule, "reason": choice.reason},
+        "solver": None if solver is None else how,
+        "iterations": found.get("n_iter_"),
+        "converged": found.get("converged_", getattr(solver, "converged", None)),
+        "stopped_because": found.get("stopped_because_"),
+        "explained_variance_ratio_of": own.pop("explained variance ratio of", "the variance"),
+        "facts": own,
+        "explained_variance": found.get("explained_variance_"),
+        "explained_variance_ratio": found.get("explained_variance_ratio_"),
+    }
+    return to_plain(facts)
 
 
 def model_lines(facts: dict[str, Any], *, every_parameter: bool = False) -> list[tuple[str, str]]:

@@ -10,9 +10,7 @@ from typing import Any
 
 import click
 
-from lowland.cli.shared.commands import Command
-from lowland.cli.shared.flags import flag_names
-from lowland.cli.shared.show import printable
+from lowland.cli.options import Command, flag_names, parameter_options
 from lowland.errors import MARKED, marked_text
 
 _NAMES = {  # marks that are no parameters
@@ -27,6 +25,7 @@ _NAMES = {  # marks that are no parameters
     "float64": "double precision",
     "transform": "lowland transform",
     "lowland.save": "lowland fit --model",
+    "lowland.TablePreparer": "lowland fit --prepare auto",
     "lowland.quality.evaluate": "lowland evaluate",
 }
 _MARKED = re.compile(rf" \(`(?P<aside>[^`]*)`\)|{MARKED.pattern}")
@@ -54,7 +53,6 @@ def on_command_line(message: BaseException | str, command: click.Command) -> str
 
 def of_method(text: str, name: str) -> str:
     """Return a message about one of several methods, with the flags of its command; given coordinates have none."""
-    from lowland.cli.shared.flags import parameter_options
     from lowland.methods.registry import match_method
 
     entry = match_method(name)
@@ -100,7 +98,8 @@ def _flag(name: str, command: click.Command, *value: Any) -> str | None:
     """Return the flag for a parameter, with its value, if any; None if no command has it."""
     options = {param.name: param for param in command.params if isinstance(param, click.Option)}
     read = options.get(f"read_{name}")
-    option = read if read and (name not in options or (value and isinstance(value[0], list))) else options.get(name)
+    of_method = name in options or name in _parameters()
+    option = read if read and (not of_method or (value and isinstance(value[0], list))) else options.get(name)
     if name == "y":
         flag, no = "--label", None
     elif option is not None:
@@ -140,12 +139,6 @@ def _word(value: Any) -> str:
     if isinstance(value, list | tuple):
         return shlex.quote(",".join(f'"{each}"' if "," in str(each) else str(each) for each in value))
     return _NAMES.get(str(value)) or shlex.quote(str(value))
-
-
-def one_line(text: str) -> str:
-    """Return a message as one line."""
-    text = re.sub(r":\n- (.*(?:\n- .*)*)\n", lambda found: f": {found[1].replace(chr(10) + '- ', ', ')}. ", text)
-    return printable(re.sub(r" (?=[.,;:](?: |$))", "", " ".join(text.split())))
 
 
 def _verbs() -> dict[str, str]:
