@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowland.data.columns import selected
+from lowland.data.reader import selected
 from lowland.errors import ParameterError
 
 WINE = [

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lowland.data.dates import WrittenDates, dates_of
+from lowland.data.written import WrittenDates, dates_of
 
 
 def order(*texts):

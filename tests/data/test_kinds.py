@@ -108,7 +108,7 @@ def test_statistics_do_not_depend_on_the_batches(tmp_path, monkeypatch):
     X = np.random.default_rng(1).standard_normal((2000, 2)) + 1e6
     X[::7, 0] = np.nan
     pd.DataFrame(X, columns=["a", "b"]).to_csv(tmp_path / "x.csv", index=False)
-    monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 2**10)
+    monkeypatch.setattr("lowland.data.formats.csv_file._BLOCK", 2**10)
     a, b = look(tmp_path / "x.csv").columns
     assert (a.n, a.missing, a.distinct) == (2000, 286, None)
     assert a.mean == pytest.approx(np.nanmean(X[:, 0]), rel=1e-14)
@@ -117,7 +117,7 @@ def test_statistics_do_not_depend_on_the_batches(tmp_path, monkeypatch):
 
 
 def test_text_among_numbers_in_a_later_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 64)
+    monkeypatch.setattr("lowland.data.formats.csv_file._BLOCK", 64)
     (tmp_path / "x.csv").write_text("a,b\n" + "".join(f"{i},{i % 3}\n" for i in range(50)) + "?,1\n")
     a, b = look(tmp_path / "x.csv").columns
     assert (a.n, a.kind, a.marks) == (51, "text", ("?",))

@@ -120,11 +120,11 @@ def test_given_labels_are_returned_unchanged(X, labeled):
 
 
 def test_a_file_is_opened_once_for_rows_and_labels(tmp_path, monkeypatch):
-    from lowland.data.formats.csv_table import CsvTable
+    from lowland.data.formats.csv_file import CsvReader
 
     heads = []
-    read = CsvTable._head
-    monkeypatch.setattr(CsvTable, "_head", lambda table: (heads.append(table), read(table))[1])
+    read = CsvReader._head
+    monkeypatch.setattr(CsvReader, "_head", lambda table: (heads.append(table), read(table))[1])
     (tmp_path / "x.csv").write_text("a,y\n1,u\n2,v\n")
     open_labelled(tmp_path / "x.csv", "y")
     assert len(heads) == 1

@@ -10,7 +10,7 @@ import lowland
 from lowland import PCA, FactorAnalysis
 from lowland.data import rows as rows_module
 from lowland.data import spool
-from lowland.data.formats.csv_table import CsvTable
+from lowland.data.formats.csv_file import CsvReader
 from lowland.data.open import open_rows
 from lowland.data.spool import spooled
 
@@ -32,8 +32,8 @@ def table(tmp_path, monkeypatch):
 def parses(monkeypatch):
     """Count the passes over the text."""
     found = []
-    read = CsvTable._numbers
-    monkeypatch.setattr(CsvTable, "_numbers", lambda self, *args: found.append(1) or read(self, *args))
+    read = CsvReader.batches
+    monkeypatch.setattr(CsvReader, "batches", lambda self, *args: found.append(1) or read(self, *args))
     return found
 
 

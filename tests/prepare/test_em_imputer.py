@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lowland
 from lowland import PCA
-from lowland.prepare.em_imputer import EMImputer
+from lowland.prepare.steps import EMImputer
 
 
 def test_incomplete_rows_are_imputed_by_em_and_saved(tmp_path):

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import lowland
 from lowland import PCA, TablePreparer
 from lowland.errors import DataError, DataTypeError, ModelFileError, ParameterError
-from lowland.prepare.em_imputer import EMImputer
+from lowland.prepare.steps import EMImputer
 
 
 def messy(n=40, seed=0):
@@ -147,7 +147,7 @@ def test_rows_are_prepared_in_chunks():
     preparer = TablePreparer().fit(frame)
     rows = preparer.open_rows(frame)
     assert rows.names == tuple(preparer.get_feature_names_out())
-    chunks = [np.column_stack(rows.columns_of(part)) for part in rows.read(7)]
+    chunks = [rows.convert(part) for part in rows.read(7)]
     assert len(chunks) == 6
     np.testing.assert_allclose(np.concatenate(chunks), preparer.transform(frame), atol=1e-12)
     np.testing.assert_array_equal(rows.to_array(), preparer.transform(frame))

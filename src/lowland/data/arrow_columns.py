@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
-from lowland.data.columns import ArrowColumns, NamedTable
-from lowland.data.dates import WrittenDates, dates_of
-from lowland.data.formats.arrow import content_of
+from lowland.data.files import NUMPY
 from lowland.data.kinds import FALSE, TRUE
 from lowland.data.open import as_numpy, has_named_columns, open_rows, open_table
-from lowland.data.paths import NUMPY
+from lowland.data.reader import ArrowColumns, Reader, content_of, slices_of
 from lowland.data.rows import Rows
+from lowland.data.written import WrittenDates, dates_of
 from lowland.errors import DataError, DataTypeError
 
 SLAB = 2**16  # rows of a chunk
@@ -31,7 +31,7 @@ def open_arrow(
     ``columns`` and ``drop`` select by name; in an array, columns are named x0, x1, …
     """
     is_path = isinstance(source, str | os.PathLike)
-    if isinstance(source, NamedTable) or (
+    if isinstance(source, Reader) or (
         has_named_columns(source) and not (is_path and os.fspath(source).lower().endswith(NUMPY))
     ):
         table = open_table(source)
@@ -47,11 +47,7 @@ def open_arrow(
     import pyarrow as pa
 
     whole = pa.table([_array_column(X[:, j], name) for j, name in enumerate(names)], names=names)
-
-    def tables(slab: int) -> Iterator[Any]:
-        return (whole.slice(start, slab) for start in range(0, len(whole), slab))
-
-    return ArrowColumns(list(whole.schema), tables, len(whole)), names, False
+    return ArrowColumns(list(whole.schema), partial(slices_of, whole), len(whole)), names, False
 
 
 def _check_array(X: np.ndarray) -> None:

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from lowland.data.arrow_columns import converted
-from lowland.data.columns import NamedTable
-from lowland.data.dates import WrittenDates
-from lowland.data.formats.arrow import content_of, holds_numbers
+from lowland.data.reader import Reader, content_of, holds_numbers
 from lowland.data.write import atomic_write
+from lowland.data.written import WrittenDates
 from lowland.errors import DataError, DataTypeError
 
 CELLS = 2**23  # cells of a batch
@@ -254,7 +253,7 @@ def stored_batches(table: Any) -> Iterator[Any]:
     yield from table.combine_chunks().to_batches(max_chunksize=max(1, CELLS // max(1, table.num_columns)))
 
 
-def with_names_of_rows(table: NamedTable) -> Iterator[Any]:
+def with_names_of_rows(table: Reader) -> Iterator[Any]:
     """Yield the record batches of a table; its column of row names comes first also where ``scan`` leaves it out."""
     import pyarrow as pa
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.categories import levels_of
-from lowland.data.columns import selected
+from lowland.data.reader import selected
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, shown
 from lowland.math.correspondence.map_points import MapPoints, map_points, v_tests

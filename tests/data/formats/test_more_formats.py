@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse
 
 from lowland import PCA, Table
-from lowland.data import streams
-from lowland.data.formats import arrow_table
+from lowland.data import files as streams
+from lowland.data.formats import arrow_files
 from lowland.data.open import open_labelled, open_rows, read_column
 from lowland.errors import DataError, FileProblem, ParameterError
 
@@ -144,7 +144,7 @@ def test_anndata(X, tmp_path, kind):
 
 def test_anndata_in_slabs_gives_the_same_fit(X, tmp_path, monkeypatch):
     write_h5ad(tmp_path / "x.h5ad", np.where(X > 0, X, 0), "csr")
-    monkeypatch.setattr("lowland.data.formats.h5ad_table.SPARSE_SLAB_ROWS", 7)
+    monkeypatch.setattr("lowland.data.formats.h5ad.SPARSE_SLAB_ROWS", 7)
     np.testing.assert_allclose(
         PCA(2).fit(tmp_path / "x.h5ad").explained_variance_, PCA(2).fit(np.where(X > 0, X, 0)).explained_variance_
     )
@@ -220,7 +220,7 @@ def test_blank_rows_of_a_one_column_sheet_are_missing_values(tmp_path, suffix):
 
 
 def test_a_key_that_appears_late_in_json_lines_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrow_table, "_JSON_BLOCK", 100)
+    monkeypatch.setattr(arrow_files, "_JSON_BLOCK", 100)
     (tmp_path / "x.jsonl").write_text('{"a": 1, "b": 2.5}\n' * 20 + '{"a": 1, "b": 3, "late": 4}\n')
     with pytest.raises(DataError, match=r"later line.*key.*first line"):
         open_rows(tmp_path / "x.jsonl").to_array()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -106,9 +105,7 @@ def named_table(file: Path) -> Any:
     opened = {} if ctx is None else ctx.meta.setdefault("lowland.tables", {})
     if file not in opened:
         opened[file] = open_table_file(file, read_options())
-    table = copy(opened[file])
-    table.passes = table.passes.of_other_rows()
-    return table
+    return opened[file]
 
 
 def check_label(file: Path, label: str | None) -> None:
@@ -183,6 +180,6 @@ def _listed(names: list[str]) -> str:
 
 def has_no_names(file: Path) -> bool:
     """Whether a file has no column names, by its extension; that of standard input is found by its content."""
-    from lowland.data.streams import real_path
+    from lowland.data.files import real_path
 
     return real_path(file).suffix.lower() in (".npy", ".npz")

@@ -97,14 +97,12 @@ def _table_to_prepare(file: Path, columns: Any, drop: Any, label: str | None, es
 
 def _has_text(table: Any) -> bool:
     """Whether some features of a table are not numeric."""
-    from lowland.data.formats.arrow import text_fields
+    from lowland.data.reader import text_fields
 
-    source = table.table
-    schemas = [source.schema] if hasattr(source, "schema") else getattr(source, "schemas", [])
-    if not any(text_fields(list(schema)) for schema in schemas):  # AnnData and images have no schema: numbers
+    if not text_fields(table.fields_at(range(len(table.names)))):
         return False
     inputs.noted(table)
-    return bool(text_fields(table.arrow(list(range(len(table.names)))).fields))
+    return True
 
 
 def reads_matrix(est: Any) -> bool:
@@ -124,12 +122,12 @@ def _encoded(
     table: Any, labels: Any, impute: str | None, columns: Sequence[str] | None, *, standardize: bool
 ) -> Prepared:
     """Encode the columns; without --impute mean or median, missing numbers stay missing."""
-    from lowland.data.formats.arrow import holds_numbers
+    from lowland.data.reader import holds_numbers
     from lowland.prepare.table_preparer import TablePreparer
 
     strategy: Any = impute if impute in ("mean", "median") else None
     preparer = TablePreparer(output="arrow", impute=strategy, standardize=standardize).fit(table)
-    numbers = [f.name for f in table.arrow(list(range(len(table.names)))).fields if holds_numbers(f.type)]
+    numbers = [f.name for f in table.fields_at(range(len(table.names))) if holds_numbers(f.type)]
     named = [name for name in columns or () if preparer.kinds_[name] == "id" and name in numbers]
     if named:  # numbers that look like ids, but were asked for by name
         preparer.set_params(kinds=dict.fromkeys(named, "number")).fit(table)
@@ -183,7 +181,7 @@ def _impute(found: Prepared, how: Any) -> None:
     rows.allow_nan = True
     found.missing = replaced(rows, how)[1]
     if how == "em":
-        from lowland.prepare.em_imputer import EMImputer
+        from lowland.prepare.steps import EMImputer
 
         if found.steps:  # encode once, not in every pass
             rows = ArrayRows(rows.to_array(), rows.names, rows.source)
