@@ -19,7 +19,7 @@ import numpy as np
 from lowland.arrays.namespace import is_array, is_sparse
 from lowland.data.files import NUMPY
 from lowland.data.open import (
-    as_numpy,
+    as_objects,
     has_named_columns,
     is_chunked,
     is_frame,
@@ -52,8 +52,7 @@ def open_categories(
         if not (isinstance(source, Rows) or is_array(source) or is_sparse(source)) and is_chunked(source):
             return _open_chunked(source, levels)
         if isinstance(source, list | tuple):
-            found = as_numpy(source)
-            source = np.array(source, dtype=object) if found.dtype.kind == "U" else found  # numbers beside text
+            source = as_objects(source)
         if isinstance(source, np.ndarray) and source.dtype.kind in "OUST" and source.ndim == 2:
             return not_empty(_open_objects(source, levels))
     rows = open_rows(source, columns=columns, drop=drop, read=read)

@@ -71,13 +71,13 @@ def _open_numbers(source: Any) -> Rows:
     if isinstance(source, np.ndarray):
         return _open_array(source)
     if is_sparse(source):
-        return not_empty(SparseRows(_two_dimensional(_no_complex(source))))
+        return SparseRows(checked_shape(no_complex(source)))
     if is_dask(source):
         return _open_dask(source)
     if is_torch(source):
         return _open_tensor(source)
     if is_array(source):
-        return not_empty(ArrayRows(_two_dimensional(source)))
+        return ArrayRows(checked_shape(source))
     if is_chunked(source):
         return open_chunks(source, open_rows)
     return _open_array(as_numpy(source))
@@ -240,6 +240,12 @@ def as_numpy(source: Any) -> np.ndarray:
         ) from error
 
 
+def as_objects(source: Any) -> np.ndarray:
+    """Return nested lists with text as an array of objects: numpy would convert numbers beside text to strings."""
+    found = as_numpy(source)
+    return np.array(source, dtype=object) if found.dtype.kind == "U" and not isinstance(source, np.ndarray) else found
+
+
 def open_chunks(source: Iterable[Any], open_chunk: Callable[[Any], Rows]) -> ChunkRows:
     """Return an iterable of chunks, each opened by ``open_chunk``, as Rows."""
     if iter(source) is iter(source):  # an iterator, or an object that returns the same one again
@@ -275,13 +281,11 @@ def _open_array(X: np.ndarray, source: str = "X") -> ArrayRows:
         )
     if X.dtype.kind not in "fiub":
         X = _numbers_of(X, source)
-    if X.ndim != 2 or 0 in X.shape:
-        not_empty(ArrayRows(_two_dimensional(X), None, source))
-    return ArrayRows(X, None, source)
+    return ArrayRows(checked_shape(X, source), None, source)
 
 
 def _numbers_of(X: np.ndarray, source: str) -> np.ndarray:
-    _no_complex(X)
+    no_complex(X)
     if X.dtype.kind not in "OUS":
         raise DataTypeError(f"{source} has dtype {X.dtype}, not numbers. Convert it first: X.astype(float).")
     if X.dtype.kind == "O" and holds_dates(X):
@@ -300,9 +304,9 @@ def _numbers_of(X: np.ndarray, source: str) -> np.ndarray:
 
 
 def _open_dask(X: Any) -> Rows:
-    if _no_complex(X).dtype.kind not in "fiub":
+    if no_complex(X).dtype.kind not in "fiub":
         raise DataTypeError(f"The Dask array has dtype {X.dtype}, not numbers. Convert it first: X.astype(float).")
-    return DaskRows(_two_dimensional(X))
+    return DaskRows(X if X.ndim == 2 else checked_shape(X))
 
 
 def _open_tensor(X: Any) -> Rows:
@@ -310,16 +314,20 @@ def _open_tensor(X: Any) -> Rows:
         raise DataTypeError(
             f"Tensors of layout {X.layout} are not supported. Pass X.to_dense(), or a scipy.sparse matrix."
         )
-    return not_empty(ArrayRows(_two_dimensional(_no_complex(X.detach()))))
+    return ArrayRows(checked_shape(no_complex(X.detach())))
 
 
-def _no_complex(X: Any) -> Any:
+def no_complex(X: Any) -> Any:
+    """Return X; raise an error for complex numbers."""
     if "complex" in str(X.dtype):
         raise DataError("Complex data not supported. Pass the real and imaginary parts as separate columns.")
     return X
 
 
-def _two_dimensional(X: Any) -> Any:
+def checked_shape(X: Any, source: str = "X") -> Any:
+    """Return an array of any library; raise an error unless it is a table with rows and columns."""
+    if X.ndim == 2 and 0 not in X.shape:
+        return X
     if X.ndim > 2:
         raise DataError(
             f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: X.reshape(len(X), -1) turns each "
@@ -330,17 +338,17 @@ def _two_dimensional(X: Any) -> Any:
             f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: array.reshape(-1, 1) for a single "
             "column, array.reshape(1, -1) for a single row."
         )
-    return X
+    what = "sample" if X.shape[0] == 0 else "feature"
+    raise DataError(
+        f"Found array with 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required. "
+        f"{source} is empty. Check the selection of rows and columns."
+    )
 
 
 def not_empty(rows: Rows) -> Rows:
     """Return the rows; raise an error if there are none, or no columns."""
-    for what, count in (("sample", rows.n), ("feature", rows.d)):
-        if count == 0:
-            raise DataError(
-                f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required. "
-                f"{rows.source} is empty. Check the selection of rows and columns."
-            )
+    if rows.n == 0 or rows.d == 0:
+        checked_shape(np.empty((1 if rows.n is None else rows.n, rows.d)), rows.source)
     return rows
 
 
@@ -362,7 +370,7 @@ def _open_numpy_file(path: Path, read: ReadOptions) -> Rows:
         if copy is not None:
             shutil.rmtree(copy.parent, ignore_errors=True)
     if is_sparse(found):
-        return not_empty(SparseRows(_two_dimensional(_no_complex(found)), source))
+        return SparseRows(checked_shape(no_complex(found), source), source)
     rows = _open_array(found, source)
     if isinstance(found, np.memmap) and copy is None:
         rows.stamps = stamps

@@ -232,25 +232,12 @@ class Rows:
 
     def non_finite_error(self) -> DataError:
         """Return the error that names the columns with NaN or infinity, after one more pass to count them."""
-        nan, inf, n, largest = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0, 0.0
-        first: tuple[int, int] | None = None  # row and column of the first bad value
-        for chunk in self.chunks():
-            if self.missing_as_level:
-                chunk = to_numpy(chunk).copy()
-                chunk[:, list(self.missing_as_level)] = 0
-            nan += _count_by_column(chunk, np.isnan)
-            inf += _count_by_column(chunk, np.isinf)
-            if first is None and (inf.any() or (nan.any() and not self.allow_nan)):
-                i, j = _first_bad_value(chunk, np.isinf if self.allow_nan else lambda X: ~np.isfinite(X))
-                first = n + i, j
-            n += chunk.shape[0]
-            sizes = np.abs(chunk.data if is_sparse(chunk) else to_numpy(chunk))
-            largest = float(np.fmax.reduce(sizes, axis=None, initial=largest))
+        nan, inf, n, largest, first = self._count_bad_values()
+        overflows = largest > _SQUARABLE * float(np.finfo(self.dtype).max) ** 0.5
         if self.allow_nan:
-            missing, nan = nan, np.zeros_like(nan)
-            overflow = largest > _SQUARABLE * float(np.finfo(self.dtype).max) ** 0.5
-            if missing.any() and not inf.any() and not overflow:
+            if nan.any() and not inf.any() and not overflows:
                 return self._undefined_distance()
+            nan = np.zeros_like(nan)
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
@@ -258,33 +245,49 @@ class Rows:
                 f"{'Convert to float64, or rescale' if self.dtype == np.float32 else 'Rescale'} the columns."
             )
         found = " and ".join(
-            _counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any()
+            f"{what} ({count.sum()} value{'s' * bool(count.sum() > 1)})"
+            for what, count in (("NaN", nan), ("infinity", inf))
+            if count.any()
         )
         if self.pair_values:
-            i, j = first or (0, 0)
             return DataError(
-                f"Input X contains {found} in the matrix of {self.pair_values}, first at [{i}, {j}], counted from 0. "
-                f"Compute these {self.pair_values}, or leave out such points: their rows and their columns."
+                f"Input X contains {found} in the matrix of {self.pair_values}, first at [{first[0]}, {first[1]}], "
+                f"counted from 0. Compute these {self.pair_values}, or leave out such points: their rows and their "
+                "columns."
             )
-        each = (nan + inf)[bad]
-        where = ", ".join(
-            self.column_name(j) + f" ({count})" * (bad.size > 1 and not inf.any())
-            for j, count in zip(bad[:5], each, strict=False)
-        ) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
+        where = ", ".join(self.column_name(j) + f" ({nan[j]})" * (bad.size > 1 and not inf.any()) for j in bad[:5]) + (
+            f" and {bad.size - 5} more" if bad.size > 5 else ""
+        )
         fact = (
             f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows, "
-            f"first in row {(first or (0, 0))[0] + 1}."
+            f"first in row {first[0] + 1}."
         )
-        if inf.any():
+        if not inf.any():
+            empty = tuple(self.names[j] for j in np.flatnonzero(nan == n)) if self.names else ()
+            gaps, text = bool((nan[nan < n] > 0).any()), self.levels is not None
+            return IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=gaps, has_categories=text)
+        if self.names is None:
             offered = f"{self.missing_remedy} Or drop" if self.missing_remedy and nan.any() else "Drop"
-            if self.names is None:
-                return DataError(f"{fact} {offered} {self._or_replace_infinity()}")
-            infinite = tuple(self.names[j] for j in np.flatnonzero(inf))
-            gaps = bool(nan[inf == 0].any())
-            return IncompleteRows.of(fact, "", infinite, has_gaps=gaps, rest=self._or_replace_infinity())
-        empty = tuple(self.names[j] for j in np.flatnonzero(nan == n)) if self.names else ()
-        gaps, text = bool((nan[nan < n] > 0).any()), self.levels is not None
-        return IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=gaps, has_categories=text)
+            return DataError(f"{fact} {offered} {self._or_replace_infinity()}")
+        infinite, gaps = tuple(self.names[j] for j in np.flatnonzero(inf)), bool(nan[inf == 0].any())
+        return IncompleteRows.of(fact, "", infinite, has_gaps=gaps, rest=self._or_replace_infinity())
+
+    def _count_bad_values(self) -> tuple[np.ndarray, np.ndarray, int, float, tuple[int, int]]:
+        """NaN and infinite values by column, the number of rows, the largest size, and the first place that is bad."""
+        nan, inf, n, largest = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0, 0.0
+        first: tuple[int, int] | None = None
+        for chunk in self.chunks():
+            values, i, j = _values_not_finite(chunk)
+            is_nan, is_inf = np.isnan(values) & ~np.isin(j, self.missing_as_level), np.isinf(values)
+            nan += np.bincount(j[is_nan], minlength=self.d)
+            inf += np.bincount(j[is_inf], minlength=self.d)
+            bad = np.flatnonzero(is_inf if self.allow_nan else is_nan | is_inf)
+            if first is None and bad.size:
+                first = n + int(i[bad[0]]), int(j[bad[0]])
+            n += chunk.shape[0]
+            sizes = np.abs(chunk.data if is_sparse(chunk) else to_numpy(chunk))
+            largest = float(np.fmax.reduce(sizes, axis=None, initial=largest))
+        return nan, inf, n, largest, first or (0, 0)
 
     def _or_replace_infinity(self) -> str:
         """What to do about infinity: it can be imputed only after it was replaced by NaN."""
@@ -315,22 +318,14 @@ class Rows:
         )
 
 
-def _count_by_column(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _values_not_finite(X: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The values of a chunk that are not finite, with their rows and columns, in the order of the rows."""
     if is_sparse(X):
-        return np.bincount(X.indices[is_bad(X.data)], minlength=X.shape[1])
-    return is_bad(to_numpy(X)).sum(axis=0)
-
-
-def _first_bad_value(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int]:
-    if is_sparse(X):
-        place = np.flatnonzero(is_bad(X.data))[0]
-        return int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
-    i, j = np.argwhere(is_bad(to_numpy(X)))[0]
-    return int(i), int(j)
-
-
-def _counted(what: str, count: int) -> str:
-    return f"{what} ({count} value{'s' if count > 1 else ''})"
+        places = np.flatnonzero(~np.isfinite(X.data))
+        return X.data[places], np.searchsorted(X.indptr, places, side="right") - 1, X.indices[places]
+    values = to_numpy(X)
+    i, j = np.nonzero(~np.isfinite(values))
+    return values[i, j], i, j
 
 
 @dataclass
@@ -533,7 +528,7 @@ class StreamRows(Rows):
 
 def columns_as_floats(columns: Sequence[Any], dtype: np.dtype, names: Sequence[str], source: str) -> np.ndarray:
     """Return columns, 1-d arrays, as one array in column-major order. Each is copied once."""
-    slab = np.empty((len(columns), len(columns[0])), dtype=dtype)
+    slab = np.empty((len(columns), len(columns[0]) if columns else 0), dtype=dtype)
     for j, column in enumerate(columns):
         try:
             slab[j] = column

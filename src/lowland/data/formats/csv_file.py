@@ -18,7 +18,7 @@ from lowland.data.formats.csv_dialect import are_separated_by_spaces, complete_n
 from lowland.data.problems import ProblemCounter
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import BATCH, Reader, cast_batch, first_line, holds_numbers, joined, text_fields
-from lowland.data.rows import Rows, stamps_of
+from lowland.data.rows import Rows, StreamRows, columns_as_floats, stamps_of
 from lowland.data.written import MISSING, WrittenNumbers, form_of
 from lowland.errors import DataError, FileProblem, file_error, warn
 
@@ -123,21 +123,6 @@ class CsvReader(Reader):
             self._held = reader.read_all()
         except pa.ArrowInvalid:  # a later block has decimals or text
             return
-
-    def _held_batches(self, names: list[str], column_types: dict[str, Any]) -> Iterator[Any] | None:
-        """The batches of a table that is in memory; None where the text must be parsed."""
-        import pyarrow as pa
-
-        if self._held is None or stamps_of(self.stamps) != self.stamps:
-            return None
-        if not all(map(holds_numbers, {*column_types.values()})):
-            return None
-        table = self._held if names == self.names else self._held.select(names)
-        kinds = [column_types.get(name) for name in names]
-        return (
-            pa.record_batch([_as_type(c, k) for c, k in zip(batch.columns, kinds, strict=True)], names=names)
-            for batch in table.to_batches()
-        )
 
     def _without_marks(self, column: Any) -> Any:
         """Return a column of text with the marks of missing values as missing."""
@@ -248,20 +233,33 @@ class CsvReader(Reader):
 
     def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows of float64."""
+        if self._held is not None:
+            return self._held_rows(keep)
         if text_fields(self.fields_at(keep)):
             raise self._count_problems([self.names[j] for j in keep]).error(self.source)
         rows = super().rows_at(keep)
         rows.is_text = True
         return rows
 
+    def _held_rows(self, keep: list[int]) -> Rows:
+        """The columns of a small table, converted once; their number of rows is unknown, as in every text file."""
+        names, dtype = tuple(self.names[j] for j in keep), np.dtype(np.float64)
+        X = columns_as_floats([_floats(self._held.column(j)) for j in keep], dtype, names, self.source)
+        return StreamRows(
+            lambda slab: (X[start : start + slab] for start in range(0, len(X), slab)), np.asfortranarray, None,
+            len(keep), dtype, names, self.source, stamps=self.stamps,
+        )  # fmt: skip
+
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
         """Return name and type of the columns at these positions: numbers are float64."""
         import pyarrow as pa
 
+        def typed(f: Any) -> Any:
+            is_number = f.name in self.forms or (holds_numbers(f.type) and f.type != pa.bool_())
+            return f.with_type(pa.float64()) if is_number else f
+
         # An empty column has no type; a later block may have decimals where the first had integers.
-        fields = [self.schema.field(j) for j in keep]
-        is_number = [f.name in self.forms or (holds_numbers(f.type) and f.type != pa.bool_()) for f in fields]
-        return [f.with_type(pa.float64()) if number else f for f, number in zip(fields, is_number, strict=True)]
+        return [typed(self.schema.field(j)) for j in keep]
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches; the first cell that is not a number leads to an error that names all of them."""
@@ -363,10 +361,6 @@ class CsvReader(Reader):
         """Yield record batches of the named columns."""
         import pyarrow as pa
 
-        held = self._held_batches(names, convert.get("column_types", {}))
-        if held is not None:
-            yield from held
-            return
         for name in names:
             if pa.types.is_binary(self.schema.field(name).type):
                 raise self._not_decoded(f"column {name!r}")
@@ -378,15 +372,11 @@ class _NotNumbers(Exception):
     """A cell of a column of written numbers has another form."""
 
 
-def _as_type(column: Any, kind: Any) -> Any:
-    """A column of numbers as another type of numbers; None: as it is."""
+def _floats(column: Any) -> np.ndarray:
+    """A column of numbers as an array in which missing values are NaN."""
     import pyarrow as pa
 
-    if kind is None or column.type == kind:
-        return column
-    if column.type == pa.int64() and kind == pa.float64() and not column.null_count:
-        return pa.array(column.to_numpy().astype(np.float64))  # three times as fast as a cast
-    return column.cast(kind, safe=False)
+    return (column if column.type == pa.float64() or not column.null_count else column.cast(pa.float64())).to_numpy()
 
 
 def _line(head: bytes) -> str:
