@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.errors import ParameterError
-from lowland.methods.base.parameters import parameters_of
+from lowland.methods.base.params import parameters_of
 from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import Entry, entries, load_method
 from lowland.study.parameter_grid import Sweep, checked_sweep, combinations, methods_named, short_text

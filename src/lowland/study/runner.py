@@ -12,7 +12,7 @@ import numpy as np
 from lowland.errors import Stopped
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.methods.base.linear_map import LinearMap
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
 from lowland.run.local import LocalRun
 from lowland.study.environment import code_version
@@ -190,7 +190,7 @@ class StudyRunner:
 
 
 def _is_nonlinear(planned: Planned) -> bool:
-    return planned.method != GIVEN and not issubclass(load_method(planned.method), LinearMap)
+    return planned.method != GIVEN and not traits_of(load_method(planned.method)).linear
 
 
 def _decisive_first(trial: Trial, purpose: Purpose) -> Trial:

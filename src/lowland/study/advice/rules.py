@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lowland.methods.base.linear_map import LinearMap
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
 from lowland.study.given_coordinates import traits_named
 from lowland.study.plan import StudySize
@@ -240,4 +240,4 @@ def _selects_columns(trial: Trial) -> bool:
 
 @functools.cache
 def _is_linear_map(method: str) -> bool:
-    return method != GIVEN and issubclass(load_method(method), LinearMap)
+    return method != GIVEN and traits_of(load_method(method)).linear
