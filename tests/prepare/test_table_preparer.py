@@ -1,4 +1,4 @@
-"""TablePreparer: what becomes of each kind of column, new rows, and its place in a pipeline."""
+"""TablePreparer and the steps of its pipelines."""
 
 import datetime
 import pickle
@@ -17,6 +17,8 @@ import lowland
 from lowland import PCA, TablePreparer
 from lowland.errors import DataError, DataTypeError, ModelFileError, ParameterError
 from lowland.prepare.steps import EMImputer
+
+# --- tablepreparer: what becomes of each kind of column, new rows, and its place in a pipeline ---
 
 
 def messy(n=40, seed=0):
@@ -340,8 +342,26 @@ def test_a_pipeline_with_skrub_in_front(imputer, tmp_path):
         lowland.save(pipeline, tmp_path / "m")
 
 
-@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # its tables are small and often degenerate
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([TablePreparer(), TablePreparer(impute=None, standardize=False)])
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # the tables of EMImputer are small and degenerate
+@parametrize_with_checks([TablePreparer(), TablePreparer(impute=None, standardize=False), EMImputer()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+# --- emimputer: the values of pca(missing="em"), names, model files ---
+
+
+def test_incomplete_rows_are_imputed_by_em_and_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 5)) + 0.1 * rng.standard_normal((80, 5))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    pipeline = make_pipeline(EMImputer(), PCA(2)).fit(X)
+    np.testing.assert_allclose(pipeline[0].transform(X), lowland.impute(X, "em"), atol=1e-10)
+    lowland.save(pipeline, tmp_path / "m")
+    again = lowland.load(tmp_path / "m")
+    assert np.array_equal(again.transform(X), pipeline.transform(X))
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    named = EMImputer().fit(frame)
+    assert named.transform(frame).columns.tolist() == named.get_feature_names_out().tolist() == list("abcde")
+    np.testing.assert_allclose(named.open_rows(frame).to_array(), named.transform(frame), atol=1e-12)

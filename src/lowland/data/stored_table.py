@@ -81,11 +81,11 @@ class StoredTable:
             codes[~np.isnan(values)] = inverse
             return codes, [f"{v:.10g}" for v in levels]
         texts = _as_text(column)
-        levels = sorted(v for v in texts.unique().to_pylist() if v is not None)
-        if len(levels) > most:
+        words = sorted(v for v in texts.unique().to_pylist() if v is not None)
+        if len(words) > most:
             return None
-        codes = pc.fill_null(pc.index_in(texts, value_set=pa.array(levels, pa.string())), -1)
-        return codes.to_numpy().astype(np.int32), levels
+        places = pc.fill_null(pc.index_in(texts, value_set=pa.array(words, pa.string())), -1)
+        return places.to_numpy().astype(np.int32), words
 
     def texts(self, j: int) -> list[str | None]:
         """Return a column as strings."""
