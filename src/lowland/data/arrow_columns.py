@@ -57,7 +57,7 @@ def _array_column(values: np.ndarray, name: str) -> Any:
         column = pa.array(values.tolist() if values.dtype.kind in "OUS" else values, from_pandas=True)
     except (pa.ArrowException, TypeError, OverflowError) as error:
         raise DataTypeError(
-            f"Column {name} of X mixes values of several types ({error}). Convert it first, for instance to strings."
+            f"Column {name} of `X` mixes values of several types ({error}). Convert it first, for instance to strings."
         ) from error
     if values.dtype.kind in "US":
         try:

@@ -100,7 +100,7 @@ def canonical(X: Any) -> Any:
     return X
 
 
-OR_IMPUTE = "those rows or columns, or impute the missing values (for instance with lowland.impute(X, 'mean'))."
+OR_IMPUTE = "those rows or columns, or impute the missing values (for instance with `lowland.impute(X, 'mean')`)."
 _AS_NAN = "np.where(np.isinf(X), np.nan, X)"
 
 
@@ -222,7 +222,8 @@ class Rows:
         chunks = [chunk if is_sparse(chunk) else np.asarray(chunk) for chunk in self.chunks()]
         if not chunks:
             raise DataError(
-                f"{self.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required. Pass data."
+                f"{self.source} has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`). Check "
+                "its source."
             )
         return _stack_sparse(chunks) if is_sparse(chunks[0]) else np.concatenate(chunks)
 
@@ -241,8 +242,8 @@ class Rows:
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
-                f"The values of {self.source} are too large for {self.dtype}: their sums or squares overflow. "
-                f"{'Convert to float64, or rescale' if self.dtype == np.float32 else 'Rescale'} the columns."
+                f"The values of {self.source} are too large for `{self.dtype}`: their sums or squares overflow. "
+                f"{'Convert to `float64`, or rescale' if self.dtype == np.float32 else 'Rescale'} the columns."
             )
         found = " and ".join(
             f"{what} ({count.sum()} value{'s' * bool(count.sum() > 1)})"
@@ -251,15 +252,15 @@ class Rows:
         )
         if self.pair_values:
             return DataError(
-                f"Input X contains {found} in the matrix of {self.pair_values}, first at [{first[0]}, {first[1]}], "
-                f"counted from 0. Compute these {self.pair_values}, or leave out such points: their rows and their "
+                f"Input `X` contains {found} in the matrix of {self.pair_values}, first in row {first[0] + 1}, column "
+                f"{first[1] + 1}. Compute these {self.pair_values}, or leave out such points: their rows and their "
                 "columns."
             )
         where = ", ".join(self.column_name(j) + f" ({nan[j]})" * (bad.size > 1 and not inf.any()) for j in bad[:5]) + (
             f" and {bad.size - 5} more" if bad.size > 5 else ""
         )
         fact = (
-            f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows, "
+            f"Input `X` contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows, "
             f"first in row {first[0] + 1}."
         )
         if not inf.any():
@@ -294,13 +295,14 @@ class Rows:
         if self.is_sparse:
             return "those rows or columns, or store finite numbers instead."
         if self.allow_nan:
-            return f"those rows or columns, or replace infinity by missing values: {_AS_NAN}."
-        return f"those rows or columns, or replace infinity and impute: lowland.impute({_AS_NAN}, 'mean')."
+            return f"those rows or columns, or replace infinity by missing values (`{_AS_NAN}`)."
+        how = f"lowland.impute({_AS_NAN}, 'mean')"
+        return f"those rows or columns, or replace infinity by missing values and impute them (`{how}`)."
 
     def _undefined_distance(self) -> DataError:
         """The error for a row that has no column in common with one of the points it is compared with."""
         points, row = self.compared_with, 0
-        remedy = "impute the missing values (for instance with lowland.impute(X, 'mean'))"
+        remedy = "impute the missing values (for instance with `lowland.impute(X, 'mean')`)"
         known = None if points is None else ~np.isnan(np.asarray(to_numpy(points), dtype=np.float64))
         for chunk in self.chunks() if known is not None and known.shape[1] == self.d else ():
             here = ~np.isnan(to_numpy(chunk))
@@ -553,7 +555,7 @@ class ChunkRows(Rows):
     def __post_init__(self) -> None:
         head = next(self._opened(), None)
         if head is None:
-            raise DataError("There are no chunks: Found array with 0 sample(s). Pass at least one chunk.")
+            raise DataError("There are no chunks. Pass at least one chunk.")
         self.d, self.dtype, self.names, self.is_sparse = head.d, head.dtype, head.names, head.is_sparse
         self.levels, self.ordered = head.levels, head.ordered
         if isinstance(self.source_chunks, list | tuple) and self.dtype == np.float32:  # the widest precision
@@ -570,7 +572,7 @@ class ChunkRows(Rows):
             try:
                 rows = self.open_chunk(chunk)
             except (DataError, FileProblem, MissingFile) as error:
-                raise type(error)(f"Chunk {i}: {error}") from error
+                raise type(error)(f"Chunk {i}: {error.marked}") from error
             yield rows
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lowland import quality
+from lowland.errors import unmarked
 from lowland.explorer.mapping import SEED, MapInputs, stored_graph
 from lowland.explorer.workspace import write_floats, write_json
 from lowland.math.statistics.sampling import evenly_spread
@@ -52,9 +53,9 @@ def measured(
                 scores, curves, _ = model_measures(est, shared)
                 trial.scores.update({k: v for k, v in scores.items() if k not in trial.scores})
                 trial.curves.update(curves)
-        warned += trial.warnings
+        warned += map(unmarked, trial.warnings)
     except Exception as error:  # the map is valid all the same
-        warned.append(f"The quality could not be measured: {in_a_sentence(error)}")
+        warned.append(f"The quality could not be measured: {unmarked(in_a_sentence(error))}")
     curves = {**trial.curves, **_of_linear_model(est, inputs)}
     write_json(folder / "curves.json", {name: _plain_curve(curve) for name, curve in curves.items()})
     measures = []

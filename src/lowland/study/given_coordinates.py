@@ -28,15 +28,15 @@ def planned_embeddings(embeddings: Any, n: int, taken: tuple[str, ...]) -> tuple
         return ()
     if not isinstance(embeddings, Mapping):
         raise ParameterError(
-            f"compare(embeddings=…) is a {type(embeddings).__name__}. Pass a dict of names and coordinates, such as "
-            "{'TriMap': Z}."
+            f"`compare(embeddings=…)` is a {type(embeddings).__name__}. Pass a dict of names and coordinates, such "
+            "as {'TriMap': `Z`}."
         )
     found = []
     for name, Z in embeddings.items():
         if not isinstance(name, str) or not name:
-            raise ParameterError(f"compare(embeddings=…): the name {name!r} must be a string that is not empty.")
+            raise ParameterError(f"`compare(embeddings=…)`: the name {name!r} must be a string that is not empty.")
         if name in taken:
-            raise ParameterError(f"compare(embeddings=…): a trial is named {name!r} already. Choose another name.")
+            raise ParameterError(f"`compare(embeddings=…)`: a trial is named {name!r} already. Choose another name.")
         found.append(Planned(name, GIVEN, given=_full(name, Z, n)))
     return tuple(found)
 
@@ -46,7 +46,7 @@ def _full(name: str, Z: Any, n: int) -> np.ndarray:
     try:
         C, kept = open_coordinates(Z)
     except LowlandError as error:
-        raise type(error)(f"The coordinates {name!r}: {error}") from error
+        raise type(error)(f"The coordinates {name!r}: {error.marked}") from error
     if len(kept) != n:
         raise DataError(
             f"The coordinates {name!r} have {len(kept):,} rows, the data has {n:,}. Pass one row of coordinates for "

@@ -20,7 +20,7 @@ def swept(name: str) -> tuple[Entry, Flag]:
     method, dot, parameter = name.strip().partition(".")
     if not dot or not method or not parameter:
         raise ParameterError(
-            f"sweep {name!r}: write a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
+            f"`sweep` {name!r}: write a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
         )
     (found,) = methods_named([method])
     wanted = parameter.strip().lower().replace("-", "_")
@@ -28,7 +28,7 @@ def swept(name: str) -> tuple[Entry, Flag]:
     if flag is None:
         names = [flag.name for flag in found.flags]
         raise ParameterError(
-            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {did_you_mean(wanted, names)}Its "
+            f"`sweep` {name!r}: {found.name} has no parameter {parameter!r}. {did_you_mean(wanted, names)}Its "
             f"parameters: {', '.join(map(repr, names))}."
         )
     return found, flag
@@ -36,7 +36,7 @@ def swept(name: str) -> tuple[Entry, Flag]:
 
 def methods_named(names: Iterable[str]) -> list[Entry]:
     """Return methods by class name or command-line name, in any case, with or without dashes; each once."""
-    with with_remedy("To evaluate an embedding from another library, use lowland.quality.evaluate."):
+    with with_remedy("To evaluate an embedding from another library, use `lowland.quality.evaluate`."):
         return list({e.name: e for e in map(find_method, names)}.values())
 
 
@@ -46,7 +46,7 @@ def split_sweep(text: str) -> tuple[str, list[str]]:
     values = [value.strip() for value in rest.split(",")]
     if not equals or not all(values):
         raise ParameterError(
-            f"sweep {text!r}: write METHOD.PARAMETER=VALUE,VALUE,… such as isomap.n_neighbors=5,10,20."
+            f"`sweep` {text!r}: write METHOD.PARAMETER=VALUE,VALUE,… such as isomap.n_neighbors=5,10,20."
         )
     return name.strip(), values
 
@@ -60,13 +60,13 @@ def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
     found: dict[str, dict[str, list[Any]]] = {}
     for name, values in sweep.items():
         if not isinstance(name, str):
-            raise ParameterError(f"sweep {name!r}: must be a method and its parameter, such as 'isomap.n_neighbors'.")
+            raise ParameterError(f"`sweep` {name!r}: must be a method and its parameter, such as 'isomap.n_neighbors'.")
         method, flag = swept(name)
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise ParameterError(f"sweep {name!r}: the value must be a list of values, such as [5, 10, 20].")
+            raise ParameterError(f"`sweep` {name!r}: the value must be a list of values, such as [5, 10, 20].")
         listed = [value.item() if isinstance(value, np.generic) else value for value in values]
         if not listed:
-            raise ParameterError(f"sweep {name!r}: the list of values is empty. Pass at least one value.")
+            raise ParameterError(f"`sweep` {name!r}: the list of values is empty. Pass at least one value.")
         once = found.setdefault(method.name, {}).setdefault(flag.name, [])
         for value in listed:
             if not any(_same(value, other) for other in once):

@@ -88,7 +88,7 @@ def _methods(methods: Any) -> list[Entry] | None:
         methods = [methods]
     if not isinstance(methods, Sequence) or not methods or not all(isinstance(name, str) for name in methods):
         raise ParameterError(
-            f"compare(methods={methods!r}): must be 'all' or a list of names such as ['pca', 'isomap']."
+            "must be 'all' or a list of names such as ['pca', 'isomap'].", method="compare", methods=methods
         )
     return methods_named(methods)
 

@@ -25,8 +25,10 @@ def dense_table(rows: Rows, scale: str) -> tuple[np.ndarray, tuple[str, ...]]:
         return np.asarray(X.toarray(), dtype=np.float32 if X.dtype == np.float32 else np.float64), ()
     if scale != "none":
         raise ParameterError(
-            f"compare(scale={scale!r}): the sparse table of {n:,} rows and {d:,} columns is too large to be "
-            "standardized. Use scale='none', or reduce it first, for example with TruncatedSVD(50)."
+            f"the sparse table of {n:,} rows and {d:,} columns is too large to be standardized.",
+            "Use `scale='none'`, or reduce it first, for example with `TruncatedSVD(50)`.",
+            method="compare",
+            scale=scale,
         )
     with config(progress=False):
         pca = Reduction(COMPONENTS, random_state=0).fit(X)

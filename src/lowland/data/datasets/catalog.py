@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.datasets.dataset import Dataset, image_dataset, one_of
+from lowland.data.datasets.dataset import Dataset, image_dataset
 from lowland.data.datasets.folder import FOLDER_VARIABLE, FROM_FOLDER
 from lowland.data.datasets.generators import GENERATORS
 from lowland.errors import ParameterError
+from lowland.suggestions import did_you_mean
 
 
 def load_dataset(name: str, **options: Any) -> Dataset:
@@ -19,7 +20,10 @@ def load_dataset(name: str, **options: Any) -> Dataset:
     >>> X.shape
     (150, 4)
     """
-    make = _MAKERS[one_of("load_dataset", "name", name, _MAKERS)]
+    if name not in _MAKERS:
+        meant = did_you_mean(name, _MAKERS)
+        raise ParameterError(f"There is no data set {name!r}. {meant}Choose one of: {', '.join(_MAKERS)}.")
+    make = _MAKERS[name]
     accepted = inspect.signature(make).parameters
     for option in options:
         if option not in accepted:

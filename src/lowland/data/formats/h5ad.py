@@ -46,7 +46,7 @@ def _place(file: Any, source: str, read: ReadOptions) -> str:
     wanted = (read.array or "X").replace(":", "/")
     found = [name for name in held if name == wanted or name.partition("/")[2] == wanted]
     if not found or "obs" not in file:
-        raise ParameterError(f"array={wanted!r}: {source} contains only {', '.join(map(repr, held)) or 'no matrix'}.")
+        raise ParameterError(f"`array={wanted!r}`: {source} contains only {', '.join(map(repr, held)) or 'no matrix'}.")
     return found[0]
 
 
@@ -74,7 +74,7 @@ def _rows_at(
             if kind[:3] not in ("csr", "csc"):
                 raise DataError(
                     f"{stored.name} of {source} has the encoding {kind!r}, not csr_matrix or csc_matrix. "
-                    "Choose another matrix with array=…."
+                    "Choose another matrix (`array=...`)."
                 )
             if kind.startswith("csc"):
                 X = _matrix(stored, "csc_matrix", shape).tocsr()
@@ -151,7 +151,7 @@ def _opened(path: Path, source: str) -> Iterator[Any]:
 def _shape(stored: Any) -> tuple[int, int]:
     shape = stored.shape if hasattr(stored, "shape") else stored.attrs.get("shape", stored.attrs.get("h5sparse_shape"))
     if shape is None or len(shape) != 2:
-        raise DataError(f"{stored.name} is not a matrix. Choose another one with array=….")
+        raise DataError(f"{stored.name} is not a matrix. Choose another one (`array=...`).")
     return int(shape[0]), int(shape[1])
 
 

@@ -47,7 +47,7 @@ def _table(grid: list[list[Any]], source: str, read: ReadOptions, clauses: list[
     keep = range(filled[0], filled[-1] + 1) if width == 1 else filled  # as blank lines of a text file
     rows = [(grid[i] + [None] * width)[:width] for i in keep]
     if not rows:
-        raise DataError(f"The sheet of {source} is empty: Found array with 0 sample(s). Check the file.")
+        raise DataError(f"The sheet of {source} is empty. Check the file.")
     texts = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
     titles = 0 if read.header is False else count_titles(texts)
     if titles:
@@ -97,7 +97,7 @@ def _chosen_sheet(sheets: list[str], source: str, read: ReadOptions, clauses: li
             clauses.append(f"the first sheet, {sheets[0]!r}, of {len(sheets)}")
         return sheets[0]
     if read.sheet not in sheets:
-        raise ParameterError(f"sheet={read.sheet!r}: {source} has the sheets {listed(sheets)}.")
+        raise ParameterError(f"`sheet={read.sheet!r}`: {source} has the sheets {listed(sheets)}.")
     return read.sheet
 
 

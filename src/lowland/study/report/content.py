@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland.errors import unmarked
 from lowland.plain import to_plain
 from lowland.study.report.columns import SHADES, STEPS, Blocks, bulk_range, codes_of, column, rounded, value_range
 from lowland.study.report.definitions import meaning_of
@@ -139,8 +140,8 @@ def _trial(
         "method": trial.method,
         "parameters": to_plain(trial.parameters, non_finite=str),
         "status": trial.status,
-        "error": trial.error,
-        "warnings": trial.warnings,
+        "error": trial.error and unmarked(trial.error),
+        "warnings": [unmarked(text) for text in trial.warnings],
         "seconds": trial.seconds,
         "memory": trial.memory,
         "cached": trial.cached,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lowland.errors import unmarked
 from lowland.plain import html_table
 from lowland.study.result import Score, StudyResult, Trial
 
@@ -27,11 +28,11 @@ def trial_html(trial: Trial) -> str:
     """Return the status, costs, parameters and scores of a trial as a table."""
     settings = ", ".join(f"{name}={value!r}" for name, value in trial.parameters.items())
     rows: list[tuple[object, ...]] = [
-        ("status", trial.status if trial.error is None else f"{trial.status}: {trial.error}")
+        ("status", trial.status if trial.error is None else f"{trial.status}: {unmarked(trial.error)}")
     ]
     rows += [("parameters", settings or "defaults"), ("dimensions", trial.n_components), ("seconds", trial.seconds)]
     rows += [(f"{name} {_ARROWS[score.better]}", _value(score)) for name, score in trial.scores.items()]
-    rows += [("warning", text) for text in trial.warnings]
+    rows += [("warning", unmarked(text)) for text in trial.warnings]
     return html_table(rows, caption=trial.name)
 
 

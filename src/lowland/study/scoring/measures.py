@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.errors import Stopped
+from lowland.errors import Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.quality import Measure, OriginalSpace
@@ -72,7 +72,9 @@ class EmbeddingScorer:
                     found = self.test.scores(trial.Z) | found
                 scores = found | scores
                 curves |= found_curves
-            warned += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in warned]
+            warned += [
+                text for text in dict.fromkeys(marked_text(each.message) for each in caught) if text not in warned
+            ]
         except Stopped:
             raise
         except Exception as error:  # one bad embedding must not end the study

@@ -12,7 +12,7 @@ import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, LowlandError, Stopped
+from lowland.errors import DataError, LowlandError, Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.base.traits import traits_of
@@ -118,15 +118,15 @@ def fit_trial(
 
 
 def in_a_sentence(error: BaseException) -> str:
-    """The text of an error for the trial; with its type if it is unexpected."""
-    text = " ".join(str(error).split()) or "no message"
+    """The text of an error for the trial, with its marks; with its type if it is unexpected."""
+    text = " ".join(marked_text(error).split()) or "no message"
     return text if isinstance(error, LowlandError) else f"{type(error).__name__}: {text.rstrip('.')}."
 
 
 def _texts(caught: Sequence[Any]) -> tuple[str, ...]:
     """The warnings, each once. The study passes the graph, so the remedy for users is n_neighbors."""
-    texts = (" ".join(str(each.message).split()) for each in caught)
-    return tuple(dict.fromkeys(text.replace("Add edges to the graph", "Raise n_neighbors") for text in texts))
+    texts = (" ".join(marked_text(each.message).split()) for each in caught)
+    return tuple(dict.fromkeys(text.replace("Add edges to the graph", "Raise `n_neighbors`") for text in texts))
 
 
 def shown_only(trial: Trial, shown: np.ndarray) -> Trial:
