@@ -8,7 +8,7 @@ among them, NaN for a missing one. ``Rows.levels`` has the levels; a column of n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from lowland.data.open import (
     open_table,
 )
 from lowland.data.read_options import ReadOptions
-from lowland.data.reader import ArrowColumns, Reader, holds_dates, slices_of
+from lowland.data.reader import ArrowColumns, Reader, content_of, holds_dates, holds_numbers, slices_of
 from lowland.data.rows import MappedRows, Rows, StreamRows, columns_as_floats
 from lowland.errors import DataTypeError
 
@@ -298,13 +298,9 @@ def _is_coded(field: Any, source: str) -> bool:
     import pyarrow.types as kinds
 
     kind = field.type
-    texts: tuple[Callable[[Any], bool], ...] = (
-        kinds.is_string, kinds.is_large_string, kinds.is_string_view, kinds.is_dictionary, kinds.is_boolean
-    )  # fmt: skip
-    if any(is_text(kind) for is_text in texts):
+    if kinds.is_boolean(kind) or kinds.is_dictionary(kind) or content_of(kind) == "text":
         return True
-    numbers = (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_null)
-    if not any(is_number(kind) for is_number in numbers):
+    if not holds_numbers(kind):
         raise _not_categories(f"Column {field.name!r} of {source}")
     return False
 

@@ -37,6 +37,7 @@ class Reader(ABC):
     """
 
     names: list[str]
+    schema: Any  # names and types, where the format has them
     source: str  # its name in messages
     id_name: str | None = None  # the column of row ids, which is not a feature unless selected by name
     beside: tuple[str, ...] = ()  # columns that are never features, such as a frame's index; ``column`` returns them
@@ -46,9 +47,9 @@ class Reader(ABC):
     stamps: Stamps = {}  # noqa: RUF012  of the files
     first_row = 1  # where the first row is, in messages
 
-    @abstractmethod
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
         """Return name and type of the columns at these positions."""
+        return [self.schema.field(j) for j in keep]
 
     @abstractmethod
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:

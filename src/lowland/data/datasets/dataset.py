@@ -73,17 +73,21 @@ def check_points(call: str, n: int, noise: float) -> None:
 def check_integer(call: str, name: str, value: int, at_least: int) -> None:
     """Raise an error unless the value is an integer of at least ``at_least``."""
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise ParameterError(f"{name} must be an integer.", f"Choose {at_least} or more.", method=call, **{name: value})
+        raise ParameterError(
+            f"{name} must be an integer.", f"Choose {at_least} or more.", method=call, given={name: value}
+        )
     if value < at_least:
-        raise ParameterError(f"{name} is too small.", f"Choose {at_least} or more.", method=call, **{name: value})
+        raise ParameterError(f"{name} is too small.", f"Choose {at_least} or more.", method=call, given={name: value})
 
 
 def check_number(call: str, name: str, value: float, at_least: float = -math.inf) -> None:
     """Raise an error unless the value is a finite number of at least ``at_least``."""
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
-        raise ParameterError(f"{name} must be a finite number.", "Choose one, such as 1.", method=call, **{name: value})
+        raise ParameterError(
+            f"{name} must be a finite number.", "Choose one, such as 1.", method=call, given={name: value}
+        )
     if value < at_least:
-        raise ParameterError(f"{name} is too small.", f"Choose {at_least} or more.", method=call, **{name: value})
+        raise ParameterError(f"{name} is too small.", f"Choose {at_least} or more.", method=call, given={name: value})
 
 
 def one_of(call: str, name: str, value: Any, choices: Any) -> str:
@@ -94,7 +98,7 @@ def one_of(call: str, name: str, value: Any, choices: Any) -> str:
         f"unknown {name}.",
         f"{did_you_mean(value, choices)}Choose one of: {', '.join(choices)}.",
         method=call,
-        **{name: value},
+        given={name: value},
     )
 
 

@@ -20,11 +20,7 @@ class MemoryReader(Reader):
 
     def __init__(self, table: Any, source: str, stamps: Stamps | None = None) -> None:
         self.table, self.source, self.stamps, self.n = table, source, stamps or {}, table.num_rows
-        self.names = list(table.column_names)
-
-    def fields_at(self, keep: Sequence[int]) -> list[Any]:
-        """Return name and type of the columns at these positions."""
-        return [self.table.schema.field(j) for j in keep]
+        self.schema, self.names = table.schema, list(table.column_names)
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches."""
@@ -54,10 +50,6 @@ class FeatherReader(Reader):
             source.seek(0)
             with pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source) as file:
                 yield file
-
-    def fields_at(self, keep: Sequence[int]) -> list[Any]:
-        """Return name and type of the columns at these positions."""
-        return [self.schema.field(j) for j in keep]
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield the record batches of the file."""
@@ -90,10 +82,6 @@ class JsonLinesReader(Reader):
                 parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
             ) as reader:  # fmt: skip
                 yield reader
-
-    def fields_at(self, keep: Sequence[int]) -> list[Any]:
-        """Return name and type of the columns at these positions."""
-        return [self.schema.field(j) for j in keep]
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches of blocks of the file."""
