@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.data.open import open_rows
 from lowland.data.rows import MappedRows, Rows
+from lowland.math.missing.latent_model import ImputeRows
 from lowland.math.spectra.component_rules import ParallelAnalysis
 from lowland.methods.registry import load_method
 
@@ -153,9 +153,8 @@ class EMImputer(TransformerMixin, BaseEstimator):
     def open_rows(self, X: Any) -> Rows:
         """Return X without missing values as Rows, in chunks."""
         check_is_fitted(self)
-        rows = open_rows(X)
-        self.pca_._check_rows(rows, reset=False)
-        return MappedRows(rows, self.pca_._completion())
+        rows, _ = self.pca_._rows_to_map(X)
+        return MappedRows(rows, ImputeRows(self.pca_._latent()))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns, which stay as they are."""
