@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +49,7 @@ class Source:
     @property
     def has_names(self) -> bool:
         """Whether the file has column names, by its extension; that of standard input is found by its content."""
-        from lowland.data.streams import real_path
+        from lowland.data.files import real_path
 
         return real_path(self.file).suffix.lower() not in (".npy", ".npz")
 
@@ -66,9 +65,7 @@ class Source:
         opened = {} if ctx is None else ctx.meta.setdefault("lowland.tables", {})
         if self.file not in opened:
             opened[self.file] = open_table_file(self.file, read_options())
-        table = copy(opened[self.file])
-        table.passes = table.passes.of_other_rows()
-        return table
+        return opened[self.file]
 
     def table(self) -> Any:
         """Return the file as a table with the roles of this command."""
@@ -249,24 +246,22 @@ def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None
 
 def _has_text(table: Any) -> bool:
     """Whether some features of a table are not numeric."""
-    from lowland.data.formats.arrow import text_fields
+    from lowland.data.reader import text_fields
 
-    source = table.table
-    schemas = [source.schema] if hasattr(source, "schema") else getattr(source, "schemas", [])
-    if not any(text_fields(list(schema)) for schema in schemas):  # AnnData and images have no schema: numbers
+    if not text_fields(table.fields_at(range(len(table.names)))):
         return False
     noted(table)
-    return bool(text_fields(table.arrow(list(range(len(table.names)))).fields))
+    return True
 
 
 def _encoded(table: Any, impute: str | None, columns: Sequence[str] | None, *, standardize: bool) -> Prepared:
     """Encode the columns; without --impute mean or median, missing numbers stay missing."""
-    from lowland.data.formats.arrow import holds_numbers
+    from lowland.data.reader import holds_numbers
     from lowland.prepare.table_preparer import TablePreparer
 
     strategy: Any = impute if impute in ("mean", "median") else None
     preparer = TablePreparer(output="arrow", impute=strategy, standardize=standardize).fit(table)
-    numbers = [f.name for f in table.arrow(list(range(len(table.names)))).fields if holds_numbers(f.type)]
+    numbers = [f.name for f in table.fields_at(range(len(table.names))) if holds_numbers(f.type)]
     named = [name for name in columns or () if preparer.kinds_[name] == "id" and name in numbers]
     if named:  # numbers that look like ids, but were asked for by name
         preparer.set_params(kinds=dict.fromkeys(named, "number")).fit(table)
@@ -319,7 +314,7 @@ def _impute(found: Prepared, how: Any) -> None:
     rows.allow_nan = True
     found.missing = replaced(rows, how)[1]
     if how == "em":
-        from lowland.prepare.em_imputer import EMImputer
+        from lowland.prepare.steps import EMImputer
 
         if found.steps:  # encode once, not in every pass
             rows = ArrayRows(rows.to_array(), rows.names, rows.source)

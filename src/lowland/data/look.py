@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import NamedTable
-from lowland.data.formats.arrow import number_batches
 from lowland.data.kinds import ColumnKind, TableKinds, kinds_of
 from lowland.data.open import is_frame, open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
+from lowland.data.reader import Reader, number_batches
 from lowland.errors import DataError
 from lowland.plain import to_plain
 
@@ -83,7 +82,7 @@ def look(source: Any, **options: Any) -> Look:
     """
     read, label = ReadOptions(**options), None
     is_path = isinstance(source, str | bytes | os.PathLike)
-    if (is_path and readable_file(source)) or is_frame(source) or isinstance(source, NamedTable):
+    if (is_path and readable_file(source)) or is_frame(source) or isinstance(source, Reader):
         table = open_table(source, read)
         found = kinds_of(table.scan(), table.source, table.id_name, table.notes)
         label = table.label_name

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from lowland.data.formats.h5ad_table import other_files
-from lowland.data.paths import IMAGES, READABLE, natural_order, suffix_of
+from lowland.data.files import IMAGES, READABLE, natural_order, suffix_of
+from lowland.data.formats.h5ad import other_files
 from lowland.errors import FileProblem
 from lowland.explorer.errors import RequestError
 

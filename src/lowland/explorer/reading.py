@@ -9,13 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lowland.data.columns import NamedTable
-from lowland.data.formats.arrow import number_batches
-from lowland.data.formats.image_folder import ImageTable
+from lowland.data.formats.images import ImageReader
 from lowland.data.kinds import ColumnKind, kinds_of
 from lowland.data.look import Look, advised
 from lowland.data.open import open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
+from lowland.data.reader import Reader, number_batches
 from lowland.data.stored_table import StoredTable, stored_batches, with_names_of_rows, write_stored
 from lowland.errors import DataError
 from lowland.explorer.folder import check_archive
@@ -78,8 +77,8 @@ def _prepared(message: dict[str, Any], result: dict[str, Any], send: Any) -> dic
 def _opened(path: Path, read: ReadOptions) -> tuple[Iterable[Any], str, str | None, Any, list[int] | None]:
     """Batches of all columns of a file, its name, the column of row names, the notes, and the shape of its images."""
     if path.is_dir() or readable_file(path):
-        table: NamedTable = open_table(path, read)
-        shape = list(table.image_shape) if isinstance(table, ImageTable) else None
+        table: Reader = open_table(path, read)
+        shape = list(table.image_shape) if isinstance(table, ImageReader) else None
         return with_names_of_rows(table), table.source, table.id_name, table.notes, shape
     rows = open_rows(path, read=read)
     return number_batches(rows), rows.source, None, rows.notes, None

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from lowland.data.formats.arrow import holds_numbers
 from lowland.data.open import has_named_columns
+from lowland.data.reader import holds_numbers
 from lowland.data.table import Table
 from lowland.data.write import write_columns
 from lowland.errors import MissingExtra, MissingFile, ParameterError

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.formats.parquet_table import read_columns
+from lowland.data.formats.parquet import read_columns
 from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
 from lowland.methods.base.params import Described

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.leftovers import mark, remove_leftovers
+from lowland.data.files import mark, remove_leftovers
 
 MAX_BYTES = 2**30  # above it, the least recently used trials are removed
 RECORD_FILE, ARRAYS_FILE, CHECKSUM_FILE = "trial.json", "arrays.npz", "checksum"

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland import kernels
-from lowland.data.leftovers import mark, remove_leftovers
+from lowland.data.files import mark, remove_leftovers
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings

@@ -1,6 +1,8 @@
-"""Real sets from a folder: their shapes, and what is reported when a file is missing or damaged."""
+"""Data sets: shipped ones, those of the folder, and the catalog."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,95 @@ import pytest
 from lowland import data as samples
 from lowland.errors import FileProblem, MissingFile, ParameterError
 
+# --- every data set by name: consistent, described, and suggested for similar names ---
+
+
 FOLDER = os.environ.get("LOWLAND_DATA")
+
+
+@pytest.mark.parametrize("name", samples.available())
+def test_every_data_set_is_consistent_or_reports_what_is_missing(name):
+    try:
+        sample = samples.load_dataset(name)
+    except MissingFile as problem:
+        sample, message = None, str(problem)
+    if sample is None:
+        assert "LOWLAND_DATA" in message
+        assert "LOWLAND_DATA" in samples.available()[name]
+        return
+    n, d = sample.X.shape
+    assert sample.about.endswith(".")
+    assert len(sample.names) == d
+    assert len(set(sample.names)) == d
+    assert np.isfinite(sample.X).all()
+    if sample.y is not None:
+        assert sample.y.shape == (n,)
+    if sample.label_names is not None:
+        assert sample.y.dtype == np.int64
+        assert set(sample.y) == set(range(len(sample.label_names)))
+    if sample.truth is not None:
+        assert len(sample.truth) == n
+    if sample.image_shape is not None:
+        assert sample.image_shape[0] * sample.image_shape[1] == d
+    if sample.kind != "rows":
+        assert n == d
+        np.testing.assert_array_equal(sample.X, sample.X.T)
+
+
+@pytest.mark.parametrize("name", samples.available())
+def test_descriptions_are_one_line(name):
+    line = samples.available()[name]
+    assert len(line) > 20
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("swissroll", "swiss_roll"), ("Iris", "iris"), ("isomap-faces", "isomap_faces")]
+)
+def test_an_unknown_name_suggests_the_closest_and_lists_all(wrong, right):
+    with pytest.raises(ParameterError, match=f"Did you mean '{right}'") as problem:
+        samples.load_dataset(wrong)
+    assert all(name in str(problem.value) for name in samples.available())
+
+
+def test_a_name_like_no_other_gets_no_suggestion():
+    with pytest.raises(ParameterError, match=r"There is no data set.*Choose.*iris"):
+        samples.load_dataset("qqqqqq")
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(ParameterError, match=r"no option 'rows'.*n, noise, seed"):
+        samples.load_dataset("sphere", rows=3)
+    with pytest.raises(ParameterError, match="no options"):
+        samples.load_dataset("iris", n=3)
+
+
+def test_options_reach_the_generator():
+    np.testing.assert_array_equal(samples.load_dataset("sphere", n=5, d=4, seed=9).X, samples.sphere(5, d=4, seed=9).X)
+
+
+def test_the_import_is_light():
+    code = (
+        "import sys, lowland.data as s; s.available(); s.swiss_roll(10);"
+        "print([m for m in ('sklearn', 'scipy', 'pandas', 'numba') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- a data set unpacks into rows and labels, and describes itself ---
+
+
+def test_a_sample_unpacks_and_describes_itself():
+    sample = samples.load_dataset("iris")
+    X, y = sample
+    assert X is sample.X
+    assert y is sample.y
+    assert "150 × 4" in repr(sample)
+    assert sample.label_names == ("setosa", "versicolor", "virginica")
+
+
+# --- real sets from a folder: their shapes, and what is reported when a file is missing or damaged ---
 
 
 def needs_folder(test):
@@ -120,3 +210,44 @@ def test_the_fixed_swiss_roll_has_the_geometry_of_the_generated_one():
     order = np.argsort(sample.y)
     steps = np.diff(sample.X[order][:, [0, 2]], axis=0)
     assert np.linalg.norm(steps, axis=1).sum() == pytest.approx(np.ptp(sample.y), rel=1e-3)
+
+
+# --- small classic data sets: their known numbers ---
+
+
+def table(file, **options):
+    return np.loadtxt(os.path.join(FOLDER, file), delimiter=",", **options)
+
+
+def test_the_airports_are_a_distance_matrix():
+    sample = samples.load_dataset("airports")
+    D = sample.X
+    assert sample.names == ("ATL", "ORD", "DEN", "HOU", "LAX", "MIA", "JFK", "SFO", "SEA", "IAD")
+    assert sample.y is None
+    assert sample.kind == "distances"
+    np.testing.assert_array_equal(D, D.T)
+    np.testing.assert_array_equal(np.diag(D), 0)
+    # great circles obey the triangle inequality, up to rounding to integer miles
+    assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 2).all()
+    assert D[6, 4] == 2451
+
+
+@needs_folder
+def test_the_airports_are_the_shared_file():
+    D = table("airports10_UScitiesD.csv", skiprows=1, usecols=range(1, 11))
+    np.testing.assert_array_equal(samples.load_dataset("airports").X, D)
+
+
+@needs_folder
+def test_wine_is_the_shared_file():
+    np.testing.assert_array_equal(samples.load_dataset("wine").X, table("wine.csv", skiprows=1, usecols=range(13)))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "classes"), [("iris", (150, 4), 3), ("wine", (178, 13), 3), ("digits", (1797, 64), 10)]
+)
+def test_small_included_data_sets(name, shape, classes):
+    sample = samples.load_dataset(name)
+    assert sample.X.shape == shape
+    assert sample.X.dtype == np.float64
+    assert len(sample.label_names) == classes

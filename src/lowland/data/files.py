@@ -1,22 +1,68 @@
-"""Named pipes and standard input as files: read once into a temporary file, which can then be read repeatedly."""
+"""Files: their formats, named pipes and standard input as files, and temporary files of processes that were killed."""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gzip
 import os
+import re
 import select
 import shutil
+import socket
 import stat
 import sys
 import tempfile
 import time
 import zipfile
+import zlib
 from functools import cache
 from pathlib import Path
 
-from lowland.data.leftovers import mark, remove_leftovers
-from lowland.errors import FileProblem
+from lowland.errors import FileProblem, MissingFile
+
+NUMPY = (".npy", ".npz")  # without column names
+READABLE = (
+    *NUMPY, ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".parquet", ".feather", ".arrow", ".jsonl", ".jsonl.gz",
+    ".ndjson", ".xlsx", ".ods", ".h5ad",
+)  # fmt: skip
+IMAGES = (".png", ".jpg", ".jpeg")
+
+
+def suffix_of(path: Path) -> str:
+    """Return the extension that gives the format of a file, such as .csv.gz; '' for a folder."""
+    name = path.name.lower()
+    return next((suffix for suffix in sorted(READABLE, key=len, reverse=True) if name.endswith(suffix)), path.suffix)
+
+
+def check_readable(path: Path) -> None:
+    """Raise an error for a file that does not exist or cannot be read."""
+    if not os.path.exists(path):
+        raise MissingFile(f"There is no file {str(path)!r}. Check the name and the folder.")
+    if not os.access(path, os.R_OK):
+        raise FileProblem(f"Permission denied: {str(path)!r} cannot be read. Ask its owner for read permission.")
+
+
+def natural_order(path: Path) -> tuple[tuple[tuple[int, str | int], ...], str]:
+    """Return a key that sorts names as a reader expects: numbers by value, so part.2 before part.10."""
+    parts = re.split(r"(\d+)", path.name)
+    return tuple((1, int(part)) if part.isdecimal() else (0, part) for part in parts), path.name
+
+
+def readable_suffix(path: Path) -> str:
+    """Return the extension of a readable file, or .parquet or .png for a folder of Parquet files or images."""
+    check_readable(path)
+    if not path.is_dir():
+        return suffix_of(path)
+    return ".png" if images_in(path) and not any(path.glob("*.parquet")) else ".parquet"
+
+
+def images_in(folder: Path) -> list[Path]:
+    """Return the images in a folder, in natural order."""
+    return sorted((p for p in folder.iterdir() if p.suffix.lower() in IMAGES), key=natural_order)
+
+
+# --- named pipes and standard input: read once into a temporary file, which can then be read repeatedly ---------------
 
 WAIT = 10.0  # seconds until a program must have opened the pipe for writing
 _BLOCK = 2**20  # bytes read at a time
@@ -123,3 +169,49 @@ def _format_of(path: Path) -> str:
         return ".xlsx" if any(n.startswith("xl/") for n in names) else ".ods" if "content.xml" in names else ".npz"
     line = head.partition(b"\n")[0]
     return ".tsv" if b"\t" in line and b"," not in line else ".csv"
+
+
+# --- temporary files and folders --------------------------------------------------------------------------------------
+
+# A process that is killed cannot remove its temporary files. Their names tell the process, so that a later one removes
+# them: only names that ``mark`` produced, of this machine and this user, and only if the process is gone.
+_MARK = re.compile(r"\.lowland-([0-9a-f]{8})-(\d+)-")
+
+
+def mark() -> str:
+    """Return the part of a temporary name that tells this machine and this process."""
+    return f".lowland-{_machine()}-{os.getpid()}-"
+
+
+def remove_leftovers(folder: str | os.PathLike[str]) -> None:
+    """Remove the temporary files and folders in ``folder`` whose process no longer exists; ignore all errors."""
+    if os.name != "posix":  # elsewhere, no signal asks whether a process exists
+        return
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            found = _MARK.search(entry.name)
+            if found is None or found[1] != _machine() or _is_running(int(found[2])):
+                continue
+            with contextlib.suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)
+
+
+def _machine() -> str:
+    """A hash of the name of this machine and of its process numbers: each container counts its own processes."""
+    numbers = Path("/proc/self/ns/pid")
+    return f"{zlib.crc32(f'{socket.gethostname()} {numbers.stat().st_ino if numbers.exists() else 0}'.encode()):08x}"
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it belongs to another user, or the number is too large
+        return True
+    return True

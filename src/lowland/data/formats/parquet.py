@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import ArrowColumns, TableFile, refuse_duplicates
-from lowland.data.formats.arrow import (
-    arrow_rows,
-    common_fields,
+from lowland.data.files import check_readable, natural_order
+from lowland.data.reader import (
+    BATCH,
+    Reader,
+    cast_batch,
     content_of,
     first_line,
+    holds_numbers,
     joined,
     pandas_index,
-    reslab,
-    text_fields,
+    refuse_duplicates,
 )
-from lowland.data.passes import Passes
-from lowland.data.paths import check_readable, natural_order
-from lowland.data.read_options import ReadOptions
-from lowland.data.rows import Rows
+from lowland.data.rows import stamps_of
 from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, file_error
 
 _READ_BUFFER = 2**20  # bytes of a column read at a time
 
 
-class ParquetTable(TableFile):
+class ParquetReader(Reader):
     """A Parquet file, or a folder of them with the same columns, in natural order: part.2 before part.10."""
 
-    def __init__(self, path: Path, read: ReadOptions | None = None, source: str | None = None) -> None:
-        (read or ReadOptions()).refuse_others((), "a Parquet file")
-        self.source = source or repr(str(path))
+    def __init__(self, path: Path, source: str) -> None:
+        self.source = source
         self.parts = sorted(path.glob("*.parquet"), key=natural_order) if path.is_dir() else [path]
         deeper = next(path.glob("*/**/*.parquet"), None) if path.is_dir() else None
         if deeper is not None:
@@ -45,7 +42,7 @@ class ParquetTable(TableFile):
             raise MissingFile(
                 f"The folder {self.source} contains no .parquet file. Pass a file, or a folder of Parquet files."
             )
-        self.passes = Passes(self.source, self.parts)
+        self.stamps = stamps_of(self.parts)
         heads = [self._head(part) for part in self.parts]
         self.n = sum(n for _, n in heads)
         index = pandas_index(heads[0][0])
@@ -100,63 +97,42 @@ class ParquetTable(TableFile):
         with self._open(part) as file:
             return file.schema_arrow, file.metadata.num_rows
 
-    def rows_at(self, keep: list[int]) -> Rows:
-        """Return the columns at these positions as Rows."""
-        names = [self.names[j] for j in keep]
-        self._check_types(names)
-        fields = common_fields(self.schemas, names)
-        return arrow_rows(lambda slab: self._cast(fields, slab), fields, self.n, self.source, self.passes)
-
-    def _cast(self, fields: list[Any], slab: int) -> Iterator[Any]:
-        """Yield record batches of the common types of all files."""
+    def fields_at(self, keep: Sequence[int]) -> list[Any]:
+        """Return name and type of the columns at these positions: the common type of all files."""
         import pyarrow as pa
-
-        for batch in self._batches([f.name for f in fields], slab):
-            yield batch.cast(pa.schema(fields), safe=False)  # large integers are rounded, as in numpy
-
-    def arrow(self, keep: list[int]) -> ArrowColumns:
-        """Return the columns at these positions as Arrow tables."""
-        import pyarrow.types as kinds
 
         names = [self.names[j] for j in keep]
         self._check_types(names)
-        own = [self.schemas[0].field(name) for name in names]
-        fields = [
-            f if kinds.is_boolean(f.type) else common
-            for f, common in zip(own, common_fields(self.schemas, names), strict=True)
-        ]
-        return ArrowColumns(fields, lambda slab: reslab(self._cast(fields, slab), slab), self.n, self.passes)
+        return [pa.field(name, _common_type([schema.field(name).type for schema in self.schemas])) for name in names]
 
-    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # the file marks missing strings itself
-        self._check_types([self.names[j]])
-        return self._beside_values(self.names[j], missing_text=missing_text)
-
-    def _beside_values(self, name: str, *, missing_text: bool) -> np.ndarray:
-        batches = self._batches([self.index.get(name, name)], 2**16)
-        return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
-
-    def scan(self) -> Iterator[Any]:
-        """Yield record batches of all columns."""
-        self._check_types(self.names)
-        return self._batches(self.names, 2**16)
-
-    def first_text_column(self) -> str | None:
-        """Return the name of the first column if it contains text."""
-        self._check_types(self.names[:1])
-        return next(iter(text_fields(common_fields(self.schemas, self.names[:1]))), None)
-
-    def _batches(self, names: list[str], size: int) -> Iterator[Any]:
-        """Yield record batches of the named columns, file after file."""
+    def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
+        """Yield record batches of the columns, file after file."""
         import pyarrow as pa
 
+        names = [f.name for f in fields]
         for part in self.parts:
             with self._open(part) as file:
                 try:
                     for batch in file.iter_batches(batch_size=size, columns=names):
-                        yield batch.select(names)
+                        yield cast_batch(batch, fields)
                 except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
                     damaged = FileProblem(f"{str(part)!r} is damaged ({first_line(error)}). Write it again.")
                     raise file_error(part, error, damaged) from error
+
+    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        if name not in self.index:
+            return super()._values(name, missing_text=missing_text)
+        return joined(self.batches([self.schemas[0].field(self.index[name])]))
+
+
+def _common_type(types: Sequence[Any]) -> Any:
+    """The type of a column in all files: floats where numbers have several types."""
+    import pyarrow as pa
+
+    known = [kind for kind in types if not pa.types.is_null(kind)] or types
+    if not holds_numbers(known[0]) or all(kind == types[0] for kind in types):
+        return known[0]
+    return pa.float32() if all(kind in (pa.float32(), pa.float16()) for kind in types) else pa.float64()
 
 
 def _shown_name(name: str, taken: list[str]) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import ArrowColumns, NamedTable, holds_dates, refuse_duplicates, refuse_text, too_large
-from lowland.data.rows import ColumnRows, Rows
+from lowland.data.reader import BATCH, Reader, holds_dates, refuse_duplicates, refuse_text, slices_of, too_large
+from lowland.data.rows import Rows, StreamRows, columns_as_floats
 from lowland.errors import DataTypeError
 
 
-class FrameTable(NamedTable):
+class FrameReader(Reader):
     """A data frame in memory."""
 
     source = "the frame"
@@ -23,6 +23,7 @@ class FrameTable(NamedTable):
         self.keys = list(self.table.columns)
         self.names = [str(key) for key in self.keys]
         self.frame, self.n = frame, len(self.table)
+        self._columns: dict[str, Any] = {}  # as Arrow arrays
         self._find_index()
 
     def _find_index(self) -> None:
@@ -45,41 +46,38 @@ class FrameTable(NamedTable):
     def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
         import narwhals as nw
-
-        table, keys = self.table, self.keys
-        kinds = [table.schema[keys[j]] for j in keep]
-        refuse_text(
-            [
-                self.names[j]
-                for j, kind in zip(keep, kinds, strict=True)
-                if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object))
-            ],
-            self.source,
-        )
-        n, d = len(table), len(keep)
-        dtype = np.dtype(np.float32 if all(kind == nw.Float32 for kind in kinds) else np.float64)
-
-        def read(slab: int) -> Iterator[Any]:
-            return (table[start : start + slab] for start in range(0, n, slab))
-
-        def columns_of(part: Any) -> list[np.ndarray]:
-            return [_numbers(part[:, j], self.names[j]) for j in keep]
-
-        named = all(isinstance(key, str) for key in keys)
-        kept = tuple(keys[j] for j in keep) if named else None
-        return ColumnRows(read, columns_of, n, d, dtype, kept, self.source, in_memory=True)
-
-    def arrow(self, keep: list[int]) -> ArrowColumns:
-        """Return the columns at these positions as Arrow tables; strings are encoded once, as positions in a list."""
         import pyarrow as pa
 
-        columns = [_arrow_column(self.table[:, j], self.names[j]) for j in keep]
-        table = pa.table(columns, names=[self.names[j] for j in keep])
+        names, kinds = [self.names[j] for j in keep], [self.table.schema[self.keys[j]] for j in keep]
+        is_text = [not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)) for kind in kinds]
+        refuse_text([name for name, text in zip(names, is_text, strict=True) if text], self.source)
+        table = pa.table([_number_column(self.table[:, j], self.names[j]) for j in keep], names=names)
+        dtype = np.dtype(np.float32 if all(kind == nw.Float32 for kind in kinds) else np.float64)
+        return StreamRows(
+            lambda slab: slices_of(table, slab),
+            lambda part: columns_as_floats([c.to_numpy() for c in part.columns], dtype, names, self.source),
+            self.n, len(keep), dtype, tuple(names) if all(isinstance(key, str) for key in self.keys) else None,
+            self.source, in_memory=True,
+        )  # fmt: skip
 
-        def tables(slab: int) -> Iterator[Any]:
-            return (table.slice(start, slab) for start in range(0, len(table), slab))
+    def _column(self, name: str) -> Any:
+        """A column as an Arrow array, converted once: strings become positions in a list."""
+        if name not in self._columns:
+            self._columns[name] = _arrow_column(self.table[:, self.names.index(name)], name)
+        return self._columns[name]
 
-        return ArrowColumns(list(table.schema), tables, len(table))
+    def fields_at(self, keep: Sequence[int]) -> list[Any]:
+        """Return name and type of the columns at these positions."""
+        import pyarrow as pa
+
+        return [pa.field(self.names[j], self._column(self.names[j]).type) for j in keep]
+
+    def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
+        """Yield record batches."""
+        import pyarrow as pa
+
+        names = [f.name for f in fields]
+        return iter(pa.table([self._column(name) for name in names], names=names).to_batches(max_chunksize=size))
 
     def positions(self, columns: Any, drop: Any) -> list[int]:
         """Return the positions of the named columns, or of all, without the dropped ones."""
@@ -91,15 +89,9 @@ class FrameTable(NamedTable):
             )
         return super().positions(columns, drop)
 
-    def scan(self) -> Iterator[Any]:
-        """Yield record batches of all columns."""
-        table = self.table.to_arrow().select(list(range(len(self.names)))).rename_columns(self.names)
-        return iter(table.to_batches(max_chunksize=2**16))
-
-    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # a frame marks missing strings itself
-        return self.table[:, j].to_numpy()
-
-    def _beside_values(self, name: str, *, missing_text: bool) -> np.ndarray:
+    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        if name not in self.beside:
+            return self.table[:, self.names.index(name)].to_numpy()
         index = self.frame.index
         return np.asarray([", ".join(map(str, key)) for key in index]) if index.nlevels > 1 else index.to_numpy()
 
@@ -149,18 +141,26 @@ def _arrow_column(column: Any, name: str) -> Any:
     return values
 
 
-def _numbers(column: Any, name: str) -> np.ndarray:
-    values = column.to_numpy()
-    if (
-        values.dtype.kind == "O"
-    ):  # a nullable column: missing values become NaN, which gives an error with the column name later
-        missing = np.asarray([v is None or type(v).__name__ == "NAType" for v in values])
-        if holds_dates(values):
-            refuse_text([name], "the frame")
-        try:
-            values = np.where(missing, np.nan, values).astype(np.float64)
-        except (TypeError, ValueError):
-            refuse_text([name], "the frame")
-        except OverflowError as error:
-            raise too_large(f"Column {name!r} of the frame") from error
+def _number_column(column: Any, name: str) -> Any:
+    """A column of numbers as an Arrow array, in which missing values become NaN."""
+    import pyarrow as pa
+
+    values = column.to_numpy() if str(column.dtype) == "Object" else None
+    if values is not None and values.dtype.kind == "O":
+        return pa.array(_objects_as_numbers(values, name))
+    found = column.to_arrow()
+    is_plain = pa.types.is_integer(found.type) or pa.types.is_floating(found.type)
+    return found if is_plain or (pa.types.is_boolean(found.type) and not found.null_count) else found.cast(pa.float64())
+
+
+def _objects_as_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    missing = np.asarray([v is None or type(v).__name__ == "NAType" for v in values])
+    if holds_dates(values):
+        refuse_text([name], "the frame")
+    try:
+        values = np.where(missing, np.nan, values).astype(np.float64)
+    except (TypeError, ValueError):
+        refuse_text([name], "the frame")
+    except OverflowError as error:
+        raise too_large(f"Column {name!r} of the frame") from error
     return values

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import ArrowColumns, TableFile
-from lowland.data.formats.arrow import arrow_rows, first_line, holds_numbers, joined, reslab, text_fields
-from lowland.data.formats.csv_dialect import MISSING, are_separated_by_spaces, detect, has_row_names
-from lowland.data.formats.header import completed, listed
-from lowland.data.formats.written_numbers import WrittenNumbers, form_of
-from lowland.data.passes import Passes, stamp_of
+from lowland.data.formats.csv_dialect import are_separated_by_spaces, complete_names, detect, has_row_names, listed
 from lowland.data.problems import ProblemCounter
-from lowland.data.read_options import OF_TEXT, ReadOptions
-from lowland.data.rows import Rows
+from lowland.data.read_options import ReadOptions
+from lowland.data.reader import BATCH, Reader, cast_batch, first_line, holds_numbers, joined, text_fields
+from lowland.data.rows import Rows, StreamRows, columns_as_floats, stamps_of
+from lowland.data.written import MISSING, WrittenNumbers, form_of
 from lowland.errors import DataError, FileProblem, file_error, warn
 
 _BLOCK = 4 * 2**20  # bytes parsed at a time; no row may be longer
@@ -30,13 +27,11 @@ SHOWN_LINES = 5  # of those with too many or too few cells
 _SMALL_BLOCK = 2**20  # for short rows: Arrow holds many blocks at once, 155 MB with blocks of 4 MB
 
 
-class CsvTable(TableFile):
+class CsvReader(Reader):
     """A text file of cells between separators, optionally compressed."""
 
-    def __init__(self, path: Path, read: ReadOptions | None = None, source: str | None = None) -> None:
-        self.path, self.source, self.read = path, source or repr(str(path)), read or ReadOptions()
-        self.read.refuse_others((*OF_TEXT, "missing"), "a text file")
-        self.passes = Passes(self.source, [path])
+    def __init__(self, path: Path, source: str, read: ReadOptions) -> None:
+        self.path, self.source, self.read, self.stamps = path, source, read, stamps_of([path])
         head = self._head()
         is_small = len(head) < _BLOCK
         default = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz", ".txt")) else ","
@@ -54,7 +49,7 @@ class CsvTable(TableFile):
         self.has_header = True
         self.given_names: list[str] | None = None
         self.keeps_blank_lines = False
-        self._held: dict[bool, Any] = {}  # a small table of numbers, as it was parsed (False) and as floats (True)
+        self._held: Any = None  # a small table of numbers, as it was parsed
         self._find_names([cell.strip() for cell in first], is_quoted='"' in _line(head))
         with self._reader() as reader:
             self.schema = reader.schema
@@ -95,11 +90,10 @@ class CsvTable(TableFile):
         records = self.dialect.records
         if has_row_names(records):
             cells = ["", *cells]
-        found = completed(cells, [record[0] for record in records[1:]])
-        if found.names != cells:
-            self.given_names = found.names
-        self.id_name = found.id_name
-        self.clauses += found.clauses
+        names, self.id_name, clauses = complete_names(cells, [record[0] for record in records[1:]])
+        if names != cells:
+            self.given_names = names
+        self.clauses += clauses
 
     def _find_forms(self, reader: Any) -> None:
         """Find the columns of numbers with thousands separators, currencies or percent signs, in the first block."""
@@ -126,22 +120,9 @@ class CsvTable(TableFile):
         import pyarrow as pa
 
         try:
-            table = reader.read_all()
+            self._held = reader.read_all()
         except pa.ArrowInvalid:  # a later block has decimals or text
             return
-        parts = [pa.record_batch([_as_floats(c) for c in b.columns], names=self.names) for b in table.to_batches()]
-        self._stamp = stamp_of(self.path)
-        self._held = {False: table, True: pa.Table.from_batches(parts)} if parts else {}
-
-    def _held_batches(self, names: list[str], column_types: dict[str, Any] | None = None, **_: Any) -> Any:
-        """The batches of a table that is in memory, if these types are those of numbers; otherwise None."""
-        if not self._held or stamp_of(self.path) != self._stamp:
-            return None
-        table = self._held[bool(column_types)]
-        kinds = dict(zip(self.names, table.schema.types, strict=True))
-        if column_types and any(column_types.get(name) != kinds[name] for name in names):
-            return None
-        return (table if names == self.names else table.select(names)).to_batches()
 
     def _without_marks(self, column: Any) -> Any:
         """Return a column of text with the marks of missing values as missing."""
@@ -252,47 +233,59 @@ class CsvTable(TableFile):
 
     def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows of float64."""
-        names, fields, kinds = self._typed(keep)
-        if text_fields(fields):
-            raise self._problems(names).error(self.source)
-        found = arrow_rows(lambda slab: self._numbers(names, kinds), fields, None, self.source, self.passes)
-        found.is_text = True
-        return found
+        if self._held is not None:
+            return self._held_rows(keep)
+        if text_fields(self.fields_at(keep)):
+            raise self._count_problems([self.names[j] for j in keep]).error(self.source)
+        rows = super().rows_at(keep)
+        rows.is_text = True
+        return rows
 
-    def _typed(self, keep: list[int]) -> tuple[list[str], list[Any], dict[str, Any]]:
-        """Names, fields and types of the columns at these positions: numbers are float64."""
+    def _held_rows(self, keep: list[int]) -> Rows:
+        """The columns of a small table, converted once; their number of rows is unknown, as in every text file."""
+        names, dtype = tuple(self.names[j] for j in keep), np.dtype(np.float64)
+        X = columns_as_floats([_floats(self._held.column(j)) for j in keep], dtype, names, self.source)
+        return StreamRows(
+            lambda slab: (X[start : start + slab] for start in range(0, len(X), slab)), np.asfortranarray, None,
+            len(keep), dtype, names, self.source, stamps=self.stamps,
+        )  # fmt: skip
+
+    def fields_at(self, keep: Sequence[int]) -> list[Any]:
+        """Return name and type of the columns at these positions: numbers are float64."""
         import pyarrow as pa
 
-        names, fields = [self.names[j] for j in keep], [self.schema.field(j) for j in keep]
-        texts = [name for name in text_fields(fields) if name not in self.forms]
+        def typed(f: Any) -> Any:
+            is_number = f.name in self.forms or (holds_numbers(f.type) and f.type != pa.bool_())
+            return f.with_type(pa.float64()) if is_number else f
+
         # An empty column has no type; a later block may have decimals where the first had integers.
-        kinds = {f.name: f.type if pa.types.is_boolean(f.type) or f.name in texts else pa.float64() for f in fields}
-        return names, [f.with_type(kinds[f.name]) for f in fields], kinds
+        return [typed(self.schema.field(j)) for j in keep]
 
-    def arrow(self, keep: list[int]) -> ArrowColumns:
-        """Return the columns at these positions as Arrow tables; a mark such as NA is a missing value."""
-        names, fields, kinds = self._typed(keep)
-        return ArrowColumns(fields, lambda slab: reslab(self._numbers(names, kinds), slab), None, self.passes)
-
-    def _numbers(self, names: list[str], kinds: dict[str, Any]) -> Iterator[Any]:
-        """Yield record batches of numbers; the first cell that is none leads to an error that names all of them."""
+    def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
+        """Yield record batches; the first cell that is not a number leads to an error that names all of them."""
         import pyarrow as pa
 
-        text = {name: pa.string() for name in self.forms if name in kinds}
-        numeric = [name for name in names if holds_numbers(kinds[name])]
-        batches = self._batches(names, column_types={**kinds, **text}, strings_can_be_null=True)
+        names = [f.name for f in fields]
+        kinds = {f.name: f.type for f in fields}
+        for f in fields:
+            if f.name in self.forms:
+                kinds[f.name] = pa.string()
+            elif holds_numbers(f.type) and self.schema.field(f.name).type == pa.bool_():
+                kinds[f.name] = pa.bool_()
+        is_as_read = all(f.type == kinds[f.name] for f in fields)
+        numeric = [f.name for f in fields if holds_numbers(f.type)]
         try:
-            for batch in batches:
-                yield self._converted(batch) if text else batch
+            for batch in self._parsed(names, column_types=kinds, strings_can_be_null=True):
+                yield batch if is_as_read else self._converted(batch, fields)
         except _NotNumbers as error:
-            raise self._problems(numeric).error(self.source) from error
+            raise self._count_problems(numeric).error(self.source) from error
         except DataError as error:
             if "cannot be read as numbers" not in str(error):
                 raise
-            found = self._problems(numeric)
+            found = self._count_problems(numeric)
             raise (found.error(self.source) if found.problems() else error) from error
 
-    def _converted(self, batch: Any) -> Any:
+    def _converted(self, batch: Any, fields: Sequence[Any]) -> Any:
         """Return a batch with the written numbers as numbers."""
         import pyarrow as pa
 
@@ -303,35 +296,30 @@ class CsvTable(TableFile):
                 columns[j] = self.forms[name].convert(text)
                 if columns[j].null_count > text.null_count:
                     raise _NotNumbers
-        return pa.record_batch(columns, names=batch.schema.names)
+        return cast_batch(pa.record_batch(columns, names=batch.schema.names), fields)
 
     def scan(self) -> Iterator[Any]:
         """Yield record batches of all columns; a column with a cell that is not a number is text."""
         import pyarrow as pa
 
-        kinds = {f.name: f.type for f in self.schema}
-        for f in self.schema:
-            if holds_numbers(f.type) and not pa.types.is_boolean(f.type):
-                kinds[f.name] = pa.float64()
+        fields = self.fields_at(range(len(self.names)))
         read = 0
         try:
-            for batch in self._numbers(self.names, kinds):
+            for batch in self.batches(fields):
                 yield batch
                 read += batch.num_rows
             return
         except DataError as error:
-            wrong = {problem.column for problem in self._problems(list(kinds)).problems()} - {
-                name for name, kind in kinds.items() if kind == pa.string() and name not in self.forms
-            }
+            numeric = [f.name for f in fields if holds_numbers(f.type)]
+            wrong = {problem.column for problem in self._count_problems(numeric).problems()}
             if not wrong:
                 raise error
-        kinds.update(dict.fromkeys(wrong, pa.string()))
         self.forms = {name: form for name, form in self.forms.items() if name not in wrong}
-        for batch in self._numbers(self.names, kinds):  # the rest, after the rows that were numbers
-            yield batch.slice(read)
+        for batch in self.batches([f.with_type(pa.string()) if f.name in wrong else f for f in fields]):
+            yield batch.slice(read)  # the rest, after the rows that were numbers
             read = max(0, read - batch.num_rows)
 
-    def _problems(self, names: list[str]) -> ProblemCounter:
+    def _count_problems(self, names: list[str]) -> ProblemCounter:
         """Return the columns that are not numbers, with their first bad cells, after a pass over the text."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -342,7 +330,7 @@ class CsvTable(TableFile):
         number = rf"^(?i:{WrittenNumbers(self.dialect.decimal).pattern[1:-1]}|[+-]?(?:nan|inf|infinity))$"
         kinds = {name: pa.string() for name in self.names}
         places = {name: j for j, name in enumerate(self.names)}
-        for batch in self._batches(self.names, column_types=kinds, strings_can_be_null=True):
+        for batch in self._parsed(self.names, column_types=kinds, strings_can_be_null=True):
             breaks = np.zeros(batch.num_rows, dtype=np.int64)  # line breaks within the cells of each row
             for column in batch.columns if self.dialect.has_quotes else ():
                 breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
@@ -357,32 +345,22 @@ class CsvTable(TableFile):
             line += batch.num_rows + int(breaks.sum())
         return counter
 
-    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
+    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
         """The values of a column; without missing values, as ids: integers that change as numbers stay text."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        name, is_number = self.names[j], holds_numbers(self.schema.field(j).type)
-        if is_number and not missing_text:
-            text = [batch.column(0) for batch in self._batches([name], column_types={name: pa.string()})]
+        if holds_numbers(self.schema.field(name).type) and not missing_text:
+            text = list(self._parsed([name], column_types={name: pa.string()}))
             changed = r"^\s*[+-]?0\d+\s*$|^\s*[+-]?\d{19,}\s*$"  # leading zeros, or beyond 64 bits
-            if any(pc.any(pc.match_substring_regex(part, changed)).as_py() for part in text):
-                return joined([part.to_numpy(zero_copy_only=False) for part in text])
-        batches = self._batches([name], strings_can_be_null=missing_text)
-        return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
+            if any(pc.any(pc.match_substring_regex(batch.column(0), changed)).as_py() for batch in text):
+                return joined(text)
+        return joined(self._parsed([name], strings_can_be_null=missing_text))
 
-    def first_text_column(self) -> str | None:
-        """Return the name of the first column if it contains text."""
-        return next(iter(text_fields([self.schema.field(0)])), None)
-
-    def _batches(self, names: list[str], **convert: Any) -> Iterator[Any]:
+    def _parsed(self, names: list[str], **convert: Any) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         import pyarrow as pa
 
-        held = self._held_batches(names, **convert)
-        if held is not None:
-            yield from held
-            return
         for name in names:
             if pa.types.is_binary(self.schema.field(name).type):
                 raise self._not_decoded(f"column {name!r}")
@@ -394,15 +372,11 @@ class _NotNumbers(Exception):
     """A cell of a column of written numbers has another form."""
 
 
-def _as_floats(column: Any) -> Any:
-    """A column of numbers as float64; booleans stay booleans."""
+def _floats(column: Any) -> np.ndarray:
+    """A column of numbers as an array in which missing values are NaN."""
     import pyarrow as pa
 
-    if column.type == pa.float64() or column.type == pa.bool_():
-        return column
-    if column.type == pa.int64() and not column.null_count:
-        return pa.array(column.to_numpy().astype(np.float64))  # three times as fast as a cast
-    return column.cast(pa.float64(), safe=False)
+    return (column if column.type == pa.float64() or not column.null_count else column.cast(pa.float64())).to_numpy()
 
 
 def _line(head: bytes) -> str:
