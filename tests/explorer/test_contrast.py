@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowland.explorer.contrast import effect_of_levels, effect_of_numbers, in_order
+from lowland.explorer.analysis import effect_of_levels, effect_of_numbers, in_order
 
 
 def test_cohens_d_is_the_difference_in_pooled_standard_deviations(rng):

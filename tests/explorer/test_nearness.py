@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from lowland.explorer import nearness
-from lowland.explorer.nearness import clusters_of, distances_from, nearest
+from lowland.explorer import analysis as nearness
+from lowland.explorer.analysis import clusters_of, distances_from, nearest
 
 
 def test_distances_and_neighbors(rng, monkeypatch):

@@ -1,8 +1,7 @@
 import pytest
 
 from lowland.errors import FileProblem
-from lowland.explorer.errors import RequestError
-from lowland.explorer.store import Store
+from lowland.explorer.workspace import RequestError, Store
 
 
 def test_records_survive(tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lowland.errors import ParameterError
 from lowland.methods.registry import entries
-from lowland.study.parameter_grid import checked_sweep, combinations, methods_named, split_sweep, swept
+from lowland.study.plan import checked_sweep, combinations, methods_named, split_sweep, swept
 
 NAMES = [(e, flag) for e in entries().values() for flag in e.flags]
 words = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=8)

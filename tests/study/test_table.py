@@ -146,7 +146,7 @@ def test_a_large_sparse_table_is_reduced_and_the_advice_says_so(monkeypatch):
 
     from lowland.errors import ParameterError
 
-    monkeypatch.setattr("lowland.study.sparse_table.DENSE_UP_TO", 1000)
+    monkeypatch.setattr("lowland.study.table.DENSE_UP_TO", 1000)
     X = scipy.sparse.random_array((300, 2000), density=0.02, format="csr", rng=np.random.default_rng(0))
     study = lowland.compare(X, None, ["pca"], cache=False)
     assert study.table.columns == 100

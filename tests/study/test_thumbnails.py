@@ -11,7 +11,7 @@ import pytest
 import lowland
 from lowland.study import load_study
 from lowland.study.report import report_html
-from lowland.study.thumbnails import MAX_BYTES, thumbnails_of
+from lowland.study.table import MAX_BYTES, thumbnails_of
 
 Image = pytest.importorskip("PIL.Image")
 

@@ -33,8 +33,8 @@ def create_app(session: Session, *, token: str, host: str = "127.0.0.1", port: i
     from lowland import __version__
     from lowland.explorer import routes
     from lowland.explorer.access import Access
-    from lowland.explorer.errors import RequestError
     from lowland.explorer.requests import ErrorAnswer
+    from lowland.explorer.workspace import RequestError
 
     app = FastAPI(
         title="Lowland explorer", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json",
@@ -122,8 +122,8 @@ async def serve(
         await session.start()  # the worker loads its libraries while the server loads its own
         if file is not None:
             open_file(session, file)
-            await asyncio.sleep(0)  # a worker takes it
-            await session.queue.warm()  # another one gets ready to compute the first map
+            await asyncio.sleep(0.05)  # a worker takes it
+            session.queue.warm()  # another one gets ready to compute the first map
         try:
             import uvicorn
         except ImportError as error:

@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from lowland.errors import FileProblem
-from lowland.explorer.errors import RequestError, not_found
-from lowland.explorer.events import Events
 from lowland.explorer.folder import Folder
-from lowland.explorer.queue import Ending, Limits, Queue, Task
-from lowland.explorer.store import Record, Store
-from lowland.explorer.workspace import Workspace
+from lowland.explorer.queue import Events, Job, Limits, Queue
+from lowland.explorer.workspace import Record, RequestError, Store, Workspace, not_found
+from lowland.run.processes import Ending
 
 ROLES = ("feature", "id", "label", "weight", "keep", "drop")
 SCALES = ("none", "standard", "auto")
 KEPT_BYTES = 256 * 2**20  # of binary results kept in memory
+READ, PREPARE, COMPUTE = (  # tasks of the workers
+    "lowland.explorer.tables:read_table", "lowland.explorer.tables:prepare_rows", "lowland.explorer.maps:compute_map",
+)  # fmt: skip
 ID = re.compile("[0-9a-f]{12}")
 RESTARTED = "The explorer was stopped before {what} was finished. Start it again."
 
@@ -65,8 +66,7 @@ class Session:
         self.events = Events()
         self.queue = Queue(self.workspace.root, limits)
         self.cache = Cache()
-        self.tasks: dict[str, Task] = {}  # by the id of the table, map or estimate
-        self._followers: set[asyncio.Task[Any]] = set()
+        self.tasks: dict[str, Job] = {}  # by the id of the table, map or estimate
         self._stored: OrderedDict[str, Any] = OrderedDict()
         self._mark_broken()
         self._remove_leftovers()
@@ -103,13 +103,12 @@ class Session:
     async def start(self) -> None:
         """Start the warm worker."""
         self.events.attach()
-        await self.queue.warm()
+        self.queue.warm()
 
     async def close(self) -> None:
         """End all workers and close the store."""
         self.events.close()
         await self.queue.close()
-        await asyncio.gather(*self._followers, return_exceptions=True)
         self.store.close()
         self._lock.close()
 
@@ -198,22 +197,17 @@ class Session:
                     record["error"] = str(error)
         self.publish(kind, record)
 
-    def follow(self, name: str, task: Task, ended: Any) -> None:
-        """Submit a task; ``ended`` receives its outcome, unless another task has taken its place meanwhile."""
-        self.tasks[name] = task
-        runner = self.queue.submit(task)
+    def follow(self, name: str, job: Job, ended: Any) -> None:
+        """Submit a job; ``ended`` receives its outcome, unless another job has taken its place meanwhile."""
+        self.tasks[name] = job
 
-        async def wait() -> None:
-            outcome = await runner
-            if self.tasks.get(name) is not task:
-                return
-            del self.tasks[name]
-            with contextlib.suppress(RequestError):  # the disk is full
-                ended(outcome)
+        def done(outcome: asyncio.Future[Ending]) -> None:
+            if self.tasks.get(name) is job:
+                del self.tasks[name]
+                with contextlib.suppress(RequestError):  # the disk is full
+                    ended(outcome.result())
 
-        follower = asyncio.create_task(wait())
-        self._followers.add(follower)
-        follower.add_done_callback(self._followers.discard)
+        self.queue.submit(job).add_done_callback(done)
 
     # --- tables ---
 
@@ -258,10 +252,10 @@ class Session:
     def _read(self, record: Record) -> None:
         name, folder = record["id"], self.workspace.table(record["id"])
         message = {
-            **record["private"]["message"], "task": "read", "folder": str(folder), "scale": record["scale"],
+            **record["private"]["message"], "task": READ, "folder": str(folder), "scale": record["scale"],
             "rows_folder": str(self.workspace.rows(name, record["version"])), "table_bytes": self.limits.table_bytes,
         }  # fmt: skip
-        self.follow(name, Task(message, "read", "The table", self._table_events(name)), self._table_read(name))
+        self.follow(name, Job(message, "read", "The table", self._table_events(name)), self._table_read(name))
 
     def _table_events(self, name: str) -> Any:
         def on_event(event: dict[str, Any]) -> None:
@@ -307,7 +301,7 @@ class Session:
     def set_roles(self, name: str, roles: dict[str, str], scale: str | None) -> Record:
         """Change the roles of columns, and prepare the rows again."""
         before = self.tasks.get(name)
-        preparing = before is not None and before.message["task"] == "prepare"
+        preparing = before is not None and before.message["task"] == PREPARE
         record = self.table(name, ready=not preparing)
         names = [column["name"] for column in record["columns"]]
         for column, role in roles.items():
@@ -330,7 +324,7 @@ class Session:
             self.queue.cancel(before)
         folder = self.workspace.table(name)
         message = {
-            "task": "prepare", "stored": str(folder / "table.arrow"), "rows": str(self.workspace.rows(name, version)),
+            "task": PREPARE, "stored": str(folder / "table.arrow"), "rows": str(self.workspace.rows(name, version)),
             "columns": columns, "scale": record["scale"],
         }  # fmt: skip
 
@@ -341,7 +335,7 @@ class Session:
             for each in self.store.all("map", table=name):  # some may be out of date now
                 self.publish("map", each)
 
-        self.follow(name, Task(message, "read", "The table", self._table_events(name)), ended)
+        self.follow(name, Job(message, "read", "The table", self._table_events(name)), ended)
         return record
 
     def _remove_old_rows(self, name: str) -> None:
@@ -406,7 +400,7 @@ class Session:
         """Compute a map again that failed, was canceled or is broken."""
         record = self.map(name)
         before = self.tasks.get(name)  # one that was canceled may still be ending
-        if record["status"] == "done" or (before is not None and before.stop is None):
+        if record["status"] == "done" or (before is not None and not before.is_canceled):
             raise RequestError(409, "The map is already computed, or is being computed.")
         fields = {"status": "queued", "error": None, "stage": None, "fraction": None}
         record = self.put("map", {**record, **fields, "private": self._origin(record["table"])})
@@ -416,13 +410,11 @@ class Session:
     def _compute(self, record: Record) -> None:
         name = record["id"]
         message = {
-            "task": "map", "map": str(self.workspace.map(name)), "method": record["method"],
+            "task": COMPUTE, "map": str(self.workspace.map(name)), "method": record["method"],
             "parameters": record["parameters"], **record["private"]["inputs"],
         }  # fmt: skip
-        task = Task(
-            message, "map", "The map", self._map_events(name), lambda: self.update("map", name, status="running")
-        )
-        self.follow(name, task, self._map_ended(name))
+        job = Job(message, "map", "The map", self._map_events(name), lambda: self.update("map", name, status="running"))
+        self.follow(name, job, self._map_ended(name))
 
     def _map_events(self, name: str) -> Any:
         def on_event(event: dict[str, Any]) -> None:

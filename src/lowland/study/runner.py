@@ -15,18 +15,15 @@ from lowland.math.neighbors.search import nearest_neighbors
 from lowland.methods.base.linear_map import LinearMap
 from lowland.methods.registry import load_method
 from lowland.run.local import LocalRun
-from lowland.study.environment import code_version
-from lowland.study.given_coordinates import given_trial
-from lowland.study.plan import Planned, StudySize, most_neighbors
+from lowland.study.cache import TrialCache, code_version, key_of
+from lowland.study.facts import TableFacts, table_facts, with_spectrum
+from lowland.study.measures import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
+from lowland.study.plan import Planned, StudySize, given_trial, most_neighbors
+from lowland.study.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
 from lowland.study.result import GIVEN, Purpose, Trial
-from lowland.study.scoring.measures import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
-from lowland.study.scoring.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
-from lowland.study.scoring.table_facts import TableFacts, table_facts, with_spectrum
 from lowland.study.serialization import trial_from_plain, trial_to_plain
 from lowland.study.table import StudyTable
-from lowland.study.trials.cache import TrialCache, key_of
-from lowland.study.trials.fit import SharedInputs, fit_trial, left_out, shown_only, stopped
-from lowland.study.trials.worker import Worker
+from lowland.study.trials import SharedInputs, Worker, fit_trial, left_out, shown_only, stopped
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first

@@ -13,7 +13,7 @@ import pytest
 from lowland.plots.style import COLORS
 from lowland.study.report import write_report
 from lowland.study.result import Advice, Curve, Score
-from lowland.study.thumbnails import thumbnails_of
+from lowland.study.table import thumbnails_of
 
 from . import results
 from .browser import Browser, chromium
@@ -808,9 +808,9 @@ def test_shepard_diagrams_are_fitted_to_most_pairs(page):
 @pytest.fixture
 def with_ids(monkeypatch):
     """Studies get ids and kept columns: sites as classes, and notes of many different texts."""
-    from lowland.study.report import page as module
-    from lowland.study.report.content import _label
-    from lowland.study.report.content import content as made
+    from lowland.study import report as module
+    from lowland.study.report import _label
+    from lowland.study.report import content as made
 
     def content(result):
         said, blocks = made(result)

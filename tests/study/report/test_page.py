@@ -16,11 +16,20 @@ from lowland.data import load_dataset
 from lowland.errors import FileProblem, MissingFile, ParameterError
 from lowland.pages.bundle import modules, page_text
 from lowland.plots.style import COLORS
-from lowland.study.report import report_html, write_report
-from lowland.study.report.columns import STEPS, Blocks, bulk_range, codes_of, column, rounded, value_range
-from lowland.study.report.content import content
-from lowland.study.report.definitions import MEANINGS, meaning_of
-from lowland.study.report.page import as_json
+from lowland.study.definitions import MEANINGS, meaning_of
+from lowland.study.report import (
+    STEPS,
+    Blocks,
+    as_json,
+    bulk_range,
+    codes_of,
+    column,
+    content,
+    report_html,
+    rounded,
+    value_range,
+    write_report,
+)
 from lowland.study.result import Purpose
 
 from . import results
@@ -140,7 +149,7 @@ def test_a_measure_has_one_range_in_all_trials():
 def test_many_components_are_kept_while_they_are_small(monkeypatch):
     result = results.gaps()
     assert len(study_data(report_html(result))["trials"][4]["Z"]["low"]) == 5
-    monkeypatch.setattr("lowland.study.report.content.MAX_BYTES", 100)
+    monkeypatch.setattr("lowland.study.report.MAX_BYTES", 100)
     Z = study_data(report_html(result))["trials"][4]["Z"]
     assert (len(Z["low"]), Z["components"]) == (2, 5)
 

@@ -136,7 +136,7 @@ def _embeddings(texts: tuple[str, ...], data: Any) -> dict[str, Any] | None:
 def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
     """The values of --sweep, converted to the types of the parameters."""
     from lowland.cli.shared.values import value_of
-    from lowland.study.parameter_grid import split_sweep, swept
+    from lowland.study.plan import split_sweep, swept
 
     found: dict[str, list[Any]] = {}
     for text in texts:

@@ -2,7 +2,7 @@
 
 A route gets the session, with its store, workspace, folder, events and queue, by a dependency::
 
-    from lowland.explorer.dependency import Here
+    from lowland.explorer.requests import Here
 
     @router.get("/api/tables/{t}/example")
     async def example(here: Here, t: str) -> dict[str, Any]:

@@ -11,16 +11,23 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from lowland.explorer.answers import BINARY, binary, decoded_mask, encoded_mask
-from lowland.explorer.conditions import rows_where, rows_with_text
-from lowland.explorer.contrast import MOST_LEVELS, Effect, effect_of_levels, effect_of_numbers, in_order
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError, not_found
-from lowland.explorer.nearness import MOST_FOR_DENSITY, clusters_of, distances_from, nearest
-from lowland.explorer.requests import CheckedRoute
+from lowland.explorer.analysis import (
+    MOST_FOR_DENSITY,
+    MOST_LEVELS,
+    Effect,
+    clusters_of,
+    distances_from,
+    effect_of_levels,
+    effect_of_numbers,
+    in_order,
+    nearest,
+    rows_where,
+    rows_with_text,
+)
+from lowland.explorer.requests import BINARY, CheckedRoute, Here, binary, decoded_mask, encoded_mask
 from lowland.explorer.routes.tables import numbers_of
 from lowland.explorer.session import Session, new_id
-from lowland.explorer.workspace import read_floats
+from lowland.explorer.workspace import RequestError, not_found, read_floats
 
 router = APIRouter(tags=["analysis"], route_class=CheckedRoute)
 MOST_FOUND = 10_000  # rows of one answer to a search

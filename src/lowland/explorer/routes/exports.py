@@ -16,16 +16,14 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
 from lowland.data.stored_table import write_table_file
-from lowland.explorer.answers import BINARY, binary, decoded_mask
 from lowland.explorer.archive import SUFFIX, restore, unpack, write_archive
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError, not_found
-from lowland.explorer.queue import Ending, Task
-from lowland.explorer.requests import FILE, PATH, CheckedRoute, described
+from lowland.explorer.queue import Job
+from lowland.explorer.requests import BINARY, FILE, PATH, CheckedRoute, Here, binary, decoded_mask, described
 from lowland.explorer.routes.analysis import MaskRequest, map_coordinates
 from lowland.explorer.routes.tables import received
 from lowland.explorer.session import Session, new_id, unique_names
-from lowland.explorer.workspace import read_json, write_array
+from lowland.explorer.workspace import RequestError, not_found, read_json, write_array
+from lowland.run.processes import Ending
 
 router = APIRouter(tags=["exports"], route_class=CheckedRoute)
 
@@ -94,7 +92,7 @@ class ReportRequest(BaseModel):
 @router.post("/api/tables/{t}/report", **BINARY)
 def report(here: Here, t: str, wanted: ReportRequest) -> Response:
     """Write the maps of a table as one HTML file that opens offline."""
-    from lowland.explorer.reporting import study_of
+    from lowland.explorer.archive import study_of
     from lowland.study.report import write_report
 
     table = here.table(t, ready=True)
@@ -168,7 +166,7 @@ async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
     here.store.put("placed", placed)
     folder = here.workspace.map(m)
     message = {
-        "task": "place", "path": str(path), "model": str(folder / "model.lowland"),
+        "task": "lowland.explorer.tables:place_rows", "path": str(path), "model": str(folder / "model.lowland"),
         "to": str(folder / f"placed-{new}.f32"),
         "components": record["components"], "table_bytes": here.limits.table_bytes,
     }  # fmt: skip
@@ -180,7 +178,7 @@ async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
         here.update("placed", new, **fields)
         here.workspace.remove(here.workspace.upload(new))
 
-    here.follow(new, Task(message, "read", "The new rows"), ended)
+    here.follow(new, Job(message, "read", "The new rows"), ended)
     return placed
 
 

@@ -12,15 +12,13 @@ from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
 from lowland.errors import LowlandError
-from lowland.explorer.answers import BINARY, binary
 from lowland.explorer.catalog import catalog, checked_parameters
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError
-from lowland.explorer.queue import Ending, Task
-from lowland.explorer.repeating import code_of
-from lowland.explorer.requests import CheckedRoute
+from lowland.explorer.queue import Job
+from lowland.explorer.repeat import code_of
+from lowland.explorer.requests import BINARY, CheckedRoute, Here, binary
 from lowland.explorer.session import Session
-from lowland.explorer.workspace import read_json
+from lowland.explorer.workspace import RequestError, read_json
+from lowland.run.processes import Ending
 
 router = APIRouter(tags=["maps"], route_class=CheckedRoute)
 MOST_WAIT = 60.0  # seconds that a request waits for an estimate
@@ -70,10 +68,10 @@ async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
     if kept is None:
         if name not in here.tasks:
             _submit_estimate(here, name, wanted.table, entry.name, parameters, inputs)
-        runner = here.tasks[name].runner
-        assert runner is not None
+        ending = here.tasks[name].ending
+        assert ending is not None
         try:
-            outcome = await asyncio.wait_for(asyncio.shield(runner), MOST_WAIT)
+            outcome = await asyncio.wait_for(asyncio.shield(ending), MOST_WAIT)
         except TimeoutError as error:
             raise RequestError(503, "The estimate waits for maps that are being computed. Try again later.") from error
         if outcome.status != "done":
@@ -85,13 +83,13 @@ async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
 def _submit_estimate(
     here: Session, name: str, table: str, method: str, parameters: dict[str, Any], inputs: dict[str, Any]
 ) -> None:
-    message = {"task": "estimate", "method": method, "parameters": parameters, **inputs}
+    message = {"task": "lowland.explorer.maps:estimate", "method": method, "parameters": parameters, **inputs}
 
     def ended(outcome: Ending) -> None:
         if outcome.status == "done" and here.store.get("table", table) is not None:
             here.store.put("estimate", _kept(name, table, outcome))
 
-    here.follow(name, Task(message, "read", "The estimate"), ended)
+    here.follow(name, Job(message, "read", "The estimate"), ended)
 
 
 def _kept(name: str, table: str, outcome: Ending) -> dict[str, Any]:

@@ -11,11 +11,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 import lowland
-from lowland.explorer.answers import answers
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError
-from lowland.explorer.requests import CheckedRoute
+from lowland.explorer.requests import CheckedRoute, Here, answers
 from lowland.explorer.session import Session
+from lowland.explorer.workspace import RequestError
 
 router = APIRouter(route_class=CheckedRoute)
 PAGES = Path(lowland.__file__).parent / "pages"

@@ -1,9 +1,10 @@
-"""Tables: open by path or upload, roles of columns, cells, columns as binary values, images, and the page's state."""
+"""Tables: open, upload, examples, roles of columns, cells, columns as binary values, images, and the page's state."""
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,15 +12,17 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 
-from lowland.explorer.answers import BINARY, answers, binary, column_bytes, png
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError
-from lowland.explorer.folder import Upload, safe_name
-from lowland.explorer.requests import FILE, CheckedRoute, described
+from lowland.explorer.folder import safe_name
+from lowland.explorer.requests import BINARY, FILE, CheckedRoute, Here, answers, binary, column_bytes, described, png
 from lowland.explorer.session import Session, new_id
+from lowland.explorer.workspace import RequestError
+from lowland.run.memory import show_bytes
 
 router = APIRouter(tags=["tables"], route_class=CheckedRoute)
+FORM_BYTES = 2**20  # of a form around its file
 MOST_ROWS, MOST_CELLS = 1_000, 200_000  # of one answer
 Role = Literal["feature", "id", "label", "weight", "keep", "drop"]
 Scale = Literal["none", "standard", "auto"]
@@ -94,17 +97,54 @@ async def received(
     here: Session, request: Request, name: str, names: Callable[[str], str] = safe_name
 ) -> tuple[Path, str]:
     """Store an upload; return its path, and its name as the browser sent it. Nothing is left of one that fails."""
-    folder = here.workspace.upload(name)
-    upload = Upload(folder, here.limits.upload_bytes, names=names)
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise RequestError(400, "Send the file as multipart/form-data, in a part named 'file'.")
     try:
-        path = await upload.receive(
-            request.headers.get("content-type", ""), request.headers.get("content-length"), request.stream()
-        )
-    except BaseException:
-        upload.discard()
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return path, upload.name
+        form = await MultiPartParser(request.headers, _limited(here, request), max_files=1, max_fields=10).parse()
+    except (MultiPartException, UnicodeError) as error:
+        raise RequestError(400, f"The upload is not a valid form ({error}). Send it again.") from error
+    async with _closed(form):
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise RequestError(400, "The upload contains no complete part named 'file'. Choose a file.")
+        shown = file.filename or ""
+        path = here.workspace.upload(name) / names(shown)
+        try:
+            await run_in_threadpool(_copy, file.file, path)
+        except BaseException:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise
+    return path, shown
+
+
+async def _limited(here: Session, request: Request) -> AsyncGenerator[bytes, None]:
+    """The body of a request, up to the limit for uploads; what it says about its size is believed first."""
+    most, size = here.limits.upload_bytes, 0
+    length = request.headers.get("content-length", "")
+    said = int(length) if length.isdecimal() else 0
+    async for part in request.stream():
+        size += len(part)
+        if max(size, said) > most + FORM_BYTES:
+            raise RequestError(
+                413,
+                f"The file is larger than {show_bytes(most)}, the limit for uploads. Put it into the folder of the "
+                "explorer and open it there: nothing is copied then. Or start the explorer with a larger limit.",
+            )
+        yield part
+
+
+@contextlib.asynccontextmanager
+async def _closed(form: FormData) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await form.close()
+
+
+def _copy(file: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "xb") as target:
+        shutil.copyfileobj(file, target, 2**20)
 
 
 @router.get("/api/tables/{t}")
@@ -268,3 +308,52 @@ async def keep_state(here: Here, t: str, request: Request) -> dict[str, Any]:
 def known_columns(here: Session, t: str) -> dict[str, int]:
     """Return the numbers of the columns of a table by name."""
     return {column["name"]: j for j, column in enumerate(here.table(t)["columns"])}
+
+
+EXAMPLES = {
+    "iris": ("Iris", "150 flowers, 4 measurements, 3 species"),
+    "wine": ("Wine", "178 wines, 13 chemical measurements, 3 cultivars"),
+    "digits": ("Digits", "1,797 images of handwritten digits, 8 × 8 pixels"),
+    "swiss_roll": ("Swiss roll", "a rolled-up surface in three dimensions"),
+}
+
+
+class ExampleRequest(BaseModel):
+    """One of the examples."""
+
+    name: str
+
+
+@router.get("/api/examples")
+async def examples() -> list[dict[str, str]]:
+    """List the example data sets."""
+    return [{"name": name, "title": title, "about": about} for name, (title, about) in EXAMPLES.items()]
+
+
+@router.post("/api/examples", status_code=201)
+async def open_example(here: Here, wanted: ExampleRequest) -> dict[str, Any]:
+    """Write an example data set to a file, as if it had been uploaded, and open it."""
+    if wanted.name not in EXAMPLES:
+        raise RequestError(404, f"There is no example {wanted.name[:60]!r}. Choose one of {', '.join(EXAMPLES)}.")
+    id = new_id()
+    folder = here.workspace.upload(id)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{wanted.name}.parquet"
+    await run_in_threadpool(_write, wanted.name, path)
+    title = EXAMPLES[wanted.name][0]
+    return here.public(here.add_table(title, f"example: {wanted.name}", {"path": str(path), "read": {}}, id=id))
+
+
+def _write(name: str, path: Path) -> None:
+    """Write the rows of a data set and its labels, by their names where they have some."""
+    import numpy as np
+
+    from lowland.data.datasets.catalog import load_dataset
+    from lowland.data.write import write_columns
+
+    found = load_dataset(name)
+    columns = {column: found.X[:, j] for j, column in enumerate(found.names)}
+    if found.y is not None:
+        named = found.label_names
+        columns["label"] = np.array(named)[found.y.astype(int)] if named is not None else found.y
+    write_columns(columns, path)

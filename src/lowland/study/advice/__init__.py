@@ -9,9 +9,9 @@ from typing import get_args
 from lowland.data.suspect_columns import SuspectColumn
 from lowland.study.advice import rules, table_remarks, wording
 from lowland.study.advice.prediction_wording import to_classify
+from lowland.study.facts import TableFacts
 from lowland.study.plan import StudySize
 from lowland.study.result import Advice, Purpose, Trial
-from lowland.study.scoring.table_facts import TableFacts
 
 __all__ = ["advise"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from lowland.study.advice.numbers_as_text import components, dimensions, estimate, number, ranking, with_dimensions
 from lowland.study.advice.rules import PredictionChoice, better_model, prediction_score, reads_alike
+from lowland.study.facts import BASELINE, TableFacts
+from lowland.study.measures import correct_only_in, worse
 from lowland.study.plan import StudySize
-from lowland.study.result import GIVEN, Advice, Score, Trial
-from lowland.study.scoring.prediction import (
+from lowland.study.prediction import (
     ACCURACY,
     COMPANIONS,
     LINEAR_ACCURACY,
@@ -17,8 +18,7 @@ from lowland.study.scoring.prediction import (
     R2,
     RIDGE,
 )
-from lowland.study.scoring.significance import correct_only_in, worse
-from lowland.study.scoring.table_facts import BASELINE, TableFacts
+from lowland.study.result import GIVEN, Advice, Score, Trial
 
 MODELS = {ACCURACY: NEAREST, LINEAR_ACCURACY: LOGISTIC, R2: NEAREST, LINEAR_R2: RIDGE}
 GIVEN_CAVEAT = (

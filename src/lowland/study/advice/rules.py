@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 from lowland.methods.base.linear_map import LinearMap
 from lowland.methods.registry import load_method
-from lowland.study.given_coordinates import traits_named
-from lowland.study.plan import StudySize
+from lowland.study.facts import BASELINE, TableFacts
+from lowland.study.measures import AREA, above, ties
+from lowland.study.plan import StudySize, traits_named
+from lowland.study.prediction import OF_CLASSES, OF_NUMBERS
 from lowland.study.result import GIVEN, Score, Trial
-from lowland.study.scoring.measures import AREA
-from lowland.study.scoring.prediction import OF_CLASSES, OF_NUMBERS
-from lowland.study.scoring.significance import above, ties
-from lowland.study.scoring.table_facts import BASELINE, TableFacts
 
 ERROR = "reconstruction error"
 NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still plain PCA

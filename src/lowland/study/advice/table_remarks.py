@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lowland.data.suspect_columns import SuspectColumn
+from lowland.study.facts import TableFacts
 from lowland.study.plan import StudySize
 from lowland.study.result import Trial
-from lowland.study.scoring.table_facts import TableFacts
 from lowland.study.table import MAX_RATIO
 
 STOPPED = "The study was stopped early, so this advice is based on the completed trials only."

@@ -12,11 +12,10 @@ from lowland.study.advice.numbers_as_text import (
     with_dimensions,
 )
 from lowland.study.advice.rules import ERROR, KEEP, CompressionChoice, NonlinearGain, PictureChoice, is_linear
+from lowland.study.facts import BASELINE, TableFacts
+from lowland.study.measures import AREA, MARGIN, TRUST, differ, worse
 from lowland.study.plan import StudySize
 from lowland.study.result import Advice, Score, Trial
-from lowland.study.scoring.measures import AREA, TRUST
-from lowland.study.scoring.significance import MARGIN, differ, worse
-from lowland.study.scoring.table_facts import BASELINE, TableFacts
 
 POOR_AREA = 0.3  # area under R_NX below which the text warns
 

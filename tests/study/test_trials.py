@@ -1,5 +1,10 @@
-"""One trial: shared inputs do not change results, time limits stop it, errors are recorded."""
+"""One trial: shared inputs do not change results, time limits stop it, errors are recorded, here and in a worker."""
 
+import os
+import signal
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 
@@ -26,7 +31,7 @@ from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 from lowland.run.progress import pulse
 from lowland.study.plan import Planned, StudySize, plan
-from lowland.study.trials.fit import SharedInputs, fit_trial
+from lowland.study.trials import SharedInputs, Worker, fit_trial
 
 
 @pytest.fixture
@@ -134,7 +139,7 @@ class Slow(lowland.PCA):
 
 @pytest.fixture
 def slow(monkeypatch):
-    from lowland.study.trials import fit as trials
+    from lowland.study import trials
 
     real = trials.load_method
     monkeypatch.setattr(trials, "load_method", lambda name: Slow if name == "PCA" else real(name))
@@ -179,3 +184,98 @@ def test_a_time_limit_stops_a_fit_inside_one_of_its_steps(monkeypatch, shared):
     monkeypatch.setattr("lowland.methods.pca.PCA._solve", endless)
     trial = fit_trial(planned(PCA), shared, limit=0.01)
     assert trial.status == "timed out"
+
+
+# --- in a worker process: same results, killed at the limit, restarted, its folder removed ---
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.standard_normal((300, 5)) * [5, 4, 1, 1, 1]
+    return SharedInputs(X, graph=nearest_neighbors(X, 10, LocalRun()))
+
+
+def test_a_worker_fits_trials_and_ends(table):
+    ticks = []
+    with Worker(table) as worker:
+        isomap = Planned("Isomap", "Isomap", {"n_neighbors": 10}, shared_neighbors=10)
+        here, there = fit_trial(isomap, table), worker.fit(isomap, 60, ticks.append)
+        assert there.status == "done", there.error
+        np.testing.assert_allclose(np.abs(there.Z), np.abs(here.Z), atol=1e-8)
+        assert there.memory is None or there.memory >= 0
+        assert there.curves["residual variance"].y.shape == (10,)
+        assert sum(ticks) > 0
+        first = worker.process.pid
+
+        failing = worker.fit(Planned("PCA", "PCA", {"n_components": 9}), 60)
+        assert failing.status == "failed"
+        assert "at most 5" in failing.error
+        assert worker.process.pid == first  # an error does not cost the process
+
+        os.kill(worker.process.pid, signal.SIGSTOP)  # so that it cannot answer in time
+        late = worker.fit(Planned("MDS", "MDS", {}), 0.2)
+        assert late.status == "timed out"
+
+        again = worker.fit(Planned("PCA", "PCA", {"n_components": 2}), 60)
+        assert again.status == "done", again.error
+        np.testing.assert_allclose(again.Z, lowland.PCA(2).fit_transform(table.X), atol=1e-10)
+        assert worker.process.pid != first
+
+        os.kill(worker.process.pid, signal.SIGSTOP)  # so that it cannot answer before it is killed
+        os.kill(worker.process.pid, signal.SIGKILL)
+        killed = worker.fit(Planned("PCA", "PCA", {"n_components": 2}), 60)
+        assert killed.status == "failed"
+        assert "memory" in killed.error
+        place, process = worker.place, worker.process
+        assert process is None
+    assert not place.exists()
+
+
+def test_an_interrupted_worker_leaves_nothing(table):
+    def interrupt(seconds):
+        raise KeyboardInterrupt
+
+    begun = time.perf_counter()
+    worker = Worker(table)
+    with pytest.raises(KeyboardInterrupt):
+        worker.fit(Planned("PCA", "PCA", {}), None, interrupt)
+    process = worker.process
+    worker.close()
+    assert not process.alive
+    assert not worker.place.exists()
+    assert time.perf_counter() - begun < 30
+
+
+def test_folders_of_killed_studies_are_removed(table, tmp_path, monkeypatch):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Worker(table) as worker:
+        folder = worker.place.name
+        left = tmp_path / folder.replace(f"-{os.getpid()}-", f"-{ended.pid}-")
+        left.mkdir()
+        (left / "X.npy").write_text("x")
+        (tmp_path / "lowland-study-mine").mkdir()  # of a user
+        with Worker(table):
+            assert not left.exists()
+            assert worker.place.exists()
+    assert os.listdir(tmp_path) == ["lowland-study-mine"]
+
+
+def test_the_limit_is_on_the_fit_not_on_the_measures_after_it(table, monkeypatch):
+    from lowland.study import trials
+
+    monkeypatch.setattr(trials, "GRACE", 0.0)
+    limits = []
+
+    def run(process, task):
+        task.on_event({"event": "fitted"})
+        limits.append(task.seconds)
+        return trials.WorkerProcess.run_really(process, task)
+
+    monkeypatch.setattr(trials.WorkerProcess, "run_really", trials.WorkerProcess.run, raising=False)
+    monkeypatch.setattr(trials.WorkerProcess, "run", run)
+    with Worker(table) as worker:
+        assert worker.fit(Planned("PCA", "PCA", {}), 60).status == "done"
+        assert worker.fit(Planned("PCA", "PCA", {}), 60, most=100).status == "done"
+    assert limits == [60 * (1 + trials.MEASURING), 100]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from lowland.study.trials.cache import (
+from lowland.study.cache import (
     ARRAYS_FILE,
     CHECKSUM_FILE,
     RECORD_FILE,
@@ -111,7 +111,7 @@ def test_an_entry_copied_to_another_key_is_not_served(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from lowland.study.trials import cache
+from lowland.study import cache
 cache.os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 cache.TrialCache(Path(sys.argv[1])).put("a", {}, {})
 """
@@ -154,3 +154,15 @@ def test_the_cache_folder_belongs_to_the_user(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache" / "lowland" / "studies"
+
+
+def test_modified_code_has_its_own_version(monkeypatch):
+    from lowland.study import cache
+
+    cache.code_version.cache_clear()
+    monkeypatch.setattr(cache, "__version__", "1.2.3")
+    assert cache.code_version() == "1.2.3"
+    cache.code_version.cache_clear()
+    monkeypatch.setattr(cache, "__version__", "1.3.0.dev0")
+    assert cache.code_version().startswith("1.3.0.dev0 ")  # and when a file last changed
+    cache.code_version.cache_clear()

@@ -1,9 +1,9 @@
-"""The quality measures of an embedding: every trial is compared with the same rows."""
+"""The quality measures of an embedding, and whether two scores differ significantly."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -15,11 +15,11 @@ from lowland.math.neighbors.search import nearest_neighbors
 from lowland.quality import Measure, OriginalSpace
 from lowland.quality.evaluation import DetailedEvaluation, evaluate_in_detail
 from lowland.run.local import LocalRun
+from lowland.run.processes import error_text
 from lowland.run.settings import config
-from lowland.study.given_coordinates import traits_named
+from lowland.study.plan import traits_named
+from lowland.study.prediction import PredictionTest
 from lowland.study.result import Curve, Score, Trial
-from lowland.study.scoring.prediction import PredictionTest
-from lowland.study.trials.fit import in_a_sentence
 
 VERSION = 13  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
@@ -28,6 +28,16 @@ OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
 AREA, TRUST = "area under R_NX", "trustworthiness"
 PER_ROW_UP_TO = 4_096  # rows up to which trustworthiness and continuity are also computed per row
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The measures of an embedding; none if it could not be evaluated, for which a warning gives the reason."""
+
+    scores: dict[str, Score] = field(default_factory=dict)
+    per_row: dict[str, np.ndarray] = field(default_factory=dict)
+    curves: dict[str, Curve] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,26 +68,27 @@ class EmbeddingScorer:
     def scored(self, trial: Trial) -> Trial:
         """Return the trial with its scores; if it cannot be evaluated, the reason is among the warnings."""
         assert trial.Z is not None
-        scores, curves, warned = dict(trial.scores), dict(trial.curves), list(trial.warnings)
-        per_row: dict[str, np.ndarray] = {}
-        reads_y = traits_named(trial.method).learns_labels_in_study
+        found = self.measure(trial.Z, traits_named(trial.method).learns_labels_in_study)
+        warned = (*trial.warnings, *(text for text in found.warnings if text not in trial.warnings))
+        scores, curves = found.scores | trial.scores, trial.curves | found.curves
+        return replace(trial, scores=scores, curves=curves, per_row=found.per_row, warnings=warned)
+
+    def measure(self, Z: np.ndarray, labels_seen: bool) -> Measured:
+        """Measure an embedding, (n, k); ``labels_seen``: whether its method was fitted to the labels."""
         try:
             # the matrix products are small: BLAS threads would cost more than they save
             with config(progress=False), blas_on_one_thread(), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                found, per_row, found_curves = self._measured(trial.Z)
-                if reads_y:  # its accuracy comes from folds in which it was fitted without the held-out rows
-                    found = _with_labels_seen(found)
+                scores, per_row, curves = self._measured(Z)
+                if labels_seen:  # its accuracy comes from folds in which it was fitted without the held-out rows
+                    scores = _with_labels_seen(scores)
                 elif self.test is not None:
-                    found = self.test.scores(trial.Z) | found
-                scores = found | scores
-                curves |= found_curves
-            warned += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in warned]
+                    scores = self.test.scores(Z) | scores
+            return Measured(scores, per_row, curves, tuple(dict.fromkeys(str(each.message) for each in caught)))
         except Stopped:
             raise
         except Exception as error:  # one bad embedding must not end the study
-            warned.append(f"Not evaluated: {in_a_sentence(error)}")
-        return replace(trial, scores=scores, curves=curves, per_row=per_row, warnings=tuple(warned))
+            return Measured(warnings=(f"Not evaluated: {error_text(error)}",))
 
     def _measured(self, Z: np.ndarray) -> tuple[dict[str, Score], dict[str, np.ndarray], dict[str, Curve]]:
         """All measures, the values per row, and the curves."""
@@ -131,3 +142,51 @@ def _with_labels_seen(found: dict[str, Score]) -> dict[str, Score]:
         name: replace(score, about=f"{score.about} {about}", labels_seen=True) if name in OF_LABELS else score
         for name, score in found.items()
     }
+
+
+MARGIN = 0.02  # equivalence margin for scores without a confidence interval
+EQUAL = 0.05  # scores that differ by more are not tied, even if the difference is not significant
+ALPHA = 0.05  # significance level
+
+
+def correct_only_in(a: Score, b: Score) -> tuple[int, int]:
+    """Return how many of the held-out rows only a classifies correctly, and how many only b."""
+    A, B = (np.unpackbits(np.frombuffer(bytes.fromhex(score.correct_bits), dtype=np.uint8)) for score in (a, b))
+    return int(np.sum(A > B)), int(np.sum(B > A))
+
+
+def differ(a: Score, b: Score) -> bool | None:
+    """Whether two scores differ significantly; None if there is no confidence interval to decide.
+
+    Accuracies on the same held-out rows are compared by the exact McNemar test (1947, doi:10.1007/BF02295996) on the
+    rows that only one of the two classifies correctly. Other scores differ if their intervals do not overlap.
+    """
+    from scipy.special import bdtr
+
+    if a.n_tested and a.n_tested == b.n_tested:
+        only_a, only_b = correct_only_in(a, b)
+        return bool(2 * bdtr(min(only_a, only_b), only_a + only_b, 0.5) < ALPHA) if only_a + only_b else False
+    low, high = (a, b) if a.value <= b.value else (b, a)
+    if low.high is None or high.low is None:
+        return None
+    return low.high < high.low
+
+
+def ties(a: Score, b: Score) -> bool:
+    """Whether two scores are tied: a small difference that is not significant."""
+    significant = differ(a, b)
+    return abs(a.value - b.value) <= (MARGIN if significant is None else EQUAL) and not significant
+
+
+def worse(a: Score, b: Score) -> bool:
+    """Whether a is significantly below b."""
+    significant = differ(a, b)
+    return a.value < b.value - (MARGIN if significant is None else 0.0) and significant is not False
+
+
+def above(a: Score, level: float, tried: int = 1) -> bool:
+    """Whether an accuracy is significantly above a baseline: one-sided binomial test, Bonferroni-corrected."""
+    from scipy.special import bdtrc
+
+    correct = round(a.value * a.n_tested)
+    return correct > 0 and bool(bdtrc(correct - 1, a.n_tested, level) < ALPHA / 2 / tried)

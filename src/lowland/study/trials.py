@@ -1,28 +1,36 @@
-"""One trial: fit a method to the table, measure time and memory, and keep the coordinates or the error."""
+"""One trial: fit a method to the table, here or in a worker process, and keep the coordinates or the error."""
 
 from __future__ import annotations
 
+import functools
 import inspect
+import math
+import pickle
+import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lowland import kernels
 from lowland.arrays.namespace import to_numpy
+from lowland.data.leftovers import mark, remove_leftovers
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, LowlandError, Stopped
+from lowland.errors import DataError, Stopped
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
 from lowland.quality.reconstruction import has_inverse_transform, reconstruction_measures
+from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, error_text
+from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
 from lowland.study.plan import Planned
+from lowland.study.prediction import PredictionTest
 from lowland.study.result import Curve, Score, Trial
-from lowland.study.scoring.prediction import PredictionTest
-from lowland.study.trials.resources import Clock, PeakMemory
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +109,7 @@ def fit_trial(
             assert limit is not None
             return timed_out(planned, limit)
         except Exception as error:  # one failing method must not end the study
-            return failed(planned, in_a_sentence(error), _texts(caught))
+            return failed(planned, error_text(error), _texts(caught))
     on_fitted()
     with warnings.catch_warnings(), config(progress=False, output="default"):
         warnings.simplefilter("ignore")  # the fit gave these warnings already
@@ -115,12 +123,6 @@ def fit_trial(
         planned.name, planned.method, planned.parameters, "done", None, warned, seconds, memory.bytes,
         n_excluded=n_excluded, n_components=Z.shape[1], scores=scores, curves=curves, Z=Z,
     )  # fmt: skip
-
-
-def in_a_sentence(error: BaseException) -> str:
-    """The text of an error for the trial; with its type if it is unexpected."""
-    text = " ".join(str(error).split()) or "no message"
-    return text if isinstance(error, LowlandError) else f"{type(error).__name__}: {text.rstrip('.')}."
 
 
 def _texts(caught: Sequence[Any]) -> tuple[str, ...]:
@@ -213,7 +215,7 @@ def model_measures(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], di
         except Stopped:
             raise
         except Exception as error:  # the coordinates are valid all the same
-            missing.append(f"{what} could not be computed: {in_a_sentence(error)}")
+            missing.append(f"{what} could not be computed: {error_text(error)}")
     return scores, curves, tuple(missing)
 
 
@@ -238,3 +240,144 @@ def _reconstruction(est: Any, shared: SharedInputs) -> dict[str, Score]:
     if traits.selects_columns or not traits.study.reconstructs or not has_inverse_transform(est):
         return {}
     return {m.name: Score(m.value, m.better, m.about) for m in reconstruction_measures(est, shared.as_given()[0])}
+
+
+# --- a worker process ---
+
+ARRAYS = ("X", "y", "classes", "names", "D", "start", "to", "length")
+JOB, ANSWER = "job.pickle", "answer.pickle"
+GRACE = 1.0  # seconds after the limit in which a trial may still end by itself
+MEASURING = 6  # multiple of the limit for evaluating the model, which may be fitted again in five folds
+NOT_SENT = (
+    "A parameter cannot be sent to the worker process. Define the function in an importable module, or use "
+    "worker=False."
+)
+REMEDY = "Use fewer rows or landmarks, or worker=False."
+
+
+class Worker:
+    """The worker process, from the side of the study. ``close`` removes its folder of memory-mapped arrays.
+
+    It lives as long as the study, so that libraries are loaded once. If a trial exceeds the time limit, a new one is
+    started.
+    """
+
+    def __init__(self, shared: SharedInputs) -> None:
+        remove_leftovers(tempfile.gettempdir())  # of studies that were killed
+        self._folder = tempfile.TemporaryDirectory(prefix=f"lowland-study{mark()}")
+        self.place = Path(self._folder.name)
+        self.process: WorkerProcess | None = None
+        try:
+            _write(shared, self.place)
+        except BaseException:
+            self.close()
+            raise
+
+    def fit(
+        self, planned: Planned, limit: float | None, tick: Callable[[float], Any] = lambda seconds: None,
+        most: float | None = None,
+    ) -> Trial:  # fmt: skip
+        """Fit one trial; kill the process if it exceeds the limit. ``tick`` receives the seconds since its last call.
+
+        ``most`` limits the fit and its evaluation together.
+        """
+        chosen = settings()
+        job = (planned, limit, {"memory": chosen.memory, "threads": chosen.threads})
+        try:
+            (self.place / JOB).write_bytes(pickle.dumps(job))
+        except Exception as error:  # pickling may fail with any error
+            return failed(planned, f"{NOT_SENT} ({error_text(error)})")
+        message = {"task": f"{__name__}:fit_in_worker", "folder": str(self.place)}
+        task = Task(message, "The trial", None if limit is None else limit + GRACE, remedy=REMEDY, on_wait=tick)
+
+        def fitted(event: dict[str, Any]) -> None:
+            if limit is not None:
+                task.seconds = min(limit * (1 + MEASURING), math.inf if most is None else most) + GRACE
+
+        task.on_event = fitted
+        self.process = self.process or WorkerProcess(self.place / "stderr", [__name__])
+        ending = self.process.run(task)
+        if not self.process.alive:
+            self.end()
+        if ending.status == "timed out":
+            assert limit is not None
+            return timed_out(planned, limit)
+        if ending.status != "done":
+            return failed(planned, ending.error or "")
+        answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # written by our own process
+        return failed(planned, answer) if isinstance(answer, str) else answer
+
+    def end(self) -> None:
+        """Kill the process; the next trial starts a new one."""
+        process, self.process = self.process, None
+        if process is not None:
+            process.close()
+
+    def close(self) -> None:
+        """Kill the process and remove its folder."""
+        self.end()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _write(shared: SharedInputs, folder: Path) -> None:
+    graph = shared.graph
+    edges = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
+    own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
+    for name, values in {**own, **edges}.items():
+        if values is not None:
+            np.save(folder / f"{name}.npy", values)
+    np.save(folder / "seed.npy", shared.seed)
+
+
+@functools.lru_cache(1)
+def _opened(folder: Path) -> SharedInputs:
+    """Memory-map the arrays copy-on-write."""
+    found = {
+        name: np.load(folder / f"{name}.npy", mmap_mode="c") if (folder / f"{name}.npy").exists() else None
+        for name in ARRAYS
+    }
+    plain = {name: None if values is None else np.asarray(values) for name, values in found.items()}
+    graph = None if plain["start"] is None else NeighborGraph(plain["start"], plain["to"], plain["length"])  # type: ignore[arg-type]
+    assert plain["X"] is not None
+    for values in plain.values():
+        if values is not None and values.dtype.kind != "U":
+            values.max(initial=0)  # pages read now do not count as memory of a method
+    seed = int(np.load(folder / "seed.npy"))
+    return SharedInputs(plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"])
+
+
+class _CompileReporter:
+    """A progress callback that reports compilation, which does not count as time of the method."""
+
+    def __init__(self, send: Send) -> None:
+        self.send, self.begun = send, kernels.compiling["seconds"]
+        self.reported = 0.0
+
+    def __call__(self, event: Progress) -> None:
+        if event.stage == COMPILING:
+            self.send({"event": "compiling"})
+        elif (seconds := kernels.compiling["seconds"] - self.begun) > self.reported:
+            self.reported = seconds
+            self.send({"event": "compiled", "seconds": seconds})
+
+
+def fit_in_worker(message: dict[str, Any], send: Send) -> None:
+    """Fit the trial that the study has written to the folder, and write the answer there."""
+    folder = Path(message["folder"])
+    trial: Trial | str
+    try:
+        planned, limit, chosen = pickle.loads((folder / JOB).read_bytes())
+    except Exception as error:  # an object defined in a notebook or script cannot be imported here
+        trial = f"{NOT_SENT} ({error_text(error)})"
+    else:
+        with config(progress=_CompileReporter(send), **chosen):
+            shared = _opened(folder)
+            send({"event": "begin"})  # the time limit is that of the fit
+            trial = fit_trial(planned, shared, limit, lambda: send({"event": "fitted"}))
+    (folder / ANSWER).write_bytes(pickle.dumps(trial))

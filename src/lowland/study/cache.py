@@ -1,9 +1,10 @@
-"""The cache of trials on disk: one folder per trial, named by a hash of its inputs. Each may be deleted."""
+"""The cache of trials and maps on disk: one folder per result, named by a hash of its inputs. Each may be deleted."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import io
 import json
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland import __version__
 from lowland.data.leftovers import mark, remove_leftovers
 
 MAX_BYTES = 2**30  # above it, the least recently used trials are removed
@@ -29,6 +31,15 @@ def cache_folder() -> Path:
     """Return the cache folder of the user, which XDG_CACHE_HOME can set."""
     given = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
     return Path(given or Path.home() / ".cache") / "lowland" / "studies"
+
+
+@functools.cache
+def code_version() -> str:
+    """Return the version of the code; for a development version, also when a source file last changed."""
+    if "dev" not in __version__:
+        return __version__
+    files = Path(__file__).parents[1].rglob("*.py")
+    return f"{__version__} {max(file.stat().st_mtime_ns for file in files)}"
 
 
 def fingerprint(chunks: Iterable[np.ndarray]) -> str:

@@ -6,7 +6,7 @@ import inspect
 import shlex
 from typing import Any
 
-from lowland.explorer.preparing import KINDS, NUMERIC
+from lowland.explorer.tables import KINDS, NUMERIC
 from lowland.methods.registry import find_method, load_method
 
 Record = dict[str, Any]
