@@ -7,7 +7,6 @@ import binascii
 import hashlib
 import json
 import struct
-import zlib
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -133,20 +132,6 @@ def decoded_mask(text: str, n: int) -> np.ndarray:
     if len(bits) != -(-n // 8):
         raise RequestError(422, f"mask: it has {len(bits)} bytes, but the table has {n:,} rows. Reload the page.")
     return np.unpackbits(bits, count=n, bitorder="little").astype(bool)
-
-
-def png(pixels: np.ndarray) -> bytes:
-    """Return an image, (h, w) gray or (h, w, 3) color, uint8, as PNG."""
-    height, width = pixels.shape[:2]
-    kind = 0 if pixels.ndim == 2 else 2
-    lines = np.ascontiguousarray(pixels, dtype=np.uint8).reshape(height, -1)
-    raw = np.column_stack([np.zeros(height, dtype=np.uint8), lines]).tobytes()
-
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
 
 
 def session_of(request: Request) -> Session:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
-import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
@@ -19,6 +16,7 @@ from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError, warn
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.pca import PCA
+from lowland.plain import png
 from lowland.run.run import run_for
 from lowland.run.settings import config, settings
 from lowland.study.cache import fingerprint, key_of
@@ -270,30 +268,20 @@ def thumbnails_of(pixels: np.ndarray, shape: Sequence[int]) -> np.ndarray | None
     ``pixels`` (m, d) are from 0 to 1; ``shape`` is (height, width) or (height, width, 3), whose product is d.
     """
     for side in SIDES:
-        tried = [_png(_small(row.reshape(shape), side)) for row in pixels[:_TRIED]]
+        tried = [_thumbnail(row.reshape(shape), side) for row in pixels[:_TRIED]]
         if sum(map(len, tried)) / max(len(tried), 1) * len(pixels) <= MAX_BYTES:
-            rest = [_png(_small(row.reshape(shape), side)) for row in pixels[_TRIED:]]
+            rest = [_thumbnail(row.reshape(shape), side) for row in pixels[_TRIED:]]
             return np.array([*tried, *rest], dtype=object)
     return None
 
 
-def _small(image: np.ndarray, side: int) -> np.ndarray:
-    """The image with a longer side of at most ``side`` pixels, each the mean of a block, in bytes."""
+def _thumbnail(image: np.ndarray, side: int) -> str:
+    """The image with a longer side of at most ``side`` pixels, each the mean of a block, as PNG in base64."""
     shrink = min(1.0, side / max(image.shape[:2]))
     for axis in (0, 1):
         size = image.shape[axis]
         edges = np.linspace(0, size, max(1, round(size * shrink)) + 1).astype(int)
         widths = np.diff(edges).reshape([-1 if i == axis else 1 for i in range(image.ndim)])
         image = np.add.reduceat(image, edges[:-1], axis=axis) / widths
-    return np.rint(np.clip(np.nan_to_num(image), 0, 1) * 255).astype(np.uint8)
-
-
-def _png(image: np.ndarray) -> str:
-    """A PNG of bytes, (h, w) or (h, w, 3), in base64."""
-    height, width = image.shape[:2]
-    lines = np.zeros((height, 1 + math.prod(image.shape[1:])), dtype=np.uint8)  # the first byte: no filter
-    lines[:, 1:] = image.reshape(height, -1)
-    head = struct.pack(">IIBBBBB", width, height, 8, 0 if image.ndim == 2 else 2, 0, 0, 0)
-    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
-    chunks = (struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in parts)
-    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(chunks)).decode("ascii")
+    small = np.rint(np.clip(np.nan_to_num(image), 0, 1) * 255).astype(np.uint8)
+    return base64.b64encode(png(small)).decode("ascii")

@@ -148,7 +148,7 @@ async def delete(here: Here, m: str) -> dict[str, Any]:
 async def coordinates(here: Here, m: str, request: Request) -> Response:
     """Return the coordinates: float32, component after component; NaN for a row that is not on the map."""
     record = here.map(m, done=True)
-    data = here.cache.read(here.workspace.map(m) / "coordinates.f32")
+    data = (here.workspace.map(m) / "coordinates.f32").read_bytes()
     return binary(request, data, headers={"X-Lowland-Components": str(record["components"])})
 
 
@@ -174,7 +174,7 @@ async def trust(here: Here, m: str, measure: str, request: Request) -> Response:
     if measure not in names:
         known = f"Choose one of {', '.join(names)}." if names else "The quality is still being measured."
         raise RequestError(404, f"The map has no measure {measure[:60]!r} per row. {known}")
-    return binary(request, here.cache.read(here.workspace.map(m) / f"trust-{names.index(measure)}.f32"))
+    return binary(request, (here.workspace.map(m) / f"trust-{names.index(measure)}.f32").read_bytes())
 
 
 @router.get("/api/maps/{m}/curves")

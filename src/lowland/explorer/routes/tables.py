@@ -16,9 +16,10 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from lowland.explorer.folder import safe_name
-from lowland.explorer.requests import BINARY, FILE, CheckedRoute, Here, answers, binary, column_bytes, described, png
+from lowland.explorer.requests import BINARY, FILE, CheckedRoute, Here, answers, binary, column_bytes, described
 from lowland.explorer.session import Session, new_id
 from lowland.explorer.workspace import RequestError
+from lowland.plain import png
 from lowland.run.memory import show_bytes
 
 router = APIRouter(tags=["tables"], route_class=CheckedRoute)
@@ -303,11 +304,6 @@ async def keep_state(here: Here, t: str, request: Request) -> dict[str, Any]:
     found = await request.json()
     here.store.put("state", {"id": t, "table": t, "state": found})
     return {"id": t}
-
-
-def known_columns(here: Session, t: str) -> dict[str, int]:
-    """Return the numbers of the columns of a table by name."""
-    return {column["name"]: j for j, column in enumerate(here.table(t)["columns"])}
 
 
 EXAMPLES = {
