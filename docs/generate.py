@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import lowland
-from lowland.methods.base.attributes import Attribute, attributes_of
-from lowland.methods.base.parameters import parameters_of
+from lowland.methods.base.params import Attribute, attributes_of, parameters_of
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import INDEX, Entry, entries, index_text, load_method
 

@@ -42,7 +42,12 @@ class ParameterError(LowlandError, ValueError, TypeError):
     lowland.errors.ParameterError: PCA(n_components=5): the data has 4 columns. Choose at most 4.
     """
 
-    def __init__(self, reason: str, remedy: str = "", *, method: str = "", **parameters: object) -> None:
+    def __init__(
+        self, reason: str, remedy: str = "", *, method: str = "", given: dict[str, object] | None = None,
+        **parameters: object,
+    ) -> None:  # fmt: skip
+        """``given`` holds parameters whose names are also arguments here, such as ``{"method": "em"}``."""
+        parameters = {**(given or {}), **parameters}
         self.reason, self.remedy, self.method, self.parameters = reason, remedy, method, parameters
         call = f"{method}({', '.join(f'{name}={shown(value)}' for name, value in parameters.items())})"
         subject = call if parameters else method
@@ -51,7 +56,7 @@ class ParameterError(LowlandError, ValueError, TypeError):
     def with_remedy(self, remedy: str) -> "ParameterError":
         """Return the error with a further remedy."""
         remedy = f"{self.remedy} {remedy}".strip()
-        return type(self)(self.reason, remedy, method=self.method, **self.parameters)
+        return type(self)(self.reason, remedy, method=self.method, given=self.parameters)
 
 
 class UnsupportedError(ParameterError, NotImplementedError):

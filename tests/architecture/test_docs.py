@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.methods.base.attributes import attributes_of
+from lowland.methods.base.params import attributes_of
 from lowland.methods.registry import entries
 
 ROOT = Path(__file__).parents[2]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowland.methods.base.attributes import attributes_of
+from lowland.methods.base.params import attributes_of
 from lowland.methods.registry import load_method
 
 from .battery import METHODS, labels, make, table_for

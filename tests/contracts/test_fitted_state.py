@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import lowland
 from lowland.arrays.namespace import to_numpy
-from lowland.methods.base.parameters import parameters_of
+from lowland.methods.base.params import parameters_of
 
 from .battery import METHODS, labels, load_method, make, table, table_for
 

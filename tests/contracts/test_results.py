@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import lowland
 from lowland.arrays.namespace import to_numpy
-from lowland.methods.base.attributes import attributes_of
+from lowland.methods.base.params import attributes_of
 from lowland.methods.base.traits import traits_of
 
 from .battery import (

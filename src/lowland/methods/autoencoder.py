@@ -37,9 +37,7 @@ from lowland.math.networks.training import (
 from lowland.math.optimize.outcome import Divergence, Snapshot, Watch
 from lowland.math.statistics.moments import ColumnMoments
 from lowland.math.statistics.uniform_scaling import UniformScaling
-from lowland.methods.base.as_fitted import as_fitted
-from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
@@ -66,7 +64,7 @@ def _limited_in_a_study(n: int, d: int) -> tuple[dict[str, Any] | None, str] | N
 
 
 class Autoencoder(
-    RowMap, verb="autoencoder", streams=True, order_free=False, study=StudyHints(limited=_limited_in_a_study)
+    InvertibleMethod, verb="autoencoder", streams=True, order_free=False, study=StudyHints(limited=_limited_in_a_study)
 ):
     """Autoencoder: a neural network trained to reconstruct its input from a low-dimensional code, the embedding.
 
@@ -400,7 +398,6 @@ class Autoencoder(
         """Return the rows reconstructed from codes, (n, d). Same as ``inverse_transform``."""
         return self.inverse_transform(Z)
 
-    @as_fitted
     def reconstruction_error(self, X: Any) -> Any:
         """Return the squared reconstruction error |x - x̂|² of each row of X, (n,). Large values indicate outliers."""
         rows, run = self._rows_to_map(X)

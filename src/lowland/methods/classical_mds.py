@@ -34,11 +34,10 @@ from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.leading import fix_signs
 from lowland.math.statistics.rescaling import unit_of
 from lowland.math.statistics.sampling import SelectedRows, count_rows
-from lowland.methods.base.as_fitted import as_fitted
+from lowland.methods.base.affine import Affine
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
-from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.landmarks import choose_landmarks
-from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
@@ -285,7 +284,6 @@ class ClassicalMDS(
         )
 
     @property
-    @as_fitted
     def dissimilarity_matrix_(self) -> Array:
         """Distances of all pairs of rows, (n, n), computed at each access."""
         check_is_fitted(self)
@@ -296,7 +294,7 @@ class ClassicalMDS(
                 "dissimilarity_matrix_ is not available with landmarks, with rows of a file, or in a loaded model. "
                 "Fit an array without landmarks."
             )
-        if self.metric == "precomputed":
+        if self._params.metric == "precomputed":
             return X
         run = run_for(ArrayRows(X))
         run.require(X.shape[0] ** 2 * ArrayRows(X).dtype.itemsize, "The distance matrix", "Use fewer rows")
@@ -311,7 +309,7 @@ class ClassicalMDS(
             "goodness of fit": self.goodness_of_fit_,
             "significant dimensions": self.dimensionality_,
         }
-        if self.add_constant:
+        if self._params.add_constant:
             facts["additive constant"] = self.additive_constant_
         if self.landmarks_ is not None:
             facts["landmarks"] = len(self.landmarks_)

@@ -22,15 +22,13 @@ from lowland.math.correspondence.profiles import (
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.principal_axes import Axes, principal_axes
-from lowland.methods.base.as_fitted import as_fitted
-from lowland.methods.base.estimator import attribute, param
-from lowland.methods.base.row_map import EncodingMap
+from lowland.methods.base.method import Method, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
 class CorrespondenceAnalysis(
-    EncodingMap,
+    Method,
     verb="ca",
     streams=True,
     takes_sparse=True,
@@ -167,7 +165,6 @@ class CorrespondenceAnalysis(
     def _encoding_width(self) -> int:
         return int(self.n_components_)
 
-    @as_fitted
     def row_points(self, X: Any) -> MapPoints:
         """Return the rows of X on the map: masses, coordinates, inertias, contributions and squared cosines.
 
@@ -180,7 +177,6 @@ class CorrespondenceAnalysis(
         masses = np.concatenate([row_sums_of(chunk) for chunk in rows.chunks()]) / self.grand_total_
         return map_points(None, masses, F, self.eigenvalues_, squares)
 
-    @as_fitted
     def supplementary_columns(self, X: Any, columns: Any) -> MapPoints:
         """Return further columns of counts on the map; X has the training rows, ``columns`` the same rows.
 

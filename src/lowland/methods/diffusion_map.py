@@ -18,8 +18,8 @@ from lowland.math.graphs.bandwidth import kernel_sum_bandwidth, median_squared, 
 from lowland.math.graphs.diffusion import DiffusionCoordinates, diffusion_coordinates
 from lowland.math.graphs.graph_affinities import affinity_components, among, edge_weights, require_graph
 from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest
-from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import StudyHints
@@ -205,12 +205,12 @@ class DiffusionMap(
         lam = to_numpy(self.eigenvalues_).astype(np.float64)
         Z, offset = self._embedded(self.embedding_), np.zeros_like(lam)
         if self.reach_ is not None and self.points_ is not None:
-            assert self.n_neighbors is not None
-            nearest = self._nearest_among(self.points_, min(3 * self.n_neighbors, int(Z.shape[0])))
+            assert self._params.n_neighbors is not None
+            nearest = self._nearest_among(self.points_, min(3 * self._params.n_neighbors, int(Z.shape[0])))
             return NystromNearest(
-                nearest, self.n_neighbors, self.reach_, Z, offset, lam, "heat", self.epsilon_, self.density_
+                nearest, self._params.n_neighbors, self.reach_, Z, offset, lam, "heat", self.epsilon_, self.density_
             )
-        if self.points_ is None and (self.metric != "precomputed" or self.reach_ is not None):
+        if self.points_ is None and (self._params.metric != "precomputed" or self.reach_ is not None):
             raise ParameterError(
                 "DiffusionMap cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to rows, or "
                 "to a distance matrix with n_neighbors=None."

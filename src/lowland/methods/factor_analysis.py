@@ -42,12 +42,11 @@ from lowland.math.spectra.component_rules import ComponentChoice, ParallelAnalys
 from lowland.math.statistics.available import AvailableColumns
 from lowland.math.statistics.moments import Moments
 from lowland.math.statistics.rescaling import dtype_of_squares
-from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
-from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.imputation import ImputesRows
-from lowland.methods.base.linear_map import Affine
-from lowland.methods.base.moments_map import MomentsMap
-from lowland.methods.base.parameters import check_parameters
+from lowland.methods.base.affine import Affine
+from lowland.methods.base.imputation import impute_rows
+from lowland.methods.base.method import RandomState, attribute, param
+from lowland.methods.base.moments import MomentsMethod
+from lowland.methods.base.params import check_parameters
 from lowland.run.run import Run, run_for
 
 _IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, unless Kaiser normalization removes them
@@ -57,9 +56,10 @@ _FEW_COLUMNS, _STARTS = 50, 5  # up to this many columns, further initialization
 
 
 class FactorAnalysis(
-    ImputesRows,
-    MomentsMap,
+    MomentsMethod,
     verb="factor-analysis",
+    linear=True,
+    missing_parameter="missing",
     streams=True,
     takes_sparse=True,
     tolerance=1e-6,
@@ -222,12 +222,10 @@ class FactorAnalysis(
         k = rows.d if self.n_components is None else self.n_components
         if isinstance(k, numbers.Integral) and (many := too_many_factors(rows.d, int(k))):
             raise ParameterError(f"FactorAnalysis: {many}")
-        self._check_rows(rows, reset=True, least=1)
-        self._clear_fit()
-        self._moments, self._dtype = moments, np.dtype(np.float64)
-        self._solve_moments(self._moments, run_for(rows))
-        record_parameters(self)
-        self._solved = True
+        with self._fitting():
+            self._check_rows(rows, reset=True, least=1)
+            self._fitted.moments, self._fitted.dtype = moments, np.dtype(np.float64)
+            self._solve_moments(moments, run_for(rows))
         return self
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
@@ -241,19 +239,20 @@ class FactorAnalysis(
                 if not found.complete:
                     self._solve_incomplete(kept, run, found, weights)
                     return
-        self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
+        self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
+        self._fitted.dtype = rows.dtype
         square = rows.in_memory and rows.n == rows.d and looks_like_covariance(rows.to_array())
-        self._solve_moments(self._moments, run, (_SQUARE,) if square else ())
+        self._solve_moments(self._fitted.moments, run, (_SQUARE,) if square else ())
 
     def _solve_incomplete(self, rows: Rows, run: Run, found: AvailableColumns, weights: np.ndarray | None) -> None:
         """Choose the number of factors from the unrestricted covariance, then maximize the likelihood with so many."""
-        self._dtype = rows.dtype
+        self._fitted.dtype = rows.dtype
         free = saturated_fit(rows, run, found, weights=weights, tol=TOL)
         choice, _ = self._choose(Correlations.of(free.moments), run)
         fit = FitFactors(choice.n_components, self.min_uniqueness, self.max_iter, run)
         fitted = expectation_maximization(rows, run, fit(free.moments), fit, weights=weights, max_iter=self.max_iter)
-        self._moments = fitted.moments
-        self._solve_moments(self._moments, run, chosen=choice)
+        self._fitted.moments = fitted.moments
+        self._solve_moments(self._fitted.moments, run, chosen=choice)
         self.loglike_, self.n_iter_ = list(fitted.outcome.trace), fitted.outcome.iterations
         self.converged_, self.stopped_because_ = fitted.outcome.converged, fitted.outcome.stopped_because
         levels = (free.outcome.trace[0], free.log_likelihood, fitted.log_likelihood)
@@ -288,7 +287,7 @@ class FactorAnalysis(
 
     def _choose(self, correlations: Correlations, run: Run) -> tuple[ComponentChoice, FactorEstimate]:
         """Return the number of factors, and the fit with that many."""
-        d, asked = len(correlations.variances), self.n_components
+        d, asked = len(correlations.variances), self._params.n_components
         if asked == "bic":
             return fewest_by_bic(correlations.R, correlations.n, lambda k: self._estimate(correlations, k, run))
         if asked is None:
@@ -306,26 +305,27 @@ class FactorAnalysis(
     def _estimate(self, correlations: Correlations, k: int, run: Run) -> FactorEstimate:
         """Maximize the likelihood over the columns that are not constant."""
         v, first = len(correlations.R), None
-        if self.noise_variance_init is not None:
+        if self._params.noise_variance_init is not None:
             with with_remedy("Set noise_variance_init to one nonnegative variance per column."):
-                first = checked_noise(self.noise_variance_init, len(correlations.variances))
+                first = checked_noise(self._params.noise_variance_init, len(correlations.variances))
             first = np.clip(first[correlations.varying] / correlations.variances[correlations.varying], 1e-12, 1.0)
-        few = _STARTS if v <= _FEW_COLUMNS and self.method == "uniqueness" else 1
+        few = _STARTS if v <= _FEW_COLUMNS and self._params.method == "uniqueness" else 1
         return factor_loadings(
-            correlations.root, min(k, v), method=self.method, lower=self.min_uniqueness, first=first,
-            n_starts=self.n_starts or few, rng=self._generator(), tol=2 * self.tol / correlations.n,
-            max_iter=self.max_iter, run=run,
+            correlations.root, min(k, v), method=self._params.method, lower=self._params.min_uniqueness, first=first,
+            n_starts=self._params.n_starts or few, rng=self._generator(), tol=2 * self._params.tol / correlations.n,
+            max_iter=self._params.max_iter, run=run,
         )  # fmt: skip
 
     def _rotated(self, loadings: np.ndarray, deviations: np.ndarray) -> Rotation | None:
         """Rotate standardized loadings; varimax and quartimax, as in scikit-learn, in the units of the columns."""
-        if self.rotation is None or not loadings.shape[1]:
+        p = self._params
+        if p.rotation is None or not loadings.shape[1]:
             return None
-        as_there = self.rotation in _IN_UNITS and not self.kaiser
+        as_there = p.rotation in _IN_UNITS and not p.kaiser
         units = deviations if as_there else np.ones_like(deviations)
         found = rotate(
-            loadings * units[:, None], self.rotation, kaiser=self.kaiser, gamma=self.gamma, delta=self.delta,
-            power=self.power, starts=self.n_starts or 1, rng=self._generator(),
+            loadings * units[:, None], p.rotation, kaiser=p.kaiser, gamma=p.gamma, delta=p.delta, power=p.power,
+            starts=p.n_starts or 1, rng=self._generator(),
         )  # fmt: skip
         return replace(found, loadings=found.loadings / units[:, None])
 
@@ -334,17 +334,17 @@ class FactorAnalysis(
         varying, rotated = correlations.varying, self.rotation_ or unrotated(found.loadings)
         standard, model = in_units(rotated, found.uniquenesses, correlations.variances, self.choice_.n_components)
         xp, largest = xp_of(self.mean_), float(np.max(correlations.variances))
-        kind = dtype_of_squares(xp, largest, result_dtype(xp, self._dtype))
+        kind = dtype_of_squares(xp, largest, result_dtype(xp, self._fitted.dtype))
         self.components_, self.noise_variance_ = self._own(model.W.T), like(model.psi, self.mean_, kind)
         self.loadings_, self.uniquenesses_ = self._own(standard.W), self._own(standard.psi)
         self.structure_, self.factor_correlation_ = self._own(standard.W @ standard.phi), self._own(standard.phi)
         self.communalities_ = self._own(standard.communalities)
         squares = np.sum(standard.W * (standard.W @ standard.phi), axis=0)  # (k,) with Φ = I plain sums of squares
         self.ss_loadings_, self.explained_variance_ratio_ = self._own(squares), self._own(squares / np.sum(varying))
-        self.score_weights_ = self._own(model.score_weights(self.scores))
+        self.score_weights_ = self._own(model.score_weights(self._params.scores))
         self.n_components_ = self.choice_.n_components
         self.constant_ = tuple(np.flatnonzero(~varying).tolist())
-        held = found.uniquenesses <= self.min_uniqueness * (1 + 1e-6)
+        held = found.uniquenesses <= self._params.min_uniqueness * (1 + 1e-6)
         self.heywood_ = tuple(np.flatnonzero(varying)[held].tolist())
 
     def _keep_fit(self, correlations: Correlations, found: FactorEstimate, hints: Sequence[str]) -> None:
@@ -357,10 +357,10 @@ class FactorAnalysis(
             outcome, self._remedy(outcome), problem=f"FactorAnalysis did not converge: {outcome.stopped_because}."
         )
         if self.rotation_ is not None and not self.rotation_.outcome.converged:
-            text = f"FactorAnalysis(rotation={self.rotation!r}): the rotation did not converge."
+            text = f"FactorAnalysis(rotation={self._params.rotation!r}): the rotation did not converge."
             warn(f"{text} Keep fewer factors, or choose another rotation.", ConvergenceWarning)
-        if self.n_components is not None:  # with as many factors as columns a model is never identified
-            rounding = 64 * float(np.finfo(self._dtype).eps)
+        if self._params.n_components is not None:  # with as many factors as columns a model is never identified
+            rounding = 64 * float(np.finfo(self._fitted.dtype).eps)
             names = vars(self).get("feature_names_in_")
             hints = [*hints, *concerns(correlations, k, self.heywood_, rounding, names)]
         if hints:
@@ -368,24 +368,32 @@ class FactorAnalysis(
 
     def _remedy(self, outcome: Outcome) -> str:
         """Return what to do where the fit did not converge."""
-        if self.method == "em":
+        if self._params.method == "em":
             return "Raise max_iter or tol, or choose method='uniqueness'."
         return (
-            "Raise max_iter." if outcome.iterations >= self.max_iter else "Keep fewer factors, or raise min_uniqueness."
+            "Raise max_iter."
+            if outcome.iterations >= self._params.max_iter
+            else "Keep fewer factors, or raise min_uniqueness."
         )
 
     def _own(self, values: np.ndarray) -> Array:
         """Values in the array library of the rows, and in their precision."""
         xp = xp_of(self.mean_)
-        return like(values, self.mean_, result_dtype(xp, self._dtype))
+        return like(values, self.mean_, result_dtype(xp, self._fitted.dtype))
 
     def _encoding(self) -> Any:
-        weights = self._model().score_weights(self.scores)  # of components_ as they are: a user may have set them
+        weights = self._model().score_weights(
+            self._params.scores
+        )  # of components_ as they are: a user may have set them
         scores = Affine(self._own(weights.T), self.mean_)
-        return scores if self.missing is None else CompletedThen(self._latent(), scores)
+        return scores if self._params.missing is None else CompletedThen(self._latent(), scores)
 
-    def _completion(self) -> ImputeRows:
-        return ImputeRows(self._latent())
+    def impute(self, X: Any) -> Any:
+        """Return X with its missing values (NaN) predicted from the observed values of their row.
+
+        Observed values do not change. The rows need not be those of the fit. A data frame returns a data frame.
+        """
+        return impute_rows(self, X, lambda: ImputeRows(self._latent()))
 
     def _latent(self) -> LatentModel:
         """The model that predicts missing values from the observed ones."""
@@ -419,7 +427,7 @@ class FactorAnalysis(
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row under the model."""
         rows, run = self._rows_to_map(X)
-        observed = view_as_fitted(self).missing is not None
+        observed = self._params.missing is not None
         likelihood: Any = ObservedLikelihoods(self._latent()) if observed else self._model().log_density(self.mean_)
         return run.gather(likelihood, rows, 1, name="scoring rows", dtype=np.dtype(np.float64))[:, 0]
 

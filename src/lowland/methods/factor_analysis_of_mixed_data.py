@@ -16,9 +16,8 @@ from lowland.math.correspondence.map_points import MapPoints, map_points, v_test
 from lowland.math.correspondence.mixed_moments import Expanded, MixedMomentsOf, MixedPoints
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.math.statistics.moments import Moments
-from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.category_map import CategoryMap
-from lowland.methods.base.estimator import attribute, param
+from lowland.methods.base.method import attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
@@ -194,14 +193,13 @@ class FactorAnalysisOfMixedData(
             self._coding(),
             self._column_names(),
             refuse_missing=self._refuses_missing(),
-            remedy=_UNKNOWN if self.handle_unknown == "error" else None,
+            remedy=_UNKNOWN if self._params.handle_unknown == "error" else None,
         )
         return MixedPoints(expanded, self.mean_, self.components_.T / self.scale_[:, None])
 
     def _encoding_width(self) -> int:
         return int(self.n_components_)
 
-    @as_fitted
     def row_points(self, X: Any) -> MapPoints:
         """Return the rows of X on the map: coordinates, inertias, contributions and squared cosines.
 

@@ -19,12 +19,12 @@ from lowland.math.ica.negentropy import ShapeOf, count_gaussian, mutual_informat
 from lowland.math.ica.whitened_rows import WhitenedRows, already_white, whitened
 from lowland.math.spectra.component_rules import ComponentChoice
 from lowland.math.spectra.leading import fix_signs
-from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.linear_map import Affine, LinearMap
+from lowland.methods.base.affine import Affine
+from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.run.run import Run
 
 
-class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
+class FastICA(InvertibleMethod, verb="fast-ica", linear=True, streams=True, tolerance=1e-6):
     """Independent component analysis: columns as linear mixtures of statistically independent, non-Gaussian sources.
 
     Problem: x = A s with independent, non-Gaussian sources s and an unknown mixing matrix A. Find y = W K(x - mean),

@@ -27,9 +27,7 @@ from lowland.math.selection.column_clustering import (
 )
 from lowland.math.selection.column_distances import EUCLIDEAN, METRIC_NAMES, column_distances
 from lowland.math.selection.column_pooling import PoolColumns, SpreadGroups, named_groups
-from lowland.methods.base.estimator import attribute, param
-from lowland.methods.base.parameters import check_saved
-from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.method import InvertibleMethod, attribute, param
 from lowland.run.run import Run
 from lowland.suggestions import did_you_mean
 
@@ -42,7 +40,9 @@ class JoblibMemory(Protocol):
         """Cache the results of a function."""
 
 
-class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_parameter="n_clusters", min_rows=1):
+class FeatureAgglomeration(
+    InvertibleMethod, verb="agglomerate", streams=True, width_parameter="n_clusters", min_rows=1
+):
     """Feature agglomeration: hierarchical clustering of the columns; each cluster becomes one column, its mean.
 
     Problem: starting with one cluster per column, repeatedly merge the two nearest clusters A and B. Ward's linkage
@@ -214,8 +214,7 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
     # --- rows and clusters ---
 
     def _encoding(self) -> PoolColumns:
-        check_saved(self, "pooling_func")
-        return PoolColumns(self.labels_, self.pooling_func)
+        return PoolColumns(self.labels_, self._params.pooling_func)
 
     def inverse_transform(self, X: Any) -> Any:
         """Return rows in which every column has the value of its cluster, (n, d); one row, (d,), for a vector of k."""

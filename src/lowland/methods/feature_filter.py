@@ -25,9 +25,8 @@ from lowland.math.selection.function_scores import function_scores
 from lowland.math.selection.mutual_information import discrete_columns
 from lowland.math.selection.selection_path import Step, numbered
 from lowland.math.statistics.targets import Target
-from lowland.methods.base.as_fitted import view_as_fitted
 from lowland.methods.base.column_map import ColumnMap
-from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
 
 _FOR_ONE_PASS = "Choose statistic='pearson', 'anova' or another statistic that needs only one pass, use fewer rows"
@@ -160,7 +159,9 @@ class FeatureFilter(
         """Score the columns, rank them, select some."""
         self.statistic_, target = choose_statistic(self.statistic, y, self.target, for_numbers="target='numbers'")
         self._check_choices(self.statistic_)
-        self._allow_nan = rows.allow_nan = self._handles_missing and not rows.is_sparse and self.statistic_ != "mrmr"
+        self._fitted.allow_nan = rows.allow_nan = (
+            self._handles_missing and not rows.is_sparse and self.statistic_ != "mrmr"
+        )
         least = self._count(rows.d)
         if self.statistic_ == "mrmr":
             assert target is not None
@@ -223,7 +224,7 @@ class FeatureFilter(
 
     @property
     def _handles_missing(self) -> bool:
-        return (view_as_fitted(self) if vars(self).get("_solved") else self).missing is not None
+        return self._params.missing is not None
 
     def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[FilterScores, np.ndarray]:
         """Add columns one at a time, and keep the path."""

@@ -13,15 +13,26 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import as_rule
 from lowland.math.spectra.principal_axes import AxesRequest, axes_of_moments
 from lowland.math.statistics.moments import Moments
-from lowland.methods.base.estimator import attribute, param
-from lowland.methods.base.principal_map import PrincipalMap
+from lowland.methods.base.method import attribute, param
+from lowland.methods.base.moments import MomentsMethod
+from lowland.methods.base.principal import (
+    PRINCIPAL_ATTRIBUTES,
+    keep_axes,
+    model_covariance,
+    model_precision,
+    moments_of_axes,
+    project,
+    reconstruct,
+)
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
 class IncrementalPCA(
-    PrincipalMap,
+    MomentsMethod,
     verb="incremental-pca",
+    attributes=PRINCIPAL_ATTRIBUTES,
+    linear=True,
     streams=True,
     takes_sparse=True,
     study=StudyHints(why_left_out="It gives the same components as PCA, from rows that arrive in batches."),
@@ -58,7 +69,7 @@ class IncrementalPCA(
     """
 
     n_components: int | None = param(None, "Number of components; None for all.", at_least=1, positional=True)
-    whiten: bool = param(False, "Scale each coordinate to unit variance.", read_late=True)
+    whiten: bool = param(False, "Scale each coordinate to unit variance.")
     copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
     batch_size: int | None = param(
         None, "Rows per batch in fit; None chooses the fastest size. The result does not depend on it.", at_least=1
@@ -86,13 +97,35 @@ class IncrementalPCA(
         run.require(3 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Use PCA(svd_solver='randomized')")
         if self.batch_size is not None and isinstance(rows, ArrayRows):
             rows = dataclasses.replace(rows, most_rows=self.batch_size)
-        self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
-        self._solve_moments(self._moments, run)
+        self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
+        self._fitted.dtype = rows.dtype
+        self._solve_moments(self._fitted.moments, run)
         self.batch_size_ = rows.slab
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """The leading eigenpairs of the merged covariance."""
         chosen = Outcome("covariance_eigh", "the covariance of batches merges exactly")
-        self._keep(axes_of_moments(moments, run, AxesRequest(as_rule(self.n_components), chosen)), self._dtype)
+        wanted = AxesRequest(as_rule(self._params.n_components), chosen)
+        keep_axes(self, axes_of_moments(moments, run, wanted), self._fitted.dtype)
         self.var_ = moments.variances * ((moments.n - 1) / moments.n)
         self.n_samples_seen_ = moments.rows
+
+    def _moments_of_fit(self) -> Moments:
+        return moments_of_axes(self)
+
+    def _encoding(self) -> Any:
+        return project(self)
+
+    def _decoding(self) -> Any:
+        return reconstruct(self)
+
+    def _encoding_width(self) -> int:
+        return int(self.components_.shape[0])  # a user may have kept fewer
+
+    def get_covariance(self) -> Array:
+        """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
+        return model_covariance(self)
+
+    def get_precision(self) -> Array:
+        """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma."""
+        return model_precision(self)

@@ -25,10 +25,9 @@ from lowland.math.graphs.shortest_paths import (
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
 from lowland.math.spectra.component_rules import ANY, Knee, Spectrum
-from lowland.methods.base.as_fitted import as_fitted
-from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.landmarks import choose_landmarks
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import StudyHints
@@ -255,13 +254,11 @@ class Isomap(
     # --- as in scikit-learn, made when they are read ---
 
     @property
-    @as_fitted
     def nbrs_(self) -> Any:
         """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
         return self._fitted_neighbors()
 
     @property
-    @as_fitted
     def kernel_pca_(self) -> Any:
         """A fitted sklearn.decomposition.KernelPCA of the geodesic distances, as in scikit-learn. Made on access."""
         from sklearn.decomposition import KernelPCA
@@ -270,9 +267,10 @@ class Isomap(
         if self.landmarks_ is not None:
             raise AttributeError("Isomap with landmarks has no kernel_pca_: distances of all pairs are not known.")
         D = to_numpy(self.dist_matrix_).astype(np.float64)
+        p = self._params
         found = KernelPCA(
-            n_components=self.n_components, kernel="precomputed", eigen_solver=self.eigen_solver, tol=self.tol,
-            max_iter=self.max_iter, n_jobs=self.n_jobs,
+            n_components=p.n_components, kernel="precomputed", eigen_solver=p.eigen_solver, tol=p.tol,
+            max_iter=p.max_iter, n_jobs=p.n_jobs,
         )  # fmt: skip
         return found.fit(-0.5 * D**2)
 
@@ -351,10 +349,10 @@ class Isomap(
     def _placing(self) -> Placement:
         points, given = self.points_, self.points_ is None
         kept = None if self._kept_mask.all() or not given else np.flatnonzero(self._kept_mask)
-        k = min(self.n_neighbors or 1, self.dist_matrix_.shape[1])
+        k = min(self._params.n_neighbors or 1, self.dist_matrix_.shape[1])
         near = None if given else self._nearest_among(points, k)
         through = GeodesicsToNewRows(
-            to_numpy(self.dist_matrix_), near, k, self._distances_to(points), self.radius, kept
+            to_numpy(self.dist_matrix_), near, k, self._distances_to(points), self._params.radius, kept
         )
         return Placement(self.weights_, self.mean_squares_, through)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import MethodType
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
@@ -28,13 +30,28 @@ from lowland.math.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
 from lowland.math.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.sampling import SelectedRows, count_rows
-from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.landmarks import choose_landmarks
-from lowland.methods.base.learned_inverse import LearnedInverse
-from lowland.methods.base.parameters import check_saved
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
+
+
+class LearnedInverse:
+    """A method that exists only with ``fit_inverse_transform``; otherwise it raises scikit-learn's error."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method, self.__doc__ = method, method.__doc__
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.method
+        if not model._params.fit_inverse_transform:
+            raise NotFittedError(
+                "The fit_inverse_transform parameter was not set to True, so the inverse transform was not learned. "
+                f"Fit {type(model).__name__}(fit_inverse_transform=True)."
+            )
+        return MethodType(self.method, model)
 
 
 class KernelPCA(
@@ -273,10 +290,16 @@ class KernelPCA(
         return 1 / X.shape[1] if self.gamma is None else float(self.gamma)
 
     def _kernel_with(self, points: Array) -> KernelWith:
-        check_saved(self, "kernel")
-        if self.kernel == "precomputed":
+        if self._params.kernel == "precomputed":
             return KernelWith(None, "precomputed")
-        return KernelWith(points, self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params or {})
+        return KernelWith(
+            points,
+            self._params.kernel,
+            self.gamma_,
+            self._params.degree,
+            self._params.coef0,
+            self._params.kernel_params or {},
+        )
 
     def _wanted(self) -> FeatureSpaceRequest:
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
@@ -293,16 +316,16 @@ class KernelPCA(
 
     def _facts(self) -> dict[str, Any]:
         landmarks = len(self.landmarks_) if hasattr(self, "landmarks_") else None
-        gamma = None if self.kernel in ("linear", "cosine", "precomputed") else self.gamma_
+        gamma = None if self._params.kernel in ("linear", "cosine", "precomputed") else self.gamma_
         return {"landmarks": landmarks, "eigenvalues": self.eigenvalues_[:10], "gamma": gamma}
 
     def _placing(self) -> FeatureCoordinates:
-        of_rows = self.kernel == "linear" and not is_sparse(getattr(self, "landmarks_", None))
+        of_rows = self._params.kernel == "linear" and not is_sparse(getattr(self, "landmarks_", None))
         kernel = KernelWith(None) if of_rows else self._kernel_with(self._points())
         return FeatureCoordinates(kernel, self.kernel_means_, self.coefficients_)
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
-        if not reset and self.kernel == "precomputed" and rows.d != self.n_features_in_:
+        if not reset and self._params.kernel == "precomputed" and rows.d != self.n_features_in_:
             n = self.n_features_in_
             raise DataError(
                 f"X has {rows.d} columns, but KernelPCA was fitted to a kernel matrix of {n} rows. Pass the kernel "
@@ -328,7 +351,7 @@ class KernelPCA(
 
     def _decoding(self) -> Callable[[Array], Array]:
         Z = self.X_transformed_fit_
-        if self.preimage == "ridge":
+        if self._params.preimage == "ridge":
             return RidgePreImages(self._kernel_with(Z), self.dual_coef_)
         A = as_double(self.coefficients_)
         return FixedPointPreImages(self._kernel_with(self._points()), Z, A, self.mean_weights_)

@@ -23,7 +23,7 @@ from lowland.math.selection.stability_selection import StableColumns
 from lowland.math.statistics.fold_moments import Layout
 from lowland.math.statistics.targets import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
-from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"linear": "numbers", "logistic": "classes", None: "auto"}

@@ -19,16 +19,17 @@ from lowland.math.networks.linear_autoencoder import (
 )
 from lowland.math.optimize.outcome import Divergence
 from lowland.math.statistics.moments import Moments
-from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.linear_map import Affine
-from lowland.methods.base.moments_map import MomentsMap
+from lowland.methods.base.affine import Affine
+from lowland.methods.base.method import RandomState, attribute, param
+from lowland.methods.base.moments import MomentsMethod
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
 class LinearAutoencoder(
-    MomentsMap,
+    MomentsMethod,
     verb="linear-autoencoder",
+    linear=True,
     streams=True,
     takes_sparse=True,
     tolerance=1e-9,
@@ -123,8 +124,9 @@ class LinearAutoencoder(
         d = rows.d
         self._check_width(d)
         run.require(3 * 8 * d**2, f"The {d} x {d} covariance", "Use PCA(svd_solver='randomized')")
-        self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
-        self._learn(self._moments, run, rows)
+        self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
+        self._fitted.dtype = rows.dtype
+        self._learn(self._fitted.moments, run, rows)
         if self.encoder == "least_squares" and rows.in_memory:
             self.codes_ = run.gather(self._encoding(), rows, self.n_components, name="encoding rows")
 
@@ -134,9 +136,9 @@ class LinearAutoencoder(
         self._learn(moments, run, None)
 
     def _check_width(self, d: int) -> None:
-        if self.n_components > d:
+        if self._params.n_components > d:
             raise ParameterError(
-                f"LinearAutoencoder(n_components={self.n_components}): n_features={d}. Choose at most {d}."
+                f"LinearAutoencoder(n_components={self._params.n_components}): n_features={d}. Choose at most {d}."
             )
 
     def _learn(self, moments: Moments, run: Run, rows: Rows | None) -> None:
@@ -148,19 +150,19 @@ class LinearAutoencoder(
                 "Every column is constant, or its variance underflows. The autoencoder learns nothing. Check the data.",
                 DataWarning,
             )
-            return self._keep(untrained(S, self.n_components, self.encoder, rng), moments)
-        size = 0 if self.batch_size is None else min(self.batch_size, moments.rows)
+            return self._keep(untrained(S, self._params.n_components, self._params.encoder, rng), moments)
+        size = 0 if self._params.batch_size is None else min(self._params.batch_size, moments.rows)
         batches = None
         if rows is not None and size:
             batches = partial(shuffled_batches, rows, run, moments.mean, size, rng)
         try:
             found = linear_autoencoder(
                 S,
-                self.n_components,
-                encoder=self.encoder,
-                step=None if self.learning_rate == "auto" else float(self.learning_rate),
-                tol=self.tol,
-                max_iter=self.max_iter,
+                self._params.n_components,
+                encoder=self._params.encoder,
+                step=None if self._params.learning_rate == "auto" else float(self._params.learning_rate),
+                tol=self._params.tol,
+                max_iter=self._params.max_iter,
                 batches=batches,
                 batch_size=size,
                 rng=rng,
@@ -168,7 +170,7 @@ class LinearAutoencoder(
             )
         except Divergence as error:
             raise ParameterError(
-                f"LinearAutoencoder(learning_rate={self.learning_rate:g}): {error} of the variance. Choose a "
+                f"LinearAutoencoder(learning_rate={self._params.learning_rate:g}): {error} of the variance. Choose a "
                 "smaller learning_rate, or 'auto'."
             ) from error
         self._keep(found, moments)
@@ -176,7 +178,7 @@ class LinearAutoencoder(
     def _keep(self, found: LinearCoder, moments: Moments) -> None:
         """Set the fitted attributes in the precision of the data. Warn if the solver did not converge."""
         xp = xp_of(found.D)
-        kind = result_dtype(xp, self._dtype)
+        kind = result_dtype(xp, self._fitted.dtype)
         self.mean_ = moments.mean
         self.decoder_ = xp.astype(found.D, kind)  # (d, k)
         self.encoder_ = xp.astype(found.F.T, kind)  # (k, d)
@@ -184,7 +186,7 @@ class LinearAutoencoder(
         self.converged_ = found.outcome.converged
         self.learning_rate_ = found.step
         self.n_samples_ = moments.rows
-        what = "iterations" if self.batch_size is None else "epochs"
+        what = "iterations" if self._params.batch_size is None else "epochs"
         self._record_convergence(
             found.outcome,
             "Raise max_iter or tol, or scale the columns: one column of much larger variance slows convergence.",
@@ -207,7 +209,7 @@ class LinearAutoencoder(
 
     def _facts(self) -> dict[str, Any]:
         self._solve_pending()
-        n, variances = self._moments.n, self._moments.variances
+        n, variances = self._fitted.moments.n, self._fitted.moments.variances
         total = float(xp_of(variances).sum(variances)) * (n - 1) / n  # divisor n, as in the loss
         kept = 1 - self.loss_ / total if total > 0 else None
         return {"loss": self.loss_, "explained variance ratio": kept, "learning rate": self.learning_rate_}

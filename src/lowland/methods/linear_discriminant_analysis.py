@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, result_dtype, rounding_of
+from lowland.arrays.records import record
+from lowland.data.open import read_column
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, UnsupportedError, warn
 from lowland.math.optimize.outcome import Outcome
@@ -20,6 +24,7 @@ from lowland.math.spectra.discriminants import (
     class_scores,
     directions_of_means,
     directions_of_ratio,
+    log_priors,
     why_singular,
     within_axes,
     within_axes_of_rows,
@@ -34,28 +39,54 @@ from lowland.math.statistics.class_covariances import (
     fourth_powers,
 )
 from lowland.math.statistics.class_moments import ClassMoments, MomentsByClass, class_means
-from lowland.math.statistics.labels import check_class_counts, classes_of, merged_classes, normalized_priors
-from lowland.methods.base.as_fitted import view_as_fitted
-from lowland.methods.base.classifier import LinearClassifier
-from lowland.methods.base.estimator import attribute, param
-from lowland.methods.base.linear_map import Affine
-from lowland.methods.base.moments_map import in_library_of
-from lowland.methods.base.parameters import check_parameters
+from lowland.math.statistics.labels import (
+    ClassLabels,
+    ClassProbabilities,
+    MostProbableClass,
+    check_class_counts,
+    classes_of,
+    merged_classes,
+    normalized_priors,
+)
+from lowland.methods.base.affine import Affine
+from lowland.methods.base.method import attribute, param
+from lowland.methods.base.moments import MomentsMethod, in_library_of
+from lowland.methods.base.params import check_parameters
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 _NO_MEANS = 1e-20  # ratio of between-class to within-class variance below which it is only rounding error
+_INFINITE = 1e37  # stands for an infinite score, of a class with prior 0; float32 holds it
 _PROJECTS = "with solver='svd' or 'eigen'"
 
 
+@record
+@dataclass(frozen=True)
+class FittedScores:
+    """The scores that a fit has found, relative to the mean: far from the origin, coef_ and intercept_ lose digits."""
+
+    coef: Array  # copies of coef_ and intercept_: the scores are used as long as both keep their values
+    intercept: Array
+    A: Array  # (d, C) float64, without the part common to all classes; (d, 1) with two classes
+    center: Array  # (d,) float64
+    offset: Array  # (C,) float64, or (1,)
+
+    def stand_for(self, coef: Any, intercept: Any) -> bool:
+        """Whether these are the coefficients and intercepts of the fit, not others that a user has set."""
+        return _same(self.coef, coef) and _same(self.intercept, intercept)
+
+
 class LinearDiscriminantAnalysis(
-    LinearClassifier,
+    ClassifierMixin,
+    MomentsMethod,
     verb="lda",
+    linear=True,
     streams=True,
     reads_y=True,
     needs_y=True,
     tolerance=1e-9,
-    missing_remedy="Set missing='available' to use the observed values of each column.",
+    missing_parameter="missing",
+    missing_remedy="Set `missing='available'` to use the observed values of each column.",
     study=StudyHints(
         max_components=lambda d, n_classes: min(d, n_classes - 1),
         to_classify={"solver": "eigen", "shrinkage": "auto"},
@@ -175,6 +206,15 @@ class LinearDiscriminantAnalysis(
         "(n_classes + 1,)",
         when="with solver='eigen' or 'lsqr'",
     )
+    classes_: np.ndarray = attribute("Class labels, sorted.", "(n_classes,)")
+    coef_: Array = attribute(
+        "Coefficients of the linear scores; with two classes, one row: the second class less the first.",
+        "(n_classes, n_features_in_)",
+    )
+    intercept_: Array = attribute("Intercepts of the linear scores.", "(n_classes,)")
+    means_: Array = attribute("Mean of each class.", "(n_classes, n_features_in_)")
+    xbar_: Array = attribute("Mean of the class means, weighted by priors_.", "(n_features_in_,)")
+    priors_: Array = attribute("Prior probability of each class.", "(n_classes,)")
 
     # --- fit ---
 
@@ -187,7 +227,7 @@ class LinearDiscriminantAnalysis(
         assert y is not None
         self._check_choices()
         self.classes_, codes = classes_of(y)
-        self._dtype = rows.dtype
+        self._fitted.dtype = rows.dtype
         C, d = len(self.classes_), rows.d
         if self.missing is not None:
             found = run.fold(rows, AvailableColumns.of, name="counting missing values")
@@ -202,7 +242,7 @@ class LinearDiscriminantAnalysis(
         run.require(
             scatters * 8 * d**2, f"The {d} x {d} within-class scatter matrix", "Reduce the columns first with PCA"
         )
-        moments = self._moments = run.fold(rows, MomentsByClass(C, self._apart), codes, name="summing classes")
+        moments = self._fitted.moments = run.fold(rows, MomentsByClass(C, self._apart), codes, name="summing classes")
         self._count(moments.n, moments.mean)
         if self.covariance_estimator is not None:
             X = to_numpy(run.to_array(rows, "A covariance estimator"))
@@ -236,16 +276,9 @@ class LinearDiscriminantAnalysis(
         )
         self._solve_by_moments(moments)
 
-    @property
-    def _handles_missing(self) -> bool:
-        return (view_as_fitted(self) if vars(self).get("_solved") else self).missing is not None
-
     def _admit_missing(self, rows: Rows) -> None:
         super()._admit_missing(rows)
         rows.allow_nan = rows.allow_nan and not rows.is_sparse
-
-    def _scored(self, f: Any, X: Any, width: int) -> Array:
-        return super()._scored(FilledThen(to_numpy(self.xbar_), f) if self._handles_missing else f, X, width)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Add labeled rows to those seen before.
@@ -259,12 +292,7 @@ class LinearDiscriminantAnalysis(
                 "LinearDiscriminantAnalysis: partial_fit does not support shrinkage='auto' or a covariance_estimator, "
                 "which read the rows twice. Set shrinkage to a number, or call fit with a file or a list of chunks."
             )
-        before = vars(self).get("_moments")
-        if before is None and vars(self).get("_solved"):
-            raise DataError(
-                "partial_fit cannot continue from this fit: with fewer rows than columns, fit does not keep the "
-                "scatter matrix. Call partial_fit on a new model with all rows."
-            )
+        before = self._moments_so_far()
         y, _ = self._roles(X, y, None)
         rows, labels = self._open(X, y)
         self._check_rows(rows, reset=before is None, least=1)
@@ -279,10 +307,16 @@ class LinearDiscriminantAnalysis(
         self.classes_ = found
         return self
 
-    def _solve_moments(self, moments: ClassMoments, run: Run) -> None:  # type: ignore[override]
+    def _moments_of_fit(self) -> ClassMoments:
+        raise DataError(
+            "partial_fit cannot continue from this fit: with fewer rows than columns, fit does not keep the scatter "
+            "matrix. Call partial_fit on a new model with all rows."
+        )
+
+    def _solve_moments(self, moments: ClassMoments, run: Run) -> None:
         """Compute the discriminants from merged moments."""
         self._count(moments.n, moments.mean)
-        if (self._apart and not moments.apart) or self.shrinkage == "auto":
+        if (self._apart and not moments.apart) or self._params.shrinkage == "auto":
             raise ParameterError(
                 "LinearDiscriminantAnalysis: solver, shrinkage or priors changed after partial_fit. The new values "
                 "need a scatter matrix per class, which was not kept. Set them back, or call fit with all rows."
@@ -291,10 +325,12 @@ class LinearDiscriminantAnalysis(
 
     def _solve_by_moments(self, moments: ClassMoments) -> None:
         """Solve from the moments alone: without shrinkage, or with a given one."""
-        if self.solver != "svd":
-            self._solve_ratio(moments, covariances(moments, to_numpy(self.priors_), float(self.shrinkage or 0.0)))
+        if self._params.solver != "svd":
+            self._solve_ratio(
+                moments, covariances(moments, to_numpy(self.priors_), float(self._params.shrinkage or 0.0))
+            )
             return
-        if self.store_covariance:
+        if self._params.store_covariance:
             self.covariance_ = covariances(moments, to_numpy(self.priors_)).within
         S = moments.pooled / moments.count
         self._solve_means(moments.mean, within_axes(S, moments.mean, moments.rounding, self._least))
@@ -308,15 +344,15 @@ class LinearDiscriminantAnalysis(
 
     def _solve_means(self, means: Array, axes: WithinAxes) -> None:
         """The svd solver: principal axes of the class means after whitening the within-class covariance."""
-        found = directions_of_means(means, self.priors_, axes, self.tol)
+        found = directions_of_means(means, self.priors_, axes, self._params.tol)
         self._keep(means, axes, found)
         self._set_scores(*class_scores(means, self.priors_, found.directions, self.xbar_))
 
     def _solve_ratio(self, moments: ClassMoments, S: ClassCovariances) -> None:
         """The eigen solver, S_B a = λ S_W a; lsqr stops at the coefficients S_W⁻¹μ."""
-        axes = within_axes(S.within, moments.mean, moments.rounding, rounding_of(self._dtype))
+        axes = within_axes(S.within, moments.mean, moments.rounding, rounding_of(self._fitted.dtype))
         self.covariance_, self.shrinkage_ = S.within, like(S.shrinkage, S.within)
-        self._keep(moments.mean, axes, None if self.solver == "lsqr" else directions_of_ratio(S.total, axes))
+        self._keep(moments.mean, axes, None if self._params.solver == "lsqr" else directions_of_ratio(S.total, axes))
         self._set_scores(*class_scores(moments.mean, self.priors_, axes.A))
 
     def _count(self, n: np.ndarray, means: Array) -> None:
@@ -324,23 +360,27 @@ class LinearDiscriminantAnalysis(
         check_class_counts(self.classes_, n)
         self._most_components(means.shape[1])
         self.counts_, self.n_samples_ = like(n, means), int(n.sum())
-        priors = n / n.sum() if self.priors is None else normalized_priors(self.priors, len(n))
+        priors = n / n.sum() if self._params.priors is None else normalized_priors(self._params.priors, len(n))
         self.priors_ = like(priors, means)
 
     def _keep(self, means: Array, axes: WithinAxes, found: DiscriminantAxes | None) -> None:
         """Set the fitted attributes of the directions, in the precision of the data."""
         xp = xp_of(means)
-        kind = result_dtype(xp, self._dtype)
+        kind = result_dtype(xp, self._fitted.dtype)
         self.means_, self.xbar_, self.rank_ = means, self.priors_ @ means, axes.rank
         n, (C, d) = self.n_samples_, means.shape
-        names, rounding = vars(self).get("feature_names_in_"), rounding_of(self._dtype)
+        names, rounding = vars(self).get("feature_names_in_"), rounding_of(self._fitted.dtype)
         if (singular := why_singular(axes, means, self.xbar_, n, rounding, names)) is not None:
             shrink = " To use all directions, set solver='eigen' and shrinkage='auto'."
-            shrink = "" if self.shrinkage or n - C >= d else shrink
+            shrink = "" if self._params.shrinkage or n - C >= d else shrink
             warn(f"{singular} Directions of zero within-class variance are dropped.{shrink}", DataWarning)
-        how = {"svd": "means in whitened columns", "eigen": "ratio of variances"}.get(self.solver, "coefficients only")
+        how = {"svd": "means in whitened columns", "eigen": "ratio of variances"}.get(
+            self._params.solver, "coefficients only"
+        )
         accuracy = accuracy_of(axes if found is None else found, max(d, C))
-        self._record_convergence(Outcome(self.solver, how, accuracy=accuracy), "Standardize or drop collinear columns.")
+        self._record_convergence(
+            Outcome(self._params.solver, how, accuracy=accuracy), "Standardize or drop collinear columns."
+        )
         if found is None:
             return
         k = min(self._most_components(d), found.directions.shape[1])
@@ -357,12 +397,14 @@ class LinearDiscriminantAnalysis(
     @property
     def _apart(self) -> bool:
         """Whether each class needs its own scatter matrix: priors are given, or each class is shrunk separately."""
-        return self.shrinkage == "auto" or (self.priors is not None and (self.solver != "svd" or self.store_covariance))
+        return self._params.shrinkage == "auto" or (
+            self._params.priors is not None and (self._params.solver != "svd" or self._params.store_covariance)
+        )
 
     @property
     def _least(self) -> float:
         """The variance of standardized columns below which a direction is constant for the svd solver."""
-        return max(self.tol**2, rounding_of(self._dtype))
+        return max(self._params.tol**2, rounding_of(self._fitted.dtype))
 
     def _check_choices(self) -> None:
         if self.solver == "svd" and (self.shrinkage is not None or self.covariance_estimator is not None):
@@ -378,32 +420,45 @@ class LinearDiscriminantAnalysis(
 
     def _most_components(self, d: int) -> int:
         most = min(len(self.classes_) - 1, d)
-        if self.n_components is not None and self.n_components > most:
+        if self._params.n_components is not None and self._params.n_components > most:
             raise ParameterError(
-                f"LinearDiscriminantAnalysis(n_components={self.n_components}): n_components cannot be larger than "
-                f"min(n_features, n_classes - 1) = min({d}, {len(self.classes_) - 1}). Choose at most {most}."
+                "n_components cannot be larger than min(n_features, n_classes - 1) = "
+                f"min({d}, {len(self.classes_) - 1}).",
+                f"Choose at most {most}.",
+                method="LinearDiscriminantAnalysis",
+                n_components=self._params.n_components,
             )
-        return most if self.n_components is None else self.n_components
+        return most if self._params.n_components is None else self._params.n_components
 
     # --- coordinates ---
 
     def _encoding_width(self) -> int:
         self._solve_pending()
-        return int(self.patterns_.shape[0]) if self.solver != "lsqr" else self._most_components(self.n_features_in_)
+        return (
+            int(self.patterns_.shape[0])
+            if self._params.solver != "lsqr"
+            else self._most_components(self.n_features_in_)
+        )
 
     def _encoding(self) -> Any:
-        return FilledThen(to_numpy(self.xbar_), self._projection()) if self.missing is not None else self._projection()
+        return (
+            FilledThen(to_numpy(self.xbar_), self._projection())
+            if self._params.missing is not None
+            else self._projection()
+        )
 
     def _projection(self) -> Affine:
-        if self.solver == "lsqr":
+        if self._params.solver == "lsqr":
             raise UnsupportedError(
                 "LinearDiscriminantAnalysis: transform not implemented for 'lsqr' solver, which only classifies. "
                 "Choose solver='svd' or 'eigen'."
             )
-        return Affine(self.scalings_[:, : self.patterns_.shape[0]], self.xbar_ if self.solver == "svd" else None)
+        return Affine(
+            self.scalings_[:, : self.patterns_.shape[0]], self.xbar_ if self._params.solver == "svd" else None
+        )
 
     def _decoding(self) -> Affine:
-        if self.solver == "svd":
+        if self._params.solver == "svd":
             return Affine(self.patterns_, None, self.xbar_)
         A, B = as_double(self._projection().A), as_double(self.patterns_)
         return Affine(self.patterns_, None, as_double(self.xbar_) - (as_double(self.xbar_) @ A) @ B)
@@ -417,3 +472,90 @@ class LinearDiscriminantAnalysis(
             "rank within classes": self.rank_,
             "standard deviation between / within classes": vars(self).get("singular_values_"),
         }
+
+    # --- classes ---
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each row and class, (n, C); with two classes, (n,), positive for the second class."""
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return self._unbounded(self._scored(self._scores(), X, 1)[:, 0])
+        return self._unbounded(self._scored(_finite(self._plain_scores()), X, len(self.classes_)))
+
+    def predict(self, X: Any) -> Any:
+        """Return the predicted class label of each row, (n,)."""
+        check_is_fitted(self)
+        return ClassLabels(self.classes_)(self._scored(MostProbableClass(self._scores()), X, 1)[:, 0])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the posterior probability of each class, (n, C)."""
+        check_is_fitted(self)
+        return self._scored(ClassProbabilities(self._scores()), X, len(self.classes_))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of the posterior probability of each class, (n, C)."""
+        check_is_fitted(self)
+        return self._unbounded(self._scored(ClassProbabilities(self._scores(), logs=True), X, len(self.classes_)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy: the fraction of rows classified correctly. y may be the name of a column, as in fit."""
+        from sklearn.metrics import accuracy_score
+
+        labels = read_column(X, y) if isinstance(y, str) else y
+        return float(accuracy_score(labels, to_numpy(self.predict(X)), sample_weight=sample_weight))
+
+    def _set_scores(self, coef: Array, intercept: Array) -> None:
+        """Set the coefficients, in the precision of the data; with two classes, those of the second less the first."""
+        xp = xp_of(coef)
+        means, center, logs = self.means_, self.xbar_, log_priors(self.priors_)
+        centered = means - center[None, :]
+        if len(self.classes_) == 2:
+            coef, intercept = coef[1:, :] - coef[:1, :], intercept[1:] - intercept[:1]
+            own, offset = coef, logs[1:] - logs[:1] - coef @ ((centered[0, :] + centered[1, :]) / 2)
+        else:
+            own = coef - (self.priors_ @ coef)[None, :]
+            offset = logs - xp.sum(own * centered, axis=1) / 2
+        kind = result_dtype(xp, self._fitted.dtype)
+        self.coef_, self.intercept_ = xp.astype(coef, kind), xp.astype(intercept, kind)
+        self.means_, self.xbar_, self.priors_ = (xp.astype(a, kind) for a in (means, center, self.priors_))
+        coef, intercept = (xp.astype(a, kind, copy=True) for a in (coef, intercept))
+        self._fitted.scores = FittedScores(coef, intercept, own.T, center, offset)
+
+    def _scored(self, f: Any, X: Any, width: int) -> Array:
+        rows, run = self._rows_to_map(X)
+        f = FilledThen(to_numpy(self.xbar_), f) if self._handles_missing else f
+        return run.gather(f, rows, width, name="classifying rows")
+
+    def _scores(self) -> Affine:
+        """The scores by which rows are classified; where a user has set coef_ or intercept_, those."""
+        self._solve_pending()
+        fitted = vars(self._fitted).get("scores")
+        if fitted is not None and fitted.stand_for(self.coef_, self.intercept_):
+            return _finite(Affine(fitted.A, fitted.center, fitted.offset))
+        return _finite(self._plain_scores())
+
+    def _plain_scores(self) -> Affine:
+        """x'coef + intercept, computed from the difference of x and the mean."""
+        coef, center = as_double(self.coef_), as_double(self.xbar_)
+        return Affine(coef.T, center, as_double(self.intercept_) + coef @ center)
+
+    def _unbounded(self, Z: Array) -> Array:
+        """The scores, or their logarithms; those of a class with prior 0 are infinite."""
+        if bool(xp_of(self.intercept_).all(xp_of(self.intercept_).isfinite(self.intercept_))):
+            return Z
+        xp = xp_of(Z)
+        infinite = xp.where(Z > 0, xp.full_like(Z, xp.inf), xp.full_like(Z, -xp.inf))
+        return xp.where(xp.abs(Z) > _INFINITE / 2, infinite, Z)
+
+
+def _finite(scores: Affine) -> Affine:
+    """The scores with large numbers for infinite offsets: what is not finite in the result was not in the rows."""
+    offset = scores.offset
+    xp = xp_of(offset)
+    return replace(scores, offset=xp.clip(offset, -_INFINITE, _INFINITE))
+
+
+def _same(mine: Array, theirs: Any) -> bool:
+    if type(mine) is not type(theirs) or mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+        return False
+    return bool(xp_of(mine).all(mine == theirs))

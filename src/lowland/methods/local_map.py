@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lowland.math.embeddings.pair_forces import LocalAdjustment
 from lowland.math.embeddings.pairs import Pairs
-from lowland.methods.base.estimator import param
+from lowland.methods.base.method import param
 from lowland.methods.base.pair_embedding import PairEmbedding, graph_neighbors
 from lowland.methods.base.traits import StudyHints
 

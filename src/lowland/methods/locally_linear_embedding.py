@@ -26,9 +26,8 @@ from lowland.math.graphs.strong_components import (
     without_self_loops,
 )
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.methods.base.as_fitted import as_fitted
-from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -246,7 +245,6 @@ class LocallyLinearEmbedding(
             )
 
     @property
-    @as_fitted
     def nbrs_(self) -> Any:
         """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
         return self._fitted_neighbors()
@@ -255,8 +253,8 @@ class LocallyLinearEmbedding(
 
     def _placing(self) -> WeightsOfNeighbors:
         Z = to_numpy(self.embedding_)[self._kept_mask]
-        k = min(self.n_neighbors, len(Z))
-        return WeightsOfNeighbors(self._nearest_among(self.points_, k), Z, self.reg)
+        k = min(self._params.n_neighbors, len(Z))
+        return WeightsOfNeighbors(self._nearest_among(self.points_, k), Z, self._params.reg)
 
     def _facts(self) -> dict[str, Any]:
         facts = {"eigenvalues": self.eigenvalues_[:10], "reconstruction error": self.reconstruction_error_}

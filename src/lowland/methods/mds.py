@@ -21,7 +21,7 @@ from lowland.math.scaling.majorization import Configuration, stress_majorization
 from lowland.math.scaling.nonmetric import nonmetric_scaling
 from lowland.math.scaling.out_of_sample import LeastStressPlacement
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
-from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
@@ -235,9 +235,9 @@ class MDS(
         return bool(self.metric) if isinstance(self.metric, bool) else self.metric_mds
 
     def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        former = self.dissimilarity != "deprecated"
-        named = "euclidean" if isinstance(self.metric, bool) else self.metric
-        return self.dissimilarity if former else named, self.metric_params or {}
+        former = self._params.dissimilarity != "deprecated"
+        named = "euclidean" if isinstance(self._params.metric, bool) else self._params.metric
+        return self._params.dissimilarity if former else named, self._params.metric_params or {}
 
     def _warn_of_former_names(self) -> None:
         """Warn as scikit-learn does; raise an error where an old name contradicts the new one."""

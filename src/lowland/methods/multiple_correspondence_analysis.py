@@ -16,9 +16,8 @@ from lowland.math.correspondence.coding import Coding
 from lowland.math.correspondence.indicator_points import IndicatorPoints, row_distances
 from lowland.math.correspondence.map_points import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import all_eigenvalues, leading_eigenpairs
-from lowland.methods.base.as_fitted import as_fitted
 from lowland.methods.base.category_map import CategoryMap, level_text
-from lowland.methods.base.estimator import attribute, param
+from lowland.methods.base.method import attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -163,13 +162,12 @@ class MultipleCorrespondenceAnalysis(
             self.category_points_.standard_coordinates,
             self._column_names(),
             self._refuses_missing(),
-            _UNKNOWN if self.handle_unknown == "error" else None,
+            _UNKNOWN if self._params.handle_unknown == "error" else None,
         )
 
     def _encoding_width(self) -> int:
         return int(self.n_components_)
 
-    @as_fitted
     def row_points(self, X: Any) -> MapPoints:
         """Return the rows of X on the map: masses, coordinates, inertias, contributions and squared cosines.
 
@@ -181,7 +179,6 @@ class MultipleCorrespondenceAnalysis(
         squares = np.concatenate([row_distances(coding, masses, chunk) for chunk in rows.chunks()])
         return map_points(None, np.full(len(F), 1.0 / self.n_samples_), F, self.eigenvalues_, squares)
 
-    @as_fitted
     def supplementary_columns(self, X: Any, columns: Any) -> MapPoints:
         """Return the levels of further columns on the map; X has the training rows, ``columns`` the same rows.
 
@@ -217,5 +214,7 @@ class MultipleCorrespondenceAnalysis(
         )
 
     def _facts(self) -> dict[str, Any]:
-        adjusted = {"none": "the inertia"}.get(self.correction, f"the inertia, adjusted ({self.correction})")
+        adjusted = {"none": "the inertia"}.get(
+            self._params.correction, f"the inertia, adjusted ({self._params.correction})"
+        )
         return {"explained variance ratio of": adjusted, "levels": len(self.category_points_)}

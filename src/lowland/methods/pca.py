@@ -14,30 +14,26 @@ from lowland.data.open import as_vector
 from lowland.data.rows import Rows
 from lowland.data.spool import spooled
 from lowland.errors import DataError, ParameterError
-from lowland.math.missing.components import (
-    NIPALS_TOL,
-    available_columns,
-    axes_by_nipals,
-    axes_of_incomplete_rows,
-    components_model,
-)
+from lowland.math.missing.components import available_columns, axes_of_incomplete_rows, components_model
 from lowland.math.missing.expectation import TOL
 from lowland.math.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
-from lowland.math.missing.nipals import DeflatedRows, WhitenedScores
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Downstream, Fixed, Rule, as_rule
-from lowland.math.spectra.principal_axes import (
-    AxesRequest,
-    SolverOptions,
-    axes_of_moments,
-    principal_axes,
-)
+from lowland.math.spectra.principal_axes import AxesRequest, SolverOptions, axes_of_moments, principal_axes
 from lowland.math.statistics.available import AvailableColumns
 from lowland.math.statistics.moments import Moments
-from lowland.methods.base.as_fitted import view_as_fitted
-from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.imputation import ImputesRows
-from lowland.methods.base.principal_map import PrincipalMap, power_of_variances
+from lowland.methods.base.imputation import impute_rows
+from lowland.methods.base.method import RandomState, attribute, param
+from lowland.methods.base.moments import MomentsMethod
+from lowland.methods.base.principal import (
+    PRINCIPAL_ATTRIBUTES,
+    keep_axes,
+    model_covariance,
+    model_precision,
+    moments_of_axes,
+    project,
+    reconstruct,
+)
 from lowland.run.run import Run
 
 
@@ -54,12 +50,14 @@ class Storage(NamedTuple):
 
 
 class PCA(
-    ImputesRows,
-    PrincipalMap,
+    MomentsMethod,
     verb="pca",
+    attributes=PRINCIPAL_ATTRIBUTES,
+    linear=True,
     streams=True,
     takes_sparse=True,
-    missing_remedy="Set missing='em' to fit the incomplete rows.",
+    missing_parameter="missing",
+    missing_remedy="Set `missing='em'` to fit the incomplete rows.",
 ):
     """Principal component analysis: orthogonal projection onto the directions of largest variance.
 
@@ -115,7 +113,7 @@ class PCA(
         wanted="an integer of at least 0, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
     )
     copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
-    whiten: bool = param(False, "Scale each coordinate to unit variance.", read_late=True)
+    whiten: bool = param(False, "Scale each coordinate to unit variance.")
     svd_solver: Literal["auto", "full", "covariance_eigh", "power", "arpack", "randomized"] = param(
         "auto",
         "Solver for the eigenpairs. 'auto' chooses the cheapest within the memory budget and reports the reason.",
@@ -132,10 +130,10 @@ class PCA(
     )
     random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
     scale: bool = param(False, "Standardize the columns first, which gives the components of the correlation matrix.")
-    missing: Literal["em", "nipals"] | None = param(
+    missing: Literal["em"] | None = param(
         None,
-        "How NaN is handled. 'em': maximum likelihood of the incomplete rows under probabilistic PCA; 'nipals': "
-        "alternating regressions on the observed values, whose axes are not exactly orthogonal; None: NaN is an error.",
+        "How NaN is handled. 'em': maximum likelihood of the incomplete rows under probabilistic PCA; None: NaN is an "
+        "error.",
     )
 
     missing_fraction_: float = attribute("Fraction of the values that are missing.", when="if missing is set")
@@ -157,47 +155,53 @@ class PCA(
         axes = principal_axes(
             rows, run, rule, solver=self.svd_solver, scale=self.scale, weights=weights, options=self._options()
         )
-        self._keep(axes, rows.dtype)
+        keep_axes(self, axes, rows.dtype)
 
     def _solve_incomplete(self, rows: Rows, run: Run, found: AvailableColumns, weights: np.ndarray | None) -> None:
-        """Maximize the likelihood of the observed values, or alternate regressions on them."""
+        """Maximize the likelihood of the observed values."""
         rule = as_rule(self.n_components)
         if isinstance(rule, Downstream):
             raise ParameterError(
-                f"PCA(missing={self.missing!r}): {rule!r} cross-validates complete rows. Choose another rule, or "
-                "impute the missing values."
-            )
-        count = rule.count if isinstance(rule, Fixed) else None
-        if count is not None and count > min(found.rows, rows.d):
+                f"{rule!r} cross-validates complete rows.", "Choose another rule, or impute the missing values.",
+                method="PCA", missing=self.missing,
+            )  # fmt: skip
+        most = min(found.rows, rows.d)
+        if isinstance(rule, Fixed) and rule.count is not None and rule.count > most:
             raise ParameterError(
-                f"PCA(n_components={count}): the data has {found.rows} rows and {rows.d} columns, and the number of "
-                f"components must be between 1 and min(n_samples, n_features)={min(found.rows, rows.d)}."
-            )
-        if self.missing == "em":
-            axes = axes_of_incomplete_rows(
-                rows, run, rule, found, scale=self.scale, weights=weights, tol=self.tol or TOL
-            )
-            self._keep(axes, rows.dtype, measure="log-likelihood")
-        else:
-            if not isinstance(rule, Fixed):
-                raise ParameterError(
-                    f"PCA(missing='nipals', n_components={self.n_components!r}): NIPALS computes a given number of "
-                    "components. Pass an integer, or choose missing='em'."
-                )
-            k = min(found.rows - 1, rows.d) if count is None else count
-            axes = axes_by_nipals(rows, run, k, found, scale=self.scale, weights=weights, tol=self.tol or NIPALS_TOL)
-            self._keep(axes, rows.dtype)
-            self.noise_variance_ = axes.discarded / (rows.d - k) if k < rows.d else 0.0
+                f"the data has {found.rows} rows and {rows.d} columns, and the number of components must be between 1 "
+                f"and min(n_samples, n_features)={most}.",
+                method="PCA", n_components=rule.count,
+            )  # fmt: skip
+        axes = axes_of_incomplete_rows(rows, run, rule, found, scale=self.scale, weights=weights, tol=self.tol or TOL)
+        keep_axes(self, axes, rows.dtype, measure="log-likelihood")
+
+    def _solve_moments(self, moments: Moments, run: Run) -> None:
+        """Solve from the moments that partial_fit has merged."""
+        chosen = Outcome("covariance_eigh", "partial_fit merges the covariance")
+        wanted = AxesRequest(as_rule(self._params.n_components), chosen, self._params.scale)
+        keep_axes(self, axes_of_moments(moments, run, wanted), self._fitted.dtype)
+
+    def _moments_of_fit(self) -> Moments:
+        return moments_of_axes(self)
+
+    # --- new rows ---
 
     def _encoding(self) -> Any:
-        encoding = super()._encoding()
-        if self.missing is None:
-            return encoding
-        if self.missing == "nipals" and self.missing_fraction_ > 0:
-            return WhitenedScores(
-                self._deflation(), power_of_variances(self.explained_variance_, -0.5) if self.whiten else None
-            )
-        return CompletedThen(self._latent(), encoding)
+        scores = project(self)
+        return scores if self._params.missing is None else CompletedThen(self._latent(), scores)
+
+    def _decoding(self) -> Any:
+        return reconstruct(self)
+
+    def _encoding_width(self) -> int:
+        return int(self.components_.shape[0])  # a user may have kept fewer
+
+    def impute(self, X: Any) -> Any:
+        """Return X with its missing values (NaN) predicted from the observed values of their row.
+
+        Observed values do not change. The rows need not be those of the fit. A data frame returns a data frame.
+        """
+        return impute_rows(self, X, lambda: ImputeRows(self._latent()))
 
     def _latent(self) -> LatentModel:
         """The probabilistic model, which predicts missing values from the observed ones."""
@@ -207,20 +211,7 @@ class PCA(
         scale = np.ones(d) if self.scale_ is None else to_numpy(self.scale_)
         return components_model(U.T, values, float(noise), to_numpy(self.mean_), scale)
 
-    def _deflation(self) -> DeflatedRows:
-        scale = np.ones(self.n_features_in_) if self.scale_ is None else to_numpy(self.scale_)
-        return DeflatedRows(to_numpy(as_double(self.components_)), to_numpy(self.mean_), scale)
-
-    def _completion(self) -> Any:
-        if self.missing == "nipals" and self.missing_fraction_ > 0:
-            return self._deflation().completed
-        return ImputeRows(self._latent())
-
-    def _solve_moments(self, moments: Moments, run: Run) -> None:
-        """Solve from the moments that partial_fit has merged."""
-        chosen = Outcome("covariance_eigh", "partial_fit merges the covariance")
-        wanted = AxesRequest(as_rule(self.n_components), chosen, self.scale)
-        self._keep(axes_of_moments(moments, run, wanted), self._dtype)
+    # --- choices of a fit ---
 
     def _options(self) -> SolverOptions:
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
@@ -246,6 +237,17 @@ class PCA(
         return _Settled(rule.decide_by_scores(X, as_vector(y, X.shape[0], "y"), min(X.shape), reduce))
 
     # --- what the fitted model implies ---
+
+    def get_covariance(self) -> Array:
+        """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
+        return model_covariance(self)
+
+    def get_precision(self) -> Array:
+        """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma.
+
+        With all components, those with zero variance are given a variance of the size of the rounding error.
+        """
+        return model_precision(self)
 
     def distortion(self, m: int | None = None) -> float:
         """Return the mean squared reconstruction error with m components: the sum of the discarded eigenvalues.
@@ -274,7 +276,7 @@ class PCA(
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row under probabilistic PCA (Tipping and Bishop 1999)."""
         rows, run = self._rows_to_map(X)
-        if view_as_fitted(self).missing == "em":
+        if self._params.missing is not None:
             likelihoods = ObservedLikelihoods(self._latent())
             return run.gather(likelihoods, rows, 1, name="scoring rows", dtype=np.dtype(np.float64))[:, 0]
         P = self.get_precision()

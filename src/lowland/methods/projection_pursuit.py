@@ -27,15 +27,16 @@ from lowland.math.ica.pursuit import (
 from lowland.math.spectra.leading import fix_signs
 from lowland.math.statistics.moments import Moments
 from lowland.math.statistics.sampling import SelectedRows, evenly_spread
-from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.linear_map import Affine, LinearMap
+from lowland.methods.base.affine import Affine
+from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
 class ProjectionPursuit(
-    LinearMap,
+    InvertibleMethod,
     verb="projection-pursuit",
+    linear=True,
     streams=True,
     quick={"n_starts": 200, "n_null": 1},
     study=StudyHints(parameters={"n_null": 0}),  # a study asks for no p-value

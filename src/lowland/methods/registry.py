@@ -102,14 +102,14 @@ def _modules() -> set[str]:
 
 def _entries_in(module: str) -> list[Entry]:
     """The methods that a module defines: the classes with a ``verb``."""
-    from lowland.methods.base.estimator import Reducer
+    from lowland.methods.base.method import Method
 
     own = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, type) and v.__module__ == module]
-    return [_entry_of(cls) for cls in own if issubclass(cls, Reducer) and cls._traits.verb]
+    return [_entry_of(cls) for cls in own if issubclass(cls, Method) and cls._traits.verb]
 
 
 def _entry_of(cls: Any) -> Entry:
-    from lowland.methods.base.parameters import parameters_of
+    from lowland.methods.base.params import parameters_of
     from lowland.methods.base.traits import traits_of
 
     summary = (cls.__doc__ or "").strip().splitlines()[0]

@@ -15,7 +15,7 @@ from lowland.math.optimize.outcome import Snapshot
 from lowland.math.scaling.out_of_sample import LeastStressPlacement
 from lowland.math.scaling.sammon import sammon_coordinates
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
-from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints

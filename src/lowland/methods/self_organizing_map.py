@@ -32,15 +32,13 @@ from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.math.statistics.uniform_scaling import UniformScaling
-from lowland.methods.base.as_fitted import as_fitted
-from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
 class SelfOrganizingMap(
-    RowMap,
+    InvertibleMethod,
     verb="som",
     streams=True,
     predicts="unit",
@@ -285,19 +283,18 @@ class SelfOrganizingMap(
 
     def _grid(self) -> Grid:
         check_is_fitted(self)
-        return Grid(*self.grid_, self.topology)
+        return Grid(*self.grid_, self._params.topology)
 
     def _encoding(self) -> GridPosition:
-        return GridPosition(Codebook.of(self.prototypes_), self._grid(), self.coordinates == "smooth")
+        return GridPosition(Codebook.of(self.prototypes_), self._grid(), self._params.coordinates == "smooth")
 
     def _decoding(self) -> PrototypeAt:
         prototypes = np.asarray(to_numpy(self.prototypes_), dtype=np.float64)
-        return PrototypeAt(prototypes, self._grid(), self.coordinates == "smooth")
+        return PrototypeAt(prototypes, self._grid(), self._params.coordinates == "smooth")
 
     def _encoding_width(self) -> int:
         return 2
 
-    @as_fitted
     def predict(self, X: Any) -> Any:
         """Return the index of the best-matching unit of each row, counted from 0, row by row of the grid."""
         rows, run = self._rows_to_map(X)
@@ -323,7 +320,6 @@ class SelfOrganizingMap(
             )
         return xp_of(self.prototypes_).reshape(self.prototypes_[:, int(j)], self.grid_)
 
-    @as_fitted
     def errors(self, X: Any) -> tuple[float, float]:
         """Return the quantization error and the topographic error of the rows of X.
 
@@ -336,7 +332,7 @@ class SelfOrganizingMap(
 
     def _facts(self) -> dict[str, Any]:
         return {
-            "grid": f"{self.grid_[0]} x {self.grid_[1]}, {self.topology}",
+            "grid": f"{self.grid_[0]} x {self.grid_[1]}, {self._params.topology}",
             "quantization error": self.quantization_error_,
             "topographic error": self.topographic_error_,
             "dead units": int(np.sum(to_numpy(self.hits_) == 0)),

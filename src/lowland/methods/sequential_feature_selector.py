@@ -40,7 +40,7 @@ from lowland.math.selection.subset_scores import Tally
 from lowland.math.selection.subset_search import final_step, n_scores, removes_columns, search
 from lowland.math.statistics.labels import classes_of
 from lowland.methods.base.column_map import ColumnMap, integer_table
-from lowland.methods.base.estimator import attribute, param
+from lowland.methods.base.method import attribute, param
 from lowland.run.run import Run
 
 _RECEIVERS = (("splitter", "split"), ("estimator", "fit"), ("scorer", "score"))  # of metadata
@@ -197,7 +197,7 @@ class SequentialFeatureSelector(
     ) -> None:  # fmt: skip
         """Score subsets, search, keep the path."""
         found = found or SearchState()
-        self._allow_nan = self._takes_nan
+        self._fitted.allow_nan = self._takes_nan
         X = self._table(rows, run)
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
         self._check_wilks(model, X, y)
@@ -246,7 +246,6 @@ class SequentialFeatureSelector(
         """Make the path so far the result, and add a note to the interruption, which is raised again."""
         self._record_label_name(y)
         self._keep(found, self.n_features_in_, interrupted=True)
-        self._solved = True
         words = (
             f"SequentialFeatureSelector was stopped after {len(found.path)} steps. The result so far is available: "
             "path_ holds the steps, support_ the best subset among them."
@@ -310,7 +309,7 @@ class SequentialFeatureSelector(
         """All rows on the host, where models are fitted; sparse rows in column format."""
         X: Any = integer_table(rows)
         if X is None:  # an estimator that accepts NaN gets it
-            X = rows.to_array() if self._allow_nan else run.to_array(rows, "SequentialFeatureSelector")
+            X = rows.to_array() if self._fitted.allow_nan else run.to_array(rows, "SequentialFeatureSelector")
         if not rows.is_sparse:  # the rows of the folds, and two scatter matrices for each
             n_folds = int(self.cv) if isinstance(self.cv, numbers.Integral) else 5
             numbers_held = 3 * X.shape[0] * rows.d + 2 * n_folds * rows.d**2

@@ -27,10 +27,9 @@ from lowland.math.graphs.nystrom import FunctionWith, GivenWith, Nystrom, Nystro
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
 from lowland.math.spectra.trailing import Solver
-from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric_map import MetricMap
-from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
@@ -174,7 +173,7 @@ class SpectralEmbedding(
     # --- affinities ---
 
     def _by_neighbors(self, given: Any = None) -> bool:
-        return self.affinity in ("nearest_neighbors", "precomputed_nearest_neighbors") or given is not None
+        return self._params.affinity in ("nearest_neighbors", "precomputed_nearest_neighbors") or given is not None
 
     def _neighbor_affinities(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray]:
         """The affinities of neighbors, a sparse matrix, and their connected components."""
@@ -294,9 +293,9 @@ class SpectralEmbedding(
         return int(self.n_neighbors_) - 1
 
     def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        if self.affinity == "precomputed_nearest_neighbors":
+        if self._params.affinity == "precomputed_nearest_neighbors":
             return "precomputed", {}
-        return (self.metric, self.metric_params or {}) if self._by_neighbors() else ("euclidean", {})
+        return (self._params.metric, self._params.metric_params or {}) if self._by_neighbors() else ("euclidean", {})
 
     def _policy(self, X: Array) -> Policy:
         """A given graph has no other distances to connect its components, so they stay disconnected."""
@@ -313,21 +312,20 @@ class SpectralEmbedding(
         """Nyström extension, from the neighbors that the row would have in the graph, or from all points."""
         lam = to_numpy(self.eigenvalues_).astype(np.float64)
         Z = self._embedded(self.embedding_)
-        if self.points_ is None and self.affinity != "precomputed":
+        if self.points_ is None and self._params.affinity != "precomputed":
             raise ParameterError(
                 "SpectralEmbedding cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to rows "
                 "with affinity='nearest_neighbors' or 'rbf', or to affinities with affinity='precomputed'."
             )
         own = 0.0 if self._by_neighbors() else float(np.mean(_diagonal(self.affinity_matrix_)))
-        offset, slope = (own * lam, 1 - lam) if self.laplacian == "normalized" else (-lam, np.ones_like(lam))
-        if self.affinity == "nearest_neighbors":
+        offset, slope = (own * lam, 1 - lam) if self._params.laplacian == "normalized" else (-lam, np.ones_like(lam))
+        if self._params.affinity == "nearest_neighbors":
             k = self._k(Z)
             nearest = self._nearest_among(self.points_, min(3 * k, int(Z.shape[0])))
-            return NystromNearest(nearest, k, self.reach_, Z, offset, slope, self.weights, self.t_)
-        check_saved(self, "affinity")
-        if callable(self.affinity):
-            return Nystrom(FunctionWith(self.affinity, self.points_), Z, offset, slope)
-        given = self.affinity == "precomputed"
+            return NystromNearest(nearest, k, self.reach_, Z, offset, slope, self._params.weights, self.t_)
+        if callable(self._params.affinity):
+            return Nystrom(FunctionWith(self._params.affinity, self.points_), Z, offset, slope)
+        given = self._params.affinity == "precomputed"
         return Nystrom(GivenWith() if given else KernelWith(self.points_, "rbf", self.gamma_), Z, offset, slope)
 
     def _facts(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from lowland.math.selection.tree_importance import (
 from lowland.math.selection.tree_pruning import Pruning, accuracy_of_leaves, rules_of, weakest_links
 from lowland.math.statistics.targets import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
-from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"regressor": "numbers", "classifier": "classes", None: "auto"}

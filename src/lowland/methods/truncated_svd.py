@@ -14,12 +14,12 @@ from lowland.math.spectra.leading import Eigenpairs
 from lowland.math.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.math.statistics.moments import ColumnMoments, Moments
 from lowland.math.statistics.rescaling import dtype_of_squares
-from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.linear_map import Affine, LinearMap
+from lowland.methods.base.affine import Affine
+from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.run.run import Run
 
 
-class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=True, min_rows=1):
+class TruncatedSVD(InvertibleMethod, verb="truncated-svd", linear=True, streams=True, takes_sparse=True, min_rows=1):
     """Truncated SVD: best rank-k approximation without centering; latent semantic analysis of term-document matrices.
 
     Problem: the best approximation of rank k in the least-squares sense, min |X - U D V'|², with U'U = V'V = I and D

@@ -31,9 +31,8 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.out_of_sample import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.scaling.majorization import stress_majorization
-from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
-from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
@@ -218,7 +217,7 @@ class TSNE(
             )
 
     def _perplexities(self) -> list[float]:
-        given: Any = self.perplexity
+        given: Any = self._params.perplexity
         return [float(given)] if isinstance(given, numbers.Real) else list(given)
 
     def _k(self, X: Array) -> int:
@@ -230,7 +229,7 @@ class TSNE(
         return min(n - 1, max(1, int(3 * max(self._perplexities()) + 1)))
 
     def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        return ("precomputed", {}) if self.affinity == "precomputed" else super()._chosen_metric()
+        return ("precomputed", {}) if self._params.affinity == "precomputed" else super()._chosen_metric()
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
         """Of the distances stored in a sparse X, the shortest of each row."""
@@ -375,18 +374,17 @@ class TSNE(
 
     def _placing(self) -> Callable[[Array], Array]:
         """Each row descends in the field of the training rows."""
-        if self.affinity == "precomputed" or (self.points_ is None and self._measure()[0] != "precomputed"):
+        if self._params.affinity == "precomputed" or (self.points_ is None and self._measure()[0] != "precomputed"):
             raise ParameterError(
                 "TSNE cannot transform new rows: it was fitted to affinities or to a neighbor graph alone. Fit it to "
                 "rows, or to distances with metric='precomputed'."
             )
-        check_saved(self, "metric")
         Y = self._embedded(self.embedding_)
         k = min(NEW_NEIGHBORS, int(Y.shape[0]))
         nearest: Any = NearestByDistances(k, self._kept_mask)
         if self.points_ is not None:
             nearest = self._nearest_among(self.points_, k)
-        return TSNEPlacing(nearest, Y, float(self.dof), min(NEW_PERPLEXITY, max(self._perplexities())))
+        return TSNEPlacing(nearest, Y, float(self._params.dof), min(NEW_PERPLEXITY, max(self._perplexities())))
 
     def _facts(self) -> dict[str, Any]:
         return {"KL divergence": self.kl_divergence_, **super()._facts()}

@@ -43,11 +43,8 @@ from lowland.math.neighbors.out_of_sample import ByGivenDistances
 from lowland.math.neighbors.search import Search, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels
-from lowland.methods.base.as_fitted import as_fitted
-from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
-from lowland.methods.base.parameters import check_saved
-from lowland.methods.base.row_map import InverseMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -65,7 +62,7 @@ def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | Non
 
 class UMAP(
     NeighborEmbedding,
-    InverseMap,
+    InvertibleMethod,
     verb="umap",
     reads_y=True,
     order_free=False,
@@ -450,13 +447,13 @@ class UMAP(
     # --- neighbors ---
 
     def _k(self, X: Array) -> int:
-        return int(self.n_neighbors) - 1
+        return int(self._params.n_neighbors) - 1
 
     def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        return self.metric, dict(self.metric_kwds or {})
+        return self._params.metric, dict(self._params.metric_kwds or {})
 
     def _search(self) -> Search:
-        return "approximate" if self.force_approximation_algorithm else "auto"
+        return "approximate" if self._params.force_approximation_algorithm else "auto"
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
         """Of the distances stored in a sparse X, the shortest of each row."""
@@ -491,25 +488,30 @@ class UMAP(
 
     def _places(self) -> np.ndarray:
         """The coordinates of the training rows that are kept as points, (m, k)."""
-        if self.unique:
+        if self._params.unique:
             return to_numpy(self.embedding_)[self.unique_index_][self._kept_mask[self.unique_index_]]
         return to_numpy(self._embedded(self.embedding_))
 
     def _placing(self) -> PlacedByEdges:
-        check_saved(self, "metric")
         Z = np.ascontiguousarray(self._places(), dtype=np.float32)
-        k, given = min(self.n_neighbors - 1, len(Z)), self.points_ is None
+        k, given = min(self._params.n_neighbors - 1, len(Z)), self.points_ is None
         if given and self._measure()[0] != "precomputed":
             raise ParameterError("UMAP cannot transform new rows: it was fitted to a graph alone.")
-        forces = EdgeForces(self.a_, self.b_, self.repulsion_strength, self.negative_sample_rate, self.transform_seed)
+        forces = EdgeForces(
+            self.a_,
+            self.b_,
+            self._params.repulsion_strength,
+            self._params.negative_sample_rate,
+            self._params.transform_seed,
+        )
         density = None
-        if self.densmap:
-            strength = self.dens_lambda * self.total_weight_ / (2 * len(Z))
-            density = DensityOfNewRows(self.map_radii_, strength, self.dens_frac)
+        if self._params.densmap:
+            strength = self._params.dens_lambda * self.total_weight_ / (2 * len(Z))
+            density = DensityOfNewRows(self.map_radii_, strength, self._params.dens_frac)
         return PlacedByEdges(
             None if given else self._nearest_among(self.points_, k), k,
             np.flatnonzero(self._kept_mask) if given and not self._kept_mask.all() else None,
-            Z, forces, self.local_connectivity, self.mean_distance_, self.learning_rate / 4, density,
+            Z, forces, self._params.local_connectivity, self.mean_distance_, self._params.learning_rate / 4, density,
         )  # fmt: skip
 
     def _encoding(self) -> Callable[[Array], Array]:
@@ -517,7 +519,6 @@ class UMAP(
         return ByGivenDistances(place, self._kept_mask, self._k(place.Z)) if self.points_ is None else place
 
     @property
-    @as_fitted
     def inverse_error_(self) -> float:
         """Relative error of the inverse transform, √(sum |x - x̂|² / sum |x - mean|²); computed on access.
 
@@ -536,7 +537,7 @@ class UMAP(
                 "UMAP was fitted to rows with missing values or categories, so no rows can be reconstructed. Fit it to "
                 "complete rows of numbers."
             )
-        return LocalRegression.of(self._places(), self.points_, self.n_neighbors)
+        return LocalRegression.of(self._places(), self.points_, self._params.n_neighbors)
 
     def _facts(self) -> dict[str, Any]:
         return {"cross-entropy per row": self.cross_entropy_, **super()._facts()}

@@ -29,16 +29,14 @@ from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.moments import ColumnMoments, refuse_underflow
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.math.statistics.uniform_scaling import UniformScaling
-from lowland.methods.base.as_fitted import as_fitted
-from lowland.methods.base.estimator import RandomState, attribute, param
-from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 
 class VectorQuantizer(
-    RowMap,
+    InvertibleMethod,
     verb="quantize",
     streams=True,
     predicts="code",
@@ -228,22 +226,22 @@ class VectorQuantizer(
     # --- mapping rows to code vectors ---
 
     def _encoding(self) -> DistancesTo | NearestIndex:
-        if self.output == "index":
+        if self._params.output == "index":
             return NearestIndex(NearestCodebook.of(self.cluster_centers_))
         return DistancesTo.of(self.cluster_centers_, "euclidean", None)
 
     def _decoding(self) -> CodeLookup:
-        return CodeLookup(self.cluster_centers_, self.output == "index")
+        return CodeLookup(self.cluster_centers_, self._params.output == "index")
 
     def _encoding_width(self) -> int:
-        return 1 if self.output == "index" else int(self.cluster_centers_.shape[0])
+        return 1 if self._params.output == "index" else int(self.cluster_centers_.shape[0])
 
     def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
         rows, run = super()._rows_to_map(X)
         return in_slabs(rows, int(self.cluster_centers_.shape[0])), run
 
     def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
-        if self.output == "index" and getattr(Z, "ndim", 2) == 1:  # what predict returned
+        if self._params.output == "index" and getattr(Z, "ndim", 2) == 1:  # what predict returned
             Z = (Z if is_array(Z) or is_dask(Z) else np.asarray(Z))[:, None]
         return super()._rows_to_decode(Z)
 
@@ -252,7 +250,6 @@ class VectorQuantizer(
         tags.estimator_type = "clusterer"  # as KMeans
         return tags
 
-    @as_fitted
     def predict(self, X: Any) -> Any:
         """Return the code book index of each row: the nearest code vector, counted from 0."""
         return self._indices_of(*self._rows_to_map(X))

@@ -13,13 +13,13 @@ from lowland.errors import DataError, ParameterError
 from lowland.math.spectra.whitening_matrices import whitening_matrix
 from lowland.math.statistics.moments import Moments, refuse_tiny_columns
 from lowland.math.statistics.rescaling import dtype_of_squares
-from lowland.methods.base.estimator import attribute, param
-from lowland.methods.base.linear_map import Affine
-from lowland.methods.base.moments_map import MomentsMap
+from lowland.methods.base.affine import Affine
+from lowland.methods.base.method import attribute, param
+from lowland.methods.base.moments import MomentsMethod
 from lowland.run.run import Run
 
 
-class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
+class Whitening(MomentsMethod, verb="whitening", linear=True, streams=True, takes_sparse=True):
     """Whitening (sphering): linear transformation to uncorrelated coordinates of unit variance.
 
     Problem: find W with W S W' = I, where S is the covariance matrix of the rows. A rotation of a solution is a
@@ -80,28 +80,31 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
         run.require(
             4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Reduce the columns first with PCA"
         )
-        self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
-        self._solve_moments(self._moments, run)
+        self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
+        self._fitted.dtype = rows.dtype
+        self._solve_moments(self._fitted.moments, run)
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """Compute the whitening matrix of the merged covariance."""
         d = moments.mean.shape[0]
-        if self.n_components is not None and self.method not in ("pca", "pca-cor"):
+        if self._params.n_components is not None and self._params.method not in ("pca", "pca-cor"):
             raise ParameterError(
-                f"Whitening(n_components={self.n_components}, method={self.method!r}): this method keeps all "
-                "directions. Leave n_components=None, or choose method='pca' or 'pca-cor'."
+                f"Whitening(n_components={self._params.n_components}, method={self._params.method!r}): this method "
+                "keeps all directions. Leave `n_components=None`, or choose `method='pca'` or 'pca-cor'."
             )
-        if self.n_components is not None and self.n_components > d:
+        if self._params.n_components is not None and self._params.n_components > d:
             raise ParameterError(
-                f"Whitening(n_components={self.n_components}): the data has {d} columns. Choose at most {d}."
+                f"Whitening(n_components={self._params.n_components}): the data has {d} columns. Choose at most {d}."
             )
         xp = xp_of(moments.scatter)
-        kind = result_dtype(xp, self._dtype)
-        tol = rounding_of(self._dtype) if self.tol is None else self.tol
+        kind = result_dtype(xp, self._fitted.dtype)
+        tol = rounding_of(self._fitted.dtype) if self._params.tol is None else self._params.tol
         S, variances = moments.covariance, moments.variances
-        if self.method.endswith("-cor"):
+        if self._params.method.endswith("-cor"):
             refuse_tiny_columns(variances, moments.mean)
-        found = whitening_matrix(S, self.method, self.n_components, variances=variances, tol=tol, run=run)
+        found = whitening_matrix(
+            S, self._params.method, self._params.n_components, variances=variances, tol=tol, run=run
+        )
         if found.rank == 0:
             raise DataError("All columns are constant, so there is nothing to whiten. Check the data.")
         self.mean_ = moments.mean

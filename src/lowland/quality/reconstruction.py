@@ -17,7 +17,7 @@ from lowland.arrays.precision import as_double
 from lowland.errors import DataError, DataTypeError
 from lowland.math.distances.to_points import in_slabs
 from lowland.math.statistics.moments import ColumnMoments
-from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.affine import Affine
 from lowland.methods.base.point_map import PointMap
 from lowland.quality.measure import Measure
 

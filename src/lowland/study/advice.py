@@ -8,14 +8,11 @@ A rule is a condition on a case and a template for a sentence. The case holds th
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
 from lowland.data.suspect_columns import SuspectColumn
-from lowland.methods.base.linear_map import LinearMap
-from lowland.methods.registry import load_method
 from lowland.study.facts import BASELINE, TableFacts
 from lowland.study.measures import AREA, MARGIN, TRUST, above, correct_only_in, differ, ties, worse
 from lowland.study.plan import StudySize, traits_named
@@ -568,12 +565,8 @@ def _simplest(trials: list[Trial], score: Callable[[Trial], Score]) -> Trial:
 
 def is_linear(trial: Trial) -> bool:
     """Whether a trial's method is linear; feature selection counts as linear."""
-    return traits_named(trial.method).selects_columns or _is_linear_map(trial.method)
-
-
-@functools.cache
-def _is_linear_map(method: str) -> bool:
-    return method != GIVEN and issubclass(load_method(method), LinearMap)
+    traits = traits_named(trial.method)
+    return traits.selects_columns or traits.linear
 
 
 # --- numbers as text ---

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.errors import DataError, LowlandError, ParameterError, with_remedy
-from lowland.methods.base.parameters import parameters_of
+from lowland.methods.base.params import parameters_of
 from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import Entry, Flag, entries, find_method, load_method
 from lowland.quality.inputs import open_coordinates

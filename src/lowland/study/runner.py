@@ -12,13 +12,11 @@ import numpy as np
 from lowland.errors import Stopped
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.methods.base.linear_map import LinearMap
-from lowland.methods.registry import load_method
 from lowland.run.local import LocalRun
 from lowland.study.cache import TrialCache, code_version, key_of
 from lowland.study.facts import TableFacts, table_facts, with_spectrum
 from lowland.study.measures import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
-from lowland.study.plan import Planned, StudySize, given_trial, most_neighbors
+from lowland.study.plan import Planned, StudySize, given_trial, most_neighbors, traits_named
 from lowland.study.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
 from lowland.study.result import GIVEN, Purpose, Trial
 from lowland.study.serialization import trial_from_plain, trial_to_plain
@@ -187,7 +185,7 @@ class StudyRunner:
 
 
 def _is_nonlinear(planned: Planned) -> bool:
-    return planned.method != GIVEN and not issubclass(load_method(planned.method), LinearMap)
+    return planned.method != GIVEN and not traits_named(planned.method).linear
 
 
 def _decisive_first(trial: Trial, purpose: Purpose) -> Trial:

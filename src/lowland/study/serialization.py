@@ -14,7 +14,7 @@ import numpy as np
 from lowland.data.formats.parquet_table import read_columns
 from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
-from lowland.methods.base.parameters import Described
+from lowland.methods.base.params import Described
 from lowland.plain import to_plain
 from lowland.study.result import Advice, Curve, Score, ShownTable, StudyResult, Trial
 

@@ -233,7 +233,7 @@ def _is_allowed(name, flag, text):
     """Whether a value is one that the method takes, which would be a fit, not a mistake."""
     from lowland.cli.shared.values import value_of
     from lowland.errors import ParameterError
-    from lowland.methods.base.parameters import parameters_of
+    from lowland.methods.base.params import parameters_of
 
     limits = next(p for p in parameters_of(load_method(name)) if p.name == flag.name)
     try:

@@ -245,7 +245,7 @@ def test_policies_on_components_of_affinities():
 def test_inputs_of_a_fit_are_not_stored(model):
     before = set(vars(clone(model)))
     fitted = clone(model).fit(sheet())
-    assert {name for name in vars(fitted) if not name.endswith("_")} - before <= {"_solved", "_fitted_with"}
+    assert {name for name in vars(fitted) if not name.endswith("_")} - before <= {"_fitted"}
 
 
 @pytest.mark.parametrize("cls", [Isomap, LocallyLinearEmbedding, SpectralEmbedding, DiffusionMap])

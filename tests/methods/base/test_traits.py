@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowland.methods.base.parameters import parameters_of
+from lowland.methods.base.params import parameters_of
 from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import entries, load_method
 

@@ -227,13 +227,13 @@ def joined(steps: list[tuple[str, Any]], name: str, est: Any) -> Any:
 
 def load_model(path: Path) -> tuple[list[tuple[str, Any]], Any]:
     """Load a model file: the steps that prepare rows, and the method."""
-    from lowland.methods.base.estimator import Reducer
+    from lowland.methods.base.method import Method
     from lowland.methods.model_files import load
 
     model = load(path)
     steps = list(model.steps) if type(model).__name__ == "Pipeline" else [("model", model)]
     steps = [(name, step) for name, step in steps if step is not None and step != "passthrough"]
-    if not steps or not isinstance(steps[-1][1], Reducer):
+    if not steps or not isinstance(steps[-1][1], Method):
         raise DataError(f"{str(path)!r} is a pipeline that does not end with a method of Lowland. Use it in Python.")
     return steps[:-1], steps[-1][1]
 

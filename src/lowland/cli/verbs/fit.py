@@ -166,7 +166,7 @@ def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
 
 def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
     """Create the estimator; an invalid value is reported with the name of its flag."""
-    from lowland.methods.base.parameters import parameters_of
+    from lowland.methods.base.params import parameters_of
     from lowland.methods.registry import load_method
 
     ctx = click.get_current_context()

@@ -59,7 +59,7 @@ def _is_public(name: str) -> bool:
 
 def _attributes(est: Any) -> list[dict[str, Any]]:
     """Return the fitted attributes: name, type and description as declared; the value of a number or string."""
-    from lowland.methods.base.attributes import attributes_of
+    from lowland.methods.base.params import attributes_of
 
     stored = vars(est)
     found = []

@@ -11,14 +11,13 @@ from lowland.data.categories import check_types, levels_of, open_categories
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
 from lowland.math.correspondence.coding import Coding, LevelSets, LevelSetsOf
-from lowland.methods.base.estimator import attribute
-from lowland.methods.base.row_map import EncodingMap
+from lowland.methods.base.method import Method, attribute
 from lowland.run.run import Run
 
 _MOST_LEVELS, _ROWS_PER_LEVEL = 10, 2  # more levels than this, with fewer rows each, suggest values, not categories
 
 
-class CategoryMap(EncodingMap):
+class CategoryMap(Method):
     """A method that reads categories: text, categories, booleans, or numbers, each distinct value a level."""
 
     if TYPE_CHECKING:
@@ -100,7 +99,9 @@ class CategoryMap(EncodingMap):
 
     def _refuses_missing(self) -> bool:
         """Whether a missing value without a level is an error in new rows: it is if unknown categories are."""
-        return self.missing == "error" or (self.missing == "category" and self.handle_unknown == "error")
+        return self._params.missing == "error" or (
+            self._params.missing == "category" and self._params.handle_unknown == "error"
+        )
 
     def _column_names(self) -> tuple[str, ...]:
         """The names of the columns in messages."""

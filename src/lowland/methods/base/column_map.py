@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn import get_config
@@ -17,8 +17,7 @@ from lowland.data.open import is_frame
 from lowland.data.rows import ArrayRows, ColumnRows, Rows
 from lowland.errors import ParameterError
 from lowland.math.selection.selection_path import Step, path_table
-from lowland.methods.base.estimator import attribute
-from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.method import InvertibleMethod, attribute
 from lowland.run.run import all_finite
 from lowland.run.settings import settings
 
@@ -76,11 +75,8 @@ def integer_table(rows: Rows) -> np.ndarray | None:
     return np.column_stack(columns) if all(column.dtype.kind in "iub" for column in columns) else None
 
 
-class ColumnMap(RowMap, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_SPARSE):
+class ColumnMap(InvertibleMethod, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_SPARSE):
     """Rows keep some of their columns. A method sets ``support_`` and, where the search has steps, ``path_``."""
-
-    if TYPE_CHECKING:
-        _allow_nan: bool  # whether the fit accepted NaN, which transform then keeps
 
     support_: np.ndarray = attribute("True for each selected column.", "(n_features_in_,)")
     path_: tuple[Step, ...] = attribute(
@@ -118,7 +114,7 @@ class ColumnMap(RowMap, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_
 
     @property
     def _keeps_nan(self) -> bool:
-        return bool(vars(self).get("_allow_nan"))
+        return bool(vars(self._params).get("allow_nan"))
 
     def _present(self, Z: Array, X: Any) -> Any:
         """The columns of a pandas frame as they are, of any type, where a pandas frame is to be returned."""

@@ -24,7 +24,7 @@ from lowland.math.neighbors.graph import NeighborGraph, given_graph
 from lowland.math.neighbors.out_of_sample import ByGivenDistances, NearestAmong
 from lowland.math.neighbors.search import Search, nearest_neighbors, neighbors_within
 from lowland.math.optimize.outcome import Outcome
-from lowland.methods.base.estimator import attribute, param
+from lowland.methods.base.method import attribute, param
 from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run
 
@@ -202,14 +202,14 @@ class GraphMap(PointMap, takes_sparse=True):
         """What would make the graph connected."""
         if graph.search == "given":
             return "Add edges to the graph"
-        return "Raise radius" if getattr(self, "radius", None) is not None else "Raise n_neighbors"
+        return "Raise radius" if vars(self._params).get("radius") is not None else "Raise n_neighbors"
 
     def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
         """The neighbors of each row, searched for or ``given``."""
         metric, params = self._measure()
         if given is not None:
             return self._with_edges(given_graph(given, X.shape[0]))
-        radius = getattr(self, "radius", None)
+        radius = vars(self._params).get("radius")
         if self._is_given(X):
             return self._with_edges(self._stored(given_graph(X), radius))
         if radius is not None:
@@ -260,14 +260,15 @@ class GraphMap(PointMap, takes_sparse=True):
 
     def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
         """The metric and its parameters; Euclidean distances for methods without a metric parameter."""
-        metric = getattr(self, "metric", "euclidean")
-        params = dict(getattr(self, "metric_params", None) or {})
-        if metric == "minkowski" and hasattr(self, "p"):
-            params.setdefault("p", self.p)
+        given = vars(self._params)
+        metric = given.get("metric", "euclidean")
+        params = dict(given.get("metric_params") or {})
+        if metric == "minkowski" and "p" in given:
+            params.setdefault("p", given["p"])
         return metric, params
 
     def _search(self) -> Search:
-        return _SEARCHES[getattr(self, "neighbors_algorithm", "auto")]
+        return _SEARCHES[vars(self._params).get("neighbors_algorithm", "auto")]
 
     def _is_given(self, X: Any) -> bool:
         """Whether X is itself a graph: a sparse matrix of distances."""
@@ -303,8 +304,8 @@ class GraphMap(PointMap, takes_sparse=True):
         place = self._placing()
         if self._measure()[0] != "precomputed":
             return place
-        radius = getattr(self, "radius", None)
-        return ByGivenDistances(place, self._kept_mask, None if radius else self.n_neighbors, radius)
+        radius = vars(self._params).get("radius")
+        return ByGivenDistances(place, self._kept_mask, None if radius else self._params.n_neighbors, radius)
 
     def _nearest_among(self, points: Array, k: int) -> NearestAmong:
         """Finds the nearest training points of new rows."""
@@ -322,12 +323,12 @@ class GraphMap(PointMap, takes_sparse=True):
         if metric == "gower":
             raise AttributeError("scikit-learn has no metric 'gower', so there is no fitted NearestNeighbors.")
         p = params.pop("p", 2)
-        algorithm = getattr(self, "neighbors_algorithm", "auto")
-        k, radius = self.n_neighbors, getattr(self, "radius", None)
+        algorithm = vars(self._params).get("neighbors_algorithm", "auto")
+        k, radius = self._params.n_neighbors, vars(self._params).get("radius")
         found = NearestNeighbors(
             n_neighbors=5 if k is None else k, radius=1.0 if radius is None else radius,
             algorithm="auto" if algorithm == "approximate" else algorithm, metric=metric, p=p,
-            metric_params=params or None, n_jobs=getattr(self, "n_jobs", None),
+            metric_params=params or None, n_jobs=vars(self._params).get("n_jobs"),
         )  # fmt: skip
         points = self.points_
         return found.fit(points if is_sparse(points) else to_numpy(points))

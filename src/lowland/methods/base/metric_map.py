@@ -10,7 +10,7 @@ import numpy as np
 from lowland.data.categories import check_types, levels_of, open_categories, with_ranks
 from lowland.data.rows import Rows
 from lowland.errors import DataTypeError, LowlandError, ParameterError
-from lowland.methods.base.estimator import attribute
+from lowland.methods.base.method import attribute
 from lowland.methods.base.point_map import PointMap
 from lowland.suggestions import did_you_mean
 

@@ -13,10 +13,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from lowland.errors import ModelFileError
-from lowland.methods.base.as_fitted import changed_parameters
-from lowland.methods.base.attributes import attributes_of
-from lowland.methods.base.estimator import PRIVATE_STATE, Reducer
+from lowland.methods.base.method import Fitted, Method
 from lowland.methods.base.model_values import decoded, described, encoded
+from lowland.methods.base.params import Described, attributes_of
 from lowland.methods.registry import entries, load_method
 
 # The module of each class, and the private attributes that its fit sets.
@@ -110,12 +109,13 @@ def encoded_estimator(model: Any, key: str, arrays: dict[str, np.ndarray]) -> di
     parameters = model.get_params(deep=False)
     state = {name: value for name, value in vars(model).items() if name not in parameters and is_state_name(name, cls)}
     other = described
-    if isinstance(model, Reducer):
+    if isinstance(model, Method):
         for attribute in attributes_of(cls):
             if not attribute.saved:
                 state.pop(attribute.name, None)
-        if "_solved" in state:
-            state["_fitted_with"] = changed_parameters(model)
+        if "_fitted" in vars(model):
+            kept = vars(model._fitted).items()  # a parameter is stored again only if it was changed since
+            state["_fitted"] = {name: v for name, v in kept if name not in parameters or v is not parameters[name]}
     else:
         other = _nested
 
@@ -154,7 +154,7 @@ def decoded_estimator(form: dict[str, Any], arrays: dict[str, np.ndarray], depth
     cls = class_of(name)
 
     def value(each: Any) -> Any:
-        if issubclass(cls, Reducer):
+        if issubclass(cls, Method):
             return decoded(each, arrays)
         return decoded(each, arrays, lambda inner: decoded_estimator(inner, arrays, depth + 1))
 
@@ -162,8 +162,10 @@ def decoded_estimator(form: dict[str, Any], arrays: dict[str, np.ndarray], depth
                 {"transformer_list": []} if name == "FeatureUnion" else {})  # fmt: skip
     given = {str(each): value(part) for each, part in form["parameters"].items()}
     state = {str(each): value(part) for each, part in form["state"].items()}
-    fitted_with = {**given, **state.pop("_fitted_with", {})} if issubclass(cls, Reducer) else {}
-    unknown = {*given, *fitted_with} - {*model.get_params(deep=False)}
+    for each, part in given.items():
+        if isinstance(part, Described):
+            part.name = each
+    unknown = {*given} - {*model.get_params(deep=False)}
     if unknown or not all(is_state_name(each, cls) for each in state):
         raise ModelFileError(
             f"It contains names that {name} does not have. It was not written by Lowland, or by another version of "
@@ -173,8 +175,8 @@ def decoded_estimator(form: dict[str, Any], arrays: dict[str, np.ndarray], depth
         raise ModelFileError("It contains a pipeline with a cache, which Lowland never writes.")
     vars(model).update(given)
     vars(model).update(state)
-    if issubclass(cls, Reducer) and state:
-        vars(model)["_fitted_with"] = fitted_with
+    if issubclass(cls, Method) and "_fitted" in state:
+        vars(model)["_fitted"] = Fitted(**{**given, **state["_fitted"]})
     _check_structure(model)
     return model
 
@@ -192,6 +194,6 @@ def _check_structure(model: Any) -> None:
 def is_state_name(name: str, cls: type[Any]) -> bool:
     """Whether a fit may set this name: none that would hide a method or change scikit-learn's metadata."""
     if name.startswith("_"):
-        private = PRIVATE_STATE if issubclass(cls, Reducer) else STEPS[cls.__name__][1]
+        private = ("_fitted",) if issubclass(cls, Method) else STEPS[cls.__name__][1]
         return name in private or name == _OUTPUT
     return name.isidentifier() and name.endswith("_") and not hasattr(cls, name)

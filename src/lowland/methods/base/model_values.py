@@ -15,7 +15,7 @@ import numpy as np
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.arrays.records import RECORDS
 from lowland.errors import ModelFileError, warn
-from lowland.methods.base.parameters import Described
+from lowland.methods.base.params import Described
 
 _CSR = ("data", "indices", "indptr")  # the arrays of a sparse matrix
 _FUNCTIONS = {

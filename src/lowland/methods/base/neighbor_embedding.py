@@ -24,8 +24,8 @@ from lowland.math.embeddings.tensor_edges import on_device
 from lowland.math.neighbors.connectivity import ConnectedComponents, Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.optimize.outcome import Divergence, Outcome, Snapshot
-from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.method import attribute, param
 from lowland.methods.base.metric_map import MetricMap
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.run.run import Run, all_finite, run_for

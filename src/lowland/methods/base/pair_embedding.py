@@ -28,9 +28,8 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.out_of_sample import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.rescaling import power_of_two
-from lowland.methods.base.estimator import RandomState, attribute, param
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
-from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.point_map import SKIP_MISSING
 from lowland.run.run import Run
 
@@ -148,7 +147,6 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
                 f"{name}(intermediate=True) is not supported. Pass fit(X, callback=...), which receives a snapshot "
                 "every 50 iterations."
             )
-        check_saved(self, "distance")
         self._iterations()
         if self.n_components >= n:
             raise ParameterError(
@@ -179,7 +177,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         return int(given[0]), int(given[1]), int(given[2])
 
     def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        return self.distance, dict(self.metric_params or {})
+        return self._params.distance, dict(self._params.metric_params or {})
 
     def _k(self, X: Array) -> int:
         return min(self.n_neighbors_ + EXTRA, int(X.shape[0]) - 1)
@@ -270,13 +268,12 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
 
     def _encoding(self) -> Callable[[Array], Array]:
         place = self._placing()
-        return ByGivenDistances(place, self._kept_mask) if self.distance == "precomputed" else place
+        return ByGivenDistances(place, self._kept_mask) if self._params.distance == "precomputed" else place
 
     def _placing(self) -> ByAttraction:
-        check_saved(self, "distance")
         Z, kept = to_numpy(self._embedded(self.embedding_)).astype(np.float64), self._kept_mask
         scales = above_zero(to_numpy(self.scales_).astype(np.float64))  # some may have been rounded to zero in float32
-        if self.distance == "precomputed":
+        if self._params.distance == "precomputed":
             return ByAttraction(None, None, scales, Z, self.n_neighbors_, np.flatnonzero(kept))
         nearest = self._nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
         return ByAttraction(nearest, self.reduction_, scales, Z, self.n_neighbors_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils import Tags
@@ -12,9 +12,8 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.math.distances.metrics import allows_nan
 from lowland.math.distances.to_points import DistancesTo, in_slabs
-from lowland.methods.base.as_fitted import as_fitted
-from lowland.methods.base.estimator import Reducer
-from lowland.methods.base.parameters import check_saved
+from lowland.methods.base.method import Method
+from lowland.run.run import Run
 
 SKIP_MISSING = (  # for an error of NaN
     "Set metric='nan_euclidean' to compare rows by the columns that both have, or metric='gower', which also takes "
@@ -22,7 +21,7 @@ SKIP_MISSING = (  # for an error of NaN
 )
 
 
-class PointMap(Reducer):
+class PointMap(Method):
     """A method that maps new rows by their distances to, or kernel values with, the training rows it keeps.
 
     A subclass writes ``_placing`` and sets ``embedding_``, the coordinates of the training rows. Its ``metric`` or
@@ -50,7 +49,6 @@ class PointMap(Reducer):
         """Distances of new rows to the points that were kept; None if distances are given."""
         if points is None:
             return None
-        check_saved(self, "metric")
         return DistancesTo.of(points, *self._measure())
 
     def _measure(self) -> tuple[Any, dict[str, Any]]:
@@ -61,12 +59,12 @@ class PointMap(Reducer):
 
     def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
         """The metric and its parameters, as they were chosen."""
-        return getattr(self, "metric", None), dict(getattr(self, "metric_params", None) or {})
+        return vars(self._params).get("metric"), dict(vars(self._params).get("metric_params") or {})
 
     def _pair_values(self) -> str:
         """What X holds if it is a matrix of pairs: distances, affinities or kernel values; empty for rows."""
         for name, words in (("affinity", "affinities"), ("kernel", "kernel values")):
-            if isinstance(given := getattr(self, name, None), str) and given == "precomputed":
+            if isinstance(given := vars(self._params).get(name), str) and given == "precomputed":
                 return words
         return "distances" if self._chosen_metric()[0] == "precomputed" else ""
 
@@ -83,8 +81,8 @@ class PointMap(Reducer):
         rows.compared_with = None if points is None or not rows.allow_nan else to_numpy(points)
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
-        n = getattr(self, "n_features_in_", None)
-        if not reset and rows.d != n and hasattr(self, "metric") and self._measure()[0] == "precomputed":
+        n = vars(self).get("n_features_in_")
+        if not reset and rows.d != n and "metric" in vars(self) and self._measure()[0] == "precomputed":
             raise DataError(
                 f"transform with metric='precomputed' needs the distances of the new rows to the {n} training rows: "
                 f"an (m, {n}) array, one row per new row. X has {rows.d} columns."
@@ -93,7 +91,7 @@ class PointMap(Reducer):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = "precomputed" in (self._chosen_metric()[0], getattr(self, "kernel", None))
+        tags.input_tags.pairwise = "precomputed" in (self._chosen_metric()[0], vars(self).get("kernel"))
         return tags
 
     def _encoding_width(self) -> int:
@@ -107,18 +105,7 @@ class PointMap(Reducer):
         """The coordinates of the training rows, as a copy: a caller who changes them must not change the model."""
         return self._present(xp_of(self.embedding_).asarray(self.embedding_, copy=True), X)
 
-    @as_fitted
-    def transform(self, X: Any) -> Any:
-        """Return the coordinates of new rows, (n, k): out-of-sample extension.
-
-        With "precomputed" distances or kernel values, X holds those between the new rows and the training rows.
-        """
-        rows, run = self._rows_to_map(X)
-        rows = in_slabs(rows, self._kept_points())
-        return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="embedding new rows"), X)
-
-    @as_fitted
-    def transform_chunks(self, X: Any) -> Iterator[Array]:
-        """Yield the coordinates chunk by chunk, in order: for results larger than memory."""
-        rows, run = self._rows_to_map(X)
-        return run.map_rows(self._encoding(), in_slabs(rows, self._kept_points()), name="embedding new rows")
+    def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
+        """The rows in slabs that leave room for a number per training point."""
+        rows, run = super()._rows_to_map(X)
+        return in_slabs(rows, self._kept_points()), run

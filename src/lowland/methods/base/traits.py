@@ -39,7 +39,7 @@ class StudyHints:
 
 @dataclass(frozen=True)
 class Traits:
-    """The traits of a method, given as keywords of its class: ``class PCA(PrincipalMap, verb="pca", streams=True)``.
+    """The traits of a method, given as keywords of its class: ``class PCA(MomentsMethod, verb="pca", streams=True)``.
 
     A subclass inherits the traits of its base class and overrides those it names.
     """
@@ -54,6 +54,8 @@ class Traits:
     sparse_remedy: str = (
         "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # the alternative, in the error
     )
+    linear: bool = False  # whether coordinates are linear functions of the columns
+    missing_parameter: str = ""  # the parameter that admits missing values, unless it is None
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence in the error
     reads_y: bool = False  # whether y must be one label per row; otherwise it is accepted and ignored
     needs_y: bool = False  # whether y is required

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import lowland
-from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.affine import Affine
 
 X = np.array([[1.0, 2.0], [3.0, 4.0]])
 A = np.array([[2.0], [1.0]])

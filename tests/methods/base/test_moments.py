@@ -7,7 +7,7 @@ import pytest
 
 from lowland import PCA, Whitening
 from lowland.errors import DataError
-from lowland.methods.base.moments_map import in_library_of
+from lowland.methods.base.moments import in_library_of
 
 
 def test_partial_fits_give_the_result_of_one_fit(iris):

@@ -5,7 +5,7 @@ import pytest
 
 from lowland import PCA
 from lowland.errors import DataError, DataWarning
-from lowland.methods.base.principal_map import power_of_variances
+from lowland.methods.base.principal import power_of_variances
 
 CROSS = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]]) + np.array([10.0, 20.0])  # variances 18/3 and 2/3
 

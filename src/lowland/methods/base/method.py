@@ -1,9 +1,19 @@
-"""The base class of all methods: ``fit`` with its checks, and scikit-learn's estimator API."""
+"""A method of dimensionality reduction: scikit-learn's estimator API around one function, ``_solve``.
+
+``fit`` checks the parameters, opens the data and calls ``_solve``, which sets the fitted attributes. ``transform`` maps
+rows with the function that ``_encoding`` returns, ``inverse_transform`` with that of ``_decoding``.
+
+After a fit, a method reads its fitted attributes, and its parameters as they were in the fit: ``self._params``. So
+``set_params`` takes effect at the next fit, and a model file holds all that ``transform`` needs.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -15,36 +25,47 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.blas_threads import blas_threads_for
 from lowland.arrays.namespace import Array
 from lowland.arrays.random import drawn_seed, generator
-from lowland.data.open import as_vector, float_vector, has_named_columns, is_frame, open_labelled, open_rows
-from lowland.data.rows import Rows
+from lowland.data.open import (
+    as_vector,
+    float_vector,
+    has_named_columns,
+    is_frame,
+    open_labelled,
+    open_rows,
+    opened_once,
+)
+from lowland.data.rows import DaskRows, Rows, SlicedRows, slab_rows
 from lowland.data.table import Table
 from lowland.errors import DataError, DataTypeError, ParameterError, warn, was_interrupted
 from lowland.math.optimize.outcome import STOPPED, Outcome
-from lowland.methods.base.arguments import CHECKED, known_arguments
-from lowland.methods.base.as_fitted import record_parameters, view_as_fitted
-from lowland.methods.base.attributes import Attribute, attribute, collect_attributes
-from lowland.methods.base.parameters import check_parameters, documented, param
+from lowland.methods.base.params import (
+    CHECKED,
+    Attribute,
+    Described,
+    attribute,
+    check_parameters,
+    collect_attributes,
+    documented,
+    known_arguments,
+    param,
+    parameters_of,
+)
 from lowland.methods.base.traits import Traits
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
 
-PRIVATE_STATE = (
-    "_solved",
-    "_unread",
-    "_moments",
-    "_dtype",
-    "_fitted_scores",
-    "_drawn_seed",
-    "_allow_nan",
-    "_fitted_with",
-)  # set by a fit beside the public attributes
-
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
+class Fitted(SimpleNamespace):
+    """What a fit keeps besides its public attributes: its parameters, and private results such as moments."""
+
+
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, attribute))
-class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A dimensionality reduction method. A subclass declares its parameters with ``param`` and writes ``_solve``."""
+
+    _fitted: Fitted  # exists after a fit
 
     _traits: ClassVar[Traits] = Traits()
     _attributes: ClassVar[dict[str, Attribute]] = {
@@ -62,12 +83,12 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ),
     }  # fmt: skip
 
-    def __init_subclass__(cls, **traits: Any) -> None:
+    def __init_subclass__(cls, attributes: dict[str, Attribute] | None = None, **traits: Any) -> None:
         super().__init_subclass__()
         for name in set(CHECKED) & set(vars(cls)):
             setattr(cls, name, known_arguments(vars(cls)[name]))
         cls._traits = dataclasses.replace(cls._traits, **traits)
-        cls._attributes = collect_attributes(cls)
+        cls._attributes = collect_attributes(cls, attributes or {})
         dataclasses.dataclass(eq=False, repr=False)(cls)  # a real __init__: editors and scikit-learn read its signature
         if cls._traits.verb:
             cls.__doc__ = documented(cls)
@@ -91,28 +112,49 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_parameters(self)
         callback = given.get("callback")
         if callback is not None and not callable(callback):
-            name = type(self).__name__
             raise ParameterError(
-                f"{name}.fit(callback={callback!r}): callback must be a function of one snapshot, or None."
-            )
-        y, weights = self._roles(X, y, weights)
-        rows, labels = self._open(X, y)
-        counts = self._weights(weights, rows)
-        self._check_rows(rows, reset=True)
-        self._clear_fit()
-        self._record_label_name(y)
-        self._record_columns(rows)
-        self._admit_missing(rows)
-        try:
+                "callback must be a function of one snapshot, or None.", method=f"{type(self).__name__}.fit",
+                callback=callback,
+            )  # fmt: skip
+        with self._fitting():
+            y, weights = self._roles(X, y, weights)
+            rows, labels = self._open(X, y)
+            counts = self._weights(weights, rows)
+            self._check_rows(rows, reset=True)
+            self._record_label_name(y)
+            self._record_columns(rows)
+            self._admit_missing(rows)
             with blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
                 self._solve(rows, run_for(rows), labels, counts, **given)
-        except BaseException as error:  # interrupted or failed: a partial result must not look like a fit
+        return self
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Delete the results of an earlier fit and record the parameters of this one. A fit that fails leaves none."""
+        self._start_fit()
+        try:
+            yield
+        except BaseException as error:
             self._clear_fit()
             if was_interrupted(error):
                 raise KeyboardInterrupt from error
             raise
-        record_parameters(self)
-        self._solved = True
+
+    def _start_fit(self) -> None:
+        self._clear_fit()
+        own = vars(self)
+        own["_fitted"] = Fitted(**{p.name: own[p.name] for p in parameters_of(type(self))})
+
+    @property
+    def _params(self) -> Any:
+        """The parameters of the fit, whatever ``set_params`` has changed since; before a fit, the current ones."""
+        return vars(self).get("_fitted", self)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters for the next fit. A function that a model file could not hold takes effect at once."""
+        super().set_params(**params)
+        fitted = vars(self.__dict__.get("_fitted", SimpleNamespace()))
+        fitted.update({name: params[name] for name in params if isinstance(fitted.get(name), Described)})
         return self
 
     def _roles(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
@@ -179,12 +221,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _clear_fit(self) -> None:
         """Delete all results of an earlier fit."""
-        kept = ("n_features_in_", "feature_names_in_")
-        for name in [name for name in vars(self) if name in PRIVATE_STATE or (name.endswith("_") and name not in kept)]:
+        for name in [name for name in vars(self) if name == "_fitted" or name.endswith("_")]:
             delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return bool(vars(self).get("_solved"))
+        return "_fitted" in vars(self)
 
     # --- checks ---
 
@@ -222,7 +263,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def _handles_missing(self) -> bool:
         """Whether NaN is a missing value that the method handles, with these parameters."""
-        return False
+        name = self._traits.missing_parameter
+        return bool(name) and getattr(self._params, name) is not None
 
     def _admit_missing(self, rows: Rows) -> None:
         """Let NaN pass where the method handles it; elsewhere, name its remedy in the error."""
@@ -260,18 +302,18 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         ``random_state=None``: its seed is drawn once per fit from numpy's global generator.
         """
-        if self.random_state is not None:
-            return generator(self.random_state)
-        if "_drawn_seed" not in self.__dict__:
-            self.__dict__["_drawn_seed"] = drawn_seed()
-        return generator(self.__dict__["_drawn_seed"])
+        if self._params.random_state is not None:
+            return generator(self._params.random_state)
+        if "drawn_seed" not in vars(self._fitted):
+            self._fitted.drawn_seed = drawn_seed()
+        return generator(self._fitted.drawn_seed)
 
     def _start_generator(self) -> np.random.Generator:
         """The random number generator where the draw changes the result only within the tolerance of a solver.
 
         ``random_state=None``: its seed is 0, so that results are reproducible.
         """
-        seed = getattr(self, "random_state", None)
+        seed = vars(self._params).get("random_state")
         return generator(0 if seed is None else seed)
 
     def _record_convergence(
@@ -307,7 +349,29 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 ConvergenceWarning,
             )
 
-    # --- out ---
+    # --- coordinates of rows, and back ---
+
+    def _encoding(self) -> Any:
+        """The map from a slab of rows to coordinates, as an object that can be sent to a worker."""
+        raise NotImplementedError
+
+    def _encoding_width(self) -> int:
+        """The number of coordinates."""
+        return int(self._encoding().width)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k). A file or an iterable is opened once."""
+        return super().fit_transform(opened_once(X), y, **fit_params)
+
+    def transform(self, X: Any) -> Any:
+        """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
+        rows, run = self._rows_to_map(X)
+        return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="transforming rows"), X)
+
+    def transform_chunks(self, X: Any) -> Iterator[Array]:
+        """Yield the coordinates in chunks, in order: for results larger than memory."""
+        rows, run = self._rows_to_map(X)
+        return run.map_rows(self._encoding(), rows, name="transforming rows")
 
     def _present(self, Z: Array, X: Any) -> Any:
         """Convert the result to a data frame if ``lowland.config(output="frame")`` is set and X is one."""
@@ -322,12 +386,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Further results for the summary, by name; 'explained variance ratio of' names the variance."""
         return {}
 
-    def _encoding_width(self) -> int:
-        raise NotImplementedError
-
     @property
     def _n_features_out(self) -> int:
-        return int(view_as_fitted(self)._encoding_width())
+        return int(self._encoding_width())
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -340,6 +401,38 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.array_api_support = self._traits.reads == "numbers"  # results on counts and levels are numpy arrays
         tags.target_tags.required = self._traits.needs_y
         return tags
+
+
+class InvertibleMethod(Method):
+    """A method that also maps coordinates back to rows. A subclass writes ``_decoding``."""
+
+    def _decoding(self) -> Callable[[Any], Array]:
+        """The map from coordinates back to rows."""
+        raise NotImplementedError
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return the rows reconstructed from coordinates, (n, d). The argument is named X, as in scikit-learn."""
+        rows, run = self._rows_to_decode(X)
+        return run.gather(self._decoding(), rows, self.n_features_in_, name="reconstructing rows")
+
+    def inverse_chunks(self, X: Any) -> Iterator[Array]:
+        """Yield the reconstructed rows in chunks, in order: for results larger than memory."""
+        rows, run = self._rows_to_decode(X)
+        return run.map_rows(self._decoding(), rows, name="reconstructing rows")
+
+    def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
+        check_is_fitted(self)
+        rows = open_rows(Z)
+        k = self._encoding_width()
+        if rows.d != k:
+            raise DataError(
+                f"inverse_transform: X has {rows.d} columns, but {type(self).__name__} has {k} components. Pass "
+                "coordinates as transform returns them."
+            )
+        most = slab_rows(max(k, self.n_features_in_), rows.dtype.itemsize)
+        if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:
+            rows = SlicedRows(rows, most)  # the output is wider than the input
+        return rows, run_for(rows)
 
 
 def _feature_name_mismatch(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:
@@ -357,4 +450,4 @@ def _feature_name_mismatch(fitted: tuple[str, ...], given: tuple[str, ...]) -> s
     return text + "Select the fitted columns by name: X[model.feature_names_in_]."
 
 
-__all__ = ["RandomState", "Reducer", "attribute", "param"]
+__all__ = ["Fitted", "InvertibleMethod", "Method", "RandomState", "attribute", "param"]

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 import lowland
 from lowland.data.rows import Rows
 from lowland.errors import DataError
-from lowland.methods.base.estimator import Reducer, param
-from lowland.methods.base.parameters import parameters_of
+from lowland.methods.base.method import Method, param
+from lowland.methods.base.params import parameters_of
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import entries, load_method
 
@@ -39,7 +39,7 @@ def test_every_public_attribute_of_a_method_is_documented(name):
         assert not isinstance(value, property) or shown.endswith("_"), shown
 
 
-class Largest(Reducer, verb=""):
+class Largest(Method, verb=""):
     """Every row by its largest value, plus what the fit was given."""
 
     offset: float = param(0.0, "Added to every value.")
@@ -57,7 +57,7 @@ class Largest(Reducer, verb=""):
 def test_inputs_of_a_fit_reach_solve_and_are_not_stored():
     model = Largest().fit(np.eye(3), start="given")
     assert (model.start_, model.largest_) == ("given", 1.0)
-    assert {name for name in vars(model) if name.startswith("_")} == {"_solved", "_fitted_with"}
+    assert {name for name in vars(model) if name.startswith("_")} == {"_fitted"}
 
 
 def test_a_failed_fit_leaves_no_result():

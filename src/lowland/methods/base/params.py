@@ -1,7 +1,7 @@
-"""Parameters, declared once in the class: name, type, default, limits and description.
+"""Parameters and fitted attributes, declared once in the class: name, type, default, limits and description.
 
-The checks in ``fit``, the docstring, the flags of the command line and the reference page are generated from these
-declarations.
+The checks in ``fit``, the docstring, the flags of the command line, ``lowland inspect`` and the reference page are
+generated from these declarations.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.errors import ParameterError, shown
-from lowland.methods.base.attributes import attributes_of
+from lowland.errors import ParameterError
 from lowland.suggestions import did_you_mean
 
 
@@ -34,20 +33,18 @@ def param(
     positional: bool = False,
     wanted: str | None = None,
     former: tuple[Any, ...] = (),
-    read_late: bool = False,
 ) -> Any:
     """Declare a parameter: its default, its description and its limits. The annotation gives its type.
 
     ``wanted`` describes the allowed values in words, if type and limits are not enough. ``former`` values are
-    deprecated in scikit-learn: they are accepted, but not advertised. ``read_late``: a change after the fit has an
-    effect, as in scikit-learn; otherwise the model keeps the value of its fit.
+    deprecated in scikit-learn: they are accepted, but not advertised.
     """
     limits = {"at least": at_least, "above": above, "at most": at_most}
     limits = {words: limit for words, limit in limits.items() if limit is not None}
     return dataclasses.field(
         default=default,
         kw_only=not positional,
-        metadata={"doc": doc, "limits": limits, "wanted": wanted, "former": former, "read_late": read_late},
+        metadata={"doc": doc, "limits": limits, "wanted": wanted, "former": former},
     )
 
 
@@ -62,7 +59,6 @@ class Parameter:
     limits: dict[str, float]
     said: str | None = None  # the allowed values in words, if declared
     former: tuple[Any, ...] = ()  # deprecated values that are still accepted
-    read_late: bool = False  # whether a change after the fit has an effect
 
     @property
     def choices(self) -> list[str]:
@@ -111,9 +107,7 @@ def parameters_of(cls: Any) -> tuple[Parameter, ...]:
 
 def _parameter(field: dataclasses.Field[Any], kind: Any) -> Parameter:
     said = field.metadata
-    return Parameter(
-        field.name, kind, field.default, said["doc"], said["limits"], said["wanted"], said["former"], said["read_late"]
-    )
+    return Parameter(field.name, kind, field.default, said["doc"], said["limits"], said["wanted"], said["former"])
 
 
 def check_parameters(model: Any) -> None:
@@ -123,22 +117,13 @@ def check_parameters(model: Any) -> None:
         value = getattr(model, p.name)
         if value is p.default:
             continue
-        check_saved(model, p.name)
+        for part in (value, *getattr(value, "__dict__", {}).values()):  # a rule may hold an estimator
+            if isinstance(part, Described):
+                part()
         if not p.fits(value):
             meant = did_you_mean(value, p.choices).rstrip()
-            fact = f"{cls.__name__}({p.name}={shown(value)}): the parameter {p.name!r} must be {p.wanted}."
-            raise ParameterError(f"{fact} {meant}".rstrip())
-
-
-def check_saved(model: Any, name: str) -> None:
-    """Refuse a parameter of a loaded model that was a function or another object: model files contain no code."""
-    value = getattr(model, name)
-    lost = next((v for v in (value, *getattr(value, "__dict__", {}).values()) if isinstance(v, Described)), None)
-    if lost is not None:
-        raise ParameterError(
-            f"{type(model).__name__} was loaded from a file, which contains only a description of {name}: {lost.text}. "
-            f"Set the parameter again with set_params({name}=...)."
-        )
+            reason = f"the parameter {p.name!r} must be {p.wanted}."
+            raise ParameterError(reason, meant, method=cls.__name__, given={p.name: value})
 
 
 def documented(cls: Any) -> str:
@@ -212,10 +197,134 @@ _NAMED = {"ndarray": "an array", "Sequence": "a sequence", "Rule": "a rule", "di
 
 
 class Described:
-    """Placeholder for an object that was not saved. transform works without the object; fit needs it."""
+    """Placeholder for a function or another object that a model file describes: files contain no code."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, name: str = "") -> None:
+        self.text, self.name = text, name
 
     def __repr__(self) -> str:
         return f"<not saved: {self.text}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise the error that says how to set the object again."""
+        raise ParameterError(
+            f"The model was loaded from a file, which contains only a description of {self.name}: {self.text}.",
+            f"Set the parameter again with set_params({self.name}=...).",
+        )
+
+
+# --- fitted attributes ---
+
+
+@dataclasses.dataclass(frozen=True)
+class Attribute:
+    """A fitted attribute as declared."""
+
+    doc: str
+    shape: str = ""
+    when: str = ""  # the condition under which a fit sets it; empty: always
+    name: str = ""
+    kind: str = ""  # the annotation, as written
+    saved: bool = True  # whether model files contain it
+
+    @property
+    def header(self) -> str:
+        """Name, type and shape, as numpydoc writes them."""
+        return f"{self.name} : {self.type}"
+
+    @property
+    def type(self) -> str:
+        """Type and shape in words."""
+        kind, optional, _ = self.kind.partition(" | None")
+        shape = f" of shape {self.shape}" if self.shape else ""
+        kind = "array" if kind in ("Array", "np.ndarray", "Any") else kind
+        return f"{kind}{shape}{' or None' if optional else ''}"
+
+    @property
+    def sentence(self) -> str:
+        """The description, and the condition under which a fit sets the attribute."""
+        text = f"{self.doc} Only {self.when}." if self.when else self.doc
+        return text if self.saved else f"{text} Not in model files."
+
+
+def attribute(doc: str, shape: str = "", *, when: str = "", saved: bool = True, init: Literal[False] = False) -> Any:
+    """Declare a fitted attribute: its description, its shape, and the condition under which a fit sets it.
+
+    The annotation gives its type. Not ``saved``: model files leave it out, since no method needs it. ``init=False``
+    tells type checkers that it is not a parameter.
+    """
+    return Attribute(doc, shape, when, saved=saved)
+
+
+def shared_attributes(**declared: tuple[str, ...]) -> dict[str, Attribute]:
+    """Declare attributes that several methods share, each by its type, description, shape and condition.
+
+    A method takes them by ``class PCA(Method, attributes=PRINCIPAL_ATTRIBUTES)``.
+    """
+    return {name: Attribute(*rest, name=name, kind=kind) for name, (kind, *rest) in declared.items()}
+
+
+def collect_attributes(cls: type, shared: dict[str, Attribute]) -> dict[str, Attribute]:
+    """Remove the declarations from a class body, so that an unfitted model has none; add those of its base classes.
+
+    A public property whose name ends in an underscore counts as an attribute. Its docstring is the description.
+    """
+    found: dict[str, Attribute] = {}
+    for base in reversed(cls.__mro__[1:]):
+        found |= vars(base).get("_attributes", {})
+    found |= shared
+    for name, value in list(vars(cls).items()):
+        if isinstance(value, Attribute):
+            found[name] = dataclasses.replace(value, name=name, kind=str(cls.__annotations__.pop(name)))
+            delattr(cls, name)
+        elif isinstance(value, property) and name.endswith("_") and not name.startswith("_"):
+            text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+            found[name] = Attribute(
+                text, name=name, kind=str(getattr(value.fget, "__annotations__", {}).get("return", ""))
+            )
+    return found
+
+
+def attributes_of(cls: Any) -> tuple[Attribute, ...]:
+    """Return the declared attributes of a method: its own first, those of its most general base class last."""
+    groups: list[list[str]] = []
+    seen: set[str] = set()
+    for base in reversed(cls.__mro__):
+        new = [name for name in vars(base).get("_attributes", {}) if name not in seen]
+        groups.append(new)
+        seen.update(new)
+    return tuple(cls._attributes[name] for group in reversed(groups) for name in group)
+
+
+# --- arguments of fit and transform ---
+
+CHECKED = ("fit", "fit_transform", "transform")
+
+
+def known_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse keywords that a function does not have; Python's own error would name the base class that defines it."""
+    taken = inspect.signature(method).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        return method
+    names = tuple(taken)[1:]  # without self
+
+    @functools.wraps(method)
+    def checked(self: Any, *args: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in names:
+                raise _unknown(self, method.__name__, name, names)
+        return method(self, *args, **given)
+
+    return checked
+
+
+def _unknown(model: Any, method: str, name: str, taken: tuple[str, ...]) -> ParameterError:
+    cls: Any = type(model)
+    call = f"{cls.__name__}.{method}({name}=...)"
+    if name == "sample_weight":
+        return ParameterError(f"{call}: {cls.__name__} does not take sample weights. Omit sample_weight.")
+    if method != "transform" and any(p.name == name for p in parameters_of(cls)):
+        right = f"{cls.__name__}({name}=...).{method}(X)"
+        return ParameterError(f"{call}: {name} is a parameter of the class. Use {right}.")
+    listed = ", ".join(taken) if len(taken) > 1 else "X alone: the model keeps what it needs from the fit"
+    return ParameterError(f"{call}: {method} takes {listed}. {did_you_mean(name, taken)}Omit {name}.")
