@@ -109,7 +109,7 @@ class WorkerProcess:
             self._process.stdin.write(json.dumps(task.message) + "\n")
             self._process.stdin.flush()
         begun = last = time.monotonic()
-        compiling, compiled = False, 0.0
+        is_ready, compiling, compiled = self._is_warm, False, 0.0
         while True:
             try:
                 event = self._events.get(timeout=POLL)
@@ -121,7 +121,7 @@ class WorkerProcess:
             if event is None:
                 return task.stop or Ending("broken", self._why_it_ended(task))
             if event["event"] == "begin":
-                task.has_begun, begun = True, now
+                task.has_begun, is_ready, begun = True, True, now
             elif event["event"] == "compiling":
                 compiling = True
             elif event["event"] == "compiled":
@@ -130,13 +130,14 @@ class WorkerProcess:
                 return Ending("failed" if event.get("error") else "done", event.get("error"), event)
             elif event["event"] is not None and task.stop is None:
                 task.on_event(event)
-            ending = task.stop or self._beyond_limit(task, now - begun - compiled - COMPILE_LIMIT * compiling)
+            passed = now - begun - compiled - COMPILE_LIMIT * compiling
+            ending = task.stop or self._beyond_limit(task, is_ready, passed)
             if ending is not None:
                 self.kill()
                 return ending
 
-    def _beyond_limit(self, task: Task, seconds: float) -> Ending | None:
-        if not (self._is_warm or task.has_begun):
+    def _beyond_limit(self, task: Task, is_ready: bool, seconds: float) -> Ending | None:
+        if not is_ready:
             late = f"{_process_of(task)} was not ready after {START_LIMIT:g} s. {task.remedy}"
             return Ending("broken", late.rstrip()) if seconds > START_LIMIT else None
         if task.seconds is not None and seconds > task.seconds:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from lowland.explorer.folder import safe_name
@@ -100,22 +99,25 @@ async def received(
     """Store an upload; return its path, and its name as the browser sent it. Nothing is left of one that fails."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise RequestError(400, "Send the file as multipart/form-data, in a part named 'file'.")
+    folder = here.workspace.upload(name)
     try:
         form = await MultiPartParser(request.headers, _limited(here, request), max_files=1, max_fields=10).parse()
+        try:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise RequestError(400, "The upload contains no complete part named 'file'. Choose a file.")
+            path = folder / names(file.filename or "")
+            await run_in_threadpool(_copy, file.file, path)
+        finally:
+            await form.close()
     except (MultiPartException, UnicodeError) as error:
         raise RequestError(400, f"The upload is not a valid form ({error}). Send it again.") from error
-    async with _closed(form):
-        file = form.get("file")
-        if not isinstance(file, UploadFile):
-            raise RequestError(400, "The upload contains no complete part named 'file'. Choose a file.")
-        shown = file.filename or ""
-        path = here.workspace.upload(name) / names(shown)
-        try:
-            await run_in_threadpool(_copy, file.file, path)
-        except BaseException:
-            shutil.rmtree(path.parent, ignore_errors=True)
-            raise
-    return path, shown
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise RequestError(
+            507, f"The upload cannot be stored: {error.strerror}. Free some disk space, then try again."
+        ) from error
+    return path, file.filename or ""
 
 
 async def _limited(here: Session, request: Request) -> AsyncGenerator[bytes, None]:
@@ -132,14 +134,6 @@ async def _limited(here: Session, request: Request) -> AsyncGenerator[bytes, Non
                 "explorer and open it there: nothing is copied then. Or start the explorer with a larger limit.",
             )
         yield part
-
-
-@contextlib.asynccontextmanager
-async def _closed(form: FormData) -> AsyncIterator[None]:
-    try:
-        yield
-    finally:
-        await form.close()
 
 
 def _copy(file: Any, path: Path) -> None:
