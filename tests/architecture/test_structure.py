@@ -43,9 +43,8 @@ def strings(tree):
 def test_only_the_run_starts_threads():
     executors = re.compile(r"\b(ThreadPoolExecutor|ProcessPoolExecutor|threading\.Thread)\b")
     outside = [place(p) for p in FILES if executors.search(p.read_text(encoding="utf-8"))]
-    # threads that sample the memory of a trial, and that read what its process writes: none of them works
-    allowed = {"study/trials/resources.py", "study/trials/worker.py"}
-    assert not [p for p in outside if not p.startswith("run/") and p not in allowed]
+    # those of the explorer wait for its worker processes
+    assert not [p for p in outside if not p.startswith("run/") and p != "explorer/queue.py"]
 
 
 def test_a_class_name_is_defined_once():
@@ -57,12 +56,12 @@ def test_a_class_name_is_defined_once():
     assert not {name: places for name, places in found.items() if len(places) > 1}
 
 
-def test_the_study_names_no_method():
+def test_study_and_explorer_name_no_method():
     names = {word for entry in entries().values() for word in (entry.name, entry.verb)}
     named = [
         f"{place(path)}:{line} {text!r}"
         for path in FILES
-        if place(path).startswith("study/")
+        if place(path).startswith(("study/", "explorer/"))
         for line, text in strings(parsed(path))
         if text in names
     ]

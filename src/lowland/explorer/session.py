@@ -16,6 +16,7 @@ from lowland.errors import FileProblem
 from lowland.explorer.folder import Folder
 from lowland.explorer.queue import Events, Job, Limits, Queue
 from lowland.explorer.workspace import Record, RequestError, Store, Workspace, not_found
+from lowland.methods.groups import FIRST
 from lowland.run.processes import Ending
 
 ROLES = ("feature", "id", "label", "weight", "keep", "drop")
@@ -182,7 +183,7 @@ class Session:
     # --- tables ---
 
     def add_table(
-        self, name: str, source: str, message: dict[str, Any], *, first_map: str | None = "PCA", **more: Any
+        self, name: str, source: str, message: dict[str, Any], *, first_map: str | None = FIRST, **more: Any
     ) -> Record:
         """Add a table and read it in a worker; ``message`` names the file, or the rows of another table."""
         from lowland.methods.registry import find_method

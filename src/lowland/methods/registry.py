@@ -18,7 +18,7 @@ from lowland.errors import ParameterError
 from lowland.suggestions import suggested
 
 INDEX = Path(__file__).with_name("index.json")
-_NO_METHODS = ("__init__", "model_files", "registry")  # files in this folder that define no method
+_NO_METHODS = ("__init__", "groups", "model_files", "registry")  # files in this folder that define no method
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ A route gets the session, with its store, workspace, folder, events and queue, b
         X = here.prepared_rows(t)  # the rows the methods are fitted to, memory-mapped
 
 ``here.put(kind, record)`` stores a record and sends it to all browsers; ``here.store`` has the kinds "selection",
-"placed" and others. Masks, PNG images and binary answers: ``lowland.explorer.answers``. Errors with a status:
-``RequestError``. Work that takes longer than some milliseconds goes to a worker: ``here.follow(id, Task(message, lane,
-what), ended)`` with a task of ``lowland.explorer.worker.TASKS``.
+"placed" and others. Masks, PNG images and binary answers: ``lowland.explorer.requests``. Errors with a status:
+``RequestError``. Work that takes longer than some milliseconds goes to a worker: ``here.follow(id, Job(message, lane,
+what), ended)``; the message names the function, as ``"task": "lowland.explorer.tables:read_table"``.
 
 A new table from some rows of another one is read by the same task as a file::
 

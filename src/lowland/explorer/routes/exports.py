@@ -23,6 +23,7 @@ from lowland.explorer.routes.analysis import MaskRequest, map_coordinates
 from lowland.explorer.routes.tables import received
 from lowland.explorer.session import Session, new_id, unique_names
 from lowland.explorer.workspace import RequestError, not_found, read_json, write_array
+from lowland.methods.groups import FIRST
 from lowland.run.processes import Ending
 
 router = APIRouter(tags=["exports"], route_class=CheckedRoute)
@@ -32,7 +33,7 @@ class SubsetRequest(MaskRequest):
     """A selection that becomes a table of its own."""
 
     name: str | None = Field(default=None, max_length=200)
-    first_map: str | None = "PCA"
+    first_map: str | None = FIRST
 
 
 @router.post("/api/tables/{t}/subset", status_code=201)

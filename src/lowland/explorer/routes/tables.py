@@ -18,6 +18,7 @@ from lowland.explorer.folder import safe_name
 from lowland.explorer.requests import BINARY, FILE, CheckedRoute, Here, answers, binary, column_bytes, described
 from lowland.explorer.session import Session, new_id
 from lowland.explorer.workspace import RequestError
+from lowland.methods.groups import FIRST
 from lowland.plain import png
 from lowland.run.memory import show_bytes
 
@@ -55,7 +56,7 @@ class OpenRequest(BaseModel):
     path: str
     read: ReadSettings = Field(default_factory=ReadSettings)
     name: str | None = None
-    first_map: str | None = "PCA"  # the method of the map that is computed at once; None: no map
+    first_map: str | None = FIRST  # the method of the map that is computed at once; None: no map
 
 
 class TableChange(BaseModel):
@@ -85,7 +86,7 @@ async def open_table(here: Here, wanted: OpenRequest) -> dict[str, Any]:
 
 
 @router.post("/api/uploads", status_code=201, openapi_extra=described(form=FILE))
-async def upload(here: Here, request: Request, first_map: str = "PCA") -> dict[str, Any]:
+async def upload(here: Here, request: Request, first_map: str = FIRST) -> dict[str, Any]:
     """Upload a file, in the part ``file`` of a form, and open it."""
     name = new_id()
     path, _ = await received(here, request, name)
