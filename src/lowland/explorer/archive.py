@@ -144,7 +144,8 @@ def unpack(workspace: Workspace, limits: Limits, path: Path, name: str) -> Unpac
     made: list[str] = []  # maps
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_sizes(archive, path, limits.table_bytes)
+            declared = sum(member.file_size for member in archive.infolist())  # ``_extract`` holds it to that
+            check_size(path, declared, limits.table_bytes)
             with archive.open(HEAD) as file:
                 head = checked_json(file.read(MOST_HEAD))
             if head["format"] != FORMAT:
@@ -216,11 +217,6 @@ def _unpack_map(archive: zipfile.ZipFile, about: SavedMap, folder: Path, rows: i
         curves = checked_json((folder / "curves.json").read_bytes())
         if not all(isinstance(curve, dict) for curve in curves.values()):
             raise ValueError("a curve is not an object")
-
-
-def _check_sizes(archive: zipfile.ZipFile, path: Path, most: int) -> None:
-    """Check what a session declares to unpack to; ``_extract`` holds it to that."""
-    check_size(path, sum(member.file_size for member in archive.infolist()), most)
 
 
 def _extract(archive: zipfile.ZipFile, member: str, target: Path, most: int) -> None:

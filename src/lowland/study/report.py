@@ -148,7 +148,7 @@ def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
     labels = np.asarray(labels)
     if labels.dtype.kind != "f":
         texts = [None if _is_missing(label) else str(label) for label in labels.tolist()]
-        classes = _in_order({text for text in texts if text is not None})
+        classes = sort_levels({text for text in texts if text is not None})
         if len(classes) <= MAX_CLASSES or not all(map(_is_number, classes)):
             return {"name": name, "classes": classes, **blocks.add(codes_of(texts, classes))}
         labels = np.array([np.nan if text is None else float(text) for text in texts])
@@ -166,8 +166,8 @@ def _is_missing(label: Any) -> bool:
     return label is None or (isinstance(label, float) and label != label)
 
 
-def _in_order(classes: set[str]) -> list[str]:
-    """Natural order: by number if all are numbers, otherwise "class 9" before "class 10"."""
+def sort_levels(classes: set[str]) -> list[str]:
+    """Return levels in natural order: by number if all are numbers, otherwise "class 9" before "class 10"."""
     try:
         return sorted(classes, key=lambda text: (float(text), text))
     except ValueError:
