@@ -10,8 +10,8 @@ from lowland.explorer.analysis import (
     distances_from,
     effect_of_levels,
     effect_of_numbers,
-    in_order,
     nearest,
+    sort_effects,
 )
 
 
@@ -84,6 +84,6 @@ def test_cohens_h_of_the_level_that_differs_most():
 def test_the_largest_effect_comes_first(rng):
     chosen = np.arange(100) < 50
     columns = [rng.standard_normal(100) - shift * chosen for shift in (0.0, 3.0, 1.0)]
-    found = in_order([*(effect_of_numbers(str(j), x, chosen) for j, x in enumerate(columns)), None])
+    found = sort_effects([*(effect_of_numbers(str(j), x, chosen) for j, x in enumerate(columns)), None])
     assert [e.name for e in found][:2] == ["1", "2"]
     assert found[0].effect < 0

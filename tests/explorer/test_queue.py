@@ -26,7 +26,7 @@ def test_cancel_ends_the_process_at_once(explorer):
     assert again["status"] == "queued"
     explorer.until(f"/api/maps/{record['id']}", lambda m: m["status"] == "running")
     explorer.post(f"/api/maps/{record['id']}/cancel")
-    again = explorer.post(f"/api/maps/{record['id']}/restart").json()  # at once: the process may still be ending
+    again = explorer.post(f"/api/maps/{record['id']}/restart").json()  # at once: the process may still be outcome
     assert again["status"] == "queued"
     explorer.until(f"/api/maps/{record['id']}", lambda m: m["status"] == "running")
     explorer.client.delete(f"/api/maps/{record['id']}")
@@ -92,7 +92,7 @@ def test_a_finished_worker_is_reused(explorer, table):
     for _ in range(3):
         explorer.measured(explorer.compute(table["id"])["id"])
     end = time.monotonic() + 30
-    while len(explorer.workers()) > 3:  # some may be ending
+    while len(explorer.workers()) > 3:  # some may be outcome
         assert time.monotonic() < end
         time.sleep(0.05)
 
@@ -103,9 +103,9 @@ def test_a_process_that_cannot_be_started_is_told(tmp_path, monkeypatch):
 
     monkeypatch.setattr(queue, "WorkerProcess", refused)
 
-    async def ending():
+    async def outcome():
         return await queue.Queue(tmp_path, queue.Limits()).submit(queue.Job({}, "map", "The map"))
 
-    found = asyncio.run(ending())
+    found = asyncio.run(outcome())
     assert found.status == "broken"
     assert "Cannot allocate memory. Free some memory" in found.error

@@ -30,7 +30,7 @@ def test_the_facts_of_a_table_and_of_its_labels(iris):
     pca = lowland.PCA().fit(X)
     np.testing.assert_allclose(facts.explained_variance_ratio, pca.explained_variance_ratio_)
     np.testing.assert_allclose(facts.distortions, [pca.distortion(m) for m in range(5)], atol=1e-9)
-    whole = PredictionTest.of(y, 0).scores(X)
+    whole = PredictionTest.for_classes(y, 0).scores(X)
     assert (facts.accuracy, facts.linear_accuracy) == (whole["downstream accuracy"], whole["linear accuracy"])
     assert facts.companions["AUC"] == whole["AUC"]
     assert [m for m, _ in facts.accuracy_by_components] == [1, 2]  # fewer than the columns

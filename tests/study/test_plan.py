@@ -16,11 +16,11 @@ from lowland.study.plan import (
     StudySize,
     checked_sweep,
     combinations,
+    find_parameter,
     methods_named,
     most_neighbors,
     plan,
     split_sweep,
-    swept,
 )
 
 SMALL = StudySize(150, 4, 2, 3)
@@ -209,7 +209,7 @@ words = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1,
 def test_every_parameter_is_found_by_verb_and_by_class_in_any_case(named, by_verb, upper):
     entry, flag = named
     name = f"{entry.verb if by_verb else entry.name}.{flag.name}"
-    assert swept(name.upper() if upper else name) == (entry, flag)
+    assert find_parameter(name.upper() if upper else name) == (entry, flag)
 
 
 @given(words, st.lists(words, min_size=1, max_size=5))

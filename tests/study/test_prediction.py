@@ -26,7 +26,9 @@ def test_accuracy_of_few_rows_has_a_wide_interval(rng):
     from lowland.study.prediction import PredictionTest
 
     y = np.repeat([0, 1], 10)
-    found = PredictionTest.of(y, 0).scores(10.0 * y[:, None] + rng.standard_normal((20, 2)))["downstream accuracy"]
+    found = PredictionTest.for_classes(y, 0).scores(10.0 * y[:, None] + rng.standard_normal((20, 2)))[
+        "downstream accuracy"
+    ]
     assert found.value == found.high == 1
     assert found.low == pytest.approx(wilson_interval(1.0, 20)[0])
 
@@ -46,16 +48,16 @@ def test_a_few_rows_of_a_rare_class_do_not_keep_lda_from_being_evaluated(rng):
 def test_every_trial_is_tested_on_the_same_rows_a_sample_of_many(monkeypatch, rng):
     monkeypatch.setattr(prediction, "MAX_ROWS", 40)
     y = np.repeat([0, 1, 2], [100, 50, 10])
-    test = PredictionTest.of(y, seed=3)
+    test = PredictionTest.for_classes(y, seed=3)
     assert len(test.rows) == 40
     assert np.abs(np.bincount(test.y) - [25, 12.5, 2.5]).max() < 1  # each class in its proportion
-    np.testing.assert_array_equal(test.rows, PredictionTest.of(y, seed=3).rows)
+    np.testing.assert_array_equal(test.rows, PredictionTest.for_classes(y, seed=3).rows)
     assert test.majority_class_fraction == np.bincount(test.y).max() / 40
     assert test.scores(rng.standard_normal((160, 2)))["downstream accuracy"].n_tested == 40
 
 
 def test_classes_of_one_row_cannot_be_tested():
-    test = PredictionTest.of(np.arange(12), 0)
+    test = PredictionTest.for_classes(np.arange(12), 0)
     assert test.majority_class_fraction == 0
     assert test.scores(np.zeros((12, 2))) == {}
 
@@ -72,7 +74,7 @@ def test_logistic_regression_agrees_with_scikit_learn(rng, d):
 
     y = np.repeat([0, 1, 2], [100, 60, 40])
     X = rng.standard_normal((200, d)) * 3 + np.eye(3)[y] @ rng.standard_normal((3, d)) * 6 / d**0.5
-    found = PredictionTest.of(y, 5).scores(X)
+    found = PredictionTest.for_classes(y, 5).scores(X)
     kinds = {
         "linear accuracy": "accuracy",
         "linear balanced accuracy": "balanced_accuracy",
@@ -88,7 +90,7 @@ def test_logistic_regression_agrees_with_scikit_learn(rng, d):
 
 def test_balanced_accuracy_and_auc_see_what_accuracy_hides(rng):
     y = np.repeat([0, 1], [190, 10])
-    found = PredictionTest.of(y, 0).scores(rng.standard_normal((200, 2)))
+    found = PredictionTest.for_classes(y, 0).scores(rng.standard_normal((200, 2)))
     assert found["linear accuracy"].value == pytest.approx(0.95)
     assert found["linear balanced accuracy"].value == pytest.approx(0.5)
     assert found["AUC"].value == pytest.approx(0.5, abs=0.2)
@@ -97,18 +99,21 @@ def test_balanced_accuracy_and_auc_see_what_accuracy_hides(rng):
 def test_numbers_are_predicted_with_r_squared(rng):
     X = rng.standard_normal((200, 3))
     y = X @ [1.0, 2.0, 0.0] + 0.1 * rng.standard_normal(200)
-    found = PredictionTest.of_numbers(y, 0).scores(X)
+    found = PredictionTest.for_numbers(y, 0).scores(X)
     assert found["linear R²"].value == pytest.approx(1 - 0.01 / 5, abs=0.002)
     assert 0.5 < found["downstream R²"].value < found["linear R²"].value
-    assert PredictionTest.of_numbers(rng.standard_normal(200), 0).scores(X)["linear R²"].value < 0.1
+    assert PredictionTest.for_numbers(rng.standard_normal(200), 0).scores(X)["linear R²"].value < 0.1
 
 
 def test_more_columns_than_rows(rng):
     y = np.repeat([0, 1], 20)
     X = rng.standard_normal((40, 300))
     X[:, 0] += 8 * y
-    assert PredictionTest.of(y, 0).scores(np.column_stack([X, X[:, :1] * np.ones(60)]))["linear accuracy"].value > 0.9
-    assert PredictionTest.of_numbers(X[:, 0], 0).scores(X[:, :1] * np.ones(100))["linear R²"].value > 0.9
+    assert (
+        PredictionTest.for_classes(y, 0).scores(np.column_stack([X, X[:, :1] * np.ones(60)]))["linear accuracy"].value
+        > 0.9
+    )
+    assert PredictionTest.for_numbers(X[:, 0], 0).scores(X[:, :1] * np.ones(100))["linear R²"].value > 0.9
 
 
 def test_discriminants_are_tested_with_their_own_classifier(rng):
@@ -155,7 +160,7 @@ def test_two_dimensions_that_beat_the_neighbors_of_all_columns_are_not_the_best_
     margin = X[:, 2:22] @ rng.standard_normal(20) * 0.25 + 0.8 * X[:, :2].sum(axis=1)
     y = (margin + 0.9 * rng.standard_normal(1200) > 0).astype(int)
     study = lowland.compare(X, y, ["pca"], purpose="classify", cache=False)
-    whole = PredictionTest.of(y, 0).scores(X)
+    whole = PredictionTest.for_classes(y, 0).scores(X)
     two = study["pca"].scores["linear accuracy"].value
     assert whole["downstream accuracy"].value < two < whole["linear accuracy"].value - 0.05
     advice = study.advice[0]

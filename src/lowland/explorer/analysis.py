@@ -141,7 +141,7 @@ def effect_of_levels(name: str, codes: np.ndarray, levels: list[str], selected: 
     return Effect(name, "category", "Cohen's h", float(h[j]), float(p[j]), float(q[j]), levels[j], len(a), len(b))
 
 
-def in_order(effects: Iterable[Effect | None]) -> list[Effect]:
+def sort_effects(effects: Iterable[Effect | None]) -> list[Effect]:
     """The effects that are defined, the largest first."""
     return sorted((e for e in effects if e is not None), key=lambda e: -abs(e.effect))
 

@@ -63,7 +63,7 @@ class MapTask:
     traits: Traits
 
     @classmethod
-    def of(cls, message: dict[str, Any]) -> MapTask:
+    def open(cls, message: dict[str, Any]) -> MapTask:
         """Open the rows; choose parameters that suit the table, replaced by those that are given."""
         stored, rows = StoredTable(message["stored"]), PreparedRows(Path(message["rows"]))
         labels = _labels(stored, message.get("label"))
@@ -104,7 +104,7 @@ def _labels(stored: StoredTable, column: int | None) -> StudyLabels:
         values = np.array(stored.texts(column), dtype=object)
     elif (numbers % 1 == 0).all() and np.abs(numbers).max(initial=0) < 2**53:
         values = numbers.astype(np.int64)
-    return StudyLabels.of(values, stored.n)
+    return StudyLabels.read(values, stored.n)
 
 
 def _stored_graph(X: np.ndarray, k: int, folder: Path) -> NeighborGraph:
@@ -129,7 +129,7 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     """Fit one method to the prepared rows of a table."""
     folder = Path(message["map"])
     folder.mkdir(parents=True, exist_ok=True)
-    task = MapTask.of(message)
+    task = MapTask.open(message)
     planned, key = task.planned, _cache_key(task)
     restored = None if key is None else _restore_map(key, folder, send)
     if restored is not None:
@@ -280,7 +280,7 @@ def _scorer(X: np.ndarray, chosen: np.ndarray, task: MapTask) -> EmbeddingScorer
     y, targets = (None if v is None else v[chosen] for v in (task.labels.codes, task.labels.targets))
     place = task.rows.folder if chosen.all() else task.rows.folder / "sample"
     place.mkdir(exist_ok=True)
-    return EmbeddingScorer.of(X, _stored_graph(X, neighbors_for(len(X)), place), y, SEED, targets)
+    return EmbeddingScorer.prepare(X, _stored_graph(X, neighbors_for(len(X)), place), y, SEED, targets)
 
 
 def _linear_curves(est: Any, task: MapTask) -> dict[str, Any]:
@@ -353,7 +353,7 @@ def _keep_map(key: str, folder: Path, record: dict[str, Any]) -> None:
 
 def estimate(message: dict[str, Any], send: Send) -> dict[str, Any]:
     """Estimate the seconds and the bytes of a map."""
-    task = MapTask.of(message)
+    task = MapTask.open(message)
     points = _timed_fits(task)
     n, (m, seconds, memory) = task.size.n, points[-1]
     if m >= n:

@@ -68,7 +68,7 @@ class Panels:
         for name, Z in drawn.items():
             if len(Z) != n:
                 raise DataError(f"explore(maps=…): {name!r} has {len(Z):,} rows, {next(iter(drawn))!r} has {n:,}.")
-        table = labeled(X, y)
+        table = labeled_table(X, y)
         columns = _columns(table, X)
         label = None if table.label_name is None else (table.label_name, table.column(table.label_name))
         ids = None if table.id_name is None else (table.id_name, np.asarray(table.ids))
@@ -130,7 +130,7 @@ class Panels:
         return vector
 
 
-def labeled(X: Any, y: Any) -> Table:
+def labeled_table(X: Any, y: Any) -> Table:
     """Return a table with its labels."""
     return X if isinstance(X, Table) and y is None else Table(X, label=y)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from lowland.run.processes import Ending, Task, WorkerProcess
+from lowland.run.processes import Task, TaskOutcome, WorkerProcess
 
 PRELOAD = ("lowland.explorer.tables", "lowland.explorer.maps", "lowland.explorer.maps:load_kernels")
 COMPILING = 0.6  # seconds that a task waits for a process that compiles; loading compiled code takes less
@@ -55,7 +55,7 @@ class Job:
     what: str  # in sentences: "The map", "The table"
     on_event: Callable[[dict[str, Any]], None] = lambda event: None
     on_start: Callable[[], None] = lambda: None
-    ending: asyncio.Future[Ending] | None = None
+    outcome: asyncio.Future[TaskOutcome] | None = None
     task: Task | None = None
 
     @property
@@ -82,8 +82,8 @@ class Queue:
             if not self._closed and not self._spare:
                 self._spare.append(self._started())
 
-    def submit(self, job: Job) -> asyncio.Future[Ending]:
-        """Queue a job; the result of the future is its ending."""
+    def submit(self, job: Job) -> asyncio.Future[TaskOutcome]:
+        """Queue a job; the result of the future is its outcome."""
         loop = asyncio.get_running_loop()
 
         def on_event(event: dict[str, Any]) -> None:
@@ -91,22 +91,22 @@ class Queue:
 
         job.task = Task(job.message, job.what, self.limits.seconds, self.limits.memory_bytes, REMEDY, on_event)
         self._running.add(job)
-        job.ending = asyncio.wrap_future(self._lanes[job.lane].submit(self._run, job, job.task, loop))
-        job.ending.add_done_callback(lambda _: self._running.discard(job))
-        return job.ending
+        job.outcome = asyncio.wrap_future(self._lanes[job.lane].submit(self._run, job, job.task, loop))
+        job.outcome.add_done_callback(lambda _: self._running.discard(job))
+        return job.outcome
 
-    def cancel(self, job: Job, ending: Ending | None = None) -> None:
+    def cancel(self, job: Job, outcome: TaskOutcome | None = None) -> None:
         """End a job, whether it waits or runs."""
         assert job.task is not None
-        job.task.cancel(ending)
+        job.task.cancel(outcome)
 
     async def close(self) -> None:
         """End all processes."""
         self._closed = True
         for job in list(self._running):
             what = f"{job.what[:1].lower()}{job.what[1:]}"
-            self.cancel(job, Ending("broken", f"The explorer was stopped before {what} was finished."))
-        await asyncio.gather(*(job.ending for job in list(self._running) if job.ending), return_exceptions=True)
+            self.cancel(job, TaskOutcome("broken", f"The explorer was stopped before {what} was finished."))
+        await asyncio.gather(*(job.outcome for job in list(self._running) if job.outcome), return_exceptions=True)
         for process in self._spare:
             process.close()
         for lane in self._lanes.values():
@@ -114,20 +114,20 @@ class Queue:
 
     # --- in the thread of a lane ---
 
-    def _run(self, job: Job, task: Task, loop: asyncio.AbstractEventLoop) -> Ending:
+    def _run(self, job: Job, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
         if task.stop is not None:
             return task.stop
         loop.call_soon_threadsafe(job.on_start)
         try:
-            ending = self._run_once(task, loop)
-            if ending.status == "broken" and not task.has_begun and task.stop is None:
-                ending = self._run_once(task, loop)  # the spare process had died unnoticed
+            outcome = self._run_once(task, loop)
+            if outcome.status == "broken" and not task.has_begun and task.stop is None:
+                outcome = self._run_once(task, loop)  # the spare process had died unnoticed
         except OSError as error:
             text = f"No process can be started for {job.what[:1].lower()}{job.what[1:]}: {error.strerror}. Free some "
-            return task.stop or Ending("broken", f"{text}memory and disk space, then start it again.")
-        return Ending("failed", ending.error) if ending.status == "timed out" else ending
+            return task.stop or TaskOutcome("broken", f"{text}memory and disk space, then start it again.")
+        return TaskOutcome("failed", outcome.error) if outcome.status == "timed out" else outcome
 
-    def _run_once(self, task: Task, loop: asyncio.AbstractEventLoop) -> Ending:
+    def _run_once(self, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
         process = self._take(loop)
         try:
             return process.run(task)

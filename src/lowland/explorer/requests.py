@@ -21,7 +21,7 @@ from lowland.explorer.workspace import RequestError
 MOST_BYTES = 64 * 2**20  # of a body of JSON; uploads are streamed instead, and have their own limit
 
 
-def described(**content: Any) -> dict[str, Any]:
+def body_schema(**content: Any) -> dict[str, Any]:
     """Return the description of a body that a route reads itself, for OpenAPI: by kind, "form" or "json"."""
     kinds = {"form": "multipart/form-data", "json": "application/json"}
     return {"requestBody": {"required": True, "content": {kinds[k]: {"schema": v} for k, v in content.items()}}}
@@ -94,12 +94,12 @@ def checked_json(text: bytes) -> Any:
 FINAL = "private, max-age=31536000, immutable"
 
 
-def answers(kind: str) -> dict[str, Any]:
+def media_type(kind: str) -> dict[str, Any]:
     """Return the options of a route whose answer is not JSON, for OpenAPI."""
     return {"response_class": Response, "responses": {200: {"content": {kind: {}}}}}
 
 
-BINARY = answers("application/octet-stream")
+BINARY = media_type("application/octet-stream")
 
 
 def binary(request: Request, data: bytes, *, final: bool = True, headers: dict[str, str] | None = None) -> Response:
@@ -139,4 +139,4 @@ def session_of(request: Request) -> Session:
     return request.app.state.session
 
 
-Here = Annotated[Session, Depends(session_of)]
+CurrentSession = Annotated[Session, Depends(session_of)]

@@ -17,7 +17,7 @@ from lowland.explorer.folder import Folder
 from lowland.explorer.queue import Events, Job, Limits, Queue
 from lowland.explorer.workspace import Record, RequestError, Store, Workspace, not_found
 from lowland.methods.groups import FIRST
-from lowland.run.processes import Ending
+from lowland.run.processes import TaskOutcome
 
 ROLES = ("feature", "id", "label", "weight", "keep", "drop")
 READ, PREPARE, COMPUTE = (  # tasks of the workers
@@ -172,7 +172,7 @@ class Session:
         """Submit a job; ``ended`` receives its outcome, unless another job has taken its place meanwhile."""
         self.tasks[name] = job
 
-        def done(outcome: asyncio.Future[Ending]) -> None:
+        def done(outcome: asyncio.Future[TaskOutcome]) -> None:
             if self.tasks.get(name) is job:
                 del self.tasks[name]
                 with contextlib.suppress(RequestError):  # the disk is full
@@ -233,7 +233,7 @@ class Session:
         progress = {"fraction": event.get("fraction"), "text": event.get("stage")}
         self.update("table", name, store=False, progress=progress)
 
-    def _table_read(self, name: str, outcome: Ending) -> None:
+    def _table_read(self, name: str, outcome: TaskOutcome) -> None:
         if outcome.status != "done":
             self.update("table", name, status="failed", error=outcome.error, progress=None)
             return
@@ -290,7 +290,7 @@ class Session:
             "columns": columns, "scale": record["scale"],
         }  # fmt: skip
 
-        def ended(outcome: Ending) -> None:
+        def ended(outcome: TaskOutcome) -> None:
             found = outcome.result if outcome.status == "done" else {"error": outcome.error}
             self.update("table", name, status="ready", progress=None, **_prepared_fields(found))
             self._remove_old_rows(name)
@@ -396,7 +396,7 @@ class Session:
             fields = {**FINISHED, "fraction": 1.0, "version": record["version"] + 1, **event}
             self.update("map", name, status="done", **fields)
 
-    def _map_ended(self, name: str, outcome: Ending) -> None:
+    def _map_ended(self, name: str, outcome: TaskOutcome) -> None:
         record = self.store.get("map", name)
         if record is None:
             self.workspace.remove(self.workspace.map(name))

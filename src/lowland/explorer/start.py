@@ -16,7 +16,7 @@ from lowland.data.open import has_named_columns
 from lowland.data.table import Table
 from lowland.data.write import write_columns
 from lowland.errors import MissingExtra, MissingFile, ParameterError
-from lowland.explorer.panels import Panels, labeled, plain_column
+from lowland.explorer.panels import Panels, labeled_table, plain_column
 from lowland.methods.groups import NOTEBOOK
 from lowland.study.comparison import compare
 from lowland.study.result import StudyResult
@@ -160,7 +160,7 @@ def _table_file(X: Any, y: Any) -> Iterator[dict[str, Any]]:
             raise MissingFile(f"There is no file {str(X)!r}. Check the name and the folder.")
         yield {"file": path, "folder": path.parent}
         return
-    table = labeled(X, y)
+    table = labeled_table(X, y)
     names = [name for name in (table.id_name, table.label_name, *table.names, *table.kept_names) if name is not None]
     with tempfile.TemporaryDirectory(prefix="lowland-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary) / "data"

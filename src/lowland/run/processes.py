@@ -48,7 +48,7 @@ Send = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
-class Ending:
+class TaskOutcome:
     """How a task ended, with a sentence unless it is done. "broken": its process has ended."""
 
     status: Literal["done", "failed", "canceled", "broken", "timed out"]
@@ -68,11 +68,13 @@ class Task:
     on_event: Send = lambda event: None
     on_wait: Callable[[float], Any] = lambda seconds: None  # receives the seconds since its last call
     has_begun: bool = False
-    stop: Ending | None = None  # set by another thread: how the task is to end
+    stop: TaskOutcome | None = None  # set by another thread: how the task is to end
 
-    def cancel(self, ending: Ending | None = None) -> None:
+    def cancel(self, outcome: TaskOutcome | None = None) -> None:
         """End the task, whether it waits or runs."""
-        self.stop = self.stop or ending or Ending("canceled", f"{self.what} was canceled. Start it again if needed.")
+        self.stop = (
+            self.stop or outcome or TaskOutcome("canceled", f"{self.what} was canceled. Start it again if needed.")
+        )
 
 
 class WorkerProcess:
@@ -102,7 +104,7 @@ class WorkerProcess:
         """Whether the process has not ended."""
         return self._process.poll() is None
 
-    def run(self, task: Task) -> Ending:
+    def run(self, task: Task) -> TaskOutcome:
         """Work on a task until it ends, is stopped, or exceeds a limit; then the process is killed."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError, ValueError):  # the process has ended, which the reader notices
@@ -119,7 +121,7 @@ class WorkerProcess:
             task.on_wait(now - last)
             last = now
             if event is None:
-                return task.stop or Ending("broken", self._why_it_ended(task))
+                return task.stop or TaskOutcome("broken", self._why_it_ended(task))
             if event["event"] == "begin":
                 task.has_begun, is_ready, begun = True, True, now
             elif event["event"] == "compiling":
@@ -127,25 +129,25 @@ class WorkerProcess:
             elif event["event"] == "compiled":
                 compiling, compiled = False, event["seconds"]
             elif event["event"] == "end" and task.stop is None:
-                return Ending("failed" if event.get("error") else "done", event.get("error"), event)
+                return TaskOutcome("failed" if event.get("error") else "done", event.get("error"), event)
             elif event["event"] is not None and task.stop is None:
                 task.on_event(event)
             passed = now - begun - compiled - COMPILE_LIMIT * compiling
-            ending = task.stop or self._beyond_limit(task, is_ready, passed)
-            if ending is not None:
+            outcome = task.stop or self._beyond_limit(task, is_ready, passed)
+            if outcome is not None:
                 self.kill()
-                return ending
+                return outcome
 
-    def _beyond_limit(self, task: Task, is_ready: bool, seconds: float) -> Ending | None:
+    def _beyond_limit(self, task: Task, is_ready: bool, seconds: float) -> TaskOutcome | None:
         if not is_ready:
             late = f"{_process_of(task)} was not ready after {START_LIMIT:g} s. {task.remedy}"
-            return Ending("broken", late.rstrip()) if seconds > START_LIMIT else None
+            return TaskOutcome("broken", late.rstrip()) if seconds > START_LIMIT else None
         if task.seconds is not None and seconds > task.seconds:
             text = f"{task.what} took longer than {task.seconds:,.0f} s, the limit. {task.remedy}"
-            return Ending("timed out", text.rstrip())
+            return TaskOutcome("timed out", text.rstrip())
         if task.memory is not None and memory_of(self.pid) > task.memory:
             text = f"{task.what} needs more than {show_bytes(task.memory)} of memory, the limit. {task.remedy}"
-            return Ending("failed", text.rstrip())
+            return TaskOutcome("failed", text.rstrip())
         return None
 
     def _why_it_ended(self, task: Task) -> str:

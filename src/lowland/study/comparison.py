@@ -121,7 +121,17 @@ def compare(
     )  # fmt: skip
     seconds = time.perf_counter() - begun
     return StudyResult(
-        data.drawn(size.seed), done, advice, size.k, purpose, call, versions(), machine(), started, seconds, complete
+        data.shown_part(size.seed),
+        done,
+        advice,
+        size.k,
+        purpose,
+        call,
+        versions(),
+        machine(),
+        started,
+        seconds,
+        complete,
     )
 
 

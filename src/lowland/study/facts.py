@@ -91,8 +91,8 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int, targets: np.ndar
                 min(float(own.low), d),
                 min(float(own.high), d),
             )  # the estimate may exceed d for noise
-        test = None if y is None else PredictionTest.of(y, seed)
-        test = test if targets is None else PredictionTest.of_numbers(targets, seed)
+        test = None if y is None else PredictionTest.for_classes(y, seed)
+        test = test if targets is None else PredictionTest.for_numbers(targets, seed)
         of_labels = {} if test is None else _facts_of_labels(pca, X, test)
         ratio = standard_deviation_ratio(X)
     fractions = tuple(float(v) for v in values / max(total, 1e-300))
@@ -130,7 +130,7 @@ def _by_components(pca: Any, X: np.ndarray, test: PredictionTest, name: str) -> 
     return tuple((m, scores[name]) for m, scores in found if name in scores)
 
 
-def with_spectrum(trial: Trial, facts: TableFacts) -> Trial:
+def add_spectrum(trial: Trial, facts: TableFacts) -> Trial:
     """Add the scree and distortion curves of all components to the trial of PCA."""
     if trial.method != BASELINE or trial.status != "done":
         return trial

@@ -52,20 +52,20 @@ class EmbeddingScorer:
     seed: int
 
     @classmethod
-    def of(
+    def prepare(
         cls, X: np.ndarray, graph: NeighborGraph, y: np.ndarray | None, seed: int, targets: np.ndarray | None = None
     ) -> Self:
         """Prepare rows with class codes or numbers to predict; the graph must have at least k neighbors per row."""
         k = neighbors_for(len(X))
-        test = None if y is None else PredictionTest.of(y, seed)
+        test = None if y is None else PredictionTest.for_classes(y, seed)
         if targets is not None:
-            test = PredictionTest.of_numbers(targets, seed)
+            test = PredictionTest.for_numbers(targets, seed)
         labels = y
         if y is not None and (y < 0).any():
             labels = np.where(y < 0, None, y)  # type: ignore[call-overload]
         return cls(OriginalSpace.of(X, labels=labels, random_state=seed), graph.nearest(k), k, labels, test, seed)
 
-    def scored(self, trial: Trial) -> Trial:
+    def score_trial(self, trial: Trial) -> Trial:
         """Return the trial with its scores; if it cannot be evaluated, the reason is among the warnings."""
         assert trial.Z is not None
         found = self.measure(trial.Z, traits_named(trial.method).learns_labels_in_study)

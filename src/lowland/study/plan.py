@@ -242,7 +242,7 @@ def _from_n_neighbors(traits: Traits, parameters: dict[str, Any]) -> int | None:
 Sweep = Mapping[str, Sequence[Any]]
 
 
-def swept(name: str) -> tuple[Entry, Flag]:
+def find_parameter(name: str) -> tuple[Entry, Flag]:
     """Return the method and the parameter that ``isomap.n_neighbors`` names, or raise an error that lists them."""
     method, dot, parameter = name.strip().partition(".")
     if not dot or not method or not parameter:
@@ -288,7 +288,7 @@ def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
     for name, values in sweep.items():
         if not isinstance(name, str):
             raise ParameterError(f"sweep {name!r}: must be a method and its parameter, such as 'isomap.n_neighbors'.")
-        method, flag = swept(name)
+        method, flag = find_parameter(name)
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise ParameterError(f"sweep {name!r}: the value must be a list of values, such as [5, 10, 20].")
         listed = [value.item() if isinstance(value, np.generic) else value for value in values]

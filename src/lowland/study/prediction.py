@@ -44,7 +44,7 @@ class PredictionTest:
     remark: str = ""  # about rows that are excluded
 
     @classmethod
-    def of(cls, codes: np.ndarray, seed: int) -> Self:
+    def for_classes(cls, codes: np.ndarray, seed: int) -> Self:
         """Choose rows by their class codes, (n,); -1: no label."""
         common = _in_common_classes(codes)
         rows = _sample(np.flatnonzero(common), codes, seed)
@@ -54,7 +54,7 @@ class PredictionTest:
         return cls(rows, y, _stratified(y, seed), int(codes.max(initial=0)) + 1, remark + _unlabeled(codes < 0))
 
     @classmethod
-    def of_numbers(cls, targets: np.ndarray, seed: int) -> Self:
+    def for_numbers(cls, targets: np.ndarray, seed: int) -> Self:
         """Choose rows by their numeric labels, (n,); NaN: no label."""
         known = np.isfinite(targets)
         rows = _sample(np.flatnonzero(known), targets, seed)

@@ -216,7 +216,7 @@ def _trial(
         "scores": {name: _score(score, best.get(name)) for name, score in trial.scores.items()},
         "curves": {name: _curve(curve, blocks) for name, curve in trial.curves.items()},
         "per_row": {
-            name: blocks.add(rounded(values, measures[name]["low"], measures[name]["high"], SHADES))
+            name: blocks.add(round_to_steps(values, measures[name]["low"], measures[name]["high"], SHADES))
             for name, values in trial.per_row.items()
         },
         "Z": None if trial.Z is None or trial.Z.shape[1] == 0 else _embedding(trial.Z, most, blocks),
@@ -236,7 +236,7 @@ def _embedding(Z: np.ndarray, most: int | None, blocks: Blocks) -> dict[str, Any
     """
     Z = np.where(np.isfinite(Z).all(axis=1, keepdims=True), Z, np.nan)
     ranges = [bulk_range(z) for z in Z.T[:most]]
-    steps = np.stack([rounded(z, *r, STEPS) for z, r in zip(Z.T[:most], ranges, strict=True)])  # (kept, m)
+    steps = np.stack([round_to_steps(z, *r, STEPS) for z, r in zip(Z.T[:most], ranges, strict=True)])  # (kept, m)
     return {
         **blocks.add(steps),
         "low": [low for low, _ in ranges],
@@ -293,10 +293,10 @@ def column(values: np.ndarray, blocks: Blocks, exact: bool = True) -> dict[str, 
     low, high = value_range(values)
     if exact and max(-low, high) < float(np.finfo(np.float32).max):
         return {**blocks.add(np.where(present, values, np.nan).astype(np.float32)), "low": low, "high": high}
-    return {**blocks.add(rounded(values, low, high, STEPS)), "low": low, "high": high}
+    return {**blocks.add(round_to_steps(values, low, high, STEPS)), "low": low, "high": high}
 
 
-def rounded(values: np.ndarray, low: float, high: float, steps: int) -> np.ndarray:
+def round_to_steps(values: np.ndarray, low: float, high: float, steps: int) -> np.ndarray:
     """Values as integer steps between low and high; a non-finite value becomes the largest number of the type."""
     dtype = np.uint8 if steps <= SHADES else np.uint16
     values = np.asarray(values, dtype=np.float64)

@@ -56,7 +56,7 @@ class StudyTable:
             return np.arange(n)
         return np.flatnonzero(evenly_spread(n, MAX_SHOWN, np.random.default_rng(seed)))
 
-    def drawn(self, seed: int) -> ShownTable:
+    def shown_part(self, seed: int) -> ShownTable:
         """The part of the table that a report needs."""
         shown, d = self.shown(seed), self.X.shape[1]
         columns = np.arange(d)
@@ -93,7 +93,7 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
         )
     if k > d:
         raise ParameterError(f"compare(k={k}): the data has {d} columns. Choose at most {d}.")
-    labels = StudyLabels.of(given, n)
+    labels = StudyLabels.read(given, n)
     step = max(1, 2**22 // d)
     marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
     if labels.shown is not None:
@@ -130,7 +130,7 @@ class StudyLabels:
     n_missing: int = 0
 
     @classmethod
-    def of(cls, y: Any, n: int) -> Self:
+    def read(cls, y: Any, n: int) -> Self:
         """Read one label per row; None, NaN and the empty string are missing labels.
 
         Non-integer numbers, and integers with more distinct values than half of the rows, are numbers to predict. Other

@@ -55,25 +55,25 @@ class SharedInputs:
 # --- trials without coordinates ---
 
 
-def left_out(planned: Planned) -> Trial:
+def left_out_trial(planned: Planned) -> Trial:
     """The trial of a method that is left out."""
     return Trial(planned.name, planned.method, planned.parameters, "left out", planned.why_left_out)
 
 
-def stopped(planned: Planned, *, cached: bool) -> Trial:
+def stopped_trial(planned: Planned, *, cached: bool) -> Trial:
     """The trial of a method that was not finished when the study was stopped."""
     text = "The study was stopped before this trial was done. Run the study again"
     text += "; completed trials are read from the cache." if cached else "."
     return Trial(planned.name, planned.method, planned.parameters, "stopped", text)
 
 
-def timed_out(planned: Planned, limit: float) -> Trial:
+def timed_out_trial(planned: Planned, limit: float) -> Trial:
     """The trial of a method that exceeded the time limit."""
     text = f"The fit exceeded the time limit of {limit:.3g} s. Raise the limit, or use fewer rows."
     return Trial(planned.name, planned.method, planned.parameters, "timed out", text, seconds=None)
 
 
-def failed(planned: Planned, error: str, warned: Sequence[str] = ()) -> Trial:
+def failed_trial(planned: Planned, error: str, warned: Sequence[str] = ()) -> Trial:
     """The trial of a method that could not be fitted."""
     return Trial(planned.name, planned.method, planned.parameters, "failed", error, tuple(warned))
 
@@ -107,9 +107,9 @@ def fit_trial(
             if clock.stop_requested or not clock.past_limit:
                 raise
             assert limit is not None
-            return timed_out(planned, limit)
+            return timed_out_trial(planned, limit)
         except Exception as error:  # one failing method must not end the study
-            return failed(planned, error_text(error), _texts(caught))
+            return failed_trial(planned, error_text(error), _texts(caught))
     on_fitted()
     with warnings.catch_warnings(), config(progress=False, output="default"):
         warnings.simplefilter("ignore")  # the fit gave these warnings already
@@ -131,7 +131,7 @@ def _texts(caught: Sequence[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.replace("Add edges to the graph", "Raise n_neighbors") for text in texts))
 
 
-def shown_only(trial: Trial, shown: np.ndarray) -> Trial:
+def keep_shown_rows(trial: Trial, shown: np.ndarray) -> Trial:
     """The trial with the coordinates and measures of the rows that are plotted, in single precision."""
     if trial.Z is None:
         return trial
@@ -231,7 +231,7 @@ def _held_out(est: Any, shared: SharedInputs) -> dict[str, Score]:
     """The accuracy of a supervised method, fitted without the held-out rows."""
     if shared.y is None or not traits_of(est).learns_labels_in_study:
         return {}
-    return PredictionTest.of(shared.y, shared.seed).scores_when_refitted(est, shared.X)
+    return PredictionTest.for_classes(shared.y, shared.seed).scores_when_refitted(est, shared.X)
 
 
 def _reconstruction(est: Any, shared: SharedInputs) -> dict[str, Score]:
@@ -286,7 +286,7 @@ class Worker:
         try:
             (self.place / JOB).write_bytes(pickle.dumps(job))
         except Exception as error:  # pickling may fail with any error
-            return failed(planned, f"{NOT_SENT} ({error_text(error)})")
+            return failed_trial(planned, f"{NOT_SENT} ({error_text(error)})")
         message = {"task": f"{__name__}:fit_in_worker", "folder": str(self.place)}
         task = Task(message, "The trial", None if limit is None else limit + GRACE, remedy=REMEDY, on_wait=tick)
 
@@ -296,16 +296,16 @@ class Worker:
 
         task.on_event = fitted
         self.process = self.process or WorkerProcess(self.place / "stderr", [__name__])
-        ending = self.process.run(task)
+        outcome = self.process.run(task)
         if not self.process.alive:
             self.end()
-        if ending.status == "timed out":
+        if outcome.status == "timed out":
             assert limit is not None
-            return timed_out(planned, limit)
-        if ending.status != "done":
-            return failed(planned, ending.error or "")
+            return timed_out_trial(planned, limit)
+        if outcome.status != "done":
+            return failed_trial(planned, outcome.error or "")
         answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # written by our own process
-        return failed(planned, answer) if isinstance(answer, str) else answer
+        return failed_trial(planned, answer) if isinstance(answer, str) else answer
 
     def end(self) -> None:
         """Kill the process; the next trial starts a new one."""

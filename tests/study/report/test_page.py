@@ -26,7 +26,7 @@ from lowland.study.report import (
     column,
     content,
     report_html,
-    rounded,
+    round_to_steps,
     value_range,
     write_report,
 )
@@ -86,7 +86,7 @@ def test_quantized_values_stay_in_range(values):
     finite = values[np.isfinite(values)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
     with np.errstate(over="ignore"):
-        steps = rounded(values, float(low), float(high), STEPS)
+        steps = round_to_steps(values, float(low), float(high), STEPS)
     assert np.array_equal(steps == 65535, ~np.isfinite(values))
     present = steps[np.isfinite(values)].astype(int)
     assert (np.diff(present[np.argsort(finite, kind="stable")]) >= 0).all()

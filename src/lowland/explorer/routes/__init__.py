@@ -2,10 +2,10 @@
 
 A route gets the session, with its store, workspace, folder, events and queue, by a dependency::
 
-    from lowland.explorer.requests import Here
+    from lowland.explorer.requests import CurrentSession
 
     @router.get("/api/tables/{t}/example")
-    async def example(here: Here, t: str) -> dict[str, Any]:
+    async def example(here: CurrentSession, t: str) -> dict[str, Any]:
         table = here.table(t)  # the record; a 404 with a sentence if there is none
         stored = here.stored(t)  # its cells and columns: lowland.data.stored_table.StoredTable
         X = here.prepared_rows(t)  # the rows the methods are fitted to, memory-mapped

@@ -15,7 +15,16 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from lowland.explorer.folder import safe_name
-from lowland.explorer.requests import BINARY, FILE, CheckedRoute, Here, answers, binary, column_bytes, described
+from lowland.explorer.requests import (
+    BINARY,
+    FILE,
+    CheckedRoute,
+    CurrentSession,
+    binary,
+    body_schema,
+    column_bytes,
+    media_type,
+)
 from lowland.explorer.session import Session, new_id
 from lowland.explorer.workspace import RequestError
 from lowland.methods.groups import FIRST
@@ -70,13 +79,13 @@ class TableChange(BaseModel):
 
 
 @router.get("/api/tables")
-async def tables(here: Here) -> list[dict[str, Any]]:
+async def tables(here: CurrentSession) -> list[dict[str, Any]]:
     """List the tables, oldest first."""
     return [here.public(record) for record in here.store.all("table")]
 
 
 @router.post("/api/tables", status_code=201)
-async def open_table(here: Here, wanted: OpenRequest) -> dict[str, Any]:
+async def open_table(here: CurrentSession, wanted: OpenRequest) -> dict[str, Any]:
     """Open a file or a folder of images or Parquet files within the folder of the explorer."""
     path = here.folder.readable(wanted.path)
     message = {"path": str(path), "read": wanted.read.given()}
@@ -85,16 +94,16 @@ async def open_table(here: Here, wanted: OpenRequest) -> dict[str, Any]:
     return here.public(record)
 
 
-@router.post("/api/uploads", status_code=201, openapi_extra=described(form=FILE))
-async def upload(here: Here, request: Request, first_map: str = FIRST) -> dict[str, Any]:
+@router.post("/api/uploads", status_code=201, openapi_extra=body_schema(form=FILE))
+async def upload(here: CurrentSession, request: Request, first_map: str = FIRST) -> dict[str, Any]:
     """Upload a file, in the part ``file`` of a form, and open it."""
     name = new_id()
-    path, _ = await received(here, request, name)
+    path, _ = await store_upload(here, request, name)
     message = {"path": str(path), "read": {}}
     return here.public(here.add_table(path.name, f"upload: {path.name}", message, first_map=first_map or None, id=name))
 
 
-async def received(
+async def store_upload(
     here: Session, request: Request, name: str, names: Callable[[str], str] = safe_name
 ) -> tuple[Path, str]:
     """Store an upload; return its path, and its name as the browser sent it. Nothing is left of one that fails."""
@@ -144,13 +153,13 @@ def _copy(file: Any, path: Path) -> None:
 
 
 @router.get("/api/tables/{t}")
-async def table(here: Here, t: str) -> dict[str, Any]:
+async def table(here: CurrentSession, t: str) -> dict[str, Any]:
     """Return a table."""
     return here.public(here.table(t))
 
 
 @router.patch("/api/tables/{t}")
-async def change(here: Here, t: str, wanted: TableChange) -> dict[str, Any]:
+async def change(here: CurrentSession, t: str, wanted: TableChange) -> dict[str, Any]:
     """Rename a table, change the roles of its columns or the scale, or read it again with other options."""
     record = here.table(t)
     if wanted.name is not None:
@@ -166,7 +175,7 @@ async def change(here: Here, t: str, wanted: TableChange) -> dict[str, Any]:
 
 
 @router.delete("/api/tables/{t}")
-async def delete(here: Here, t: str) -> dict[str, Any]:
+async def delete(here: CurrentSession, t: str) -> dict[str, Any]:
     """Delete a table with its maps; the file that was opened stays."""
     here.delete_table(t)
     return {"id": t, "status": "deleted"}
@@ -176,7 +185,7 @@ async def delete(here: Here, t: str) -> dict[str, Any]:
 
 
 @router.get("/api/tables/{t}/rows")
-def rows(here: Here, t: str, start: int = 0, count: int = 50) -> dict[str, Any]:
+def rows(here: CurrentSession, t: str, start: int = 0, count: int = 50) -> dict[str, Any]:
     """Return some consecutive rows."""
     stored = here.stored(t)
     count = max(0, min(count, MOST_ROWS, max(1, MOST_CELLS // max(1, len(stored.names)))))
@@ -185,7 +194,7 @@ def rows(here: Here, t: str, start: int = 0, count: int = 50) -> dict[str, Any]:
 
 
 @router.get("/api/tables/{t}/values")
-def values(here: Here, t: str, rows: str, columns: str | None = None) -> dict[str, Any]:
+def values(here: CurrentSession, t: str, rows: str, columns: str | None = None) -> dict[str, Any]:
     """Return the cells of some rows and columns, by their numbers: rows=1,2 and columns=0,3."""
     stored = here.stored(t)
     wanted = numbers_of(rows, stored.n, "rows")[:MOST_ROWS]
@@ -207,7 +216,7 @@ def numbers_of(text: str, n: int, what: str) -> list[int]:
 
 
 @router.get("/api/tables/{t}/columns/{j}", **BINARY)
-async def column(here: Here, t: str, j: int, request: Request) -> Response:
+async def column(here: CurrentSession, t: str, j: int, request: Request) -> Response:
     """Return a column as binary values: a header of JSON {kind, levels, low, high, ...}, then the values.
 
     Kinds: ``f4`` numbers and dates (days since 1970, ``unit`` says so), ``u1`` and ``u2`` codes of the levels, with the
@@ -248,8 +257,8 @@ def column_values(stored: Any, j: int, kind: str) -> bytes:
 # --- images ---
 
 
-@router.get("/api/tables/{t}/image/{row}", **answers("image/png"))
-def image(here: Here, t: str, row: int) -> Response:
+@router.get("/api/tables/{t}/image/{row}", **media_type("image/png"))
+def image(here: CurrentSession, t: str, row: int) -> Response:
     """Return the image of a row as PNG."""
     record, stored = here.table(t, ready=True), here.stored(t)
     shape = record["image_shape"]
@@ -285,15 +294,15 @@ def _check_shape(shape: list[int], record: dict[str, Any]) -> None:
 
 
 @router.get("/api/tables/{t}/state")
-async def state(here: Here, t: str) -> Any:
+async def state(here: CurrentSession, t: str) -> Any:
     """Return the page's own state of a table; {} if there is none."""
     here.table(t)
     found = here.store.get("state", t)
     return {} if found is None else found["state"]
 
 
-@router.put("/api/tables/{t}/state", openapi_extra=described(json={}))
-async def keep_state(here: Here, t: str, request: Request) -> dict[str, Any]:
+@router.put("/api/tables/{t}/state", openapi_extra=body_schema(json={}))
+async def keep_state(here: CurrentSession, t: str, request: Request) -> dict[str, Any]:
     """Keep the page's own state of a table, any JSON object, over restarts."""
     here.table(t)
     found = await request.json()
@@ -322,7 +331,7 @@ async def examples() -> list[dict[str, str]]:
 
 
 @router.post("/api/examples", status_code=201)
-async def open_example(here: Here, wanted: ExampleRequest) -> dict[str, Any]:
+async def open_example(here: CurrentSession, wanted: ExampleRequest) -> dict[str, Any]:
     """Write an example data set to a file, as if it had been uploaded, and open it."""
     if wanted.name not in EXAMPLES:
         raise RequestError(404, f"There is no example {wanted.name[:60]!r}. Choose one of {', '.join(EXAMPLES)}.")
