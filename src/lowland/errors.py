@@ -17,8 +17,8 @@ from contextlib import contextmanager
 class LowlandError(Exception):
     """Base class of all exceptions of Lowland.
 
-    A message marks parameters by backticks: "Raise `n_neighbors`, or set `disconnected='connect'`." Python shows the
-    text without the marks; the command line shows the flags instead.
+    A message marks parameters and other Python by backticks: "Raise `n_neighbors`, or set `disconnected='connect'`."
+    Python shows the text without the marks, the command line shows flags instead.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -49,8 +49,9 @@ class ParameterError(LowlandError, ValueError, TypeError):
         """``given`` holds parameters whose names are also arguments here, such as ``{"method": "em"}``."""
         parameters = {**(given or {}), **parameters}
         self.reason, self.remedy, self.method, self.parameters = reason, remedy, method, parameters
-        call = f"{method}({', '.join(f'{name}={shown(value)}' for name, value in parameters.items())})"
-        subject = call if parameters else method
+        pairs = ", ".join(f"{name}={shown(value)}" for name, value in parameters.items())
+        call = f"{method}({pairs})" if method and pairs else pairs
+        subject = f"`{call}`" if call and "`" not in call else call or method
         super().__init__(" ".join(filter(None, [f"{subject}:" if subject else "", reason, remedy])))
 
     def with_remedy(self, remedy: str) -> "ParameterError":
@@ -96,10 +97,16 @@ class DataWarning(UserWarning):
 
 def unmarked(text: str) -> str:
     """Return a message without the backticks that mark parameters."""
-    return MARKED.sub(r"\1", text)
+    return MARKED.sub(lambda found: found["mark"] or found[0], text)
 
 
-MARKED = re.compile(r"`([A-Za-z]\w*(?:=[^`]*)?)`")  # `name` or `name=value`
+# A mark, or a quoted name, such as that of a column: its backticks belong to the name.
+MARKED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)|`(?P<mark>[^`\s][^`]*)`""")
+
+
+def marked_text(message: BaseException | str) -> str:
+    """Return the text of an error or a warning with its marks, if it has any."""
+    return str(getattr(message, "marked", message))
 
 
 def shown(value: object) -> str:
@@ -153,11 +160,16 @@ def was_interrupted(error: BaseException) -> bool:
 
 
 def warn(text: str, category: type[Warning] = DataWarning) -> None:
-    """Issue a warning that points to the line of the user's code; Python shows it once per line."""
+    """Issue a warning that points to the line of the user's code; Python shows it once per line.
+
+    Its attribute ``marked`` keeps the marks of the text.
+    """
+    warning = category(unmarked(text))
+    warning.marked = text  # type: ignore[attr-defined]
     level, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("lowland", "sklearn"):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, category, stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 @contextmanager
@@ -165,5 +177,7 @@ def with_remedy(text: str) -> Iterator[None]:
     """Add a remedy to the errors of blocks, which state only the fact: the caller knows the parameters."""
     try:
         yield
-    except (DataError, ParameterError) as error:
-        raise type(error)(f"{error} {text}") from error
+    except ParameterError as error:
+        raise error.with_remedy(text) from error
+    except DataError as error:
+        raise type(error)(f"{error.marked} {text}") from error

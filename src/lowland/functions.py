@@ -188,6 +188,6 @@ def trustworthiness(
     n = len(X_embedded)
     if n_neighbors >= n / 2:
         raise ParameterError(
-            f"n_neighbors ({n_neighbors}) should be less than n_samples / 2 ({n / 2}). Choose at most {(n - 1) // 2}."
+            f"`n_neighbors` ({n_neighbors}) should be less than n_samples / 2 ({n / 2}). Choose at most {(n - 1) // 2}."
         )
     return float(nearest.trustworthiness(X, X_embedded, n_neighbors, metric=metric, sample=None).value)

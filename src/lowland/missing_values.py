@@ -74,9 +74,9 @@ def imputation(X: Any, how: How = "mean", **options: Any) -> Imputation:
     """Return what ``impute`` returns together with a record: the counts of each column, and a sentence."""
     if how not in _HOW:
         known = ", ".join(repr(name) for name in _HOW)
-        raise ParameterError(f"impute(how={how!r}): unknown. {did_you_mean(how, _HOW)}Choose {known}.")
+        raise ParameterError(f"unknown. {did_you_mean(how, _HOW)}Choose {known}.", method="impute", how=how)
     if options and how in ("mean", "median"):
-        raise ParameterError(f"impute(how={how!r}) takes no further options, but {next(iter(options))!r} was passed.")
+        raise ParameterError(f"`impute(how={how!r})` takes no further options, but {next(iter(options))!r} was passed.")
     rows = _opened(X)
     found, message = replaced(rows, how)
     counts = found.rows - found.cells
@@ -117,7 +117,9 @@ def drop_missing(X: Any) -> CompleteRows:
 def _opened(X: Any) -> Rows:
     rows = open_rows(X)
     if rows.is_sparse:
-        raise DataTypeError("Missing values of sparse data cannot be replaced. Pass X.toarray() if it fits in memory.")
+        raise DataTypeError(
+            "Missing values of sparse data cannot be replaced. Make it dense if it fits in memory (`X.toarray()`)."
+        )
     rows.allow_nan = True
     return rows
 

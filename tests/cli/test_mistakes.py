@@ -51,7 +51,7 @@ MISTAKES = [
     (("transform", "cut.lowland", "table.csv", "--to", "new.csv"), 1, "not a complete model file"),
     (("transform", "flipped.lowland", "table.csv", "--to", "new.csv"), 1, "checksum"),
     (("transform", "foreign.lowland", "table.csv", "--to", "new.csv"), 1, "is not a Lowland model"),
-    (("transform", "table.csv", "model.lowland", "--to", "new.csv"), 1, "The model comes before the data file"),
+    (("transform", "table.csv", "model.lowland", "--to", "new.csv"), 1, "the model before the data file"),
     (("transform", "model.lowland", "gaps.parquet", "--to", "new.parquet"), 1, "NaN"),
     (("transform", "model.lowland", "ragged.csv", "--to", "new.parquet"), 1, "line 21"),
     (("transform", "model.lowland", "header.csv", "--to", "new.parquet"), 1, "no rows"),

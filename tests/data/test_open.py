@@ -71,7 +71,7 @@ def test_invalid_tables_are_refused(X, tmp_path):
 
 
 def test_images_become_rows():
-    with pytest.raises(DataError, match=r"got 3D array instead. Reshape your data: X.reshape\(len\(X\), -1\)"):
+    with pytest.raises(DataError, match=r"got 3D array instead.*Reshape your data: X.reshape\(len\(X\), -1\)"):
         open_rows(np.zeros((4, 3, 3)))
 
 
@@ -152,11 +152,11 @@ def test_integers_beyond_floats():
     import pandas as pd
 
     huge = np.array([[10**400, 1], [1, 2]], dtype=object)
-    with pytest.raises(DataError, match="too large for float64"):
+    with pytest.raises(DataError, match="too large"):
         open_rows(huge)
-    with pytest.raises(DataError, match=r"'a'.*too large for float64"):
+    with pytest.raises(DataError, match=r"'a'.*too large"):
         open_rows(pd.DataFrame(huge, columns=["a", "b"])).to_array()
-    with pytest.raises(DataError, match=r"sample_weight.*too large for float64"):
+    with pytest.raises(DataError, match=r"sample_weight.*too large"):
         float_vector(huge[:, 0], 2, "sample_weight")
 
 

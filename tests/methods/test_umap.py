@@ -385,7 +385,7 @@ def test_a_precomputed_matrix_of_the_wrong_kind():
         short(metric="precomputed").fit(IRIS.X)
     with pytest.raises(DataError, match=r"(?i)negative"):
         short(metric="precomputed").fit(-np.abs(IRIS.X @ IRIS.X.T))
-    with pytest.raises(DataError, match=r"matrix of distances, first at \[\d+, \d+\].*Compute these distances"):
+    with pytest.raises(DataError, match=r"matrix of distances, first in row \d+, column \d+.*Compute these distances"):
         short(metric="precomputed").fit(np.full((150, 150), np.nan))
     model = short(metric="precomputed").fit(np.sqrt(((IRIS.X[:, None] - IRIS.X[None]) ** 2).sum(axis=2)))
     with pytest.raises(DataError, match="150"):

@@ -346,7 +346,7 @@ def test_the_seed_determines_the_initialization(digits):
 
 
 def test_more_codes_than_rows():
-    with pytest.raises(ParameterError, match=r"n_clusters=21\).*n_samples=20 rows.*at most 20"):
+    with pytest.raises(ParameterError, match=r"n_clusters=21\).*20 rows.*at most 20"):
         VectorQuantizer(21, random_state=0).fit(clouds(20))
     with pytest.raises(ParameterError, match="n_samples=5"):
         VectorQuantizer(6, random_state=0).fit(clouds(20), sample_weight=np.r_[np.ones(5), np.zeros(15)])

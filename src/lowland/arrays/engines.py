@@ -61,8 +61,8 @@ def choose_engine(
     if asked == "numpy" or not installed:
         if device not in (None, "cpu"):
             raise ParameterError(
-                f"device={device!r}: numpy runs only on the CPU. Leave device=None, or use engine='torch' "
-                '(pip install "lowland[torch]").'
+                f"`device={device!r}`: numpy runs only on the CPU. Leave `device=None`, or use `engine='torch'` (pip "
+                'install "lowland[torch]").'
             )
         return Engine("numpy", dtype=dtype)
     if device is None:
@@ -75,8 +75,8 @@ def choose_engine(
         reason = str(error).partition("\n")[0].rstrip(".")
         there = " or 'cuda'" if torch.cuda.is_available() else ""
         raise ParameterError(
-            f"device={device!r}: torch cannot use this device ({reason}). Leave device=None for the device of the "
-            f"data, or choose 'cpu'{there}."
+            f"`device={device!r}`: torch cannot use this device ({reason}). Leave `device=None` for the device of "
+            f"the data, or choose 'cpu'{there}."
         ) from error
     return Engine("torch", device, dtype)
 

@@ -32,6 +32,7 @@ from lowland.cli.verbs.sample import sample
 from lowland.cli.verbs.transform import transform
 from lowland.errors import LowlandError, file_error, was_interrupted
 
+Translation = Callable[[BaseException | str], str]
 GOOD, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
@@ -57,8 +58,8 @@ class Lowland(CommandGroup):
                 ctx.meta["lowland.words"] = tuple(words)  # so that a report can show the command
                 self.invoke(ctx)
 
-        def translate(text: str) -> str:
-            return on_command_line(text, self.named(words))
+        def translate(message: BaseException | str) -> str:
+            return on_command_line(message, self.named(words))
 
         sys.exit(exit_code_of(call, as_json="--json" in flags, debug="--debug" in flags, translate=translate))
 
@@ -71,10 +72,10 @@ class Lowland(CommandGroup):
         return command
 
 
-def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, translate: Callable[[str], str] = str) -> int:
+def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, translate: Translation = str) -> int:
     """Run a command, report its error, if any, and return the exit code.
 
-    ``translate`` turns messages of the library, which speak Python, into those of the command line.
+    ``translate`` turns the marks of messages into flags.
     """
     try:
         with warnings_in_one_line(translate), no_interrupt_lost():
@@ -93,13 +94,15 @@ def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, transl
         return report_error(error, "The program that reads the output closed the pipe early.", FAILED, False, debug)
     except click.UsageError as error:
         hint = f" (See {error.ctx.command_path} --help.)" if error.ctx is not None else ""
-        return report_error(error, f"{translate(error.format_message())}{hint}", MISUSED, as_json, debug)
-    except (LowlandError, click.ClickException) as error:
-        text = " ".join([translate(str(error)), *getattr(error, "__notes__", ())])  # a note is a command
+        return report_error(error, f"{error.format_message()}{hint}", MISUSED, as_json, debug)
+    except click.ClickException as error:
+        return report_error(error, error.format_message(), FAILED, as_json, debug)
+    except LowlandError as error:
+        text = " ".join([translate(error), *getattr(error, "__notes__", ())])  # a note is a command
         return report_error(error, text, FAILED, as_json, debug)
     except MemoryError as error:
         text = f"Out of memory ({error}). Use fewer rows or columns, or a method that reads files in chunks."
-        return report_error(error, translate(text), FAILED, as_json, debug)
+        return report_error(error, text, FAILED, as_json, debug)
     except OSError as error:
         found = LowlandError(f"{error.filename or 'A file'}: {error.strerror or error}.")
         text = str(file_error(error.filename or "a file", error, found))
@@ -126,12 +129,12 @@ def report_error(error: BaseException, text: str, code: int, as_json: bool, debu
 
 
 @contextlib.contextmanager
-def warnings_in_one_line(translate: Callable[[str], str]) -> Iterator[None]:
+def warnings_in_one_line(translate: Translation) -> Iterator[None]:
     """Show every warning once, as one line on stderr."""
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        line = one_line(translate(str(message)))
+        line = one_line(translate(message))
         if line not in seen:
             seen.add(line)
             click.echo(f"lowland: warning: {line}", err=True)

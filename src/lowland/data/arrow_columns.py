@@ -60,14 +60,14 @@ def _check_array(X: np.ndarray) -> None:
         raise DataError("Complex data not supported. Pass the real and imaginary parts as separate columns.")
     if X.ndim != 2:
         raise DataError(
-            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: array.reshape(-1, 1) for a single "
-            "column, array.reshape(1, -1) for a single row."
+            f"Expected 2D array, got {X.ndim}D array instead. Give it rows and columns (`Reshape your data: "
+            "array.reshape(-1, 1) for a single column, array.reshape(1, -1) for a single row`)."
         )
     for what, count in (("sample", len(X)), ("feature", X.shape[1])):
         if count == 0:
             raise DataError(
-                f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required. Check the selection "
-                "of rows and columns."
+                f"The table is empty (`Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is "
+                "required`). Check the selection of rows and columns."
             )
 
 
@@ -85,7 +85,7 @@ def _array_column(values: np.ndarray, name: str) -> Any:
         column = pa.array(values.tolist() if values.dtype.kind in "OUS" else values, from_pandas=True)
     except (pa.ArrowException, TypeError, OverflowError) as error:
         raise DataTypeError(
-            f"Column {name} of X mixes values of several types ({error}). Convert it first, for instance to strings."
+            f"Column {name} of `X` mixes values of several types ({error}). Convert it first, for instance to strings."
         ) from error
     if values.dtype.kind in "US":
         try:

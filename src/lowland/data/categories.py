@@ -163,8 +163,8 @@ def _open_objects(X: np.ndarray, levels: Levels | None) -> Rows:
         table = pa.table([pa.array(X[:, j].tolist(), from_pandas=True) for j in range(X.shape[1])], names=names)
     except (pa.ArrowException, OverflowError) as error:
         raise DataTypeError(
-            "X contains values that are not numbers or text, or columns that mix both. Convert such columns to text "
-            "first: X.astype(str)."
+            "`X` contains values that are not numbers or text, or columns that mix both. Convert such columns to "
+            "text (`X.astype(str)`)."
         ) from error
 
     def tables(slab: int) -> Iterator[Any]:

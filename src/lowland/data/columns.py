@@ -166,10 +166,9 @@ def refuse_text(texts: Sequence[str], source: str) -> None:
     if texts:
         many = len(texts) > 1
         raise DataTypeError(
-            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} contain{'' if many else 's'} text, dates or "
-            "categories, not numbers (could not convert string to float). Drop such columns "
-            "(X.drop(columns=...)), pass the column of class labels as y, or encode them as numbers "
-            "(lowland.TablePreparer)."
+            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} contain{'' if many else 's'} text, dates "
+            "or categories, not numbers (`could not convert string to float`). Drop such columns (`drop=...`), "
+            "name the column of class labels (`y=...`), or encode text as numbers (`lowland.TablePreparer`)."
         )
 
 
@@ -180,7 +179,7 @@ def holds_dates(values: np.ndarray) -> bool:
 
 def too_large(what: str) -> DataError:
     """The error for an integer beyond the range of float64."""
-    return DataError(f"{what} contains an integer too large for float64 (above 1.8e308). Rescale or drop it.")
+    return DataError(f"{what} contains an integer that is too large (above 1.8e308). Rescale or drop it.")
 
 
 def _listed(names: Sequence[Hashable], most: int) -> str:

@@ -91,7 +91,7 @@ def look(source: Any, **options: Any) -> Look:
         rows = open_rows(source, read=read)
         found = kinds_of(number_batches(rows), rows.source, None, rows.notes)
     if not found.n:
-        raise DataError(f"{found.source} has no rows: Found array with 0 sample(s). Check the file.")
+        raise DataError(f"{found.source} has no rows. Check the file.")
     return advised(found, label)
 
 
@@ -103,7 +103,7 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     if of.marked:
         said.append(
             f"{_listed(of.marked)}: numbers, except {_listed(of.marks)}. If these mark missing values, use "
-            f"missing={of.marks!r}."
+            f"`missing={of.marks!r}`."
         )
     said += [f"{_listed(of.encoded)}: not numbers, but can be encoded as numbers."] if of.encoded else []
     said += [f"{_listed(of.assumed)}: dates of which {of.order} was assumed."] if of.assumed else []

@@ -112,8 +112,8 @@ def open_labelled(
         return opened(X, columns=columns, drop=drop, read=read), y, None
     if not has_named_columns(X):
         raise DataError(
-            f"y={name!r} names a column, but X is a {type(X).__name__} without named columns. Pass a data frame or the "
-            "path of one file, or pass the labels themselves, one per row."
+            f"`y={name!r}` names a column, but `X` is a {type(X).__name__} without named columns. Pass a data frame or "
+            "the path of one file, or pass the labels themselves, one per row."
         )
     table = open_table(X, read)
     rows = opened(table, columns=columns, drop=list(dict.fromkeys((*drop, name))))
@@ -194,7 +194,7 @@ def as_numpy(source: Any) -> np.ndarray:
     """Return nested lists, or any other array-like, as a numpy array."""
     if source is None or isinstance(source, dict):
         what = "None" if source is None else "a dict"
-        raise DataTypeError(f"X is {what}, not a table. Pass an array or a data frame, such as pandas.DataFrame(X).")
+        raise DataTypeError(f"`X` is {what}, not a table. Pass an array or a data frame (`pandas.DataFrame(X)`).")
     try:
         return np.asarray(source)
     except ValueError as error:
@@ -233,8 +233,8 @@ def is_chunked(source: Any) -> bool:
 def _open_array(X: np.ndarray, names: tuple[str, ...] | None = None, source: str = "X") -> Rows:
     if "numpy.ma" in sys.modules and np.ma.is_masked(X):
         raise DataError(
-            f"{source} is a masked array with {np.ma.count_masked(X)} masked values. Use X.filled(np.nan), then impute "
-            "the missing values (for instance with lowland.impute(X, 'mean'))."
+            f"{source} is a masked array with {np.ma.count_masked(X)} masked values. Fill them with NaN "
+            "(`X.filled(np.nan)`), then impute the missing values (for instance with `lowland.impute(X, 'mean')`)."
         )
     if X.dtype.kind not in "fiub":
         X = _numbers_of(X, source)
@@ -244,7 +244,7 @@ def _open_array(X: np.ndarray, names: tuple[str, ...] | None = None, source: str
 def _numbers_of(X: np.ndarray, source: str) -> np.ndarray:
     _no_complex(X)
     if X.dtype.kind not in "OUS":
-        raise DataTypeError(f"{source} has dtype {X.dtype}, not numbers. Convert it first: X.astype(float).")
+        raise DataTypeError(f"{source} has dtype {X.dtype}, not numbers. Convert it to numbers (`X.astype(float)`).")
     if X.dtype.kind == "O" and holds_dates(X):
         raise DataTypeError(
             f"{source} contains dates or durations, not numbers. Encode them first, for instance as days since a date, "
@@ -262,14 +262,17 @@ def _numbers_of(X: np.ndarray, source: str) -> np.ndarray:
 
 def _open_dask(X: Any) -> Rows:
     if _no_complex(X).dtype.kind not in "fiub":
-        raise DataTypeError(f"The Dask array has dtype {X.dtype}, not numbers. Convert it first: X.astype(float).")
+        raise DataTypeError(
+            f"The Dask array has dtype {X.dtype}, not numbers. Convert it to numbers (`X.astype(float)`)."
+        )
     return DaskRows(_two_dimensional(X))
 
 
 def _open_tensor(X: Any) -> Rows:
     if X.layout != sys.modules["torch"].strided:
         raise DataTypeError(
-            f"Tensors of layout {X.layout} are not supported. Pass X.to_dense(), or a scipy.sparse matrix."
+            f"Tensors of layout {X.layout} are not supported. Make it dense (`X.to_dense()`), or pass a scipy.sparse "
+            "matrix."
         )
     return not_empty(ArrayRows(_two_dimensional(_no_complex(X.detach()))))
 
@@ -283,13 +286,13 @@ def _no_complex(X: Any) -> Any:
 def _two_dimensional(X: Any) -> Any:
     if X.ndim > 2:
         raise DataError(
-            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: X.reshape(len(X), -1) turns each "
-            "image or block into one row."
+            f"Expected 2D array, got {X.ndim}D array instead. Turn each image or block into one row "
+            "(`Reshape your data: X.reshape(len(X), -1)`)."
         )
     if X.ndim != 2:
         raise DataError(
-            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: array.reshape(-1, 1) for a single "
-            "column, array.reshape(1, -1) for a single row."
+            f"Expected 2D array, got {X.ndim}D array instead. Give it rows and columns (`Reshape your data: "
+            "array.reshape(-1, 1) for a single column, array.reshape(1, -1) for a single row`)."
         )
     return X
 
@@ -299,8 +302,8 @@ def not_empty(rows: Rows) -> Rows:
     for what, count in (("sample", rows.n), ("feature", rows.d)):
         if count == 0:
             raise DataError(
-                f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required. "
-                f"{rows.source} is empty. Check the selection of rows and columns."
+                f"{rows.source} is empty (`Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is "
+                "required`). Check the selection of rows and columns."
             )
     return rows
 
@@ -347,10 +350,10 @@ def as_vector(values: Any, n: int | None, what: str) -> np.ndarray:
     if vector.ndim == 2 and vector.shape[1] == 1:
         vector = vector[:, 0]
     if vector.ndim != 1:
-        raise DataError(f"{what} must be 1D array or scalar: its shape is {vector.shape}. Pass one value per row.")
+        raise DataError(f"`{what}` must be 1D array or scalar: its shape is {vector.shape}. Pass one value per row.")
     if n is not None and len(vector) != n:
         raise DataError(
-            f"{what}.shape == {vector.shape}, expected ({n},): {what} needs one value for each of the {n} rows."
+            f"{what}.shape == {vector.shape}, expected ({n},): `{what}` needs one value for each of the {n} rows."
         )
     return vector
 
@@ -365,13 +368,13 @@ def float_vector(values: Any, n: int | None, what: str) -> np.ndarray:
         if isinstance(error, DataError):
             raise
         raise DataTypeError(
-            f"{what} contains values that are not numbers. Give each row a number as its weight."
+            f"`{what}` contains values that are not numbers. Give each row a number as its weight."
         ) from error
     if not np.all(np.isfinite(vector)):
-        raise DataError(f"Input {what} contains NaN or infinity. Give each row a finite weight.")
+        raise DataError(f"Input `{what}` contains NaN or infinity. Give each row a finite weight.")
     if np.any(vector < 0) or not vector.any():
         raise DataError(
-            f"{what} has negative values or only zeros. Weights count repetitions: use non-negative numbers, at least "
-            "one of them positive."
+            f"`{what}` has negative values or only zeros. Weights count repetitions: use non-negative numbers, at "
+            "least one of them positive."
         )
     return vector

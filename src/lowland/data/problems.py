@@ -71,7 +71,7 @@ class Problem:
 
 def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequence[Problem] = ()) -> TableProblems:
     """Return one error that names all problems, and what to do; ``incomplete``: columns with missing values."""
-    why = "not numeric (could not convert string to float)"
+    why = "not numeric (`could not convert string to float`)"
     if len(problems) == 1:
         said = f"Column {problems[0].column!r} of {source} is {why}. It contains {problems[0].content()}. "
     else:
@@ -87,15 +87,15 @@ def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequenc
     if marks and len(others) <= SHOWN_COLUMNS:
         these, drop = " and ".join(map(repr, marks)), f", drop={others!r}" if others else ""
         one = len(marks) == 1
-        remedy.append(f"If {these} mark{'s' * one} missing values, use open_rows(file, missing={marks!r}{drop}).")
+        remedy.append(f"If {these} mark{'s' * one} missing values, use `open_rows(file, missing={marks!r}{drop})`.")
     if len(every) <= SHOWN_COLUMNS:
         which = "these columns" if len(every) > 1 else "the column"
-        remedy.append(f"To leave out {which}, use open_rows(file, drop={every!r}).")
+        remedy.append(f"To leave out {which}, use `open_rows(file, drop={every!r})`.")
     else:
-        remedy.append("Name the columns of numbers with columns=….")
+        remedy.append("Name the columns of numbers (`columns=...`).")
     remedy.append(
-        "If one contains class labels, pass its name as y; other text can be encoded as numbers "
-        "(lowland.TablePreparer)."
+        "If one contains class labels, name it (`y=...`); other text can be encoded as numbers "
+        "(`lowland.TablePreparer`)."
     )
     gaps = {problem.column: problem.missing for problem in incomplete}
     if gaps:
@@ -131,14 +131,14 @@ def preparation_error(
     every = list(dict.fromkeys(text for texts in marks.values() for text in texts))
     if marks:
         texts, one = " and ".join(repr(_short(text)) for text in every), len(every) == 1
-        instead = f"use open_rows(file, missing={every!r})" if takes_marks else "replace them in the table"
+        instead = f"use `open_rows(file, missing={every!r})`" if takes_marks else "replace them in the table"
         said.append(f"If {texts} mark{'s' * one} missing values, {instead}.")
-        said.append(f"If not, set the kind of the column (kinds={{{next(iter(marks))!r}: 'category'}}), or use "
-                    f"drop={list(marks)!r}.")  # fmt: skip
+        said.append(f"If not, set the kind of the column (`kinds={{{next(iter(marks))!r}: 'category'}}`), or leave "
+                    f"it out (`drop={list(marks)!r}`).")  # fmt: skip
     drop = [*infinite, *nested]
     if drop:
         others = [what for what, found in (("infinity", infinite), ("lists, records and bytes", nested)) if found]
-        said.append(f"Replace {' and '.join(others)} by numbers or missing values, or use drop={drop!r}.")
+        said.append(f"Replace {' and '.join(others)} by numbers or missing values, or use `drop={drop!r}`.")
     if gaps:
         said.append(f"Missing values: {counted(gaps)}.")
     text = " ".join(said).replace("\n ", "\n")

@@ -33,22 +33,22 @@ class ReadOptions:
                 codecs.lookup(self.encoding)
             except LookupError as error:
                 raise ParameterError(
-                    f"encoding={self.encoding!r}: unknown encoding. Choose one such as 'utf-8', 'cp1252' or 'utf-16'."
+                    f"`encoding={self.encoding!r}`: unknown encoding. Choose one such as 'utf-8', 'cp1252' or 'utf-16'."
                 ) from error
 
     def _check_characters(self) -> None:
         if self.separator is not None and (len(self.separator) != 1 or not self.separator.isascii()):
             raise ParameterError(
-                f"separator={self.separator!r} must be one character, such as ';'. Write '\\t' for a tab."
+                f"`separator={self.separator!r}` must be one character, such as ';'. Write '\\t' for a tab."
             )
         if self.decimal not in (None, ".", ","):
-            raise ParameterError(f"decimal={self.decimal!r} must be '.' or ','.")
+            raise ParameterError(f"`decimal={self.decimal!r}` must be '.' or ','.")
         if self.thousands is not None and (len(self.thousands) > 1 or self.thousands.isalnum()):
-            raise ParameterError(f"thousands={self.thousands!r} must be one character, such as ',', or '' for none.")
+            raise ParameterError(f"`thousands={self.thousands!r}` must be one character, such as ',', or '' for none.")
         if self.decimal is not None and self.decimal == self.thousands:
-            raise ParameterError(f"decimal and thousands are both {self.decimal!r}. Choose different characters.")
+            raise ParameterError(f"`decimal` and `thousands` are both {self.decimal!r}. Choose different characters.")
         if self.separator is not None and self.separator == self.decimal:
-            raise ParameterError(f"separator and decimal are both {self.decimal!r}. Choose different characters.")
+            raise ParameterError(f"`separator` and `decimal` are both {self.decimal!r}. Choose different characters.")
 
     def given(self) -> list[str]:
         """Return the names of the options that were set."""
@@ -60,4 +60,4 @@ class ReadOptions:
             if name not in allowed:
                 whose = {"array": ".npz and .h5ad files", "sheet": ".xlsx and .ods files"}.get(name, "text")
                 files = "the path of a .csv or .tsv file" if whose == "text" else whose
-                raise ParameterError(f"{name} applies only to {files}, not to {what}. Omit it.")
+                raise ParameterError(f"`{name}` applies only to {files}, not to {what}. Omit it.")

@@ -67,7 +67,7 @@ def canonical(X: Any) -> Any:
     return X
 
 
-OR_IMPUTE = "those rows or columns, or impute the missing values (for instance with lowland.impute(X, 'mean'))."
+OR_IMPUTE = "those rows or columns, or impute the missing values (for instance with `lowland.impute(X, 'mean')`)."
 _AS_NAN = "np.where(np.isinf(X), np.nan, X)"
 
 
@@ -161,7 +161,8 @@ class Rows:
         chunks = [chunk if is_sparse(chunk) else np.asarray(chunk) for chunk in self.chunks()]
         if not chunks:
             raise DataError(
-                f"{self.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required. Pass data."
+                f"{self.source} has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`). Check "
+                "its source."
             )
         return _stack_sparse(chunks) if is_sparse(chunks[0]) else np.concatenate(chunks)
 
@@ -193,8 +194,8 @@ class Rows:
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
-                f"The values of {self.source} are too large for {self.dtype}: their sums or squares overflow. "
-                f"{'Convert to float64, or rescale' if self.dtype == np.float32 else 'Rescale'} the columns."
+                f"The values of {self.source} are too large for `{self.dtype}`: their sums or squares overflow. "
+                f"{'Convert to `float64`, or rescale' if self.dtype == np.float32 else 'Rescale'} the columns."
             )
         found = " and ".join(
             _counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any()
@@ -202,8 +203,8 @@ class Rows:
         if self.pair_values:
             i, j = first or (0, 0)
             return DataError(
-                f"Input X contains {found} in the matrix of {self.pair_values}, first at [{i}, {j}], counted from 0. "
-                f"Compute these {self.pair_values}, or leave out such points: their rows and their columns."
+                f"Input `X` contains {found} in the matrix of {self.pair_values}, first in row {i + 1}, column "
+                f"{j + 1}. Compute these {self.pair_values}, or leave out such points: their rows and their columns."
             )
         each = (nan + inf)[bad]
         where = ", ".join(
@@ -211,7 +212,7 @@ class Rows:
             for j, count in zip(bad[:5], each, strict=False)
         ) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
         fact = (
-            f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows, "
+            f"Input `X` contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows, "
             f"first in row {(first or (0, 0))[0] + 1}."
         )
         if inf.any():
@@ -230,13 +231,14 @@ class Rows:
         if self.is_sparse:
             return "those rows or columns, or store finite numbers instead."
         if self.allow_nan:
-            return f"those rows or columns, or replace infinity by missing values: {_AS_NAN}."
-        return f"those rows or columns, or replace infinity and impute: lowland.impute({_AS_NAN}, 'mean')."
+            return f"those rows or columns, or replace infinity by missing values (`{_AS_NAN}`)."
+        how = f"lowland.impute({_AS_NAN}, 'mean')"
+        return f"those rows or columns, or replace infinity by missing values and impute them (`{how}`)."
 
     def _undefined_distance(self) -> DataError:
         """The error for a row that has no column in common with one of the points it is compared with."""
         points, row = self.compared_with, 0
-        remedy = "impute the missing values (for instance with lowland.impute(X, 'mean'))"
+        remedy = "impute the missing values (for instance with `lowland.impute(X, 'mean')`)"
         known = None if points is None else ~np.isnan(np.asarray(to_numpy(points), dtype=np.float64))
         for chunk in self.chunks() if known is not None and known.shape[1] == self.d else ():
             here = ~np.isnan(to_numpy(chunk))
@@ -514,7 +516,7 @@ class ChunkRows(Rows):
     def __post_init__(self) -> None:
         head = next(self._opened(), None)
         if head is None:
-            raise DataError("There are no chunks: Found array with 0 sample(s). Pass at least one chunk.")
+            raise DataError("There are no chunks. Pass at least one chunk.")
         self.d, self.dtype, self.names, self.is_sparse = head.d, head.dtype, head.names, head.is_sparse
         self.levels, self.ordered = head.levels, head.ordered
         if isinstance(self.source_chunks, list | tuple) and self.dtype == np.float32:  # the widest precision
@@ -531,7 +533,7 @@ class ChunkRows(Rows):
             try:
                 rows = self.open_chunk(chunk)
             except (DataError, FileProblem, MissingFile) as error:
-                raise type(error)(f"Chunk {i}: {error}") from error
+                raise type(error)(f"Chunk {i}: {error.marked}") from error
             yield rows
 
     @property

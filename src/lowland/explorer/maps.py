@@ -16,7 +16,7 @@ from lowland import quality
 from lowland.arrays.namespace import to_numpy
 from lowland.data.stored_table import StoredTable
 from lowland.data.write import atomic_write
-from lowland.errors import LowlandError
+from lowland.errors import LowlandError, unmarked
 from lowland.explorer.tables import PreparedRows
 from lowland.explorer.workspace import FILES_OF_A_MAP, open_array, write_array, write_floats, write_json
 from lowland.math.neighbors.graph import NeighborGraph
@@ -247,7 +247,12 @@ def _measure(est: Any, task: MapTask, shared: SharedInputs, Z: np.ndarray, folde
             warnings.simplefilter("ignore")
             X, some = np.ascontiguousarray(shared.X[chosen]), np.ascontiguousarray(Z[chosen])
             found = _scorer(X, chosen, task).measure(some, task.traits.learns_labels_in_study)
-            scores, curves, per_row, warned = found.scores, found.curves, found.per_row, list(found.warnings)
+            scores, curves, per_row, warned = (
+                found.scores,
+                found.curves,
+                found.per_row,
+                [unmarked(text) for text in found.warnings],
+            )
             if per_row:  # it was evaluated; a study has these values only for a few thousand rows
                 k = neighbors_for(int((~np.isnan(some).any(axis=1)).sum()))
                 for measure in (quality.trustworthiness, quality.continuity):

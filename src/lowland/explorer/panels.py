@@ -11,7 +11,7 @@ import numpy as np
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.data.open import is_frame
 from lowland.data.table import Table
-from lowland.errors import DataError, LowlandError, ParameterError
+from lowland.errors import DataError, LowlandError, ParameterError, unmarked
 from lowland.math.statistics.labels import missing_labels, unboxed
 from lowland.quality.inputs import open_coordinates
 from lowland.study.report import sort_levels
@@ -246,7 +246,7 @@ def _trial(trial: Trial, study: StudyResult, advised: bool) -> dict[str, Any]:
         trial.name,
         trial.Z,
         status="done" if trial.status == "done" else "failed",
-        error=trial.error,
+        error=trial.error and unmarked(trial.error),
         trust=trust,
         scores={name: float(score.value) for name, score in trial.scores.items() if np.isfinite(score.value)},
         badge="advised" if advised else None,

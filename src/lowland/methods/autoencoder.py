@@ -247,14 +247,14 @@ class Autoencoder(
         schedule = self._schedule(solver, batches.steps_per_epoch)
         if solver == "lbfgs":
             needed = bytes_of_lbfgs(batches, len(start))
-            run.require(needed, "Training with all rows in every step", "Choose solver='adam'")
+            run.require(needed, "Training with all rows in every step", "Choose `solver='adam'`")
             return train_by_lbfgs(start, loss, batches, schedule, run, watch)
         noise = Noise(self.noise_kind, self.noise) if self.noise else None
         try:
             return train_by_adam(start, loss, batches, noise, rng, schedule, run, watch)
         except Divergence as error:
             raise ParameterError(
-                f"learning_rate={self.learning_rate:g}: {error}. Choose a smaller learning_rate."
+                f"`learning_rate={self.learning_rate:g}`: {error}. Choose a smaller `learning_rate`."
             ) from error
 
     def _watch(
@@ -281,23 +281,35 @@ class Autoencoder(
         k = self.n_components
         if k > d and not (self.noise or self.sparsity):
             raise ParameterError(
-                f"Autoencoder(n_components={k}): n_features={d}. A code with more components than columns can copy the "
-                f"rows. Choose at most {d}, or set noise or sparsity."
+                f"the data has {d} columns (`n_features={d}`). A code with more components than columns can copy the "
+                "rows.",
+                f"Choose at most {d}, or set `noise` or `sparsity`.",
+                method="Autoencoder",
+                n_components=k,
             )
         if self.noise and self.solver == "lbfgs":
             raise ParameterError(
-                f"Autoencoder(solver='lbfgs', noise={self.noise:g}): lbfgs uses the same rows in every step, "
-                "but noise must be drawn again each time. Choose solver='adam'."
+                "lbfgs uses the same rows in every step, but noise must be drawn again each time.",
+                "Choose `solver='adam'`.",
+                method="Autoencoder",
+                solver="lbfgs",
+                noise=self.noise,
             )
         if self.noise > 1 and self.noise_kind == "masking":
             raise ParameterError(
-                f"Autoencoder(noise={self.noise:g}, noise_kind='masking'): noise is the fraction of values masked. "
-                "Choose a number between 0 and 1."
+                "noise is the fraction of values masked.",
+                "Choose a number between 0 and 1.",
+                method="Autoencoder",
+                noise=self.noise,
+                noise_kind="masking",
             )
         if self.sparsity and self.sparsity_kind == "kl" and self.code_activation != "logistic":
             raise ParameterError(
-                f"Autoencoder(sparsity_kind='kl', code_activation={self.code_activation!r}): the KL penalty requires "
-                "codes between 0 and 1. Set code_activation='logistic', or choose sparsity_kind='l1'."
+                "the KL penalty requires codes between 0 and 1.",
+                "Set `code_activation='logistic'`, or choose `sparsity_kind='l1'`.",
+                method="Autoencoder",
+                sparsity_kind="kl",
+                code_activation=self.code_activation,
             )
 
     def _choose_solver(self, n: int, d: int) -> Literal["lbfgs", "adam"]:
@@ -365,8 +377,8 @@ class Autoencoder(
             problem = f"learned nothing (reconstruction error: {found.loss:.2f} of the variance)"
         self._record_convergence(
             replace(outcome, converged=self.converged_, trace=self.trace_),
-            "Raise max_iter, or with solver='adam' choose another learning_rate or schedule='one-cycle', which "
-            "decreases it.",
+            "Raise `max_iter`, or with `solver='adam'` choose another `learning_rate` or `schedule='one-cycle'`, "
+            "which decreases it.",
             problem=f"Autoencoder {problem}. Training stopped because {self.stopped_because_}.",
         )
 
@@ -426,6 +438,6 @@ def layer_widths(asked: Any, d: int, name: str) -> tuple[int, ...]:
     ):
         raise ParameterError(
             f"Autoencoder({name}={asked!r}): give the widths of the hidden layers as integers of at least 1, such as "
-            "(512, 256), an empty list for no hidden layer, or None for the default."
+            "512 and 256, an empty list for no hidden layer, or `None` for the default."
         )
     return tuple(int(part) for part in parts)

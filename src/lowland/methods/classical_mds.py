@@ -15,6 +15,7 @@ from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import warn
 from lowland.math.distances.metrics import check_metric
 from lowland.math.distances.to_points import (
+    DistancesTo,
     check_distances,
     distance_matrix,
     in_slabs,
@@ -37,9 +38,8 @@ from lowland.math.statistics.sampling import SelectedRows, count_rows
 from lowland.methods.base.affine import Affine
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
 from lowland.methods.base.landmarks import choose_landmarks
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.metric_map import MetricMap
-from lowland.methods.base.point_map import SKIP_MISSING
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
@@ -47,8 +47,9 @@ _FEW_COLUMNS = 500  # up to this many, all eigenvalues of the scatter matrix are
 
 
 class ClassicalMDS(
-    MetricMap,
+    Method,
     verb="classical-mds",
+    attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     streams=True,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, euclidean_needs_no_pairs=True, takes_distances=True),
@@ -168,7 +169,7 @@ class ClassicalMDS(
         scaling = classical_scaling(D, self.n_components, here, constant=c, whole=self.all_eigenvalues)
         self.weights_, self.mean_squares_ = scaling.weights, scaling.means
         self.additive_constant_, self.unit_ = c * unit, unit
-        Z = scaling.Z * unit if keep is None else self._placed(self._placing(), rows, run)
+        Z = scaling.Z * unit if keep is None else self._placed(self._encoding(), rows, run)
         self._keep(like(Z, D), scaling.eigenvalues, scaling.outcome, unit)
 
     def _check_metric(self, rows: Rows) -> None:
@@ -238,8 +239,8 @@ class ClassicalMDS(
         needed = 0 if at_hand else m * m * size
         needed += bytes_to_solve(m, self.n_components, whole=self.all_eigenvalues)
         needed += 0 if at_hand else (1 if rows.in_memory else 2) * m * rows.d * size  # the rows, too, are kept
-        remedy = "Choose n_landmarks" if self.n_landmarks is None else "Choose fewer landmarks"
-        run.require(needed, f"Classical MDS of {m} points", f"{remedy}, pass float32")
+        remedy = "Choose `n_landmarks`" if self.n_landmarks is None else "Choose fewer landmarks"
+        run.require(needed, f"Classical MDS of {m} points", f"{remedy}, use `float32`")
 
     def _in_units(self, D: Array, run: Run) -> tuple[Array, float]:
         """Return distances whose squares do not overflow, and the number they were divided by."""
@@ -255,9 +256,9 @@ class ClassicalMDS(
         found = additive_constant(D, run)
         if not found.outcome.converged:
             warn(
-                f"ClassicalMDS(add_constant=True) did not converge: it stopped after {found.outcome.iterations} "
+                f"`ClassicalMDS(add_constant=True)` did not converge: it stopped after {found.outcome.iterations} "
                 f"iterations at the constant {found.value * unit:g}. Some eigenvalues may stay negative. Set "
-                "n_landmarks: a direct solver is used for up to 1000 points.",
+                "`n_landmarks`: a direct solver is used for up to 1000 points.",
                 ConvergenceWarning,
             )
         return found.value
@@ -280,7 +281,7 @@ class ClassicalMDS(
         self.goodness_of_fit_ = found.goodness if found.exact else None
         self.n_samples_ = int(Z.shape[0])
         self._record_convergence(
-            solver, "Request fewer components, or set all_eigenvalues=True, which uses a direct solver."
+            solver, "Request fewer components, or set `all_eigenvalues=True`, which uses a direct solver."
         )
 
     @property
@@ -315,15 +316,18 @@ class ClassicalMDS(
             facts["landmarks"] = len(self.landmarks_)
         return facts
 
-    def _placing(self) -> Callable[[Array], Array]:
-        if hasattr(self, "components_"):
+    def _metric(self) -> Metric:
+        return Metric(self._params.metric, dict(self._params.metric_params or {}))
+
+    def _encoding(self) -> Callable[[Array], Array]:
+        if "components_" in vars(self):
             return Affine(self.components_.T, self.mean_)
         columns = self.landmarks_ if self.points_ is None else None
-        measure = self._distances_to(self.points_)
+        measure = None if self.points_ is None else DistancesTo.of(self.points_, *self._measure())
         return Placement(self.weights_, self.mean_squares_, measure, columns, self.additive_constant_, self.unit_)
 
     def _kept_points(self) -> int:
-        return self.n_features_in_ if hasattr(self, "components_") else int(self.weights_.shape[0])
+        return self.n_features_in_ if "components_" in vars(self) else int(self.weights_.shape[0])
 
     def _placed(self, place: Callable[[Array], Array], rows: Rows, run: Run) -> Array:
         """Return the coordinates of all rows, in memory also where the rows are not."""

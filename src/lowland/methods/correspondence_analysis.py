@@ -134,8 +134,10 @@ class CorrespondenceAnalysis(
         if k > most or most < 1:
             remedy = f"Choose at most {most}." if most > 0 else "Pass at least two rows and two columns of counts."
             raise ParameterError(
-                f"{type(self).__name__}(n_components={self.n_components}): a table of {n} rows and {d_used} columns "
-                f"that are not zero (n_features={d}) has {most} axes. {remedy}"
+                f"a table of {n} rows and {d_used} columns that are not zero (`n_features={d}`) has {most} axes. "
+                f"{remedy}",
+                method=type(self).__name__,
+                n_components=self.n_components,
             )
         return k
 
@@ -187,7 +189,7 @@ class CorrespondenceAnalysis(
         Y = opened.to_array()
         Y = Y.toarray() if is_sparse(Y) else np.asarray(to_numpy(Y), dtype=np.float64)  # (n, m)
         if len(Y) != len(points):
-            raise DataError(f"columns has {len(Y)} rows, but X has {len(points)}. Pass the same rows.")
+            raise DataError(f"columns has {len(Y)} rows, but `X` has {len(points)}. Pass the same rows.")
         sums = Y.sum(axis=0)
         if not np.isfinite(sums).all() or (Y < 0).any() or not (sums > 0).all():
             raise DataError("columns contains negative values, NaN, or a column of zeros. Pass counts.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse
@@ -13,24 +13,37 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.distances.metrics import check_metric
-from lowland.math.distances.to_points import check_distances, distance_matrix
+from lowland.math.distances.to_points import DistancesTo, check_distances, distance_matrix
 from lowland.math.graphs.bandwidth import kernel_sum_bandwidth, median_squared, sampled_distances
 from lowland.math.graphs.diffusion import DiffusionCoordinates, diffusion_coordinates
 from lowland.math.graphs.graph_affinities import affinity_components, among, edge_weights, require_graph
 from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest
-from lowland.methods.base.graph_map import GraphMap
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.metric_map import MetricMap
-from lowland.methods.base.point_map import SKIP_MISSING
+from lowland.math.neighbors.connectivity import Policy
+from lowland.math.neighbors.out_of_sample import ByGivenDistances
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
+from lowland.methods.base.neighborhood import (
+    GRAPH_ATTRIBUTES,
+    SEARCHES,
+    Neighborhood,
+    disconnected_parameter,
+    embedded_mask,
+    graph_facts,
+    own_points,
+    rows_at,
+    warn_of_weak_coordinates,
+    with_left_out,
+)
 from lowland.methods.base.traits import StudyHints
 from lowland.run.progress import pulsed_slices
 from lowland.run.run import Run, run_for
 
 
 class DiffusionMap(
-    GraphMap,
-    MetricMap,
+    Method,
     verb="diffusion-map",
+    attributes=GRAPH_ATTRIBUTES | METRIC_ATTRIBUTES,
+    takes_sparse=True,
     tolerance=1e-9,
     missing_remedy=SKIP_MISSING,
     study=StudyHints(n_neighbors=30),
@@ -104,6 +117,7 @@ class DiffusionMap(
     random_state: RandomState = param(
         None, "Seed for the eigenvalue solver and the recall of an approximate search.", at_least=0
     )
+    disconnected: Policy = disconnected_parameter()
 
     eigenvalues_: Array = attribute(
         "Eigenvalues λ of the random walk after the first, which is 1, in decreasing order.", "(n_components,)"
@@ -120,27 +134,45 @@ class DiffusionMap(
         "(n_samples_ - n_excluded_,)",
     )
 
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
+        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
+        return self._fit(X, y, graph=graph)
+
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self.fit(X, y, graph)._returned_embedding(X)
+
+    def _metric(self) -> Metric:
+        return Metric(self._params.metric, dict(self._params.metric_params or {}))
+
+    def _neighborhood(self) -> Neighborhood:
+        p = self._params
+        return Neighborhood(
+            "DiffusionMap", self._measure(), p.n_neighbors, search=SEARCHES[p.neighbors_algorithm],
+            policy=p.disconnected, rng=self._start_generator(),
+        )  # fmt: skip
+
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Kernel, density normalization, eigenvectors of the random walk, coordinates."""
         check_metric(self.metric, self.metric_params)
         X = run.to_array(rows, "DiffusionMap")
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
         self._check_size(X)
-        by_neighbors = self.n_neighbors is not None or graph is not None or self._is_given(X)
+        by_neighbors = self.n_neighbors is not None or graph is not None or self._neighborhood().is_given(X)
         K, label = self._neighbor_kernel(X, run, rows, graph) if by_neighbors else self._pair_kernel(X, run, rows)
         found = diffusion_coordinates(
             K, self.n_components, self.t, run, alpha=self.alpha, labels=label, rng=self._start_generator()
         )
-        self._warn_of_weak_coordinates(found.n_weak)
+        warn_of_weak_coordinates("DiffusionMap", found.n_weak)
         self._keep(found, X)
-        self._record_convergence(found.outcome, "Set n_neighbors, or a larger epsilon.")
+        self._record_convergence(found.outcome, "Set `n_neighbors`, or a larger `epsilon`.")
 
     def _keep(self, found: DiffusionCoordinates, X: Array) -> None:
         """Set the fitted attributes, in the precision and array library of the rows."""
         like_array = X.data if is_sparse(X) else X
         Z = like(found.Z, like_array)
         self.diffusion_time_ = found.time
-        self.embedding_ = self._with_left_out(Z)
+        self.embedding_ = with_left_out(Z, embedded_mask(self))
         self.eigenvalues_ = like(found.eigenvalues, like_array)
         self.stationary_ = like(found.stationary, like_array, xp_of(Z).float64)
         self.density_ = like(found.density, X, xp_of(Z).float64)
@@ -150,15 +182,18 @@ class DiffusionMap(
     def _neighbor_kernel(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray]:
         """The kernel of neighbors and of each point with itself, a sparse matrix, and its connected components."""
         require_graph(X.shape[0], self.n_neighbors, self.n_components, run)
-        found = self._neighbors(X, run, given)
-        graph = self._joined(found, X, run)
+        neighborhood = self._neighborhood()
+        found = neighborhood.find(X, run, given)
+        components = neighborhood.join(found, X, run)
+        vars(self).update(components.attributes(X))
+        graph, kept = components.graph, components.kept
         if not np.any(graph.length > 0):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
-        searched = given is None and not self._is_given(X)
-        self.reach_ = like(found.table()[1][self._kept_mask, -1], X) if searched else None
-        self.points_ = self._own_points(X, rows) if searched and self.metric != "precomputed" else None
+        searched = given is None and not neighborhood.is_given(X)
+        self.reach_ = like(found.table()[1][kept, -1], X) if searched else None
+        self.points_ = own_points(X, rows, kept) if searched and self.metric != "precomputed" else None
         self._choose_bandwidth(np.concatenate([graph.length, np.zeros(graph.n, graph.length.dtype)]))
-        K = edge_weights(graph, "heat", t=self.epsilon_, label=to_numpy(self.component_labels_)[self._kept_mask])
+        K = edge_weights(graph, "heat", t=self.epsilon_, label=components.labels[kept])
         K = scipy.sparse.csr_array(K + scipy.sparse.eye_array(K.shape[0]))
         return K, affinity_components(K, loops=True)
 
@@ -166,14 +201,16 @@ class DiffusionMap(
         """The kernel values of all pairs, and their connected components, which are reported."""
         n, given = X.shape[0], self.metric == "precomputed"
         size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
-        run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
+        run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set `n_neighbors`")
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())
         self._choose_bandwidth(sampled_distances(X, *self._measure()))
         K = _heat(D, self.epsilon_)
         label = affinity_components(K, loops=True)
-        kept = self._keep_by_affinity(label, "Raise epsilon", X)
+        components = self._neighborhood().split(None, label, "Raise `epsilon`")
+        vars(self).update(components.attributes(X))
+        kept = components.kept
         self.reach_ = None
-        self.points_ = None if given else self._own_points(X, rows)
+        self.points_ = None if given else own_points(X, rows, kept)
         return (K if kept.all() else among(K, kept)), label[kept]
 
     def _choose_bandwidth(self, distances: Array) -> None:
@@ -192,32 +229,40 @@ class DiffusionMap(
     def _check_size(self, X: Array) -> None:
         n, k = X.shape[0], self.n_components
         if k > n - 1:
-            raise ParameterError(f"DiffusionMap(n_components={k}): the data has {n} rows. Choose at most {n - 1}.")
+            raise ParameterError(
+                f"the data has {n} rows.", f"Choose at most {n - 1}.", method="DiffusionMap", n_components=k
+            )
         if self.n_neighbors is not None and self.n_neighbors >= n:
             raise ParameterError(
-                f"DiffusionMap(n_neighbors={self.n_neighbors}): the data has {n} rows. Choose at most {n - 1}, or None."
+                f"the data has {n} rows.",
+                f"Choose at most {n - 1}, or `None`.",
+                method="DiffusionMap",
+                n_neighbors=self.n_neighbors,
             )
 
     # --- new rows ---
 
-    def _placing(self) -> Callable[[Array], Array]:
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
+
+    def _encoding(self) -> Callable[[Array], Array]:
         """Nyström extension: z(x) = sum_i p(x, x_i) z_i / λ."""
+        p, neighborhood, kept = self._params, self._neighborhood(), embedded_mask(self)
         lam = to_numpy(self.eigenvalues_).astype(np.float64)
-        Z, offset = self._embedded(self.embedding_), np.zeros_like(lam)
+        Z, offset = rows_at(self.embedding_, kept), np.zeros_like(lam)
         if self.reach_ is not None and self.points_ is not None:
-            assert self._params.n_neighbors is not None
-            nearest = self._nearest_among(self.points_, min(3 * self._params.n_neighbors, int(Z.shape[0])))
+            nearest = neighborhood.nearest_among(self.points_, min(3 * p.n_neighbors, int(Z.shape[0])))
             return NystromNearest(
-                nearest, self._params.n_neighbors, self.reach_, Z, offset, lam, "heat", self.epsilon_, self.density_
+                nearest, p.n_neighbors, self.reach_, Z, offset, lam, "heat", self.epsilon_, self.density_
             )
-        if self.points_ is None and (self._params.metric != "precomputed" or self.reach_ is not None):
+        if self.points_ is None and (p.metric != "precomputed" or self.reach_ is not None):
             raise ParameterError(
                 "DiffusionMap cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to rows, or "
-                "to a distance matrix with n_neighbors=None."
+                "to a distance matrix with `n_neighbors=None`."
             )
-        return Nystrom(
-            HeatTo(self.epsilon_, self._distances_to(self.points_), relative=True), Z, offset, lam, self.density_
-        )
+        distances = None if self.points_ is None else DistancesTo.of(self.points_, *neighborhood.metric)
+        place = Nystrom(HeatTo(self.epsilon_, distances, relative=True), Z, offset, lam, self.density_)
+        return ByGivenDistances(place, kept, p.n_neighbors) if neighborhood.metric.precomputed else place
 
     def _facts(self) -> dict[str, Any]:
         facts = {
@@ -225,7 +270,7 @@ class DiffusionMap(
             "epsilon": self.epsilon_,
             "diffusion time": self.diffusion_time_,
         }
-        return {**facts, **super()._facts()}
+        return {**facts, **graph_facts(self)}
 
 
 def _heat(D: Array, epsilon: float) -> Array:

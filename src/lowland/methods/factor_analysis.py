@@ -63,7 +63,7 @@ class FactorAnalysis(
     streams=True,
     takes_sparse=True,
     tolerance=1e-6,
-    missing_remedy="Set missing='em' to fit the incomplete rows.",
+    missing_remedy="Set `missing='em'` to fit the incomplete rows.",
 ):
     """Factor analysis: columns as linear combinations of a few latent factors, plus noise specific to each column.
 
@@ -260,7 +260,7 @@ class FactorAnalysis(
         for name, value in vars(tests).items():  # aic_, bic_, fit_test_, sphericity_
             setattr(self, f"{name}_", value)
         if not fitted.outcome.converged:
-            warn(f"FactorAnalysis did not converge: {self.stopped_because_}. Raise max_iter.", ConvergenceWarning)
+            warn(f"FactorAnalysis did not converge: {self.stopped_because_}. Raise `max_iter`.", ConvergenceWarning)
 
     def _solve_moments(
         self, moments: Moments, run: Run, hints: Sequence[str] = (), chosen: ComponentChoice | None = None
@@ -268,7 +268,8 @@ class FactorAnalysis(
         """Correlations, the number of factors, the maximum of the likelihood, the rotation."""
         if moments.lost_digits:
             raise DataError(
-                "The sparse rows are too far from the origin: their sums of squares lose precision. Pass X.toarray()."
+                "The sparse rows are too far from the origin: their sums of squares lose precision. Make them dense "
+                "(`X.toarray()`)."
             )
         correlations = Correlations.of(moments)
         if not correlations.varying.any():
@@ -298,7 +299,10 @@ class FactorAnalysis(
             choice = correlations.decide(ParallelAnalysis() if asked == "parallel" else as_rule(asked), run)
         if choice.n_components > d:
             raise ParameterError(
-                f"FactorAnalysis(n_components={asked}): the data has {d} columns (n_features={d}). Choose at most {d}."
+                f"the data has {d} columns (`n_features={d}`).",
+                f"Choose at most {d}.",
+                method="FactorAnalysis",
+                n_components=asked,
             )
         return choice, self._estimate(correlations, choice.n_components, run)
 
@@ -306,7 +310,7 @@ class FactorAnalysis(
         """Maximize the likelihood over the columns that are not constant."""
         v, first = len(correlations.R), None
         if self._params.noise_variance_init is not None:
-            with with_remedy("Set noise_variance_init to one nonnegative variance per column."):
+            with with_remedy("Set `noise_variance_init` to one nonnegative variance per column."):
                 first = checked_noise(self._params.noise_variance_init, len(correlations.variances))
             first = np.clip(first[correlations.varying] / correlations.variances[correlations.varying], 1e-12, 1.0)
         few = _STARTS if v <= _FEW_COLUMNS and self._params.method == "uniqueness" else 1
@@ -369,11 +373,11 @@ class FactorAnalysis(
     def _remedy(self, outcome: Outcome) -> str:
         """Return what to do where the fit did not converge."""
         if self._params.method == "em":
-            return "Raise max_iter or tol, or choose method='uniqueness'."
+            return "Raise `max_iter` or `tol`, or choose `method='uniqueness'`."
         return (
-            "Raise max_iter."
+            "Raise `max_iter`."
             if outcome.iterations >= self._params.max_iter
-            else "Keep fewer factors, or raise min_uniqueness."
+            else "Keep fewer factors, or raise `min_uniqueness`."
         )
 
     def _own(self, values: np.ndarray) -> Array:

@@ -11,7 +11,7 @@ from lowland.arrays.namespace import to_numpy
 from lowland.data.categories import levels_of
 from lowland.data.columns import selected
 from lowland.data.rows import Rows
-from lowland.errors import ParameterError, shown
+from lowland.errors import ParameterError
 from lowland.math.correspondence.map_points import MapPoints, map_points, v_tests
 from lowland.math.correspondence.mixed_moments import Expanded, MixedMomentsOf, MixedPoints
 from lowland.math.spectra.leading import leading_eigenpairs
@@ -30,7 +30,7 @@ class FactorAnalysisOfMixedData(
     verb="famd",
     streams=True,
     reads="mixed",
-    missing_remedy="Set missing='category' to make missing categories a level of their own.",
+    missing_remedy="Set `missing='category'` to make missing categories a level of their own.",
     tolerance=1e-9,
     study=StudyHints(why_left_out="It equals PCA of standardized columns unless some columns are categories."),
 ):
@@ -148,8 +148,10 @@ class FactorAnalysisOfMixedData(
         places = [j for j in named if not isinstance(j, str)]
         if any(not isinstance(j, int | np.integer) or not 0 <= j < rows.d for j in places):
             raise ParameterError(
-                f"{type(self).__name__}(categorical_features={shown(given)}): the table has {rows.d} columns. Pass "
-                f"names or positions from 0 to {rows.d - 1}."
+                f"the table has {rows.d} columns.",
+                f"Pass names or positions from 0 to {rows.d - 1}.",
+                method=type(self).__name__,
+                categorical_features=given,
             )
         words = [name for name in named if isinstance(name, str)]
         if words:

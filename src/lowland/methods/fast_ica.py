@@ -130,7 +130,7 @@ class FastICA(InvertibleMethod, verb="fast-ica", linear=True, streams=True, tole
         try:
             return as_contrast(self.fun, self.fun_args)
         except ParameterError as error:
-            raise ParameterError(f"fun_args={shown(self.fun_args)}: {error}") from error
+            raise ParameterError(f"`fun_args={shown(self.fun_args)}`: {error}") from error
 
     def _unmix(self, found: WhitenedRows, contrast: Contrast, W: np.ndarray) -> Unmixing:
         try:
@@ -140,7 +140,8 @@ class FastICA(InvertibleMethod, verb="fast-ica", linear=True, streams=True, tole
                 )
         except DataError as error:
             raise DataError(
-                f"{error} Choose fun='logcosh', whose derivative is bounded. With whiten=False, rescale the rows."
+                f"{error.marked} Choose `fun='logcosh'`, whose derivative is bounded. With `whiten=False`, rescale "
+                "the rows."
             ) from error
 
     def _white_rows(self, rows: Rows, run: Run) -> WhitenedRows:
@@ -148,7 +149,8 @@ class FastICA(InvertibleMethod, verb="fast-ica", linear=True, streams=True, tole
         if not self.whiten:
             if k is not None:
                 warn(
-                    "Ignoring n_components with whiten=False. Set whiten='unit-variance' to reduce the dimension.",
+                    "Ignoring `n_components` with `whiten=False`. Set `whiten='unit-variance'` to reduce the "
+                    "dimension.",
                     UserWarning,
                 )
             run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
@@ -157,13 +159,13 @@ class FastICA(InvertibleMethod, verb="fast-ica", linear=True, streams=True, tole
         if k is not None and found.k < k:
             why = found.choice.reason if found.k < min(k, rows.d) else f"the data has {rows.d} columns"
             warn(
-                f"FastICA(n_components={k}): n_components is too large: it will be set to {found.k}, since {why}.",
+                f"`FastICA(n_components={k})`: `n_components` is too large: it will be set to {found.k}, since {why}.",
                 UserWarning,
             )
         elif k is None and found.k < rows.d:
             warn(
                 f"FastICA searches for {found.k} sources in {rows.d} columns, since {found.choice.reason}. Set "
-                f"n_components={found.k} if this is intended.",
+                f"`n_components={found.k}` if this is intended.",
                 DataWarning,
             )
         return found
@@ -178,7 +180,7 @@ class FastICA(InvertibleMethod, verb="fast-ica", linear=True, streams=True, tole
             W = np.empty(0)
         if W.shape != (k, k) or not np.isfinite(W).all() or np.linalg.matrix_rank(W) < k:
             raise ParameterError(
-                f"w_init has invalid shape or values -- should be {(k, k)}. Pass a {k} x {k} matrix of full rank."
+                f"`w_init` has invalid shape or values -- should be {(k, k)}. Pass a {k} x {k} matrix of full rank."
             )
         return W
 
@@ -215,14 +217,14 @@ class FastICA(InvertibleMethod, verb="fast-ica", linear=True, streams=True, tole
         remedy = "Raise" if self.algorithm == "picard" else other
         self._record_convergence(
             unmixing.outcome,
-            f"{remedy} max_iter or tol, or reduce n_components.",
+            f"{remedy} `max_iter` or `tol`, or reduce `n_components`.",
             problem=f"FastICA did not converge: {self.stopped_because_} (last change {self.trace_[-1]:.1e}).",
         )
         if self.n_gaussian_ > 1:
             warn(
                 f"{self.n_gaussian_} of {self.negentropy_.shape[0]} components are not significantly different from "
                 f"Gaussian with {self.n_samples_} rows. Gaussian sources cannot be separated: any rotation of these "
-                "components fits equally well. Do not interpret them. Reduce n_components, or pass more rows.",
+                "components fits equally well. Do not interpret them. Reduce `n_components`, or pass more rows.",
                 DataWarning,
             )
 

@@ -183,24 +183,28 @@ class FeatureAgglomeration(
         k, metric, owner = self.n_clusters, self.metric, type(self).__name__
         if d < 2:
             raise DataError(
-                f"Found array with {d} feature(s) (n_features={d}) while a minimum of 2 is required by {owner}. Pass "
+                f"The data has {d} column (`{d} feature(s), n_features={d}`), but {owner} needs at least 2. Pass "
                 "at least 2 columns."
             )
         if (k is None) == (self.distance_threshold is None):
             raise ParameterError(
-                f"{owner}(n_clusters={k}, distance_threshold={self.distance_threshold}): exactly one of n_clusters and "
-                "distance_threshold has to be set, and the other needs to be None."
+                "exactly one of `n_clusters` and `distance_threshold` has to be set, and the other needs to be `None`.",
+                method=owner,
+                n_clusters=k,
+                distance_threshold=self.distance_threshold,
             )
         if k is not None and k > d:
             raise ParameterError(
-                f"{owner}(n_clusters={k}): the data has {d} columns (n_features={d}). Choose at most {d}."
+                f"the data has {d} columns (`n_features={d}`).", f"Choose at most {d}.", method=owner, n_clusters=k
             )
         if self.distance_threshold is not None and not self.compute_full_tree:
-            raise ParameterError(f"{owner}: compute_full_tree must be True if distance_threshold is set.")
+            raise ParameterError(f"{owner}: `compute_full_tree` must be `True` if `distance_threshold` is set.")
         if isinstance(metric, str) and metric not in METRIC_NAMES:
             raise ParameterError(
-                f"{owner}(metric={metric!r}): unknown metric. {did_you_mean(metric, METRIC_NAMES)}Choose one of "
-                f"{', '.join(METRIC_NAMES)}, or a function."
+                f"unknown metric. {did_you_mean(metric, METRIC_NAMES)}Choose one of {', '.join(METRIC_NAMES)}, or a "
+                "function.",
+                method=owner,
+                metric=metric,
             )
         on_links = self.connectivity is not None
         if self.linkage == "ward" and metric not in (EUCLIDEAN if on_links else (*EUCLIDEAN, "correlation")):
@@ -208,7 +212,7 @@ class FeatureAgglomeration(
             raise ParameterError(
                 f"{owner}: {shown} was provided as metric. Ward can only work with euclidean distances (i.e. "
                 "'euclidean' and 'l2'; without connectivity also 'correlation', as the Euclidean distance of "
-                "standardized columns). Choose linkage='average'."
+                "standardized columns). Choose `linkage='average'`."
             )
 
     # --- rows and clusters ---

@@ -29,7 +29,7 @@ from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
 
-_FOR_ONE_PASS = "Choose statistic='pearson', 'anova' or another statistic that needs only one pass, use fewer rows"
+_FOR_ONE_PASS = "Choose `statistic='pearson'`, 'anova' or another statistic that needs only one pass, use fewer rows"
 
 
 class FeatureFilter(
@@ -39,7 +39,7 @@ class FeatureFilter(
     takes_sparse=True,
     reads_y=True,
     width_parameter="n_features_to_select",
-    missing_remedy="Set missing='available' to score each column by its observed values.",
+    missing_remedy="Set `missing='available'` to score each column by its observed values.",
 ):
     """Feature filter: selects the columns with the largest univariate score, such as ANOVA F or mutual information.
 
@@ -157,7 +157,7 @@ class FeatureFilter(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Score the columns, rank them, select some."""
-        self.statistic_, target = choose_statistic(self.statistic, y, self.target, for_numbers="target='numbers'")
+        self.statistic_, target = choose_statistic(self.statistic, y, self.target, for_numbers="`target='numbers'`")
         self._check_choices(self.statistic_)
         self._fitted.allow_nan = rows.allow_nan = (
             self._handles_missing and not rows.is_sparse and self.statistic_ != "mrmr"
@@ -229,7 +229,7 @@ class FeatureFilter(
     def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[FilterScores, np.ndarray]:
         """Add columns one at a time, and keep the path."""
         if self.mrmr_redundancy == "correlation":
-            remedy = "Choose mrmr_redundancy='mutual-information', drop columns first by another statistic"
+            remedy = "Choose `mrmr_redundancy='mutual-information'`, drop columns first by another statistic"
             run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} correlation matrix", remedy)
             of = MomentsAndTarget(target.n_classes)
             relevance = mrmr.by_correlation(run.fold(rows, of, target.values, name="computing correlations"))
@@ -260,8 +260,9 @@ class FeatureFilter(
         rows, target = super()._open(X, y)
         if target is None and self._wants_y:
             raise DataError(
-                f"FeatureFilter(statistic={self.statistic!r}) requires y to be passed, but the target y is None. Call "
-                "fit(X, y) with one value per row, or choose statistic='variance', which needs no target."
+                f"`FeatureFilter(statistic={self.statistic!r})` requires `y` to be passed, but the target `y` is "
+                "`None`. Call fit(X, `y`) with one value per row, or choose `statistic='variance'`, which needs no "
+                "target."
             )
         return rows, target
 
@@ -282,8 +283,11 @@ class FeatureFilter(
         in_memory = name in IN_MEMORY or callable(self.statistic)
         if self.n_permutations and not in_memory:
             raise ParameterError(
-                f"FeatureFilter(statistic={name!r}, n_permutations={self.n_permutations}): permutation p-values need a "
-                f"statistic computed in memory: {', '.join(IN_MEMORY)}, or a function. Leave n_permutations out."
+                f"permutation p-values need a statistic computed in memory: {', '.join(IN_MEMORY)}, or a function.",
+                "Leave `n_permutations` out.",
+                method="FeatureFilter",
+                statistic=name,
+                n_permutations=self.n_permutations,
             )
         if self.false_discovery_rate is not None:
             permuted = name == "mutual-information" and self.n_permutations > 0
@@ -291,8 +295,8 @@ class FeatureFilter(
                 raise ParameterError(_no_pvalue(name))
         if name == "mrmr" and self.threshold is not None:
             raise ParameterError(
-                "FeatureFilter(statistic='mrmr', threshold=...): mRMR scores depend on the columns already selected, "
-                "so no threshold applies to all of them. Set n_features_to_select instead."
+                "`FeatureFilter(statistic='mrmr', threshold=...)`: mRMR scores depend on the columns already "
+                "selected, so no threshold applies to all of them. Set `n_features_to_select` instead."
             )
 
     def _count(self, d: int) -> int:
@@ -311,7 +315,7 @@ class FeatureFilter(
         X = run.to_array(rows, f"FeatureFilter(statistic={self.statistic!r})")
         if y is not None and X.shape[0] != len(y):
             raise DataError(
-                f"{rows.source} has {X.shape[0]} rows, and y has {len(y)} values. Pass one value of y per row."
+                f"{rows.source} has {X.shape[0]} rows, and `y` has {len(y)} values. Pass one value of `y` per row."
             )
         return X if is_sparse(X) else to_numpy(X)
 
@@ -339,12 +343,12 @@ class FeatureFilter(
             change = "Raise" if by == "false_discovery_rate" else "Lower"
             warn(
                 f"No column passes {by}={getattr(self, str(by))}, so no column is selected. {change} {by}, or set "
-                "n_features_to_select.",
+                "`n_features_to_select`.",
                 DataWarning,
             )
         taken = np.flatnonzero(self.support_ & found.constant)
         if len(taken):
-            remedy = {"threshold": "Raise threshold", "false_discovery_rate": "Lower false_discovery_rate"}
+            remedy = {"threshold": "Raise `threshold`", "false_discovery_rate": "Lower `false_discovery_rate`"}
             warn(
                 f"Only {int((~found.constant).sum())} columns are not constant, and constant columns were selected as "
                 f"well: {listed(self._names(rows), taken)}. {remedy.get(str(by), 'Select fewer columns')}.",
@@ -362,9 +366,9 @@ class FeatureFilter(
 
 
 def _no_pvalue(name: str) -> str:
-    remedy = "Set n_permutations=999, or set" if name == "mutual-information" else "Set"
+    remedy = "Set `n_permutations=999`, or set" if name == "mutual-information" else "Set"
     if name not in ("variance", "mrmr", "mutual-information"):
-        remedy = "Return scores and p-values, set n_permutations=999, or set"
+        remedy = "Return scores and p-values, set `n_permutations=999`, or set"
     return (
         f"FeatureFilter(statistic={name!r}) has no p-value, and false_discovery_rate needs p-values. {remedy} "
         "n_features_to_select or threshold instead."

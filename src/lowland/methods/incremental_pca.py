@@ -94,7 +94,9 @@ class IncrementalPCA(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments batch by batch, then solve."""
-        run.require(3 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Use PCA(svd_solver='randomized')")
+        run.require(
+            3 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Use `PCA(svd_solver='randomized')`"
+        )
         if self.batch_size is not None and isinstance(rows, ArrayRows):
             rows = dataclasses.replace(rows, most_rows=self.batch_size)
         self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.distances.to_points import DistancesTo
 from lowland.math.graphs.geodesic_diagnostics import residual_variances, sampled, strain
 from lowland.math.graphs.neighbor_sweep import SweepStep, sweep_neighbors
 from lowland.math.graphs.shortest_paths import (
@@ -22,14 +23,25 @@ from lowland.math.graphs.shortest_paths import (
     replace_infinite,
     symmetric_part,
 )
-from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.connectivity import Policy
+from lowland.math.neighbors.out_of_sample import ByGivenDistances
 from lowland.math.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
 from lowland.math.spectra.component_rules import ANY, Knee, Spectrum
-from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.landmarks import choose_landmarks
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.metric_map import MetricMap
-from lowland.methods.base.point_map import SKIP_MISSING
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
+from lowland.methods.base.neighborhood import (
+    GRAPH_ATTRIBUTES,
+    SEARCHES,
+    Components,
+    Neighborhood,
+    disconnected_parameter,
+    embedded_mask,
+    graph_facts,
+    own_points,
+    scikit_learn_neighbors,
+    with_left_out,
+)
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
@@ -43,9 +55,10 @@ _SHORTEST = 1e-150  # a longest edge below this: its square underflows
 
 
 class Isomap(
-    GraphMap,
-    MetricMap,
+    Method,
     verb="isomap",
+    attributes=GRAPH_ATTRIBUTES | METRIC_ATTRIBUTES,
+    takes_sparse=True,
     tolerance=1e-7,
     missing_remedy=SKIP_MISSING,
     study=StudyHints(n_neighbors=10, all_pairs_up_to=12_000),
@@ -124,6 +137,7 @@ class Isomap(
         None, "Number of landmark rows (landmark Isomap); None uses all rows, which is exact.", at_least=2
     )
     random_state: RandomState = param(None, "Seed for the choice of landmarks.", at_least=0)
+    disconnected: Policy = disconnected_parameter()
 
     dist_matrix_: Array = attribute(
         "Geodesic distances between embedded rows; with landmarks, from the landmarks to all rows.",
@@ -141,28 +155,51 @@ class Isomap(
         "Mean squared geodesic distance of each row or landmark, for new rows.", "(n_landmarks or n_samples_,)"
     )
 
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
+        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
+        return self._fit(X, y, graph=graph)
+
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self.fit(X, y, graph)._returned_embedding(X)
+
+    def _metric(self) -> Metric:
+        p = self._params
+        power = {"p": p.p} if p.metric == "minkowski" else {}
+        return Metric(p.metric, {**power, **(p.metric_params or {})})
+
+    def _neighborhood(self) -> Neighborhood:
+        p = self._params
+        return Neighborhood(
+            "Isomap", self._measure(), p.n_neighbors, p.radius, SEARCHES[p.neighbors_algorithm], p.disconnected,
+            self._start_generator(),
+        )  # fmt: skip
+
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Neighbor graph, geodesic distances, classical scaling, coordinates."""
         if self.n_neighbors is not None and self.radius is not None and graph is None:
             raise ParameterError(
-                f"Both n_neighbors and radius are provided. Use Isomap(radius={self.radius}, n_neighbors=None) "
+                f"Both `n_neighbors` and `radius` are provided. Use `Isomap(radius={self.radius}, n_neighbors=None)` "
                 "to connect all rows within the radius."
             )
-        given = rows.is_sparse and self._measure()[0] == "precomputed"  # a graph, whose edges are checked there
+        neighborhood = self._neighborhood()
+        given = rows.is_sparse and neighborhood.metric.precomputed  # a graph, whose edges are checked there
         X = rows.to_array() if given else run.to_array(rows, "Isomap")  # (n, d)
         here = LocalRun()  # shortest paths are computed on this machine, also for rows from a cluster
         self._announce_cost(X.shape[0], here)
-        joined = self._graph(X, here, graph)
-        if 0 < (longest := float(joined.length.max(initial=0))) < _SHORTEST:
+        found = neighborhood.graph(X, here, graph)
+        vars(self).update(found.attributes(X))
+        if 0 < (longest := float(found.graph.length.max(initial=0))) < _SHORTEST:
             raise DataError(
                 f"Isomap: distances of neighbors, at most {longest:.2g}, are too small to be squared. Rescale the "
                 "columns, or the given distances."
             )
-        marks = self._landmarks(joined)  # (m,) numbers among the embedded points, or None
-        self._require(joined.n, marks, here)
-        double = joined.n <= IN_DOUBLE and rows.dtype == np.float64
+        marks = self._landmarks(found)  # (m,) numbers among the embedded points, or None
+        n = found.graph.n
+        self._require(n, marks, here)
+        double = n <= IN_DOUBLE and rows.dtype == np.float64
         D = geodesic_distances(
-            joined, here, sources=marks, method=self.path_method, dtype=np.float64 if double else np.float32
+            found.graph, here, sources=marks, method=self.path_method, dtype=np.float64 if double else np.float32
         )  # (n, n) or (m, n)
         if self.disconnected == "ignore" and self.n_connected_components_ > 1:
             replace_infinite(D)
@@ -173,27 +210,26 @@ class Isomap(
         Z = scaling.Z if marks is None else landmark_coordinates(D, scaling)
         kind = X.data if is_sparse(X) else X
         self.dist_matrix_ = like(D, kind, getattr(xp_of(kind), D.dtype.name))
-        self.landmarks_ = (
-            None if marks is None else like(np.flatnonzero(self._kept_mask)[marks], kind, xp_of(kind).int64)
-        )
-        self.points_ = None if self._measure()[0] == "precomputed" else self._own_points(X, rows)
-        self._keep(like(Z, kind), scaling)
+        self.landmarks_ = None if marks is None else like(np.flatnonzero(found.kept)[marks], kind, xp_of(kind).int64)
+        self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
+        self.embedding_ = with_left_out(like(Z, kind), found.kept)
+        self._keep(scaling)
 
-    def _landmarks(self, graph: NeighborGraph) -> np.ndarray | None:
+    def _landmarks(self, found: Components) -> np.ndarray | None:
         """Rows spread evenly over all, and one more from each component that would have none."""
-        m, n = self.n_landmarks, graph.n
+        m, n = self.n_landmarks, found.graph.n
         if m is None:
             return None
         mark = choose_landmarks(n, m, self._generator, "Isomap")
         if mark is None:
             return None
-        label = to_numpy(self.component_labels_)[self._kept_mask]
+        label = found.labels[found.kept]
         without = np.setdiff1d(label, label[mark])
         if len(without):
             added = "1 landmark was" if len(without) == 1 else f"{len(without)} landmarks were"
             warn(
                 f"Isomap(n_landmarks={m}): {len(without)} of {self.n_connected_components_} connected components had "
-                f"no landmark, so {added} added. Raise n_landmarks or n_neighbors.",
+                f"no landmark, so {added} added. Raise `n_landmarks` or `n_neighbors`.",
                 DataWarning,
             )
         mark[[int(np.argmax(label == c)) for c in without]] = True
@@ -204,7 +240,7 @@ class Isomap(
         m, points = (n, "rows") if marks is None else (len(marks), "landmarks")
         if self.n_components >= m:
             raise ParameterError(
-                f"Isomap(n_components={self.n_components}): {m} {points} span at most {m - 1} dimensions. "
+                f"`Isomap(n_components={self.n_components})`: {m} {points} span at most {m - 1} dimensions. "
                 f"Choose at most {m - 1}{'' if marks is None else ', or more landmarks'}."
             )
         self._require_memory(n, m, run)
@@ -229,7 +265,7 @@ class Isomap(
             return
         paths = f", with the shortest paths between all pairs (about {_minutes(n)})," if n > _MANY else ""
         subject = f"Isomap of {n:,} rows{paths}"
-        run.require(self._bytes(n, n), subject, f"Set n_landmarks={_LANDMARKS}, which takes seconds")
+        run.require(self._bytes(n, n), subject, f"Set `n_landmarks={_LANDMARKS}`, which takes seconds")
 
     def _bytes(self, n: int, m: int) -> int:
         """The memory for the distances from m of n rows and for their eigenvectors."""
@@ -237,26 +273,26 @@ class Isomap(
             m, self.n_components, whole=self.eigen_solver == "dense"
         )
 
-    def _keep(self, Z: Array, scaling: Scaling) -> None:
+    def _keep(self, scaling: Scaling) -> None:
+        Z = self.embedding_
         found, double = scaling.eigenvalues, xp_of(Z).float64
         if found.positive < self.n_components:
             positive = "1 positive eigenvalue" if found.positive == 1 else f"{found.positive} positive eigenvalues"
             warn(
-                f"Isomap(n_components={self.n_components}): classical scaling of the geodesic distances has only "
-                f"{positive}; the other coordinates are zero. Lower n_components, or raise n_neighbors.",
+                f"`Isomap(n_components={self.n_components})`: classical scaling of the geodesic distances has only "
+                f"{positive}; the other coordinates are zero. Lower `n_components`, or raise `n_neighbors`.",
                 DataWarning,
             )
         self.weights_, self.mean_squares_ = like(scaling.weights, Z, double), like(scaling.means, Z, double)
         self.eigenvalues_, self.lowest_eigenvalue_ = like(np.ascontiguousarray(found.leading), Z, double), found.lowest
-        self.embedding_ = self._with_left_out(Z)
-        self._record_convergence(scaling.outcome, "Raise tol or max_iter, or set eigen_solver='dense'.")
+        self._record_convergence(scaling.outcome, "Raise `tol` or `max_iter`, or set `eigen_solver='dense'`.")
 
     # --- as in scikit-learn, made when they are read ---
 
     @property
     def nbrs_(self) -> Any:
         """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
-        return self._fitted_neighbors()
+        return scikit_learn_neighbors(self)
 
     @property
     def kernel_pca_(self) -> Any:
@@ -308,7 +344,7 @@ class Isomap(
         """The numbers of the landmarks among the embedded rows."""
         if self.landmarks_ is None:
             return None
-        return np.searchsorted(np.flatnonzero(self._kept_mask), to_numpy(self.landmarks_))
+        return np.searchsorted(np.flatnonzero(embedded_mask(self)), to_numpy(self.landmarks_))
 
     def reconstruction_error(self) -> float:
         """Return |B - ZZ'| / n, with B = -½ J(D∘D)J of the geodesic distances D; with landmarks, of these."""
@@ -327,17 +363,17 @@ class Isomap(
         self._admit_missing(rows)
         run = run_for(rows)
         X = run.to_array(rows, "Isomap.neighbors_sweep")
-        metric, params = self._chosen_metric()
-        params = self._columns_of_metric(rows) if metric == "gower" else params
+        metric = self._metric()
+        params = metric.columns(rows) if metric.reads_text else metric.params
         return sweep_neighbors(
-            X, n_neighbors, LocalRun(), n_components=self.n_components, metric=metric, params=params,
-            search=self._search(),
+            X, n_neighbors, LocalRun(), n_components=self.n_components, metric=metric.name, params=params,
+            search=SEARCHES[self.neighbors_algorithm],
         )  # fmt: skip
 
     def _facts(self) -> dict[str, Any]:
         left = self.residual_variances_
         return {
-            **super()._facts(),
+            **graph_facts(self),
             "eigenvalues": self.eigenvalues_,
             "residual variance by dimension": left.round(4),
             "elbow": self._elbow_of(left),
@@ -346,15 +382,18 @@ class Isomap(
 
     # --- new rows ---
 
-    def _placing(self) -> Placement:
-        points, given = self.points_, self.points_ is None
-        kept = None if self._kept_mask.all() or not given else np.flatnonzero(self._kept_mask)
-        k = min(self._params.n_neighbors or 1, self.dist_matrix_.shape[1])
-        near = None if given else self._nearest_among(points, k)
-        through = GeodesicsToNewRows(
-            to_numpy(self.dist_matrix_), near, k, self._distances_to(points), self._params.radius, kept
-        )
-        return Placement(self.weights_, self.mean_squares_, through)
+    def _encoding(self) -> Placement | ByGivenDistances:
+        p, points, given = self._params, self.points_, self.points_ is None
+        neighborhood, kept = self._neighborhood(), embedded_mask(self)
+        k = min(p.n_neighbors or 1, self.dist_matrix_.shape[1])
+        near = None if given else neighborhood.nearest_among(points, k)
+        distances = None if given else DistancesTo.of(points, *neighborhood.metric)
+        numbers = None if kept.all() or not given else np.flatnonzero(kept)
+        through = GeodesicsToNewRows(to_numpy(self.dist_matrix_), near, k, distances, p.radius, numbers)
+        place = Placement(self.weights_, self.mean_squares_, through)
+        if not neighborhood.metric.precomputed:
+            return place
+        return ByGivenDistances(place, kept, None if p.radius else p.n_neighbors, p.radius)
 
     def _kept_points(self) -> int:
         return int(self.dist_matrix_.shape[1])

@@ -31,8 +31,8 @@ from lowland.math.kernel_pca.preimages import FixedPointPreImages, RidgePreImage
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.sampling import SelectedRows, count_rows
 from lowland.methods.base.landmarks import choose_landmarks
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.point_map import PointMap
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import Metric
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
@@ -55,7 +55,7 @@ class LearnedInverse:
 
 
 class KernelPCA(
-    PointMap,
+    Method,
     verb="kernel-pca",
     takes_sparse=True,
     streams_with_landmarks=True,
@@ -190,7 +190,7 @@ class KernelPCA(
         else:
             m = int(keep.sum())
             run.require(
-                8 * m * (4 * m + 3 * rows.d), f"The kernel of {m} landmarks and its features", "Lower n_landmarks"
+                8 * m * (4 * m + 3 * rows.d), f"The kernel of {m} landmarks and its features", "Lower `n_landmarks`"
             )
             X = self.landmarks_ = run.fold(rows, SelectedRows.of, keep, name="choosing landmarks").rows
         self.gamma_ = self._gamma(X)
@@ -230,7 +230,7 @@ class KernelPCA(
         if not self.fit_inverse_transform:
             return
         run = run_for(ArrayRows(X))
-        Z = self._embedding() if axes.vectors is not None else self._placing()(X)
+        Z = self._embedding() if axes.vectors is not None else self._encoding()(X)
         self.X_transformed_fit_ = Z
         if self.preimage == "ridge":
             self.dual_coef_ = xp.astype(ridge_coefficients(self._kernel_with(Z), X, self.alpha, run), X.dtype)
@@ -242,7 +242,9 @@ class KernelPCA(
     def _check_choices(self, rows: Rows) -> None:
         if rows.is_sparse and (self.kernel == "precomputed" or self.fit_inverse_transform):
             what = "fit_inverse_transform=True" if self.fit_inverse_transform else "kernel='precomputed'"
-            raise DataError(f"KernelPCA({what}) does not take sparse data. Pass X.toarray() if it fits in memory.")
+            raise DataError(
+                f"KernelPCA({what}) does not take sparse data. Make it dense if it fits in memory (`X.toarray()`)."
+            )
         if self.kernel == "precomputed" and (self.fit_inverse_transform or self.n_landmarks is not None):
             what = "fit_inverse_transform" if self.fit_inverse_transform else "use n_landmarks"
             raise ParameterError(
@@ -250,29 +252,29 @@ class KernelPCA(
                 "kernel."
             )
         if self.fit_inverse_transform and self.preimage == "fixed-point" and self.kernel != "rbf":
-            raise ParameterError("KernelPCA(preimage='fixed-point') needs kernel='rbf'. Choose preimage='ridge'.")
+            raise ParameterError("`KernelPCA(preimage='fixed-point')` needs `kernel='rbf'`. Choose `preimage='ridge'`.")
 
     def _warn_of(self, axes: KernelAxes) -> None:
         """Warn of a kernel that is no inner product, of rows that are alike or all apart, and of zero columns."""
         for concern in axes.concerns:
             if self.kernel in ("rbf", "laplacian"):
                 given = f"KernelPCA(kernel={self.kernel!r}): with gamma={self.gamma_:g}"
-                warn(f"{given} {concern} Lower gamma, or set gamma='median'.", DataWarning)
+                warn(f"{given} {concern} Lower `gamma`, or set `gamma='median'`.", DataWarning)
             else:
-                remedy = "Lower gamma, or use" if self.kernel == "sigmoid" else "Use"
+                remedy = "Lower `gamma`, or use" if self.kernel == "sigmoid" else "Use"
                 warn(f"{concern} {remedy} a kernel of inner products, such as 'rbf'.", DataWarning)
         positive, k = int(to_numpy(axes.values > 0).sum()), int(axes.values.shape[0])
         if axes.identical:
             warn(
-                f"KernelPCA(kernel={self.kernel!r}): no eigenvalue of the centered kernel matrix is positive: all rows "
-                "are identical in the feature space of the kernel. Check the data and gamma.",
+                f"`KernelPCA(kernel={self.kernel!r})`: no eigenvalue of the centered kernel matrix is positive: all "
+                "rows are identical in the feature space of the kernel. Check the data and `gamma`.",
                 DataWarning,
             )
         elif positive < k:
             warn(
-                f"KernelPCA(n_components={self.n_components}): the centered kernel matrix has {positive} positive "
+                f"`KernelPCA(n_components={self.n_components})`: the centered kernel matrix has {positive} positive "
                 f"eigenvalue{'s' * (positive != 1)}, so the other components are zero. Choose at most {positive}, or "
-                "set remove_zero_eig=True.",
+                "set `remove_zero_eig=True`.",
                 DataWarning,
             )
 
@@ -312,26 +314,22 @@ class KernelPCA(
     # --- maps ---
 
     def _points(self) -> Array:
-        return self.landmarks_ if hasattr(self, "landmarks_") else getattr(self, "X_fit_", None)
+        return vars(self).get("landmarks_", vars(self).get("X_fit_"))
 
     def _facts(self) -> dict[str, Any]:
-        landmarks = len(self.landmarks_) if hasattr(self, "landmarks_") else None
+        landmarks = len(self.landmarks_) if "landmarks_" in vars(self) else None
         gamma = None if self._params.kernel in ("linear", "cosine", "precomputed") else self.gamma_
         return {"landmarks": landmarks, "eigenvalues": self.eigenvalues_[:10], "gamma": gamma}
 
-    def _placing(self) -> FeatureCoordinates:
-        of_rows = self._params.kernel == "linear" and not is_sparse(getattr(self, "landmarks_", None))
+    def _encoding(self) -> FeatureCoordinates:
+        of_rows = self._params.kernel == "linear" and not is_sparse(vars(self).get("landmarks_"))
         kernel = KernelWith(None) if of_rows else self._kernel_with(self._points())
         return FeatureCoordinates(kernel, self.kernel_means_, self.coefficients_)
 
-    def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
-        if not reset and self._params.kernel == "precomputed" and rows.d != self.n_features_in_:
-            n = self.n_features_in_
-            raise DataError(
-                f"X has {rows.d} columns, but KernelPCA was fitted to a kernel matrix of {n} rows. Pass the kernel "
-                f"values of each new row with these {n} rows, in their order."
-            )
-        super()._check_rows(rows, reset=reset, least=least)
+    def _metric(self) -> Metric | None:
+        """No metric; a given kernel matrix is a matrix of pairs."""
+        given = self._params.kernel == "precomputed"
+        return Metric("precomputed", pairs="kernel values") if given else None
 
     def _kept_points(self) -> int:
         return int(self.coefficients_.shape[0])
@@ -347,7 +345,7 @@ class KernelPCA(
         """Fit to the rows of X and return their coordinates, (n, k)."""
         X = opened_once(X)
         self.fit(X, y)
-        return self.transform(X) if hasattr(self, "landmarks_") else self._present(self._embedding(), X)
+        return self.transform(X) if "landmarks_" in vars(self) else self._present(self._embedding(), X)
 
     def _decoding(self) -> Callable[[Array], Array]:
         Z = self.X_transformed_fit_
@@ -361,7 +359,7 @@ class KernelPCA(
         k = self._encoding_width()
         if rows.d != k:
             raise DataError(
-                f"Z has {rows.d} columns, but KernelPCA has {k} components. Pass coordinates that transform returned."
+                f"`Z` has {rows.d} columns, but KernelPCA has {k} components. Use coordinates of `transform`."
             )
         rows = in_slabs(rows, max(int(self.X_transformed_fit_.shape[0]), self.n_features_in_))
         return rows, run_for(rows)

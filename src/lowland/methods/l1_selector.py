@@ -27,7 +27,7 @@ from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"linear": "numbers", "logistic": "classes", None: "auto"}
-_FOR_NUMBERS = "estimator='linear'"  # what a user sets if y holds numbers, not classes
+_FOR_NUMBERS = "`estimator='linear'`"  # what a user sets if y holds numbers, not classes
 
 
 class L1Selector(
@@ -199,7 +199,7 @@ class L1Selector(
             return Layout(np.zeros(n, dtype=np.int64), 1, [])
         folds = folds_of(self.cv, np.empty((n, 0)), target.values, classifier=classes, for_numbers=_FOR_NUMBERS)
         layout = Layout.of_folds(folds, n)
-        with with_remedy(f"If y holds numbers rather than classes, set {_FOR_NUMBERS}."):
+        with with_remedy(f"If `y` holds numbers rather than classes, set {_FOR_NUMBERS}."):
             lasso_data.check_classes_of_folds(target, layout)
         return layout
 
@@ -223,9 +223,9 @@ class L1Selector(
             first = int(np.argmax(self.entry_alphas_))
             support = np.arange(len(support)) == first
             warn(
-                f"L1Selector(rule={self.rule!r}): cross-validation selects the null model, so no column improves the "
-                f"prediction of y on held-out rows. Only column {names[first]!r}, the first to enter, is selected. Set "
-                "n_features_to_select for the first few columns, or rule='min'.",
+                f"`L1Selector(rule={self.rule!r})`: cross-validation selects the null model, so no column improves "
+                f"the prediction of `y` on held-out rows. Only column {names[first]!r}, the first to enter, is "
+                "selected. Set `n_features_to_select` for the first few columns, or `rule='min'`.",
                 DataWarning,
             )
         return support, best
@@ -259,19 +259,19 @@ class L1Selector(
         support = stable.frequencies >= self.threshold - 1e-12
         if self.error_bound_ > self.expected_false_positives * (1 + 1e-9):
             warn(
-                f"L1Selector(expected_false_positives={self.expected_false_positives:g}): each half selects at least "
-                f"one of {d} columns, so the bound on false positives cannot be below {self.error_bound_:.3g}. Set "
-                f"expected_false_positives={self.error_bound_:.3g} or more, or a threshold closer to 1.",
+                f"`L1Selector(expected_false_positives={self.expected_false_positives:g})`: each half selects at "
+                f"least one of {d} columns, so the bound on false positives cannot be below {self.error_bound_:.3g}. "
+                f"Set `expected_false_positives={self.error_bound_:.3g}` or more, or a threshold closer to 1.",
                 DataWarning,
             )
         if not support.any():
             most = int(np.argmax(stable.frequencies))
             support = np.arange(len(support)) == most
             warn(
-                f"L1Selector(threshold={self.threshold:g}): no column is selected in {self.threshold:.0%} of the "
+                f"`L1Selector(threshold={self.threshold:g})`: no column is selected in {self.threshold:.0%} of the "
                 f"halves. Only column {names[most]!r}, the most frequent with {stable.frequencies[most]:.0%}, is "
-                "selected. Lower threshold, or raise expected_false_positives, which lets each half select more than "
-                f"{stable.q}.",
+                "selected. Lower `threshold`, or raise `expected_false_positives`, which lets each half select more "
+                f"than {stable.q}.",
                 DataWarning,
             )
         return support, best
@@ -281,7 +281,7 @@ class L1Selector(
         support, missing = lasso_path.fill_support(order, sizes, k)
         if missing:
             warn(
-                f"L1Selector(n_features_to_select={k}): only {k - missing} columns enter the path, even at the "
+                f"`L1Selector(n_features_to_select={k})`: only {k - missing} columns enter the path, even at the "
                 f"smallest penalty. The others are constant or linear combinations of them; {missing} of these were "
                 f"added. Choose at most {k - missing}.",
                 DataWarning,
@@ -305,7 +305,7 @@ class L1Selector(
         largest = f"(largest gap {self.dual_gaps_.max():.1e}) after {self.max_iter} iterations."
         self._record_convergence(
             outcome,
-            "Raise max_iter or tol, or raise eps to drop the smallest penalties.",
+            "Raise `max_iter` or `tol`, or raise `eps` to drop the smallest penalties.",
             problem=f"{problem} above tol={self.tol:g} {largest}",
         )
 

@@ -114,8 +114,10 @@ class LinearAutoencoder(
         """Fit to the rows of X. A row of ``sample_weight`` w counts as w identical rows; not with mini-batches."""
         if sample_weight is not None and self.batch_size is not None:
             raise ParameterError(
-                f"LinearAutoencoder(batch_size={self.batch_size}): mini-batches do not support sample_weight. Set "
-                "batch_size=None, or repeat the rows."
+                "mini-batches do not support `sample_weight`.",
+                "Set `batch_size=None`, or repeat the rows.",
+                method="LinearAutoencoder",
+                batch_size=self.batch_size,
             )
         return self._fit(X, y, sample_weight)
 
@@ -123,7 +125,7 @@ class LinearAutoencoder(
         """Compute the moments, then minimize the loss. Keep least-squares codes of rows in memory."""
         d = rows.d
         self._check_width(d)
-        run.require(3 * 8 * d**2, f"The {d} x {d} covariance", "Use PCA(svd_solver='randomized')")
+        run.require(3 * 8 * d**2, f"The {d} x {d} covariance", "Use `PCA(svd_solver='randomized')`")
         self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
         self._fitted.dtype = rows.dtype
         self._learn(self._fitted.moments, run, rows)
@@ -138,7 +140,10 @@ class LinearAutoencoder(
     def _check_width(self, d: int) -> None:
         if self._params.n_components > d:
             raise ParameterError(
-                f"LinearAutoencoder(n_components={self._params.n_components}): n_features={d}. Choose at most {d}."
+                f"the data has {d} columns (`n_features={d}`).",
+                f"Choose at most {d}.",
+                method="LinearAutoencoder",
+                n_components=self._params.n_components,
             )
 
     def _learn(self, moments: Moments, run: Run, rows: Rows | None) -> None:
@@ -170,8 +175,10 @@ class LinearAutoencoder(
             )
         except Divergence as error:
             raise ParameterError(
-                f"LinearAutoencoder(learning_rate={self._params.learning_rate:g}): {error} of the variance. Choose a "
-                "smaller learning_rate, or 'auto'."
+                f"{error} of the variance.",
+                "Choose a smaller `learning_rate`, or 'auto'.",
+                method="LinearAutoencoder",
+                learning_rate=self._params.learning_rate,
             ) from error
         self._keep(found, moments)
 
@@ -189,7 +196,7 @@ class LinearAutoencoder(
         what = "iterations" if self._params.batch_size is None else "epochs"
         self._record_convergence(
             found.outcome,
-            "Raise max_iter or tol, or scale the columns: one column of much larger variance slows convergence.",
+            "Raise `max_iter` or `tol`, or scale the columns: one column of much larger variance slows convergence.",
             problem=f"LinearAutoencoder did not converge: it stopped after {found.outcome.iterations} {what}.",
         )
 

@@ -260,8 +260,11 @@ class LinearDiscriminantAnalysis(
         """Solve from the means and pairwise covariances of the observed values."""
         if self._apart or self.covariance_estimator is not None:
             raise UnsupportedError(
-                "LinearDiscriminantAnalysis(missing='available'): shrinkage='auto', priors with a covariance per "
-                "class, and a covariance_estimator need complete rows. Impute the missing values, or leave these out."
+                "`shrinkage='auto'`, priors with a covariance per class, and a `covariance_estimator` need complete "
+                "rows.",
+                "Impute the missing values, or leave these out.",
+                method="LinearDiscriminantAnalysis",
+                missing="available",
             )
         run.require(6 * 8 * rows.d**2, f"The {rows.d} x {rows.d} within-class scatter matrix", "Use fewer columns")
         moments, least = available_class_moments(rows, run, codes, self.classes_, found.mean)
@@ -289,8 +292,9 @@ class LinearDiscriminantAnalysis(
         self._check_choices()
         if self.shrinkage == "auto" or self.covariance_estimator is not None:
             raise ParameterError(
-                "LinearDiscriminantAnalysis: partial_fit does not support shrinkage='auto' or a covariance_estimator, "
-                "which read the rows twice. Set shrinkage to a number, or call fit with a file or a list of chunks."
+                "LinearDiscriminantAnalysis: partial_fit does not support `shrinkage='auto'` or a "
+                "`covariance_estimator`, which read the rows twice. Set `shrinkage` to a number, or call fit with a "
+                "file or a list of chunks."
             )
         before = self._moments_so_far()
         y, _ = self._roles(X, y, None)
@@ -409,21 +413,21 @@ class LinearDiscriminantAnalysis(
     def _check_choices(self) -> None:
         if self.solver == "svd" and (self.shrinkage is not None or self.covariance_estimator is not None):
             raise UnsupportedError(
-                "LinearDiscriminantAnalysis(solver='svd') does not support shrinkage or a covariance_estimator. "
-                "Choose solver='eigen' or 'lsqr'."
+                "`LinearDiscriminantAnalysis(solver='svd')` does not support `shrinkage` or a "
+                "`covariance_estimator`. Choose `solver='eigen'` or 'lsqr'."
             )
         if self.shrinkage and self.covariance_estimator is not None:
             raise ParameterError(
-                "LinearDiscriminantAnalysis: shrinkage and covariance_estimator are both set. Only one of the two can "
-                "be set. Leave the other None."
+                "LinearDiscriminantAnalysis: shrinkage and `covariance_estimator` are both set. Only one of the two "
+                "can be set. Leave the other `None`."
             )
 
     def _most_components(self, d: int) -> int:
         most = min(len(self.classes_) - 1, d)
         if self._params.n_components is not None and self._params.n_components > most:
             raise ParameterError(
-                "n_components cannot be larger than min(n_features, n_classes - 1) = "
-                f"min({d}, {len(self.classes_) - 1}).",
+                f"`n_components` cannot be larger than the number of columns, {d}, or of classes - 1, "
+                f"{len(self.classes_) - 1} (`min(n_features, n_classes - 1)`).",
                 f"Choose at most {most}.",
                 method="LinearDiscriminantAnalysis",
                 n_components=self._params.n_components,
@@ -451,7 +455,7 @@ class LinearDiscriminantAnalysis(
         if self._params.solver == "lsqr":
             raise UnsupportedError(
                 "LinearDiscriminantAnalysis: transform not implemented for 'lsqr' solver, which only classifies. "
-                "Choose solver='svd' or 'eigen'."
+                "Choose `solver='svd'` or 'eigen'."
             )
         return Affine(
             self.scalings_[:, : self.patterns_.shape[0]], self.xbar_ if self._params.solver == "svd" else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -25,15 +25,33 @@ from lowland.math.graphs.strong_components import (
     with_reverse_edges,
     without_self_loops,
 )
+from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.methods.base.graph_map import GraphMap
-from lowland.methods.base.method import RandomState, attribute, param
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import Metric
+from lowland.methods.base.neighborhood import (
+    GRAPH_ATTRIBUTES,
+    SEARCHES,
+    Components,
+    Neighborhood,
+    disconnected_parameter,
+    embedded_mask,
+    graph_facts,
+    own_points,
+    scikit_learn_neighbors,
+    with_left_out,
+)
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 
 class LocallyLinearEmbedding(
-    GraphMap, verb="locally-linear-embedding", tolerance=1e-6, study=StudyHints(n_neighbors=12)
+    Method,
+    verb="locally-linear-embedding",
+    attributes=GRAPH_ATTRIBUTES,
+    takes_sparse=True,
+    tolerance=1e-6,
+    study=StudyHints(n_neighbors=12),
 ):
     """Locally linear embedding (LLE): preserves the weights that reconstruct each row from its neighbors.
 
@@ -109,11 +127,30 @@ class LocallyLinearEmbedding(
     n_jobs: int | None = param(
         None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
     )
+    disconnected: Policy = disconnected_parameter()
 
     reconstruction_error_: float = attribute("The minimum tr Z'MZ: the sum of eigenvalues_.")
     eigenvalues_: Array = attribute(
         "Smallest eigenvalues of M after the zero of the constant vector, in increasing order.", "(n_components,)"
     )
+
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
+        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
+        return self._fit(X, y, graph=graph)
+
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self.fit(X, y, graph)._returned_embedding(X)
+
+    def _metric(self) -> Metric:
+        return Metric("euclidean")
+
+    def _neighborhood(self) -> Neighborhood:
+        p = self._params
+        return Neighborhood(
+            "LocallyLinearEmbedding", self._measure(), p.n_neighbors, search=SEARCHES[p.neighbors_algorithm],
+            policy=p.disconnected, rng=self._start_generator(),
+        )  # fmt: skip
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Neighborhoods, alignment matrix, coordinates."""
@@ -121,11 +158,12 @@ class LocallyLinearEmbedding(
         run = run if is_sparse(X) else run_for(ArrayRows(X))
         self._check_choices(X, graph)
         self._require(X.shape[0], run)
-        neighborhoods = self._neighborhoods(X, run, graph)
-        self.points_ = self._own_points(X, rows)
+        components = self._neighborhood().graph(X, run, graph, symmetric=False)
+        vars(self).update(components.attributes(X))
+        self.points_ = own_points(X, rows, components.kept)
         points = self.points_ if is_sparse(X) else to_numpy(self.points_)
-        found = self._coordinates(points, neighborhoods, run)
-        self.embedding_ = self._with_left_out(like(found.Z, X))
+        found = self._coordinates(points, self._constrained(components), run)
+        self.embedding_ = with_left_out(like(found.Z, X), components.kept)
         self._warn_of_lone_points(found.Z)
         self._warn_of_shrunken_components(points, found.Z)
         self.eigenvalues_ = like(found.eigenvalues, X)
@@ -158,11 +196,16 @@ class LocallyLinearEmbedding(
         k, (n, d), name = self.n_components, X.shape, type(self).__name__
         if k > d:
             raise ParameterError(
-                f"{name}(n_components={k}): n_features={d}, and the output dimension must be less than or equal to the "
-                f"input dimension. Choose at most {d}."
+                f"the data has {d} columns (`n_features={d}`), and the output dimension must be less than or equal "
+                "to the input dimension.",
+                f"Choose at most {d}.",
+                method=name,
+                n_components=k,
             )
         if k >= n:
-            raise ParameterError(f"{name}(n_components={k}): n_samples={n}. Choose at most {n - 1}.")
+            raise ParameterError(
+                f"the data has {n} rows (`n_samples={n}`).", f"Choose at most {n - 1}.", method=name, n_components=k
+            )
         if graph is None:
             self._check_enough(self.n_neighbors, "")
         if _all_equal(X):
@@ -174,16 +217,16 @@ class LocallyLinearEmbedding(
         needed = {"hessian": k * (k + 3) // 2 + 1, "modified": k, "ltsa": k + 1}.get(self.method, 1)
         if m < needed:
             raise ParameterError(
-                f"LocallyLinearEmbedding(method={self.method!r}, n_components={k}): n_neighbors must be at least "
+                f"`LocallyLinearEmbedding(method={self.method!r}, n_components={k})`: `n_neighbors` must be at least "
                 f"{needed}{_BOUNDS.get(self.method, '')}, but it is {m}{where}."
             )
 
-    def _neighborhoods(self, X: Array, run: Run, given: Any) -> NeighborGraph:
+    def _constrained(self, components: Components) -> NeighborGraph:
         """The neighbors by which each point is reconstructed, chosen so that every point is constrained."""
-        graph = without_self_loops(self._graph(X, run, given, symmetric=False))
+        graph = without_self_loops(components.graph)
         counts = np.diff(graph.start)
         if counts.min() < counts.max():
-            self._check_enough(int(counts.min()), f" for row {np.flatnonzero(self._kept_mask)[counts.argmin()]}")
+            self._check_enough(int(counts.min()), f" for row {np.flatnonzero(embedded_mask(self))[counts.argmin()]}")
         if self.n_edges_added_:
             graph = with_reinforced_bridges(graph, to_numpy(self.component_labels_))
         if self.method in ("ltsa", "hessian"):
@@ -202,13 +245,13 @@ class LocallyLinearEmbedding(
             "the directed neighbor graph), and each would collapse to a point"
         )
         if self.disconnected == "error":
-            raise DataError(f"{fact}. Raise n_neighbors, or set disconnected='connect' or 'ignore'.")
+            raise DataError(f"{fact}. Raise `n_neighbors`, or set `disconnected='connect'` or 'ignore'.")
         if self.disconnected == "ignore":
-            warn(f"{fact}. Nothing was changed. Raise n_neighbors, or set disconnected='connect'.", DataWarning)
+            warn(f"{fact}. Nothing was changed. Raise `n_neighbors`, or set `disconnected='connect'`.", DataWarning)
             return graph
         warn(
-            f"{fact}. Reverse edges were added from these groups to the rows they are neighbors of. Raise n_neighbors "
-            "to avoid this.",
+            f"{fact}. Reverse edges were added from these groups to the rows they are neighbors of. Raise "
+            "`n_neighbors` to avoid this.",
             DataWarning,
         )
         return with_reverse_edges(graph, cut_off)
@@ -218,13 +261,13 @@ class LocallyLinearEmbedding(
         largest = np.abs(Z).argmax(axis=0)
         lone = np.abs(Z[largest, np.arange(Z.shape[1])]) > _ALONE
         if lone.any() and len(Z) > _FEW:
-            rows = np.flatnonzero(self._kept_mask)[np.unique(largest[lone])]
+            rows = np.flatnonzero(embedded_mask(self))[np.unique(largest[lone])]
             what = f"a coordinate only separates row {rows[0]}"
             if len(rows) > 1:
                 what = f"coordinates only separate single rows ({', '.join(map(str, rows))})"
             warn(
                 f"LocallyLinearEmbedding: {what} from all others, since the neighbors do not determine the position. "
-                "Raise n_neighbors or reg, or remove such rows.",
+                "Raise `n_neighbors` or `reg`, or remove such rows.",
                 DataWarning,
             )
 
@@ -238,27 +281,30 @@ class LocallyLinearEmbedding(
         if shrunken:
             which = "1 connected component has" if len(shrunken) == 1 else f"{len(shrunken)} connected components have"
             warn(
-                f"LocallyLinearEmbedding: {which} collapsed to less than 1% of the extent of the embedding (see "
-                "component_labels_): far from the other components, or hardly constrained by the added edges. Raise "
-                "n_neighbors, set disconnected='largest', or embed each component separately.",
+                f"LocallyLinearEmbedding: {which} collapsed to less than 1% of the extent of the embedding (`see "
+                "component_labels_`): far from the other components, or hardly constrained by the added edges. Raise "
+                "`n_neighbors`, set `disconnected='largest'`, or embed each component separately.",
                 DataWarning,
             )
 
     @property
     def nbrs_(self) -> Any:
         """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
-        return self._fitted_neighbors()
+        return scikit_learn_neighbors(self)
 
     # --- new rows ---
 
-    def _placing(self) -> WeightsOfNeighbors:
-        Z = to_numpy(self.embedding_)[self._kept_mask]
-        k = min(self._params.n_neighbors, len(Z))
-        return WeightsOfNeighbors(self._nearest_among(self.points_, k), Z, self._params.reg)
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
+
+    def _encoding(self) -> WeightsOfNeighbors:
+        p, Z = self._params, to_numpy(self.embedding_)[embedded_mask(self)]
+        nearest = self._neighborhood().nearest_among(self.points_, min(p.n_neighbors, len(Z)))
+        return WeightsOfNeighbors(nearest, Z, p.reg)
 
     def _facts(self) -> dict[str, Any]:
         facts = {"eigenvalues": self.eigenvalues_[:10], "reconstruction error": self.reconstruction_error_}
-        return {**facts, **super()._facts()}
+        return {**facts, **graph_facts(self)}
 
 
 def _is_shrunken(X: Array, Z: np.ndarray, whole: float) -> bool:

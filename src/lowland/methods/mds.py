@@ -8,29 +8,29 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
 from lowland.math.distances.dissimilarities import Dissimilarities, dissimilarities
+from lowland.math.distances.to_points import DistancesTo
 from lowland.math.optimize.outcome import Snapshot, Watch
 from lowland.math.scaling.isotonic import IsotonicCurve
 from lowland.math.scaling.majorization import Configuration, stress_majorization
 from lowland.math.scaling.nonmetric import nonmetric_scaling
 from lowland.math.scaling.out_of_sample import LeastStressPlacement
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.metric_map import MetricMap
-from lowland.methods.base.point_map import SKIP_MISSING
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
 
 class MDS(
-    MetricMap,
+    Method,
     verb="mds",
+    attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     tolerance=1e-6,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
@@ -224,7 +224,7 @@ class MDS(
         problem = f"MDS did not converge: it stopped after {n} iteration{'s' * (n != 1)}"
         self._record_convergence(
             replace(found.outcome, trace=self.trace_),
-            "Raise max_iter or eps.",
+            "Raise `max_iter` or `eps`.",
             problem=f"{problem} (stress {self.trace_[-1]:.3g}{last}).",
         )
 
@@ -234,39 +234,40 @@ class MDS(
     def _is_metric(self) -> bool:
         return bool(self.metric) if isinstance(self.metric, bool) else self.metric_mds
 
-    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        former = self._params.dissimilarity != "deprecated"
-        named = "euclidean" if isinstance(self._params.metric, bool) else self._params.metric
-        return self._params.dissimilarity if former else named, self._params.metric_params or {}
+    def _metric(self) -> Metric:
+        p = self._params
+        named = "euclidean" if isinstance(p.metric, bool) else p.metric
+        return Metric(named if p.dissimilarity == "deprecated" else p.dissimilarity, dict(p.metric_params or {}))
 
     def _warn_of_former_names(self) -> None:
         """Warn as scikit-learn does; raise an error where an old name contradicts the new one."""
         if self.dissimilarity != "deprecated":
             if not isinstance(self.metric, bool) and self.metric != "euclidean":
                 raise ParameterError(
-                    f"MDS(dissimilarity={self.dissimilarity!r}, metric={self.metric!r}): You provided both "
-                    "`dissimilarity` and `metric`. Please use only `metric`."
+                    "You provided both `dissimilarity` and `metric`. Please use only `metric`.",
+                    method="MDS",
+                    dissimilarity=self.dissimilarity,
+                    metric=self.metric,
                 )
             warn(
                 "The `dissimilarity` parameter is deprecated and will be removed in 1.10. Use `metric` instead: "
-                f"MDS(metric={self.dissimilarity!r}).",
+                f"`MDS(metric={self.dissimilarity!r})`.",
                 FutureWarning,
             )
         if isinstance(self.metric, bool):
             warn(
-                f"Use metric_mds={self.metric} instead of metric={self.metric}. The support for metric={{True/False}} "
-                "will be dropped in 1.10.",
+                f"Use `metric_mds={self.metric}` instead of `metric={self.metric}`. The support for "
+                "metric={True/False} will be dropped in 1.10.",
                 FutureWarning,
             )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._measure()[0] == "precomputed"
-        return tags
 
     def _facts(self) -> dict[str, Any]:
         return {"stress": self.stress_, "stress-1": self.stress1_}
 
-    def _placing(self) -> LeastStressPlacement:
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
+
+    def _encoding(self) -> LeastStressPlacement:
         curve = None if self.curve_ is None else IsotonicCurve(self.curve_[0], self.curve_[1])
-        return LeastStressPlacement(self.embedding_, self._distances_to(self.X_fit_), curve)
+        distances = None if self.X_fit_ is None else DistancesTo.of(self.X_fit_, *self._measure())
+        return LeastStressPlacement(self.embedding_, distances, curve)

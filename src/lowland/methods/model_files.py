@@ -106,7 +106,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.is_file():
         raise MissingFile(f"There is no model file {str(path)!r}. Check the file name and the folder.")
     if _is_foreign(path):
-        raise ModelFileError(f"{str(path)!r} is not a Lowland model. lowland.save writes one.")
+        raise ModelFileError(f"{str(path)!r} is not a Lowland model. `lowland.save` writes one.")
     try:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {}).get("lowland", "null"))
@@ -125,7 +125,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise file_error(path, error, damaged) from error
     if not isinstance(header, dict):
         raise ModelFileError(
-            f"{str(path)!r} was not written by Lowland: it has no Lowland header. Save the model with lowland.save."
+            f"{str(path)!r} was not written by Lowland: it has no Lowland header. Save the model with `lowland.save`."
         )
     return header, arrays
 

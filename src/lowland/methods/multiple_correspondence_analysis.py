@@ -30,7 +30,8 @@ class MultipleCorrespondenceAnalysis(
     verb="mca",
     streams=True,
     reads="categories",
-    missing_remedy="Set missing='category' to make them a level of their own, or missing='passive' to leave them out.",
+    missing_remedy="Set `missing='category'` to make them a level of their own, or `missing='passive'` to leave them "
+    "out.",
     quick={"n_components": 1},
     study=StudyHints(why_left_out="It is for tables of categories: run it by its name on such a table."),
 ):
@@ -191,7 +192,7 @@ class MultipleCorrespondenceAnalysis(
         codes = Coding.codes(coding, rows.to_array())
         n = len(standard)
         if len(codes[0]) != n:
-            raise DataError(f"columns has {len(codes[0])} rows, but X has {n}. Pass the same rows.")
+            raise DataError(f"columns has {len(codes[0])} rows, but `X` has {n}. Pass the same rows.")
         counts = np.concatenate(
             [np.bincount(code[code >= 0], minlength=size) for code, size in zip(codes, coding.sizes, strict=True)]
         ).astype(np.float64)

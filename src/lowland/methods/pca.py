@@ -169,7 +169,7 @@ class PCA(
         if isinstance(rule, Fixed) and rule.count is not None and rule.count > most:
             raise ParameterError(
                 f"the data has {found.rows} rows and {rows.d} columns, and the number of components must be between 1 "
-                f"and min(n_samples, n_features)={most}.",
+                f"and {most} (`min(n_samples, n_features)={most}`).",
                 method="PCA", n_components=rule.count,
             )  # fmt: skip
         axes = axes_of_incomplete_rows(rows, run, rule, found, scale=self.scale, weights=weights, tol=self.tol or TOL)
@@ -225,9 +225,13 @@ class PCA(
         if not isinstance(rule, Downstream):
             return rule
         if y is None:
-            raise DataError(f"{rule!r} chooses the number of components by how well they predict y. Call fit(X, y).")
+            raise DataError(
+                f"{rule!r} chooses the number of components by how well they predict `y`. Call fit(X, `y`)."
+            )
         if weights is not None:
-            raise ParameterError("Downstream does not support sample_weight. Repeat the rows, or choose another rule.")
+            raise ParameterError(
+                "Downstream does not support `sample_weight`. Repeat the rows, or choose another rule."
+            )
         X = run.to_array(rows, "Downstream")
         X = X if rows.is_sparse else to_numpy(X)
 

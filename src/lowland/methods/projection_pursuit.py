@@ -165,8 +165,10 @@ class ProjectionPursuit(
     def _check_columns(self, d: int) -> None:
         if self.n_components > d:
             raise ParameterError(
-                f"ProjectionPursuit(n_components={self.n_components}): the data has {d} columns (n_features={d}). "
-                f"Choose at most {d}."
+                f"the data has {d} columns (`n_features={d}`).",
+                f"Choose at most {d}.",
+                method="ProjectionPursuit",
+                n_components=self.n_components,
             )
 
     def _check_rank(self, rank: int, d: int) -> None:
@@ -174,7 +176,7 @@ class ProjectionPursuit(
             raise DataError("All columns are constant, so there are no projections to search. Check the data.")
         if rank < self.n_components:
             raise DataError(
-                f"ProjectionPursuit(n_components={self.n_components}): the data has {d} columns but rank {rank}. "
+                f"`ProjectionPursuit(n_components={self.n_components})`: the data has {d} columns but rank {rank}. "
                 f"Choose at most {rank}, or pass more rows or columns."
             )
 
@@ -187,7 +189,7 @@ class ProjectionPursuit(
             n = moments.rows
         m = min(n, self.max_samples)
         if not rows.in_memory:
-            run.require(4 * 8 * m * d, f"The sample of {m} rows", "Lower max_samples")
+            run.require(4 * 8 * m * d, f"The sample of {m} rows", "Lower `max_samples`")
         if m == n:
             return run.fold(rows, SelectedRows.of, name="sampling rows").rows, None
         return run.fold(rows, SelectedRows.of, evenly_spread(n, m, rng), name="sampling rows").rows, moments
@@ -219,7 +221,7 @@ class ProjectionPursuit(
         problem = f"ProjectionPursuit did not converge: a refinement stopped after max_iter={self.max_iter} steps"
         self._record_convergence(
             replace(worst, iterations=iterations, converged=self.converged_),
-            "Raise max_iter or tol.",
+            "Raise `max_iter` or `tol`.",
             problem=f"{problem}, before a step was below tol={self.tol:g} radians.",
         )
 

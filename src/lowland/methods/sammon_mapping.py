@@ -11,20 +11,21 @@ from lowland.arrays.namespace import Array
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.math.distances.dissimilarities import dissimilarities
+from lowland.math.distances.to_points import DistancesTo
 from lowland.math.optimize.outcome import Snapshot
 from lowland.math.scaling.out_of_sample import LeastStressPlacement
 from lowland.math.scaling.sammon import sammon_coordinates
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.metric_map import MetricMap
-from lowland.methods.base.point_map import SKIP_MISSING
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
 
 class SammonMapping(
-    MetricMap,
+    Method,
     verb="sammon",
+    attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     tolerance=1e-5,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
@@ -139,11 +140,18 @@ class SammonMapping(
         count = found.outcome.iterations
         problem = f"SammonMapping did not converge: it stopped after {count} iteration{'s' * (count != 1)}"
         self._record_convergence(
-            found.outcome, "Raise max_iter or tol.", problem=f"{problem} (stress {self.stress_:.3g})."
+            found.outcome, "Raise `max_iter` or `tol`.", problem=f"{problem} (stress {self.stress_:.3g})."
         )
 
     def _facts(self) -> dict[str, Any]:
         return {"Sammon stress": self.stress_, "duplicate rows merged": self.n_merged_}
 
-    def _placing(self) -> LeastStressPlacement:
-        return LeastStressPlacement(self.embedding_, self._distances_to(self.X_fit_), sammon=True)
+    def _metric(self) -> Metric:
+        return Metric(self._params.metric, dict(self._params.metric_params or {}))
+
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
+
+    def _encoding(self) -> LeastStressPlacement:
+        distances = None if self.X_fit_ is None else DistancesTo.of(self.X_fit_, *self._measure())
+        return LeastStressPlacement(self.embedding_, distances, sammon=True)

@@ -208,7 +208,7 @@ class SelfOrganizingMap(
         if asked[0] * asked[1] > n:
             raise ParameterError(
                 f"SelfOrganizingMap(grid={asked[0]}x{asked[1]}): the grid has {asked[0] * asked[1]} units, but the "
-                f"data has {n} rows. Choose at most {n} units, or leave grid=None."
+                f"data has {n} rows. Choose at most {n} units, or leave `grid=None`."
             )
         return Grid(*asked, self.topology)
 
@@ -274,8 +274,8 @@ class SelfOrganizingMap(
         self.converged_, self.stopped_because_ = found.outcome.converged, found.outcome.stopped_because
         self._record_convergence(
             found.outcome,
-            "Raise tol or convergence_epochs, or set convergence_epochs=0 to stop at the end of the schedule. "
-            "neighborhood='gaussian' converges faster than 'bubble'.",
+            "Raise `tol` or `convergence_epochs`, or set `convergence_epochs=0` to stop at the end of the schedule. "
+            "`neighborhood='gaussian'` converges faster than 'bubble'.",
             problem=f"SelfOrganizingMap did not converge: {self.stopped_because_}.",
         )
 
@@ -352,7 +352,8 @@ def grid_sides(grid: Any) -> tuple[int, int] | None:
         sides = []
     if len(sides) != 2 or any(not math.isfinite(side) or side != int(side) or side < 1 for side in sides):
         raise ParameterError(
-            f"SelfOrganizingMap(grid={grid!r}): give rows and columns as two integers of at least 1, such as "
-            "(20, 30) or '20x30'."
+            "give rows and columns as two integers of at least 1, such as '20x30'.",
+            method="SelfOrganizingMap",
+            grid=grid,
         )
     return int(sides[0]), int(sides[1])

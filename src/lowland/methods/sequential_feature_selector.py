@@ -44,7 +44,7 @@ from lowland.methods.base.method import attribute, param
 from lowland.run.run import Run
 
 _RECEIVERS = (("splitter", "split"), ("estimator", "fit"), ("scorer", "score"))  # of metadata
-_FOR_NUMBERS = "estimator='linear'"  # what a user sets if y holds numbers, not classes
+_FOR_NUMBERS = "`estimator='linear'`"  # what a user sets if y holds numbers, not classes
 
 
 @dataclass
@@ -266,7 +266,7 @@ class SequentialFeatureSelector(
             self.support_ = np.isin(np.arange(d), best.features)
             self.score_ = best.score
         self.interrupted_ = interrupted
-        self._record_convergence(found.outcome, "Set closed_form=False.")
+        self._record_convergence(found.outcome, "Set `closed_form=False`.")
 
     # --- checks ---
 
@@ -274,8 +274,10 @@ class SequentialFeatureSelector(
         if self.estimator is not None and not isinstance(self.estimator, str):
             if not is_instance(self.estimator):
                 raise ParameterError(
-                    f"SequentialFeatureSelector(estimator={self.estimator!r}): the parameter 'estimator' must be an "
-                    "instance with get_params, such as LinearRegression(), not a class."
+                    "the parameter 'estimator' must be an instance with get_params, such as LinearRegression(), not "
+                    "a class.",
+                    method="SequentialFeatureSelector",
+                    estimator=self.estimator,
                 )
             if y is None and not self._tags_of_model().target_tags.required:  # the model needs no target
                 return open_rows(X), None
@@ -285,7 +287,8 @@ class SequentialFeatureSelector(
                 rows = open_rows(X)
                 if rows.n is not None and len(several) != rows.n:
                     raise DataError(
-                        f"y has shape {several.shape}, but X has {rows.n} rows. Pass one row of targets per row of X."
+                        f"`y` has shape {several.shape}, but `X` has {rows.n} rows. Pass one row of targets per row "
+                        "of `X`."
                     )
                 return rows, several
         return super()._open(X, y)
@@ -319,9 +322,10 @@ class SequentialFeatureSelector(
     def _check_wilks(self, model: Any, X: Any, y: np.ndarray | None) -> None:
         if self.scoring == "wilks" and not has_wilks(model, X, y):
             raise ParameterError(
-                "SequentialFeatureSelector(scoring='wilks'): Wilks' lambda is available for least squares and linear "
-                "discriminant analysis on dense rows. Choose estimator='linear' or 'discriminant', or another scoring "
-                f"for {type(model).__name__}."
+                "Wilks' lambda is available for least squares and linear discriminant analysis on dense rows.",
+                f"Choose `estimator='linear'` or 'discriminant', or another scoring for {type(model).__name__}.",
+                method="SequentialFeatureSelector",
+                scoring="wilks",
             )
 
     def _count(self, d: int) -> int:
@@ -329,13 +333,16 @@ class SequentialFeatureSelector(
         k, removes = self.n_features_to_select, removes_columns(self.direction)
         if self.tol is not None and not math.isfinite(self.tol):
             raise ParameterError(
-                f"SequentialFeatureSelector(tol={self.tol}): tol must be a finite number, the smallest gain that "
-                "continues the search, or None."
+                "`tol` must be a finite number, the smallest gain that continues the search, or `None`.",
+                method="SequentialFeatureSelector",
+                tol=self.tol,
             )
         if self.tol is not None and self.tol < 0 and not removes:
             raise ParameterError(
-                f"SequentialFeatureSelector(tol={self.tol}): tol must be strictly positive when doing forward "
-                "selection. Negative values are for backward searches: they bound the loss per removed column."
+                "`tol` must be strictly positive when doing forward selection. Negative values are for backward "
+                "searches: they bound the loss per removed column.",
+                method="SequentialFeatureSelector",
+                tol=self.tol,
             )
         if isinstance(k, str):
             half = d - d // 2 if removes else max(1, d // 2)  # scikit-learn takes half of the steps

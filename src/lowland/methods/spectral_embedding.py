@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.kernel_functions import KernelMatrix, KernelWith
 from lowland.math.distances.sparse_rows import all_equal
@@ -25,12 +25,21 @@ from lowland.math.graphs.graph_affinities import (
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
 from lowland.math.graphs.nystrom import FunctionWith, GivenWith, Nystrom, NystromNearest
 from lowland.math.neighbors.connectivity import Policy
-from lowland.math.neighbors.graph import NeighborGraph, given_graph
+from lowland.math.neighbors.graph import given_graph
 from lowland.math.spectra.trailing import Solver
-from lowland.methods.base.graph_map import GraphMap
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.metric_map import MetricMap
-from lowland.methods.base.point_map import SKIP_MISSING
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
+from lowland.methods.base.neighborhood import (
+    GRAPH_ATTRIBUTES,
+    Neighborhood,
+    disconnected_parameter,
+    embedded_mask,
+    graph_facts,
+    own_points,
+    rows_at,
+    warn_of_weak_coordinates,
+    with_left_out,
+)
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -38,13 +47,14 @@ _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg"
 _EDGES = 10_000_000  # most edges of the default graph: n / 10 neighbors up to 10,000 rows
 _FEWEST = 10  # neighbors by default, however many rows there are
 _FLAT = 1000  # roundings: affinities that differ from 1 by less say nothing about the rows
-_NOT_SQUARE = "Pass rows with affinity='nearest_neighbors' or 'rbf' to have affinities computed."
+_NOT_SQUARE = "Pass rows with `affinity='nearest_neighbors'` or 'rbf' to have affinities computed."
 
 
 class SpectralEmbedding(
-    GraphMap,
-    MetricMap,
+    Method,
     verb="spectral-embedding",
+    attributes=GRAPH_ATTRIBUTES | METRIC_ATTRIBUTES,
+    takes_sparse=True,
     missing_remedy=SKIP_MISSING,
     study=StudyHints(n_neighbors=10, counts_itself=True),
 ):
@@ -133,6 +143,7 @@ class SpectralEmbedding(
         "euclidean", "Distance metric of the neighbors, or a function of two rows; for affinity='nearest_neighbors'."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
+    disconnected: Policy = disconnected_parameter()
 
     eigenvalues_: Array = attribute("Eigenvalues of the Laplacian, in increasing order.", "(n_components,)")
     affinity_matrix_: Any = attribute("Affinities of the embedded rows, sparse for a neighbor graph.", "(n, n)")
@@ -146,6 +157,14 @@ class SpectralEmbedding(
         "(n_samples_ - n_excluded_,)",
         when="for a neighbor graph",
     )
+
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
+        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
+        return self._fit(X, y, graph=graph)
+
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self.fit(X, y, graph)._returned_embedding(X)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Affinities, Laplacian, smallest eigenvectors, coordinates."""
@@ -162,13 +181,13 @@ class SpectralEmbedding(
             labels=label, rng=self._start_generator(), solver=_SOLVERS[self.eigen_solver],
             tol=None if self.eigen_tol == "auto" else float(self.eigen_tol) or None,
         )  # fmt: skip
-        self._warn_of_weak_coordinates(found.n_weak)
+        warn_of_weak_coordinates("SpectralEmbedding", found.n_weak)
         Z = like(found.Z, X if not is_sparse(X) else X.data)
-        self.embedding_ = self._with_left_out(Z)
+        self.embedding_ = with_left_out(Z, embedded_mask(self))
         self.eigenvalues_ = like(found.eigenvalues, Z)
         if by_neighbors:
             self._keep_as_in_scikit_learn(X, loops=graph is None)
-        self._record_convergence(found.outcome, "Raise eigen_tol, or leave eigen_solver at None.")
+        self._record_convergence(found.outcome, "Raise `eigen_tol`, or leave `eigen_solver` at `None`.")
 
     # --- affinities ---
 
@@ -177,50 +196,52 @@ class SpectralEmbedding(
 
     def _neighbor_affinities(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray]:
         """The affinities of neighbors, a sparse matrix, and their connected components."""
-        require_graph(X.shape[0], getattr(self, "n_neighbors_", None), self.n_components, run)
-        found = self._neighbors(X, run, given)
-        graph = self._joined(found, X, run)
+        require_graph(X.shape[0], vars(self).get("n_neighbors_"), self.n_components, run)
+        neighborhood = self._neighborhood(X)
+        if neighborhood.is_given(X) and given is None:
+            found = given_graph(X)
+            k = self.n_neighbors or found.n
+            self.n_neighbors_ = int(min(k, np.diff(found.start).max(initial=0)))
+            found = found.nearest(k - _has_self_loop(X))
+        else:
+            found = neighborhood.find(X, run, given)
+        components = neighborhood.join(found, X, run)
+        vars(self).update(components.attributes(X))
+        graph, kept = components.graph, components.kept
         if not graph.length.size or not np.any(graph.length > 0):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
         self.t_ = median_squared(graph.length) if self.weights == "heat" else None
         searched = given is None and self.affinity == "nearest_neighbors"
-        self.points_ = self._own_points(X, rows) if searched else None
-        kept = self._kept_mask
+        self.points_ = own_points(X, rows, kept) if searched else None
         self.reach_ = None if self.points_ is None else like(found.table()[1][kept, -1], X)
         found = found if kept.all() else found.among(kept)
-        W = edge_weights(graph, self.weights, found=found, t=self.t_, label=to_numpy(self.component_labels_)[kept])
+        W = edge_weights(graph, self.weights, found=found, t=self.t_, label=components.labels[kept])
         return W, affinity_components(W)
-
-    def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
-        if self._is_given(X) and given is None:
-            graph = given_graph(X)
-            k = self.n_neighbors or graph.n
-            self.n_neighbors_ = int(min(k, np.diff(graph.start).max(initial=0)))
-            return graph.nearest(k - _has_self_loop(X))
-        return super()._neighbors(X, run, given)
 
     def _pair_affinities(self, X: Array, run: Run, rows: Rows) -> tuple[Any, np.ndarray]:
         """The affinities of all pairs, computed or given, and their connected components, which are reported."""
         n = X.shape[0]
-        remedy = "Lower gamma" if self.affinity == "rbf" else "Pass affinities that connect all rows"
+        remedy = "Lower `gamma`" if self.affinity == "rbf" else "Pass affinities that connect all rows"
         if self.affinity == "precomputed":
-            W = self._own(X, rows)
+            W = own_array(rows, X)
         else:
             size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
-            run.require(1.5 * size * n * n, f"The {n} x {n} affinities", "Use affinity='nearest_neighbors'")
+            run.require(1.5 * size * n * n, f"The {n} x {n} affinities", "Use `affinity='nearest_neighbors'`")
             W = self._kernel(X, run)
         if self.affinity != "rbf":
             with nullcontext() if W.ndim == 2 and W.shape[0] == W.shape[1] else with_remedy(_NOT_SQUARE):
                 W, averaged = symmetric_affinities(W)
             if averaged:
                 warn(
-                    "Array is not symmetric, and will be converted to symmetric by average with its transpose. Pass "
-                    "(W + W.T) / 2 as affinities to avoid this warning.",
+                    "Array is not symmetric, and will be converted to symmetric by average with its transpose. "
+                    "(`Pass (W + W.T) / 2 as affinities to avoid this warning.`)",
                     DataWarning,
                 )
         label = affinity_components(W)
-        kept = self._keep_by_affinity(label, remedy, X)
-        self.points_ = None if self.affinity == "precomputed" else self._own_points(X, rows)
+        components = self._neighborhood(X).split(None, label, remedy)
+        vars(self).update(components.attributes(X))
+        kept = components.kept
+        self.points_ = None if self.affinity == "precomputed" else own_points(X, rows, kept)
         return (W if kept.all() else among(W, kept)), label[kept]
 
     def _kernel(self, X: Array, run: Run) -> Any:
@@ -234,8 +255,9 @@ class SpectralEmbedding(
         assert W is not None
         if float(xp_of(W).min(W)) > 1 - _FLAT * float(xp_of(W).finfo(W.dtype).eps):
             warn(
-                f"SpectralEmbedding(affinity='rbf'): with gamma={self.gamma_:.3g}, all pairs have the same affinity up "
-                "to rounding error, so the coordinates are meaningless. Raise gamma, or rescale the columns.",
+                f"`SpectralEmbedding(affinity='rbf')`: with `gamma={self.gamma_:.3g}`, all pairs have the same "
+                "affinity up to rounding error, so the coordinates are meaningless. Raise `gamma`, or rescale the "
+                "columns.",
                 DataWarning,
             )
         return W
@@ -244,7 +266,7 @@ class SpectralEmbedding(
         """Set the type and the diagonal: a point is its own neighbor there, which the Laplacian ignores."""
         W = self.affinity_matrix_
         if loops:
-            own = (_has_self_loop(X) if self._is_given(X) else np.ones(X.shape[0]))[self._kept_mask]
+            own = (_has_self_loop(X) if self._takes_graph(X) else np.ones(X.shape[0]))[embedded_mask(self)]
             W = W + scipy.sparse.diags_array(own.astype(np.float64))
         self.affinity_matrix_ = scipy.sparse.csr_matrix(W)
 
@@ -255,25 +277,34 @@ class SpectralEmbedding(
         if self.metric == "precomputed" or (self.metric != "euclidean" and self.affinity != "nearest_neighbors"):
             other = "precomputed_nearest_neighbors" if self.metric == "precomputed" else "nearest_neighbors"
             raise ParameterError(
-                f"SpectralEmbedding(affinity={self.affinity!r}, metric={self.metric!r}): this affinity does not use "
-                f"the metric. Set affinity={other!r}{', and leave metric at its default' * (other[0] == 'p')}."
+                "this affinity does not use the metric.",
+                f"Set `affinity={other!r}`{', and leave metric at its default' * (other[0] == 'p')}.",
+                method="SpectralEmbedding",
+                affinity=self.affinity,
+                metric=self.metric,
             )
         if graph is not None and self.affinity != "nearest_neighbors":
             raise ParameterError(
-                f"SpectralEmbedding(affinity={self.affinity!r}): fit was given a neighbor graph too. Pass only one of "
-                "them, or set affinity='nearest_neighbors'."
+                "fit was given a neighbor graph too.",
+                "Pass only one of them, or set `affinity='nearest_neighbors'`.",
+                method="SpectralEmbedding",
+                affinity=self.affinity,
             )
         if self.n_components > most:
             raise ParameterError(
-                f"SpectralEmbedding(n_components={self.n_components}): {n} rows have only {most} eigenvectors. "
-                f"Choose at most {most}."
+                f"{n} rows have only {most} eigenvectors.",
+                f"Choose at most {most}.",
+                method="SpectralEmbedding",
+                n_components=self.n_components,
             )
-        if self._by_neighbors(graph) and graph is None and not self._is_given(X):
+        if self._by_neighbors(graph) and graph is None and not self._takes_graph(X):
             self.n_neighbors_ = self._default_neighbors(n) if self.n_neighbors is None else int(self.n_neighbors)
             if not 2 <= self.n_neighbors_ <= n:
                 raise ParameterError(
-                    f"SpectralEmbedding(n_neighbors={self.n_neighbors_}): the data has {n} rows, and each row counts "
-                    f"as its own neighbor, as in scikit-learn. Choose at least 2 and at most {n}."
+                    f"the data has {n} rows, and each row counts as its own neighbor, as in scikit-learn.",
+                    f"Choose at least 2 and at most {n}.",
+                    method="SpectralEmbedding",
+                    n_neighbors=self.n_neighbors_,
                 )
 
     def _default_neighbors(self, n: int) -> int:
@@ -283,45 +314,52 @@ class SpectralEmbedding(
         if tenth <= most:
             return tenth
         warn(
-            f"SpectralEmbedding(n_neighbors=None): {most} neighbors are used. A tenth of the {n:,} rows, as in "
-            f"scikit-learn, would give {n * tenth:.1e} edges. Set n_neighbors; 10 to 50 are usual.",
+            f"`SpectralEmbedding(n_neighbors=None)`: {most} neighbors are used. A tenth of the {n:,} rows, as in "
+            f"scikit-learn, would give {n * tenth:.1e} edges. Set `n_neighbors`; 10 to 50 are usual.",
             DataWarning,
         )
         return most
 
-    def _k(self, X: Array) -> int:
-        return int(self.n_neighbors_) - 1
+    def _metric(self) -> Metric:
+        p = self._params
+        if p.affinity == "precomputed_nearest_neighbors":
+            return Metric("precomputed")
+        if p.affinity == "precomputed":
+            return Metric("precomputed", pairs="affinities")
+        return Metric(p.metric, dict(p.metric_params or {})) if self._by_neighbors() else Metric("euclidean")
 
-    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        if self._params.affinity == "precomputed_nearest_neighbors":
-            return "precomputed", {}
-        return (self._params.metric, self._params.metric_params or {}) if self._by_neighbors() else ("euclidean", {})
+    def _takes_graph(self, X: Any) -> bool:
+        """Whether X is itself a neighbor graph: a sparse matrix of distances."""
+        return is_sparse(X) and self.affinity == "precomputed_nearest_neighbors"
 
-    def _policy(self, X: Array) -> Policy:
-        """A given graph has no other distances to connect its components, so they stay disconnected."""
-        return "ignore" if self._is_given(X) and self.disconnected == "connect" else self.disconnected
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.affinity in ("precomputed", "precomputed_nearest_neighbors")
-        return tags
+    def _neighborhood(self, X: Any = None) -> Neighborhood:
+        """The neighbors. A given graph has no other distances to connect its components: they stay disconnected."""
+        p, k = self._params, vars(self).get("n_neighbors_")
+        policy = "ignore" if X is not None and self._takes_graph(X) and p.disconnected == "connect" else p.disconnected
+        return Neighborhood(
+            "SpectralEmbedding", self._measure(), None if k is None else int(k) - 1, policy=policy,
+            rng=self._start_generator(),
+        )  # fmt: skip
 
     # --- new rows ---
 
-    def _placing(self) -> Callable[[Array], Array]:
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
+
+    def _encoding(self) -> Callable[[Array], Array]:
         """Nyström extension, from the neighbors that the row would have in the graph, or from all points."""
         lam = to_numpy(self.eigenvalues_).astype(np.float64)
-        Z = self._embedded(self.embedding_)
+        Z = rows_at(self.embedding_, embedded_mask(self))
         if self.points_ is None and self._params.affinity != "precomputed":
             raise ParameterError(
-                "SpectralEmbedding cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to rows "
-                "with affinity='nearest_neighbors' or 'rbf', or to affinities with affinity='precomputed'."
+                "SpectralEmbedding cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to "
+                "rows with `affinity='nearest_neighbors'` or 'rbf', or to affinities with `affinity='precomputed'`."
             )
         own = 0.0 if self._by_neighbors() else float(np.mean(_diagonal(self.affinity_matrix_)))
         offset, slope = (own * lam, 1 - lam) if self._params.laplacian == "normalized" else (-lam, np.ones_like(lam))
         if self._params.affinity == "nearest_neighbors":
-            k = self._k(Z)
-            nearest = self._nearest_among(self.points_, min(3 * k, int(Z.shape[0])))
+            k = int(self.n_neighbors_) - 1
+            nearest = self._neighborhood().nearest_among(self.points_, min(3 * k, int(Z.shape[0])))
             return NystromNearest(nearest, k, self.reach_, Z, offset, slope, self._params.weights, self.t_)
         if callable(self._params.affinity):
             return Nystrom(FunctionWith(self._params.affinity, self.points_), Z, offset, slope)
@@ -329,7 +367,7 @@ class SpectralEmbedding(
         return Nystrom(GivenWith() if given else KernelWith(self.points_, "rbf", self.gamma_), Z, offset, slope)
 
     def _facts(self) -> dict[str, Any]:
-        return {"eigenvalues": self.eigenvalues_[:10], **super()._facts()}
+        return {"eigenvalues": self.eigenvalues_[:10], **graph_facts(self)}
 
 
 def _diagonal(W: Any) -> np.ndarray:

@@ -33,7 +33,7 @@ from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"regressor": "numbers", "classifier": "classes", None: "auto"}
-_FOR_NUMBERS = "estimator='regressor'"  # what a user sets if y holds numbers, not classes
+_FOR_NUMBERS = "`estimator='regressor'`"  # what a user sets if y holds numbers, not classes
 
 
 class TreeSelector(
@@ -163,7 +163,7 @@ class TreeSelector(
         self.permutation_importances_std_ = drops.std(axis=1)
         self.impurity_importances_ = pruned.feature_importances_
         accuracy = accuracy_of_leaves(grown.tree_, target.values)
-        self._record_convergence(Outcome("cart", "pruned by cross-validation", accuracy=accuracy), "Check y.")
+        self._record_convergence(Outcome("cart", "pruned by cross-validation", accuracy=accuracy), "Check `y`.")
         self.rules_ = rules_of(pruned, names, X, target.classes)
         self.support_ = self._chosen(int(grown.tree_.feature[0]), names)
 
@@ -217,9 +217,9 @@ class TreeSelector(
         if self.features_pruned_.size:
             return np.isin(np.arange(d), self.features_pruned_)
         warn(
-            f"TreeSelector(rule={self.rule!r}): the pruned tree has no split, so no column improves the prediction of "
-            f"y on held-out rows. Only column {names[root]!r}, the first split of the full tree, is selected. Set "
-            "n_features_to_select for the best few columns, or rule='min'.",
+            f"`TreeSelector(rule={self.rule!r})`: the pruned tree has no split, so no column improves the prediction "
+            f"of `y` on held-out rows. Only column {names[root]!r}, the first split of the full tree, is selected. "
+            "Set `n_features_to_select` for the best few columns, or `rule='min'`.",
             DataWarning,
         )
         return np.arange(d) == root
@@ -229,8 +229,10 @@ class TreeSelector(
     def _check_split(self, grown: Any, n: int) -> None:
         if grown.tree_.node_count == 1:
             raise ParameterError(
-                f"TreeSelector(min_samples_leaf={self.min_samples_leaf}): no split of the {n} rows leaves "
-                f"{self.min_samples_leaf} on both sides, so the tree uses no column. Lower min_samples_leaf."
+                f"no split of the {n} rows leaves {self.min_samples_leaf} on both sides, so the tree uses no column.",
+                "Lower `min_samples_leaf`.",
+                method="TreeSelector",
+                min_samples_leaf=self.min_samples_leaf,
             )
 
     def __sklearn_tags__(self) -> Tags:

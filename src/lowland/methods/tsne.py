@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy
-from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.embeddings.anchor import Anchor
-from lowland.math.embeddings.descent import Embedded, StoppingRule
+from lowland.math.embeddings.descent import StoppingRule
 from lowland.math.embeddings.kl_divergence import KLDivergence, schedule
 from lowland.math.embeddings.perplexity import gaussian_affinities, given_affinities, joint, uniform_affinities
 from lowland.math.embeddings.repulsion import choose_repulsion
@@ -27,14 +29,35 @@ from lowland.math.embeddings.starts import (
 )
 from lowland.math.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
 from lowland.math.graphs.graph_affinities import affinity_components
+from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.out_of_sample import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.scaling.majorization import stress_majorization
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import SKIP_MISSING
+from lowland.methods.base.metric import Metric as RowMetric
+from lowland.methods.base.neighbor_embedding import (
+    EMBEDDING_ATTRIBUTES,
+    Callback,
+    EmbeddingProblem,
+    embed,
+    given_places,
+    ignored_components_parameter,
+    is_on_device,
+    join_neighbors,
+    principal_places,
+)
+from lowland.methods.base.neighborhood import (
+    Components,
+    Neighborhood,
+    embedded_mask,
+    graph_facts,
+    own_points,
+    rows_at,
+)
 from lowland.methods.base.traits import StudyHints
-from lowland.run.run import Run
+from lowland.run.run import Run, run_for
 
 _EARLY = 250  # iterations with early exaggeration
 _DEVIATION = 1e-4  # standard deviation of the first coordinate of the start
@@ -50,8 +73,11 @@ def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | Non
 
 
 class TSNE(
-    NeighborEmbedding,
+    Method,
     verb="tsne",
+    attributes=EMBEDDING_ATTRIBUTES,
+    takes_sparse=True,
+    missing_remedy=SKIP_MISSING,
     order_free=False,  # rounding errors of sums in another order grow during the descent
     study=StudyHints(
         for_rows=lambda n: {"perplexity": float(min(30, max(1, (n - 1) // 3)))}, graph_neighbors=_graph_neighbors
@@ -187,94 +213,133 @@ class TSNE(
         at_least=0,
         at_most=1,
     )
+    disconnected: Policy = ignored_components_parameter()
 
     kl_divergence_: float = attribute("Kullback-Leibler divergence of the map.")
     learning_rate_: float = attribute("Learning rate of the second phase.")
     n_neighbors_: int = attribute("Number of neighbors of each row whose affinities were computed; 0: they were given.")
+
+    def fit(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Self:
+        """Fit to the rows of X.
+
+        ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths. ``callback`` receives a snapshot
+        (iteration, total, embedding, value) every 50 iterations; if it returns False, the fit ends with the map so
+        far. Ctrl-C also ends it with the map so far, and a warning.
+        """
+        return self._fit(X, y, graph=graph, callback=callback)
+
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self.fit(X, y, graph, callback)._returned_embedding(X)
 
     # --- choices ---
 
     def _check_size(self, X: Array) -> None:
         n, given = X.shape[0], self._perplexities()
         if self.n_components > n:
-            raise ParameterError(f"TSNE(n_components={self.n_components}): the data has {n} rows. Choose at most {n}.")
+            raise ParameterError(
+                f"the data has {n} rows.", f"Choose at most {n}.", method="TSNE", n_components=self.n_components
+            )
         if self.affinity == "precomputed":
             if self.metric != "euclidean":
                 raise ParameterError(
-                    f"TSNE(affinity='precomputed', metric={self.metric!r}): affinities are given, so no distances are "
-                    "computed. Leave metric at its default."
+                    "affinities are given, so no distances are computed.",
+                    "Leave metric at its default.",
+                    method="TSNE",
+                    affinity="precomputed",
+                    metric=self.metric,
                 )
             return
         if not given or not all(_is_perplexity(each) for each in given):
             raise ParameterError(
-                f"TSNE(perplexity={shown(self.perplexity)}): perplexity is an effective number of neighbors. It must "
-                "be a number of at least 1, or a sequence of them."
+                "perplexity is an effective number of neighbors. It must be a number of at least 1, or a sequence of "
+                "them.",
+                method="TSNE",
+                perplexity=self.perplexity,
             )
         if max(given) >= n:
             raise ParameterError(
-                f"TSNE(perplexity={max(given):g}): perplexity must be less than the number of rows (n_samples), which "
-                f"is {n}. Choose a smaller one; {max(1, (n - 1) // 3)} or less is usual."
+                f"perplexity must be less than the number of rows (`n_samples`), which is {n}.",
+                f"Choose a smaller one; {max(1, (n - 1) // 3)} or less is usual.",
+                method="TSNE",
+                perplexity=max(given),
             )
 
     def _perplexities(self) -> list[float]:
         given: Any = self._params.perplexity
         return [float(given)] if isinstance(given, numbers.Real) else list(given)
 
-    def _k(self, X: Array) -> int:
-        n = X.shape[0]
-        return n - 1 if self.method == "exact" else self._neighbors_among(n)
-
     def _neighbors_among(self, n: int) -> int:
         """How many neighbors a row has among n rows, for its perplexity."""
         return min(n - 1, max(1, int(3 * max(self._perplexities()) + 1)))
 
-    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        return ("precomputed", {}) if self._params.affinity == "precomputed" else super()._chosen_metric()
+    def _metric(self) -> RowMetric:
+        p = self._params
+        if p.affinity == "precomputed":
+            return RowMetric("precomputed", pairs="affinities")
+        return RowMetric(p.metric, dict(p.metric_params or {}))
 
-    def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
-        """Of the distances stored in a sparse X, the shortest of each row."""
-        k = self._neighbors_among(graph.n)
-        self._warn_of_few_stored(graph, k, "perplexity")
-        return graph.nearest(k)
-
-    def _remedy_for_components(self, graph: NeighborGraph) -> str:
-        if self.affinity == "precomputed":
-            return "Add affinities"
-        return "Add edges to the graph" if graph.search == "given" else "Raise perplexity"
-
-    def _graph(self, X: Array, run: Run, given: Any, *, symmetric: bool = True) -> NeighborGraph:
-        """The neighbors of each row; for given affinities, a graph whose lengths are the affinities."""
-        if self.affinity != "precomputed":
-            found = super()._graph(X, run, given, symmetric=symmetric)
-            self.n_neighbors_ = int(np.diff(found.start).max())
-            return found
-        if given is not None:
-            raise ParameterError(
-                "TSNE(affinity='precomputed'): fit was given a neighbor graph too. Pass only one of them."
-            )
-        with with_remedy("Pass rows with affinity='gaussian' to have affinities computed."):
-            P = given_affinities(X)
-        label, kept = affinity_components(P), np.ones(P.shape[0], dtype=bool)
-        if self.disconnected == "ignore":
-            self._keep_components(label, kept, X)
-            self.n_edges_added_, self.recall_ = 0, 1.0
-        else:
-            kept = self._keep_by_affinity(label, "Add affinities", X)
-        P = P if kept.all() else joint(P[kept][:, kept])
-        self.n_neighbors_ = 0
-        return NeighborGraph(P.indptr, P.indices, P.data)
+    def _neighborhood(self, X: Any = None) -> Neighborhood:
+        """The neighbors of a fit to X, or with None those of new rows."""
+        p, k = self._params, None
+        if X is not None:
+            n = X.shape[0]
+            stored = is_sparse(X) and p.metric == "precomputed"
+            k = n - 1 if p.method == "exact" and not stored else self._neighbors_among(n)
+        return Neighborhood(
+            "TSNE", self._measure(), k, policy=p.disconnected, rng=self._start_generator(), parameter="perplexity",
+            value=p.perplexity, reports_ignored=False,
+        )  # fmt: skip
 
     # --- fit ---
 
-    def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
+    def _solve(
+        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None,
+        callback: Callback = None,
+    ) -> None:  # fmt: skip
+        """Neighbor graph, affinities, initial coordinates, descent."""
+        X = run.to_array(rows, "TSNE")
+        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        self._check_size(X)
+        self.seed_ = int(self._generator().integers(2**31))
+        found = self._graph(X, run, graph)
+        vars(self).update(found.attributes(X))
+        self.points_ = None if self._measure().precomputed else own_points(X, rows, found.kept)
+        problem = self._problem(rows_at(X, found.kept), found, run)
+        result = embed(self, problem, found, X, run, callback, "learning_rate")
+        self.kl_divergence_ = result.value
+        objective = problem.objective
+        if isinstance(objective, KLDivergence) and objective.anchor is not None:
+            self.kl_divergence_ = objective.divergence(to_numpy(result.Z), Together(None, 1))
+
+    def _graph(self, X: Array, run: Run, given: Any) -> Components:
+        """The neighbors of each row; for given affinities, a graph whose lengths are the affinities."""
+        neighborhood = self._neighborhood(X)
+        if self.affinity != "precomputed":
+            found = join_neighbors(neighborhood, neighborhood.find(X, run, given), X, run)
+            self.n_neighbors_ = int(np.diff(found.graph.start).max())
+            return found
+        if given is not None:
+            raise ParameterError(
+                "fit was given a neighbor graph too.", "Pass only one of them.", method="TSNE", affinity="precomputed"
+            )
+        with with_remedy("Pass rows with `affinity='gaussian'` to have affinities computed."):
+            P = given_affinities(X)
+        found = neighborhood.split(None, affinity_components(P), "Add affinities")
+        P = P if found.kept.all() else joint(P[found.kept][:, found.kept])
+        self.n_neighbors_ = 0
+        found = replace(found, graph=NeighborGraph(P.indptr, P.indices, P.data))
+        return replace(neighborhood, remedy="Add affinities").without_lone_points(found)
+
+    def _problem(self, X: Array, found: Components, run: Run) -> EmbeddingProblem:
         """Affinities, start, repulsion, schedule."""
-        n, k = graph.n, self.n_components
-        P = self._affinities(graph, run)
+        n, k = found.graph.n, self.n_components
+        P = self._affinities(found.graph, run)
         start = self._start(X, P, run)
         repulsion, solver = choose_repulsion(
             P, k, float(self.dof), exact=self.method == "exact", theta=float(self.angle), seed=self.seed_
         )
-        if self._on_device(X):
+        if is_on_device(X):
             on_grid = Outcome("interpolation by FFT", "on the device of the rows")
             all_pairs = Outcome("exact", "all pairs, on the device of the rows")
             solver = on_grid if k == 2 and solver.name != "exact" else all_pairs
@@ -308,7 +373,7 @@ class TSNE(
         if few:
             rows = "1 row" if few == 1 else f"{few} rows"
             warn(
-                f"TSNE(perplexity={most:g}): {rows} of {graph.n} have at most {most:g} neighbors, too few for this "
+                f"`TSNE(perplexity={most:g})`: {rows} of {graph.n} have at most {most:g} neighbors, too few for this "
                 "perplexity, at which they all have the same affinity. Choose a smaller perplexity, or a graph with "
                 "more neighbors.",
                 DataWarning,
@@ -318,7 +383,7 @@ class TSNE(
         """The initial coordinates, (n, k) float64."""
         n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
         if not isinstance(self.init, str):
-            return within_reach(self._given_places("init"), _DEVIATION)
+            return within_reach(given_places(self, "init", embedded_mask(self)), _DEVIATION)
         if self.init == "random":
             return _DEVIATION * random_start(n, k, rng)
         return with_deviation(
@@ -328,20 +393,24 @@ class TSNE(
     def _reference(self, kind: str, X: Array, P: Any, run: Run, rng: np.random.Generator) -> np.ndarray:
         """Principal components, or what replaces them where X holds distances or affinities, (n, k)."""
         k = self.n_components
-        given = self._measure()[0] == "precomputed"
+        metric = self._measure()
+        given = metric.precomputed
         if kind == "spectral" or self.affinity == "precomputed" or (given and is_sparse(X)):
             return spectral_start(P, k, run, rng)
-        return classical_start(X, k, run, rng) if given else self._principal_start(X, k, run, rng)
+        return classical_start(X, k, run, rng) if given else principal_places(X, metric, k, run, rng)
 
     def _anchor(self, X: Array, start: np.ndarray, run: Run) -> Anchor | None:
         if self.anchor is None:
             return None
         rng = np.random.default_rng(self.seed_)
         if not isinstance(self.anchor, str):
-            A = self._given_places("anchor")
-        elif self.affinity == "precomputed" or (self._measure()[0] == "precomputed" and is_sparse(X)):
+            A = given_places(self, "anchor", embedded_mask(self))
+        elif self.affinity == "precomputed" or (self._measure().precomputed and is_sparse(X)):
             raise ParameterError(
-                f"TSNE(anchor={self.anchor!r}): it needs rows or all distances. Pass an array, (n, n_components)."
+                "it needs rows or all distances.",
+                "Pass an array, (n, `n_components`).",
+                method="TSNE",
+                anchor=self.anchor,
             )
         elif self.anchor == "pca":
             A = self._reference("pca", X, start, run, rng)
@@ -353,41 +422,39 @@ class TSNE(
         """Metric MDS of all pairs, (n, k)."""
         if X.shape[0] > _MDS_ROWS:
             raise ParameterError(
-                f"TSNE(anchor='mds'): MDS compares all pairs of the {X.shape[0]:,} rows. Up to {_MDS_ROWS:,} rows are "
-                "allowed. Use anchor='pca', or pass an array, (n, n_components)."
+                f"MDS compares all pairs of the {X.shape[0]:,} rows. Up to {_MDS_ROWS:,} rows are allowed.",
+                "Use `anchor='pca'`, or pass an array, (n, `n_components`).",
+                method="TSNE",
+                anchor="mds",
             )
         metric, params = self._measure()
         D = X if metric == "precomputed" else distance_matrix(X, run, metric, params, missing=True)
         return to_numpy(stress_majorization(D, self.n_components, run=run).Z).astype(np.float64)
 
-    def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
-        objective = problem.objective
-        self.kl_divergence_ = found.value
-        if isinstance(objective, KLDivergence) and objective.anchor is not None:
-            self.kl_divergence_ = objective.divergence(to_numpy(found.Z), Together(None, 1))
-
     # --- new rows ---
 
-    def _encoding(self) -> Callable[[Array], Array]:
-        place = self._placing()
-        return place if self._measure()[0] != "precomputed" else ByGivenDistances(place, self._kept_mask)
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
 
-    def _placing(self) -> Callable[[Array], Array]:
+    def _encoding(self) -> Callable[[Array], Array]:
         """Each row descends in the field of the training rows."""
-        if self._params.affinity == "precomputed" or (self.points_ is None and self._measure()[0] != "precomputed"):
+        p, neighborhood, kept = self._params, self._neighborhood(), embedded_mask(self)
+        given = neighborhood.metric.precomputed
+        if p.affinity == "precomputed" or (self.points_ is None and not given):
             raise ParameterError(
                 "TSNE cannot transform new rows: it was fitted to affinities or to a neighbor graph alone. Fit it to "
-                "rows, or to distances with metric='precomputed'."
+                "rows, or to distances with `metric='precomputed'`."
             )
-        Y = self._embedded(self.embedding_)
+        Y = rows_at(self.embedding_, kept)
         k = min(NEW_NEIGHBORS, int(Y.shape[0]))
-        nearest: Any = NearestByDistances(k, self._kept_mask)
+        nearest: Any = NearestByDistances(k, kept)
         if self.points_ is not None:
-            nearest = self._nearest_among(self.points_, k)
-        return TSNEPlacing(nearest, Y, float(self._params.dof), min(NEW_PERPLEXITY, max(self._perplexities())))
+            nearest = neighborhood.nearest_among(self.points_, k)
+        place = TSNEPlacing(nearest, Y, float(p.dof), min(NEW_PERPLEXITY, max(self._perplexities())))
+        return ByGivenDistances(place, kept) if given else place
 
     def _facts(self) -> dict[str, Any]:
-        return {"KL divergence": self.kl_divergence_, **super()._facts()}
+        return {"KL divergence": self.kl_divergence_, **graph_facts(self)}
 
 
 def _is_perplexity(value: Any) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse
@@ -38,13 +39,35 @@ from lowland.math.embeddings.starts import (
 from lowland.math.embeddings.target_graph import intersection, within_classes
 from lowland.math.embeddings.tensor_edges import TensorEdges, on_device
 from lowland.math.graphs.graph_affinities import affinity_components
+from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.out_of_sample import ByGivenDistances
-from lowland.math.neighbors.search import Search, nearest_neighbors
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
-from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
+from lowland.methods.base.metric import SKIP_MISSING, Metric
+from lowland.methods.base.neighbor_embedding import (
+    EMBEDDING_ATTRIBUTES,
+    Callback,
+    EmbeddingProblem,
+    embed,
+    given_places,
+    host_rows,
+    ignored_components_parameter,
+    is_on_device,
+    join_neighbors,
+    lacks_components,
+    principal_places,
+)
+from lowland.methods.base.neighborhood import (
+    Components,
+    Neighborhood,
+    embedded_mask,
+    graph_facts,
+    own_points,
+    rows_at,
+)
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -61,9 +84,11 @@ def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | Non
 
 
 class UMAP(
-    NeighborEmbedding,
     InvertibleMethod,
     verb="umap",
+    attributes=EMBEDDING_ATTRIBUTES,
+    takes_sparse=True,
+    missing_remedy=SKIP_MISSING,
     reads_y=True,
     order_free=False,
     study=StudyHints(
@@ -228,6 +253,7 @@ class UMAP(
         wanted="a tuple of indices and distances",
         positional=True,
     )
+    disconnected: Policy = ignored_components_parameter()
 
     graph_: Any = attribute(
         "Fuzzy graph of the embedded rows: sparse, symmetric weights in (0, 1].", "(n, n)", saved=False
@@ -251,23 +277,32 @@ class UMAP(
 
     # --- fit ---
 
+    def fit(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Self:
+        """Fit to the rows of X.
+
+        ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths. ``callback`` receives a snapshot
+        (iteration, total, embedding, value) every 50 iterations; if it returns False, the fit ends with the map so
+        far. Ctrl-C also ends it with the map so far, and a warning.
+        """
+        return self._fit(X, y, graph=graph, callback=callback)
+
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self.fit(X, y, graph, callback)._returned_embedding(X)
+
     def _solve(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None,
-        callback: Any = None,
+        callback: Callback = None,
     ) -> None:  # fmt: skip
+        """Neighbor graph, fuzzy graph, initial coordinates, descent; with ``unique``, of the distinct rows."""
         self._check_parameters()
-        if not self.unique:
-            super()._solve(rows, run, y, weights, graph, callback)
-            return
         X = run.to_array(rows, "UMAP")
-        if (
-            is_sparse(X)
-            or graph is not None
-            or self.precomputed_knn[0] is not None
-            or self._measure()[0] == "precomputed"
-        ):
+        if not self.unique:
+            self._embed(X, rows, run, y, graph, callback)
+            return
+        if is_sparse(X) or graph is not None or self.precomputed_knn[0] is not None or self._measure().precomputed:
             raise ParameterError(
-                "UMAP(unique=True) needs dense rows, without given distances or neighbors. Set unique=False."
+                "UMAP(unique=True) needs dense rows, without given distances or neighbors. Set `unique=False`."
             )
         _, first, inverse = np.unique(to_numpy(X), axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)  # in the order of the rows
@@ -276,8 +311,24 @@ class UMAP(
         first, inverse = first[order], rank[np.ravel(inverse)]
         few = like(to_numpy(X)[first], X)
         y = None if y is None else self._as_labels(y, X.shape[0])[first]
-        super()._solve(ArrayRows(few), run, y, weights, None, callback)
-        self._repeat(inverse, first, X)
+        found = self._embed(few, ArrayRows(few), run, y, None, callback)
+        self._repeat(found, inverse, first, X)
+
+    def _embed(
+        self, X: Array, rows: Rows, run: Run, y: np.ndarray | None, graph: Any, callback: Callback
+    ) -> Components:
+        """Find the neighbors and minimize the cross-entropy."""
+        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        self._check_size(X)
+        self.seed_ = int(self._generator().integers(2**31))
+        neighborhood = self._neighborhood()
+        found = join_neighbors(neighborhood, self._neighbors(neighborhood, X, run, graph), X, run)
+        vars(self).update(found.attributes(X))
+        self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
+        labels = None if y is None else self._as_labels(y, X.shape[0])[found.kept]
+        problem = self._problem(rows_at(X, found.kept), found.graph, run, labels)
+        self._keep(embed(self, problem, found, X, run, callback, "learning_rate"), problem)
+        return found
 
     def _as_labels(self, y: Any, n: int | None) -> np.ndarray:
         """One label per row, (n,); a numeric target may have several columns, (n, columns)."""
@@ -287,11 +338,11 @@ class UMAP(
         super()._as_labels(target[:, 0], n)  # of the right length
         return target
 
-    def _repeat(self, inverse: np.ndarray, first: np.ndarray, X: Array) -> None:
+    def _repeat(self, found: Components, inverse: np.ndarray, first: np.ndarray, X: Array) -> None:
         """Set the attributes of all rows from those of the distinct ones."""
-        label, kept = to_numpy(self.component_labels_)[inverse], self._kept_mask[inverse]
+        found = replace(found, labels=found.labels[inverse], kept=found.kept[inverse])
         self.embedding_ = like(to_numpy(self.embedding_)[inverse], X)
-        self._keep_components(label, kept, X)
+        vars(self).update(found.attributes(X))
         if self.densmap or self.output_dens:
             self.rad_orig_, self.rad_emb_ = self.rad_orig_[inverse], self.rad_emb_[inverse]
         self.unique_index_ = first
@@ -322,9 +373,9 @@ class UMAP(
         n = X.shape[0]
         if self.n_components >= n:
             raise ParameterError(
-                f"UMAP(n_components={self.n_components}): the data has {n} rows. Choose at most {n - 1}."
+                f"the data has {n} rows.", f"Choose at most {n - 1}.", method="UMAP", n_components=self.n_components
             )
-        if self.n_neighbors > n and not self._is_given(X):
+        if self.n_neighbors > n and not self._neighborhood().is_given(X):
             raise ParameterError(
                 f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own "
                 f"neighbor, as in umap-learn. Choose at most {n}."
@@ -377,16 +428,17 @@ class UMAP(
 
     def _of_all_rows(self, values: np.ndarray) -> np.ndarray:
         """Values of the embedded rows, NaN for those that were left out, (n,)."""
-        whole = np.full(len(self._kept_mask), np.nan)
-        whole[self._kept_mask] = values
+        kept = embedded_mask(self)
+        whole = np.full(len(kept), np.nan)
+        whole[kept] = values
         return whole
 
     # --- parts of the problem ---
 
     def _rows_are_equal(self, X: Array) -> bool:
-        if self._measure()[0] == "precomputed":
+        if self._measure().precomputed:
             return True
-        host = self._host(X)
+        host = host_rows(X)
         return all_equal(host) if is_sparse(host) else bool(np.all(host == host[:1]))
 
     def _curve(self) -> tuple[float, float]:
@@ -423,100 +475,90 @@ class UMAP(
         """Initial coordinates, the largest 10, with noise."""
         k, n = self.n_components, fuzzy.n
         if not isinstance(self.init, str):
-            return with_largest(self._given_places("init"), _EXTENT)
+            return with_largest(given_places(self, "init", embedded_mask(self)), _EXTENT)
         if self.init == "random":
             return rng.uniform(-_EXTENT, _EXTENT, (n, k))
-        W, host = fuzzy.matrix(), self._host(X)
-        rows = self._measure()[0] != "precomputed"
+        W, host, metric = fuzzy.matrix(), host_rows(X), self._measure()
+        rows = not metric.precomputed
         if self.init == "pca" or (n > _MANY and rows):
             if not rows and is_sparse(X):
                 raise ParameterError("UMAP(init='pca') needs rows or all distances, not a graph. Set init='spectral'.")
-            Z = self._principal_start(X, k, run, rng) if rows else classical_start(host, k, run, rng)
+            Z = principal_places(X, metric, k, run, rng) if rows else classical_start(host, k, run, rng)
         else:
             label = affinity_components(W)
-            if label.max() == 0 and self._on_device(X):
+            if label.max() == 0 and is_on_device(X):
                 edges = TensorEdges.of(fuzzy.start, fuzzy.to, X)
                 Z = spectral_start_on_device(edges, on_device(fuzzy.weight, X), k, run, rng)
             elif label.max() == 0:
                 Z = spectral_start(W, k, run, rng)
             else:
-                places = self._principal_start(X, k, run, rng) if self._by_landmarks(host) else host
+                places = principal_places(X, metric, k, run, rng) if lacks_components(host, metric) else host
                 Z = separate_start(W, label, _centers(places, label, k) if rows else None, k, run, rng)
         return with_range(with_jitter(with_largest(Z, _EXTENT), _NOISE, rng), _EXTENT)
 
     # --- neighbors ---
 
-    def _k(self, X: Array) -> int:
-        return int(self._params.n_neighbors) - 1
+    def _metric(self) -> Metric:
+        return Metric(self._params.metric, dict(self._params.metric_kwds or {}))
 
-    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        return self._params.metric, dict(self._params.metric_kwds or {})
+    def _neighborhood(self) -> Neighborhood:
+        p = self._params
+        return Neighborhood(
+            "UMAP", self._measure(), int(p.n_neighbors) - 1,
+            search="approximate" if p.force_approximation_algorithm else "auto", policy=p.disconnected,
+            rng=self._start_generator(), value=p.n_neighbors, reports_ignored=False,
+            remedy="" if p.disconnection_distance is None else "Raise `disconnection_distance`",
+        )  # fmt: skip
 
-    def _search(self) -> Search:
-        return "approximate" if self._params.force_approximation_algorithm else "auto"
-
-    def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
-        """Of the distances stored in a sparse X, the shortest of each row."""
-        self._warn_of_few_stored(graph, self.n_neighbors - 1)
-        return graph.nearest(self.n_neighbors - 1)
-
-    def _remedy_for_components(self, graph: NeighborGraph) -> str:
-        if self.disconnection_distance is not None:
-            return "Raise disconnection_distance"
-        return super()._remedy_for_components(graph)
-
-    def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
-        if self.precomputed_knn[0] is not None:
-            if given is not None:
-                raise ParameterError(
-                    "UMAP(precomputed_knn=...): fit was given a neighbor graph too. Pass only one of them."
-                )
+    def _neighbors(self, neighborhood: Neighborhood, X: Array, run: Run, given: Any) -> NeighborGraph:
+        """The neighbors, searched or given, without those beyond the disconnection distance."""
+        if self.precomputed_knn[0] is None:
+            found = neighborhood.find(X, run, given)
+        elif given is None:
             found = _given_neighbors(self.precomputed_knn, X.shape[0], self.n_neighbors)
         else:
-            found = super()._neighbors(X, run, given)
+            raise ParameterError(
+                "UMAP(precomputed_knn=...): fit was given a neighbor graph too. Pass only one of them."
+            )
         if self.disconnection_distance is None:
             return found
         found = found.chosen(found.length < self.disconnection_distance)
         if not len(found.length):
             raise ParameterError(
-                f"UMAP(disconnection_distance={self.disconnection_distance:g}): all neighbors are farther. Choose a "
-                "larger distance."
-            )
+                "all neighbors are farther.", "Choose a larger distance.", method="UMAP",
+                disconnection_distance=self.disconnection_distance,
+            )  # fmt: skip
         return found
 
     # --- new rows ---
 
     def _places(self) -> np.ndarray:
         """The coordinates of the training rows that are kept as points, (m, k)."""
+        kept = embedded_mask(self)
         if self._params.unique:
-            return to_numpy(self.embedding_)[self.unique_index_][self._kept_mask[self.unique_index_]]
-        return to_numpy(self._embedded(self.embedding_))
+            return to_numpy(self.embedding_)[self.unique_index_][kept[self.unique_index_]]
+        return to_numpy(rows_at(self.embedding_, kept))
 
-    def _placing(self) -> PlacedByEdges:
-        Z = np.ascontiguousarray(self._places(), dtype=np.float32)
-        k, given = min(self._params.n_neighbors - 1, len(Z)), self.points_ is None
-        if given and self._measure()[0] != "precomputed":
-            raise ParameterError("UMAP cannot transform new rows: it was fitted to a graph alone.")
-        forces = EdgeForces(
-            self.a_,
-            self.b_,
-            self._params.repulsion_strength,
-            self._params.negative_sample_rate,
-            self._params.transform_seed,
-        )
-        density = None
-        if self._params.densmap:
-            strength = self._params.dens_lambda * self.total_weight_ / (2 * len(Z))
-            density = DensityOfNewRows(self.map_radii_, strength, self._params.dens_frac)
-        return PlacedByEdges(
-            None if given else self._nearest_among(self.points_, k), k,
-            np.flatnonzero(self._kept_mask) if given and not self._kept_mask.all() else None,
-            Z, forces, self._params.local_connectivity, self.mean_distance_, self._params.learning_rate / 4, density,
-        )  # fmt: skip
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
 
     def _encoding(self) -> Callable[[Array], Array]:
-        place = self._placing()
-        return ByGivenDistances(place, self._kept_mask, self._k(place.Z)) if self.points_ is None else place
+        p, neighborhood, kept = self._params, self._neighborhood(), embedded_mask(self)
+        Z = np.ascontiguousarray(self._places(), dtype=np.float32)
+        k, given = min(p.n_neighbors - 1, len(Z)), self.points_ is None
+        if given and not neighborhood.metric.precomputed:
+            raise ParameterError("UMAP cannot transform new rows: it was fitted to a graph alone.")
+        forces = EdgeForces(self.a_, self.b_, p.repulsion_strength, p.negative_sample_rate, p.transform_seed)
+        density = None
+        if p.densmap:
+            strength = p.dens_lambda * self.total_weight_ / (2 * len(Z))
+            density = DensityOfNewRows(self.map_radii_, strength, p.dens_frac)
+        place = PlacedByEdges(
+            None if given else neighborhood.nearest_among(self.points_, k), k,
+            np.flatnonzero(kept) if given and not kept.all() else None,
+            Z, forces, p.local_connectivity, self.mean_distance_, p.learning_rate / 4, density,
+        )  # fmt: skip
+        return ByGivenDistances(place, kept, p.n_neighbors - 1) if given else place
 
     @property
     def inverse_error_(self) -> float:
@@ -532,7 +574,7 @@ class UMAP(
             raise ParameterError(
                 "UMAP was fitted to distances or to a graph, so no rows can be reconstructed. Fit it to rows."
             )
-        if self._by_landmarks(self._host(self.points_)):
+        if lacks_components(self.points_, self._measure()):
             raise ParameterError(
                 "UMAP was fitted to rows with missing values or categories, so no rows can be reconstructed. Fit it to "
                 "complete rows of numbers."
@@ -540,7 +582,7 @@ class UMAP(
         return LocalRegression.of(self._places(), self.points_, self._params.n_neighbors)
 
     def _facts(self) -> dict[str, Any]:
-        return {"cross-entropy per row": self.cross_entropy_, **super()._facts()}
+        return {"cross-entropy per row": self.cross_entropy_, **graph_facts(self)}
 
 
 def _codes(y: np.ndarray) -> np.ndarray:

@@ -163,7 +163,10 @@ class VectorQuantizer(
         k, n = self.n_clusters, columns.rows
         if k > n:
             raise ParameterError(
-                f"VectorQuantizer(n_clusters={k}): the data has n_samples={n} rows. Choose at most {n}."
+                f"the data has {n} rows (`n_samples={n}`).",
+                f"Choose at most {n}.",
+                method="VectorQuantizer",
+                n_clusters=k,
             )
 
     def _start(self, sample: RowSample | None, scaling: UniformScaling, d: int, rng: np.random.Generator) -> np.ndarray:
@@ -175,11 +178,11 @@ class VectorQuantizer(
         try:
             given = np.asarray(self.init, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ParameterError(f"VectorQuantizer(init=...): the array must contain numbers: {error}.") from error
+            raise ParameterError(f"`VectorQuantizer(init=...)`: the array must contain numbers: {error}.") from error
         if given.shape != (k, d) or not np.isfinite(given).all():
             raise ParameterError(
-                f"VectorQuantizer(init=...): the array has shape {given.shape}. The parameter 'init' must be an array "
-                f"of shape ({k}, {d}), one code vector per row, without NaN or infinity."
+                f"`VectorQuantizer(init=...)`: the array has shape {given.shape}. The parameter 'init' must be an "
+                f"array of shape ({k}, {d}), one code vector per row, without NaN or infinity."
             )
         return scaling.apply(given)
 
@@ -208,15 +211,15 @@ class VectorQuantizer(
         unit = total / columns.n / self.n_features_in_ / found.book.scaling.unit**2  # of a squared movement
         self._record_convergence(
             replace(outcome, stopped_because=self.stopped_because_, accuracy=_relative(outcome.accuracy, unit)),
-            "Raise max_iter or tol.",
+            "Raise `max_iter` or `tol`.",
             problem=f"VectorQuantizer did not converge: {self.stopped_because_}.",
         )
 
     def _warn_of_empty(self, dead: int, *, varied: bool) -> None:
         if dead:
             why = (
-                "the data has fewer distinct rows than n_clusters, or the iteration stopped too early. Lower "
-                "n_clusters or raise max_iter."
+                "the data has fewer distinct rows than `n_clusters`, or the iteration stopped too early. Lower "
+                "`n_clusters` or raise `max_iter`."
                 if varied
                 else "every column is constant, or its variance underflows. Check the data, or multiply it by a large "
                 "number."

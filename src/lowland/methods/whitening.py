@@ -89,12 +89,15 @@ class Whitening(MomentsMethod, verb="whitening", linear=True, streams=True, take
         d = moments.mean.shape[0]
         if self._params.n_components is not None and self._params.method not in ("pca", "pca-cor"):
             raise ParameterError(
-                f"Whitening(n_components={self._params.n_components}, method={self._params.method!r}): this method "
+                f"`Whitening(n_components={self._params.n_components}, method={self._params.method!r})`: this method "
                 "keeps all directions. Leave `n_components=None`, or choose `method='pca'` or 'pca-cor'."
             )
         if self._params.n_components is not None and self._params.n_components > d:
             raise ParameterError(
-                f"Whitening(n_components={self._params.n_components}): the data has {d} columns. Choose at most {d}."
+                f"the data has {d} columns.",
+                f"Choose at most {d}.",
+                method="Whitening",
+                n_components=self._params.n_components,
             )
         xp = xp_of(moments.scatter)
         kind = result_dtype(xp, self._fitted.dtype)
@@ -113,7 +116,7 @@ class Whitening(MomentsMethod, verb="whitening", linear=True, streams=True, take
         largest = float(xp.max(found.values)) if found.values.shape[0] else 0.0
         self.eigenvalues_ = xp.astype(found.values, dtype_of_squares(xp, largest, kind))
         self.rank_ = found.rank
-        self._record_convergence(found.outcome, "Raise tol, which drops directions of small variance.")
+        self._record_convergence(found.outcome, "Raise `tol`, which drops directions of small variance.")
         self.n_samples_ = moments.rows
 
     def _encoding(self) -> Affine:

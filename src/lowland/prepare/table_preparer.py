@@ -168,8 +168,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if not prepared.column_names:
             one = "The table has 1 sample. " if len(table) == 1 else ""
             raise DataError(
-                f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Set the kinds "
-                "of columns with TablePreparer(kinds=...)."
+                f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Set the "
+                "kinds of columns with `TablePreparer(kinds=...)`."
             )
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
@@ -296,8 +296,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         columns, names, _ = open_arrow(X)
         if len(names) != self.n_features_in_:
             raise DataError(
-                f"X has {len(names)} features, but TablePreparer is expecting {self.n_features_in_} features as input. "
-                "Pass the columns of the training data."
+                f"`X` has {len(names)} features, but TablePreparer is expecting {self.n_features_in_} features as "
+                "input. Pass the columns of the training data."
             )
         return columns, list(self.kinds_)
 
@@ -323,8 +323,8 @@ def _check_levels(column: Any, levels: list[str], name: str) -> None:
     others = sorted({*column.unique().drop_null().to_pylist()} - {*levels})
     if others:
         raise ParameterError(
-            f"TablePreparer(ordered=...): column {name!r} has the level {others[0]!r}, which is not listed. List all "
-            "levels, lowest first."
+            f"`TablePreparer(ordered=...)`: column {name!r} has the level {others[0]!r}, which is not listed. List "
+            "all levels, lowest first."
         )
 
 

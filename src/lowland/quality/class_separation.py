@@ -257,7 +257,7 @@ def downstream_accuracy(
     classes, codes = class_labels(y, kept)
     smallest = int(np.argmin(np.bincount(codes)))
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
-        raise ParameterError(f"folds={folds!r}: choose an integer of at least 2.")
+        raise ParameterError(f"`folds={folds!r}`: choose an integer of at least 2.")
     if np.bincount(codes)[smallest] < 2:
         raise DataError(
             f"Only one row has the label {shown(classes[smallest])}, so the class cannot be in both training and test "

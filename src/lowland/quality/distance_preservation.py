@@ -329,8 +329,8 @@ class _DistanceComparison:
             value, top = (float(whole * each * unit * unit) for each in (total, most))
         if not np.isfinite(top) or (total > 0 and value < np.finfo(np.float64).tiny):
             raise DataError(
-                "raw_stress: the sum of squared distances overflows or underflows float64. Use normalized_stress, or "
-                "rescale the columns."
+                "raw_stress: the sum of squared distances overflows or underflows. Use `normalized_stress`, "
+                "or rescale the columns."
             )
 
         def left() -> np.ndarray:
@@ -376,7 +376,7 @@ class _DistanceComparison:
         if not np.isfinite(value):
             raise DataError(
                 f"{name}: the distances in the embedding are so much larger than those in the data that the stress "
-                "overflows float64. Pass rescale=True."
+                "overflows. Pass `rescale=True`."
             )
 
         def each() -> np.ndarray:

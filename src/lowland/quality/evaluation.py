@@ -76,7 +76,7 @@ def evaluate(
     scale = getattr(model, "scale_", None) if getattr(model, "scale", False) is True else None
     if scale is not None and isinstance(X, OriginalSpace) and not X.scaled:
         warn(
-            f"{type(model).__name__} was fitted to standardized columns, but X was prepared without. Pass "
+            f"{type(model).__name__} was fitted to standardized columns, but `X` was prepared without. Pass "
             "scale=model.scale_ to OriginalSpace.of."
         )
     if metric != "euclidean":

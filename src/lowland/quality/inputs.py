@@ -86,7 +86,8 @@ def open_pair(X: Any, Z: Any, metric: Metric = "euclidean") -> EmbeddedPair:
     side, (C, kept) = open_original(X, metric), open_coordinates(Z)
     if side.n != len(kept):
         raise DataError(
-            f"X has {side.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in the same order."
+            f"`X` has {side.n:,} rows and `Z` has {len(kept):,}. Pass the coordinates of the rows of `X`, in the "
+            "same order."
         )
     if not kept.all():
         side = side.among(kept)
@@ -99,12 +100,14 @@ def open_original(X: Any, metric: Metric, scale: Any = None) -> PointSet:
     rows = open_categories(X) if metric == "gower" else open_rows(X)
     rows.allow_nan = allows_nan(metric)
     if rows.is_sparse:
-        raise DataTypeError("Sparse rows are not supported here. Reduce them first, for example with TruncatedSVD(50).")
+        raise DataTypeError(
+            "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
+        )
     table = to_numpy(run_for(rows).to_array(rows, "Comparing rows"))
     if metric == "precomputed":
         table = check_distances(table)
     elif bool((table == table[:1]).all()):
-        raise DataError("All rows of X are equal, so there are no nearest neighbors. Check the selected columns.")
+        raise DataError("All rows of `X` are equal, so there are no nearest neighbors. Check the selected columns.")
     elif metric == "gower":  # columns of text are categories, or ranks if they are ordered
         ordered = rows.ordered or (False,) * rows.d
         texts = [j for j, known in enumerate(levels_of(rows)) if known is not None and not ordered[j]]
@@ -121,7 +124,9 @@ def _scale_factors(X: np.ndarray, scale: Any) -> np.ndarray:
         return np.where(constant, 1.0, X.std(axis=0, dtype=np.float64)).astype(X.dtype)
     factors = np.asarray(to_numpy(scale))
     if factors.shape != (X.shape[1],):
-        raise DataError(f"scale has shape {factors.shape}, but X has {X.shape[1]} columns. Pass one number per column.")
+        raise DataError(
+            f"scale has shape {factors.shape}, but `X` has {X.shape[1]} columns. Pass one number per column."
+        )
     return np.where(factors > 0, factors, 1.0).astype(X.dtype)
 
 
@@ -133,21 +138,23 @@ def open_coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     else:
         rows = open_rows(Z)
         if rows.is_sparse:
-            raise DataTypeError("The coordinates Z are sparse. Pass Z.toarray().")
+            raise DataTypeError("The coordinates `Z` are sparse. Make them dense (`Z.toarray()`).")
         C = to_numpy(rows.to_array())
     kept: np.ndarray = np.ones(len(C), dtype=bool)
     if not np.isfinite(C).all():
         kept = ~np.isnan(C).any(axis=1)
         if not np.isfinite(C[kept]).all():
-            raise DataError("Z contains infinite coordinates. Refit the method, or remove those rows from X and Z.")
+            raise DataError(
+                "`Z` contains infinite coordinates. Refit the method, or remove those rows from `X` and `Z`."
+            )
         C = C[kept]
     if len(C) < MIN_ROWS:
         raise DataError(
-            f"{len(C)} of the {len(kept)} rows of Z have coordinates. At least {MIN_ROWS} are needed. Pass more rows, "
-            "or fit the method with disconnected='connect', which leaves no rows out."
+            f"{len(C)} of the {len(kept)} rows of `Z` have coordinates. At least {MIN_ROWS} are needed. Pass more "
+            "rows, or fit the method with `disconnected='connect'`, which leaves no rows out."
         )
     if bool((C[:1] == C).all()):
-        raise DataError("All rows of Z are equal. Check the method that computed Z, and its input.")
+        raise DataError("All rows of `Z` are equal. Check the method that computed `Z`, and its input.")
     return C, kept
 
 
@@ -188,17 +195,17 @@ def _one_per_row(y: Any, n: int) -> np.ndarray:
     if isinstance(y, np.ndarray) and y.shape == (n,):
         return y
     if is_sparse(y):
-        raise DataTypeError("The labels y are sparse. Pass y.toarray().")
+        raise DataTypeError("The labels `y` are sparse. Make them dense (`y.toarray()`).")
     return as_vector(y, n, "y")
 
 
 def check_neighbors(k: int, n: int, *, half: bool = True) -> None:
     """Raise an error if the measure is not defined for so many neighbors."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"n_neighbors={k!r}: choose an integer of at least 1.")
+        raise ParameterError(f"`n_neighbors={k!r}`: choose an integer of at least 1.")
     most = (n - 1) // 2 if half else n - 1  # for larger k the normalization of the rank measures does not hold
     if k > most:
-        raise ParameterError(f"n_neighbors={k}: there are {n:,} rows with coordinates. Choose at most {most:,}.")
+        raise ParameterError(f"`n_neighbors={k}`: there are {n:,} rows with coordinates. Choose at most {most:,}.")
 
 
 def check_sample(sample: Sample) -> None:
@@ -206,7 +213,7 @@ def check_sample(sample: Sample) -> None:
     integer = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
     if sample not in (None, "auto") and (not integer or int(sample) < MIN_SAMPLE):
         raise ParameterError(
-            f"sample={sample!r}: choose an integer of at least {MIN_SAMPLE}, 'auto', or None for all rows."
+            f"`sample={sample!r}`: choose an integer of at least {MIN_SAMPLE}, 'auto', or `None` for all rows."
         )
 
 

@@ -124,8 +124,8 @@ class OriginalSpace:
         """These rows and their coordinates C; ``kept`` is the mask of the rows that have some, (n,)."""
         if self.n != len(kept):
             raise DataError(
-                f"X has {self.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, "
-                "in the same order."
+                f"`X` has {self.n:,} rows and `Z` has {len(kept):,}. Pass the coordinates of the rows of `X`, in the "
+                "same order."
             )
         return (self if kept.all() else self.among(kept)), PointSet.of(C)
 

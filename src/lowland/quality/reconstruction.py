@@ -15,10 +15,8 @@ import numpy as np
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.errors import DataError, DataTypeError
-from lowland.math.distances.to_points import in_slabs
 from lowland.math.statistics.moments import ColumnMoments
 from lowland.methods.base.affine import Affine
-from lowland.methods.base.point_map import PointMap
 from lowland.quality.measure import Measure
 
 _LEAST = 1e-290  # smaller sums of squares have lost digits to underflow
@@ -103,7 +101,7 @@ def reconstruction_measures(model: Any, X: Any) -> tuple[Measure, Measure]:
     spread = float(xp_of(total.columns.squares).sum(total.columns.squares))
     if spread <= _LEAST:
         raise DataError(
-            f"All rows of {rows.source} are equal, or their variance underflows float64, so there is no variance to "
+            f"All rows of {rows.source} are equal, or their variance underflows, so there is no variance to "
             "explain. Pass other rows, or rescale the columns."
         )
     about = (
@@ -127,9 +125,9 @@ def has_inverse_transform(model: Any) -> bool:
 
 def no_inverse_transform(model: Any) -> str:
     """Return the message for a method without an inverse transform."""
-    remedy = "Pass a fitted method with inverse_transform, such as PCA."
+    remedy = "Use a fitted method that has one, such as PCA."
     if getattr(model, "fit_inverse_transform", None) is False:
-        remedy = f"Fit {type(model).__name__}(fit_inverse_transform=True)."
+        remedy = f"Fit `{type(model).__name__}(fit_inverse_transform=True)`."
     return f"{type(model).__name__} has no inverse transform. {remedy}"
 
 
@@ -137,8 +135,6 @@ def _opened(model: Any, X: Any) -> tuple[Any, Any, SquaredErrorsOfRows]:
     if not has_inverse_transform(model):
         raise DataTypeError(no_inverse_transform(model))
     rows, run = model._rows_to_map(X)
-    if isinstance(model, PointMap):  # one number per row and training point
-        rows = in_slabs(rows, model._kept_points())
     return rows, run, SquaredErrorsOfRows(model._encoding(), model._decoding(), int(model._encoding_width()))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from lowland.arrays.namespace import like, to_numpy, xp_of
 from lowland.arrays.random import generator
 from lowland.data.open import as_vector, open_rows
-from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.errors import DataError, DataTypeError, ParameterError, marked_text
 from lowland.quality.inputs import MIN_ROWS, open_coordinates
 from lowland.quality.measure import Measure, student_quantile
 from lowland.quality.procrustes import Procrustes, in_own_unit
@@ -80,7 +80,9 @@ def stability(
     pairwise = _takes_pairs(method)
     if rows.is_sparse:
         remedy = (
-            "Pass a dense matrix of all pairs." if pairwise else "Reduce them first, for example with TruncatedSVD(50)."
+            "Pass a dense matrix of all pairs."
+            if pairwise
+            else "Reduce them first, for example with `TruncatedSVD(50)`."
         )
         raise DataTypeError(f"Sparse {'distances' if pairwise else 'rows'} are not supported here. {remedy}")
     table = run_for(rows).to_array(rows, "Resampling")
@@ -101,14 +103,14 @@ def stability(
                 _fitted(method, _taken(table, picked, pairwise), None if labels is None else labels[picked])
             )
         except ValueError as error:  # its message counts the rows of the resample
-            raise DataError(f"In a resample of {len(picked)} of the {n} rows: {error}") from error
+            raise DataError(f"In a resample of {len(picked)} of the {n} rows: {marked_text(error)}") from error
         both = kept[picked[here]]
         (Z, _), at = in_own_unit(Z[both]), picked[here][both]
         if len(np.unique(at)) < MIN_ROWS:
             raise DataError(
-                f"A resample has coordinates for {here.sum()} of its {len(picked)} rows, but nearly none of these have "
-                "coordinates in the embedding of all rows, so the two cannot be compared. Fit the method with "
-                "disconnected='connect', or pass the rows of one connected component."
+                f"A resample has coordinates for {here.sum()} of its {len(picked)} rows, but nearly none of these "
+                "have coordinates in the embedding of all rows, so the two cannot be compared. Fit the method with "
+                "`disconnected='connect'`, or pass the rows of one connected component."
             )
         B = whole[place[at]]
         Z, B = _as_wide(Z, B.shape[1]), _as_wide(B, Z.shape[1])
@@ -130,12 +132,12 @@ def _check(method: Any, resamples: int, resample: str) -> None:
     if not hasattr(method, "fit_transform") or isinstance(method, type):
         name = method.__name__ if isinstance(method, type) else type(method).__name__
         raise DataTypeError(
-            f"{name} is not an estimator with fit_transform. Pass an instance of a method, such as PCA(2)."
+            f"{name} is not an estimator with fit_transform. Pass an instance of a method, such as `PCA(2)`."
         )
     if isinstance(resamples, bool) or not isinstance(resamples, int | np.integer) or resamples < 2:
-        raise ParameterError(f"resamples={resamples!r}: choose an integer of at least 2.")
+        raise ParameterError(f"`resamples={resamples!r}`: choose an integer of at least 2.")
     if resample not in get_args(Resample):
-        raise ParameterError(f"resample={resample!r}: choose 'halves' or 'bootstrap'.")
+        raise ParameterError(f"`resample={resample!r}`: choose 'halves' or 'bootstrap'.")
 
 
 def _fitted(method: Any, X: Any, y: np.ndarray | None) -> np.ndarray:

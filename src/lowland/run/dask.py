@@ -37,7 +37,7 @@ class DaskRun(Run):
             stage.advance()
         if total is None:
             raise DataError(
-                "The Dask array has no rows: Found array with 0 sample(s) while a minimum of 1 is required. Pass data."
+                "The Dask array has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`)."
             )
         if not total.is_finite():
             raise rows.non_finite_error()
@@ -102,7 +102,7 @@ def _mapped(block: Array, f: Callable[[Array], Array], dtype: np.dtype) -> Array
     mapped = f(as_floats(block, dtype))
     if not all_finite(mapped):
         raise DataError(
-            "Input X contains NaN or infinity in a block of the Dask array. Drop those rows, or impute the missing "
+            "Input `X` contains NaN or infinity in a block of the Dask array. Drop those rows, or impute the missing "
             "values."
         )
     return mapped

@@ -50,7 +50,8 @@ class LocalRun(Run):
                 total += part
         if total is None:
             raise DataError(
-                f"{rows.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required. Pass data."
+                f"{rows.source} has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`). Check "
+                "its source."
             )
         if any(a is not None and len(a) > n for a in aligned):
             raise _misfit(rows, aligned, f"{n}")

@@ -29,12 +29,13 @@ def parse_bytes(size: str | int) -> int:
     """Return ``size`` ("1GB", "512 MiB", 10**9) in bytes."""
     if isinstance(size, bool) or not isinstance(size, int | str):
         raise ParameterError(
-            f"memory={size!r}: not a memory size. Use a string such as '1GB' or '512MB', or a number of bytes."
+            f"`memory={size!r}`: not a memory size. Use a string such as '1GB' or '512MB', or a number of bytes."
         )
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(size))
     if not match or match[2].lower() not in _UNITS or float(match[1]) == 0:
         raise ParameterError(
-            f"memory={size!r}: not a memory size. Use a string such as '1GB' or '512MB', or a positive number of bytes."
+            f"`memory={size!r}`: not a memory size. Use a string such as '1GB' or '512MB', or a positive number of "
+            "bytes."
         )
     return int(float(match[1]) * _UNITS[match[2].lower()])
 
@@ -54,7 +55,7 @@ def require(needed: float, budget: int, what: str, remedy: str = "") -> None:
         remedy = f"{remedy}, or raise the budget" if remedy else "Raise the budget"
         raise MemoryBudgetError(
             f"{what} needs about {show_bytes(needed)}; the memory budget is {show_bytes(budget)}. {remedy}: "
-            f'lowland.config(memory="{show_bytes(needed * 1.2).replace(" ", "")}").'
+            f'`lowland.config(memory="{show_bytes(needed * 1.2).replace(" ", "")}")`.'
         )
 
 

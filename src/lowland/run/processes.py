@@ -258,9 +258,9 @@ def _result(message: dict[str, Any], send: Send) -> dict[str, Any]:
         return {"error": error_text(error)}
 
 
-def error_text(error: BaseException) -> str:
+def error_text(error: BaseException, text_of: Callable[[BaseException], str] = str) -> str:
     """Return the text of an error on one line; with its type if it is unexpected."""
-    text = " ".join(str(error).split()) or "no message"
+    text = " ".join(text_of(error).split()) or "no message"
     return text if isinstance(error, LowlandError) else f"{type(error).__name__}: {text.rstrip('.')}."
 
 

@@ -111,8 +111,8 @@ class Run:
         X = rows.to_array()
         if rows.n is None and X.shape[0] < 2:  # the number of rows was unknown before
             raise DataError(
-                f"Found array with {X.shape[0]} sample(s) (n_samples={X.shape[0]}) while a minimum of 2 is required. "
-                f"The variance of one row is undefined. Add rows to {rows.source}."
+                f"{rows.source} has {X.shape[0]} row (`{X.shape[0]} sample(s), n_samples={X.shape[0]}`), but the "
+                "variance of one row is undefined. Add rows."
             )
         if not all_finite(X) and not (rows.allow_nan and _no_infinity(X)):
             raise rows.non_finite_error()

@@ -100,12 +100,14 @@ def config(
         given["memory"] = parse_bytes(given["memory"])
     if given.get("threads") is not None and (not isinstance(threads, int) or threads < 1):
         raise ParameterError(
-            f"config(threads={threads!r}): threads must be an integer of at least 1, or None for every core."
+            "threads must be an integer of at least 1, or `None` for every core.", method="config", threads=threads
         )
     if given.get("output", "default") not in ("default", "frame"):
-        raise ParameterError(f"config(output={output!r}): output must be 'default' or 'frame'.")
+        raise ParameterError("output must be 'default' or 'frame'.", method="config", output=output)
     shown = given.get("progress", "auto")
     if not (callable(shown) or shown in ("auto", True, False)):
-        raise ParameterError(f"config(progress={progress!r}): progress must be 'auto', True, False or a function.")
+        raise ParameterError(
+            "progress must be 'auto', `True`, `False` or a function.", method="config", progress=progress
+        )
     former, in_force = in_force, dataclasses.replace(in_force, **given)
     return _Restore(former)

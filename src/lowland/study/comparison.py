@@ -102,8 +102,10 @@ def compare(
     size = StudySize(len(data.X), data.X.shape[1], int(k), n_classes, purpose, int(seed), why, numbers)
     if purpose == "classify" and n_classes is None and not numbers:
         raise ParameterError(
-            f"compare(purpose='classify'): class labels are required, but {why or 'none were given'}. Pass one label "
-            "per row as y."
+            f"class labels are required, but {why or 'none were given'}.",
+            "Name the labels, one per row (`y=...`).",
+            method="compare",
+            purpose="classify",
         )
     trials = plan_of(size, named)
     trials += planned_embeddings(embeddings, size.n, tuple(trial.name for trial in trials))
@@ -138,7 +140,7 @@ def compare(
 def _check(k: Any, purpose: Any, scale: Any, limits: dict[str, Any], seed: Any, worker: Any) -> None:
     integer = int | np.integer
     if isinstance(k, bool) or not isinstance(k, integer) or k < 1:
-        raise ParameterError(f"compare(k={k!r}): must be an integer of at least 1.")
+        raise ParameterError("must be an integer of at least 1.", method="compare", k=k)
     for name, value, known in (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale))):
         if value not in known:
             raise ParameterError(
@@ -150,12 +152,12 @@ def _check(k: Any, purpose: Any, scale: Any, limits: dict[str, Any], seed: Any, 
             isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf
         ):
             raise ParameterError(
-                f"compare({name}={limit!r}): must be a positive number of seconds, or None for no limit."
+                f"compare({name}={limit!r}): must be a positive number of seconds, or `None` for no limit."
             )
     if isinstance(seed, bool) or not isinstance(seed, integer) or seed < 0:
-        raise ParameterError(f"compare(seed={seed!r}): must be an integer of at least 0.")
+        raise ParameterError("must be an integer of at least 0.", method="compare", seed=seed)
     if worker not in ("auto", True, False):
-        raise ParameterError(f"compare(worker={worker!r}): choose 'auto', True or False.")
+        raise ParameterError("choose 'auto', `True` or `False`.", method="compare", worker=worker)
 
 
 # --- the command, to reproduce a study ---

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.errors import Stopped
+from lowland.errors import Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.quality import Measure, OriginalSpace
@@ -84,11 +84,11 @@ class EmbeddingScorer:
                     scores = _with_labels_seen(scores)
                 elif self.test is not None:
                     scores = self.test.scores(Z) | scores
-            return Measured(scores, per_row, curves, tuple(dict.fromkeys(str(each.message) for each in caught)))
+            return Measured(scores, per_row, curves, tuple(dict.fromkeys(marked_text(each.message) for each in caught)))
         except Stopped:
             raise
         except Exception as error:  # one bad embedding must not end the study
-            return Measured(warnings=(f"Not evaluated: {error_text(error)}",))
+            return Measured(warnings=(f"Not evaluated: {error_text(error, marked_text)}",))
 
     def _measured(self, Z: np.ndarray) -> tuple[dict[str, Score], dict[str, np.ndarray], dict[str, Curve]]:
         """All measures, the values per row, and the curves."""

@@ -89,7 +89,7 @@ def _methods(methods: Any) -> list[Entry] | None:
         methods = [methods]
     if not isinstance(methods, Sequence) or not methods or not all(isinstance(name, str) for name in methods):
         raise ParameterError(
-            f"compare(methods={methods!r}): must be 'all' or a list of names such as ['pca', 'isomap']."
+            "must be 'all' or a list of names such as ['pca', 'isomap'].", method="compare", methods=methods
         )
     return methods_named(methods)
 
@@ -247,7 +247,7 @@ def find_parameter(name: str) -> tuple[Entry, Flag]:
     method, dot, parameter = name.strip().partition(".")
     if not dot or not method or not parameter:
         raise ParameterError(
-            f"sweep {name!r}: write a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
+            f"`sweep` {name!r}: write a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
         )
     (found,) = methods_named([method])
     wanted = parameter.strip().lower().replace("-", "_")
@@ -255,7 +255,7 @@ def find_parameter(name: str) -> tuple[Entry, Flag]:
     if flag is None:
         names = [flag.name for flag in found.flags]
         raise ParameterError(
-            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {did_you_mean(wanted, names)}Its "
+            f"`sweep` {name!r}: {found.name} has no parameter {parameter!r}. {did_you_mean(wanted, names)}Its "
             f"parameters: {', '.join(map(repr, names))}."
         )
     return found, flag
@@ -263,7 +263,7 @@ def find_parameter(name: str) -> tuple[Entry, Flag]:
 
 def methods_named(names: Iterable[str]) -> list[Entry]:
     """Return methods by class name or command-line name, in any case, with or without dashes; each once."""
-    with with_remedy("To evaluate an embedding from another library, use lowland.quality.evaluate."):
+    with with_remedy("To evaluate an embedding from another library, use `lowland.quality.evaluate`."):
         return list({e.name: e for e in map(find_method, names)}.values())
 
 
@@ -273,7 +273,7 @@ def split_sweep(text: str) -> tuple[str, list[str]]:
     values = [value.strip() for value in rest.split(",")]
     if not equals or not all(values):
         raise ParameterError(
-            f"sweep {text!r}: write METHOD.PARAMETER=VALUE,VALUE,… such as isomap.n_neighbors=5,10,20."
+            f"`sweep` {text!r}: write METHOD.PARAMETER=VALUE,VALUE,… such as isomap.n_neighbors=5,10,20."
         )
     return name.strip(), values
 
@@ -287,13 +287,13 @@ def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
     found: dict[str, dict[str, list[Any]]] = {}
     for name, values in sweep.items():
         if not isinstance(name, str):
-            raise ParameterError(f"sweep {name!r}: must be a method and its parameter, such as 'isomap.n_neighbors'.")
+            raise ParameterError(f"`sweep` {name!r}: must be a method and its parameter, such as 'isomap.n_neighbors'.")
         method, flag = find_parameter(name)
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise ParameterError(f"sweep {name!r}: the value must be a list of values, such as [5, 10, 20].")
+            raise ParameterError(f"`sweep` {name!r}: the value must be a list of values, such as [5, 10, 20].")
         listed = [value.item() if isinstance(value, np.generic) else value for value in values]
         if not listed:
-            raise ParameterError(f"sweep {name!r}: the list of values is empty. Pass at least one value.")
+            raise ParameterError(f"`sweep` {name!r}: the list of values is empty. Pass at least one value.")
         once = found.setdefault(method.name, {}).setdefault(flag.name, [])
         for value in listed:
             if not any(_same(value, other) for other in once):
@@ -332,15 +332,15 @@ def planned_embeddings(embeddings: Any, n: int, taken: tuple[str, ...]) -> tuple
         return ()
     if not isinstance(embeddings, Mapping):
         raise ParameterError(
-            f"compare(embeddings=…) is a {type(embeddings).__name__}. Pass a dict of names and coordinates, such as "
-            "{'TriMap': Z}."
+            f"`compare(embeddings=…)` is a {type(embeddings).__name__}. Pass a dict of names and coordinates, such "
+            "as {'TriMap': `Z`}."
         )
     found = []
     for name, Z in embeddings.items():
         if not isinstance(name, str) or not name:
-            raise ParameterError(f"compare(embeddings=…): the name {name!r} must be a string that is not empty.")
+            raise ParameterError(f"`compare(embeddings=…)`: the name {name!r} must be a string that is not empty.")
         if name in taken:
-            raise ParameterError(f"compare(embeddings=…): a trial is named {name!r} already. Choose another name.")
+            raise ParameterError(f"`compare(embeddings=…)`: a trial is named {name!r} already. Choose another name.")
         found.append(Planned(name, GIVEN, given=_full(name, Z, n)))
     return tuple(found)
 
@@ -350,7 +350,7 @@ def _full(name: str, Z: Any, n: int) -> np.ndarray:
     try:
         C, kept = open_coordinates(Z)
     except LowlandError as error:
-        raise type(error)(f"The coordinates {name!r}: {error}") from error
+        raise type(error)(f"The coordinates {name!r}: {error.marked}") from error
     if len(kept) != n:
         raise DataError(
             f"The coordinates {name!r} have {len(kept):,} rows, the data has {n:,}. Pass one row of coordinates for "

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lowland.data.write import atomic_write
-from lowland.errors import FileProblem, MissingFile, ParameterError
+from lowland.errors import FileProblem, MissingFile, ParameterError, unmarked
 from lowland.pages.bundle import page_text, script
 from lowland.plain import html_table, to_plain
 from lowland.study.definitions import meaning_of
@@ -207,8 +207,8 @@ def _trial(
         "method": trial.method,
         "parameters": to_plain(trial.parameters, non_finite=str),
         "status": trial.status,
-        "error": trial.error,
-        "warnings": trial.warnings,
+        "error": trial.error and unmarked(trial.error),
+        "warnings": [unmarked(text) for text in trial.warnings],
         "seconds": trial.seconds,
         "memory": trial.memory,
         "cached": trial.cached,
@@ -374,11 +374,11 @@ def trial_html(trial: Trial) -> str:
     """Return the status, costs, parameters and scores of a trial as a table."""
     settings = ", ".join(f"{name}={value!r}" for name, value in trial.parameters.items())
     rows: list[tuple[object, ...]] = [
-        ("status", trial.status if trial.error is None else f"{trial.status}: {trial.error}")
+        ("status", trial.status if trial.error is None else f"{trial.status}: {unmarked(trial.error)}")
     ]
     rows += [("parameters", settings or "defaults"), ("dimensions", trial.n_components), ("seconds", trial.seconds)]
     rows += [(f"{name} {_ARROWS[score.better]}", _value(score)) for name, score in trial.scores.items()]
-    rows += [("warning", text) for text in trial.warnings]
+    rows += [("warning", unmarked(text)) for text in trial.warnings]
     return html_table(rows, caption=trial.name)
 
 

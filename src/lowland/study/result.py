@@ -49,7 +49,7 @@ class Trial:
     method: str  # name of the class, or GIVEN
     parameters: dict[str, Any]  # those not at their default
     status: Status
-    error: str | None = None  # a sentence, unless the status is "done"
+    error: str | None = None  # a sentence, unless the status is "done"; parameters are in backticks
     warnings: tuple[str, ...] = ()
     seconds: float | None = None  # of the fit
     memory: int | None = None  # peak bytes above the level before the fit

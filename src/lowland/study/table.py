@@ -88,11 +88,11 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     n, d = table.shape
     if n < MIN_ROWS or d < 2:
         raise DataError(
-            f"A study needs at least {MIN_ROWS} rows and 2 columns; the data has {n} and {d}. "
-            "Fit one method instead, such as PCA(1)."
+            f"A study needs at least {MIN_ROWS} rows and 2 columns; the data has {n} and {d}. Fit one method "
+            "instead, such as `PCA(1)`."
         )
     if k > d:
-        raise ParameterError(f"compare(k={k}): the data has {d} columns. Choose at most {d}.")
+        raise ParameterError(f"the data has {d} columns.", f"Choose at most {d}.", method="compare", k=k)
     labels = StudyLabels.read(given, n)
     step = max(1, 2**22 // d)
     marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
@@ -142,8 +142,8 @@ class StudyLabels:
             return cls()
         if isinstance(y, list | tuple) and len(y) != n and all(isinstance(each, str) for each in y):
             raise DataError(
-                f"y has {len(y)} strings for {n} rows. Pass one label per row. Names of methods and columns belong in "
-                "methods=… and drop=…."
+                f"`y` has {len(y)} strings for {n} rows. Pass one label per row. Names of methods and columns belong "
+                "in methods=… and drop=…."
             )
         given = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
         missing = missing_labels(given) | np.array([isinstance(v, str) and not v.strip() for v in given.tolist()])
@@ -226,8 +226,8 @@ def _refuse_extremes(X: np.ndarray) -> None:
     top = float(max(abs(X.min()), abs(X.max())))
     if top and not least < top < most:
         raise DataError(
-            f"The largest value is {top:.1g}: its square {'overflows' if top > 1 else 'underflows'} {X.dtype}. Change "
-            "the unit, or standardize the columns: scale='standard'."
+            f"The largest value is {top:.1g}: its square {'overflows' if top > 1 else 'underflows'} {X.dtype}. "
+            "Change the unit, or standardize the columns: `scale='standard'`."
         )
 
 
@@ -244,8 +244,10 @@ def dense_table(rows: Rows, scale: str) -> tuple[np.ndarray, tuple[str, ...]]:
         return np.asarray(X.toarray(), dtype=np.float32 if X.dtype == np.float32 else np.float64), ()
     if scale != "none":
         raise ParameterError(
-            f"compare(scale={scale!r}): the sparse table of {n:,} rows and {d:,} columns is too large to be "
-            "standardized. Use scale='none', or reduce it first, for example with TruncatedSVD(50)."
+            f"the sparse table of {n:,} rows and {d:,} columns is too large to be standardized.",
+            "Use `scale='none'`, or reduce it first, for example with `TruncatedSVD(50)`.",
+            method="compare",
+            scale=scale,
         )
     with config(progress=False):
         pca = Reduction(COMPONENTS, random_state=0).fit(X)

@@ -19,7 +19,7 @@ from lowland import kernels
 from lowland.arrays.namespace import to_numpy
 from lowland.data.leftovers import mark, remove_leftovers
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, Stopped
+from lowland.errors import DataError, Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.base.traits import traits_of
@@ -109,7 +109,7 @@ def fit_trial(
             assert limit is not None
             return timed_out_trial(planned, limit)
         except Exception as error:  # one failing method must not end the study
-            return failed_trial(planned, error_text(error), _texts(caught))
+            return failed_trial(planned, error_text(error, marked_text), _texts(caught))
     on_fitted()
     with warnings.catch_warnings(), config(progress=False, output="default"):
         warnings.simplefilter("ignore")  # the fit gave these warnings already
@@ -127,8 +127,8 @@ def fit_trial(
 
 def _texts(caught: Sequence[Any]) -> tuple[str, ...]:
     """The warnings, each once. The study passes the graph, so the remedy for users is n_neighbors."""
-    texts = (" ".join(str(each.message).split()) for each in caught)
-    return tuple(dict.fromkeys(text.replace("Add edges to the graph", "Raise n_neighbors") for text in texts))
+    texts = (" ".join(marked_text(each.message).split()) for each in caught)
+    return tuple(dict.fromkeys(text.replace("Add edges to the graph", "Raise `n_neighbors`") for text in texts))
 
 
 def keep_shown_rows(trial: Trial, shown: np.ndarray) -> Trial:
@@ -215,7 +215,7 @@ def model_measures(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], di
         except Stopped:
             raise
         except Exception as error:  # the coordinates are valid all the same
-            missing.append(f"{what} could not be computed: {error_text(error)}")
+            missing.append(f"{what} could not be computed: {error_text(error, marked_text)}")
     return scores, curves, tuple(missing)
 
 
@@ -252,7 +252,7 @@ NOT_SENT = (
     "A parameter cannot be sent to the worker process. Define the function in an importable module, or use "
     "worker=False."
 )
-REMEDY = "Use fewer rows or landmarks, or worker=False."
+REMEDY = "Use fewer rows or landmarks, or `worker=False`."
 
 
 class Worker:
@@ -286,7 +286,7 @@ class Worker:
         try:
             (self.place / JOB).write_bytes(pickle.dumps(job))
         except Exception as error:  # pickling may fail with any error
-            return failed_trial(planned, f"{NOT_SENT} ({error_text(error)})")
+            return failed_trial(planned, f"{NOT_SENT} ({error_text(error, marked_text)})")
         message = {"task": f"{__name__}:fit_in_worker", "folder": str(self.place)}
         task = Task(message, "The trial", None if limit is None else limit + GRACE, remedy=REMEDY, on_wait=tick)
 
@@ -374,7 +374,7 @@ def fit_in_worker(message: dict[str, Any], send: Send) -> None:
     try:
         planned, limit, chosen = pickle.loads((folder / JOB).read_bytes())
     except Exception as error:  # an object defined in a notebook or script cannot be imported here
-        trial = f"{NOT_SENT} ({error_text(error)})"
+        trial = f"{NOT_SENT} ({error_text(error, marked_text)})"
     else:
         with config(progress=_CompileReporter(send), **chosen):
             shared = _opened(folder)

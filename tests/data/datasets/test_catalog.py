@@ -59,7 +59,7 @@ def test_an_unknown_name_suggests_the_closest_and_lists_all(wrong, right):
 
 
 def test_a_name_like_no_other_gets_no_suggestion():
-    with pytest.raises(ParameterError, match=r"unknown name\. Choose.*iris"):
+    with pytest.raises(ParameterError, match=r"There is no data set.*Choose.*iris"):
         samples.load_dataset("qqqqqq")
 
 

@@ -31,7 +31,7 @@ def test_a_given_matrix_is_checked(rng):
     with pytest.raises(DataError, match="square"):
         found(D[:3], "precomputed")
     D[0, 1] = D[1, 0] = np.nan
-    with pytest.raises(DataError, match=r"\[0, 1\], which is missing"):
+    with pytest.raises(DataError, match=r"row 1, column 2, which is missing"):
         found(D, "precomputed")
     assert np.isnan(found(D, "precomputed", missing=True).D[0, 1])
 

@@ -54,15 +54,15 @@ def test_duplicate_entries_are_summed():
 @pytest.mark.parametrize(
     ("G", "words"),
     [
-        (np.ones((3, 4)), r"shape \(3, 4\)"),
+        (np.ones((3, 4)), r"shape is \(3, 4\)"),
         (np.ones(3), "shape"),
         (np.ones((3, 3)), "3 nodes, but X has 5 rows"),
-        (np.array([[0, -1.0], [1, 0]]), r"negative length: -1 at \[0, 1\]"),
+        (np.array([[0, -1.0], [1, 0]]), r"negative length: -1 in row 1, column 2"),
         (np.array([[0, np.nan], [1, 0]]), r"missing \(NaN\)"),
         (scipy.sparse.csr_array(([np.inf], ([0], [1])), shape=(2, 2)), "infinite"),
         (np.array([[0, 1j], [1j, 0]]), "complex128"),
         ([[0, 1], [1]], "list, not a matrix"),
-        ("rubbish", r"shape \(\)"),
+        ("rubbish", r"shape is \(\)"),
         ([["a", "b"], ["c", "d"]], "dtype <U1"),
         (np.array([[0, None], [None, 0]]), "dtype object"),
     ],

@@ -66,7 +66,7 @@ def test_moments_suffice_and_a_rule_chooses_the_number():
 
 
 def test_too_many_components_and_too_large_tables_are_refused():
-    with pytest.raises(ParameterError, match=r"must be between 1 and min\(n_samples, n_features\)=6"):
+    with pytest.raises(ParameterError, match=r"must be between 1 and 6 \(min\(n_samples, n_features\)=6\)"):
         principal_axes(open_rows(X), LocalRun(), Fixed(7))
     with pytest.raises(DataTypeError, match=r"'full'.*sparse.*covariance_eigh"):
         principal_axes(open_rows(scipy.sparse.csr_matrix(X)), LocalRun(), Fixed(2), solver="full")

@@ -62,9 +62,7 @@ def test_distances_of_new_points_are_checked(name):
     else:
         with pytest.raises(DataError, match=r"3.*nan.*missing"):
             model.transform(wrong)
-    with pytest.raises(
-        DataError, match=r"precomputed.*distances of the new rows to the 40 training rows: an \(m, 40\) array"
-    ):
+    with pytest.raises(DataError, match=r"distances of the new rows to these 40 training rows: an \(m, 40\) array"):
         model.transform(D[:, :9])
     D[1, 5] = 0.0
     rounded = D.copy()
@@ -287,10 +285,9 @@ def test_a_value_of_a_pair_that_is_not_finite_is_named_by_its_place_and_never_im
     X = rows()
     D = cdist(X, X)
     D[4, 6] = D[6, 4] = bad
-    with pytest.raises(DataError, match=rf"\(2 values\).*\[4, 6\], counted from 0.*Compute these {words}") as error:
+    with pytest.raises(DataError, match=rf"\(2 values\).*row 5, column 7.*Compute these {words}") as error:
         getattr(lowland, name)(**options).fit(D)
     assert "impute" not in str(error.value)
-    assert "row 5" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["Isomap", "TSNE", "UMAP", "PaCMAP"])

@@ -1,36 +1,55 @@
-"""Messages of the library on the command line: one line, with flags and files in place of Python."""
+"""Messages of the library on the command line: one line, with flags in place of Python's parameters."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
-from collections.abc import Callable
+from typing import Any
 
 import click
 
 from lowland.cli.shared.commands import Command
-from lowland.cli.shared.phrases import PHRASES, WORDS
+from lowland.cli.shared.flags import flag_names
 from lowland.cli.shared.show import printable
+from lowland.errors import MARKED, marked_text
 
-_QUOTED = r"""(?:'[^']*'|"[^"]*")"""
-_VALUE = rf"(?:{_QUOTED}(?:(?:, | or ){_QUOTED})*|\[[^]]*\]|(?:[-+\w]|\.(?=\w))+)"
-_PAIR = rf"\w+={_VALUE}"
-# parameters without an underscore that are never ordinary words
-_ALWAYS = ("alpha", "alphas", "coef0", "cv", "eps", "epsilon", "gamma", "tol")
-# the others are parameters, not ordinary words, without an article: after one of these, or at the start of a message
-_BEFORE = (
-    r"(?<!\w)(?:[Rr]aise|[Ll]ower|[Ii]ncrease|[Dd]ecrease|[Rr]educe|[Ss]et|[Cc]hange|support|--?[a-z-]+ (?:or|and)) "
-)
+_NAMES = {  # marks that are no parameters
+    "X": "FILE",
+    "Z": "COORDINATES",
+    "y": "the label column",
+    "sample_weight": "--weight",
+    "None": "none",
+    "True": "yes",
+    "False": "no",
+    "float32": "single precision",
+    "float64": "double precision",
+    "transform": "lowland transform",
+    "lowland.save": "lowland fit --model",
+    "lowland.quality.evaluate": "lowland evaluate",
+}
+_MARKED = re.compile(rf" \(`(?P<aside>[^`]*)`\)|{MARKED.pattern}")
 
 
-def on_command_line(text: str, command: click.Command) -> str:
-    """Return a message of the library in the words of the command line: flags, files and columns."""
-    text = in_flags(text, command)
-    for python, here in PHRASES:
-        text = re.sub(python, here, text)
-    data = {param.name: "DATA" for param in command.params}.get("data", "FILE")
-    return _outside_quotes(text, lambda part: _words(part).replace("FILE", data))
+def on_command_line(message: BaseException | str, command: click.Command) -> str:
+    """Return a message with the flags of a command in place of its marks.
+
+    Python in parentheses that has no flag is left out.
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        mark = found["mark"] or found["aside"]
+        if mark is None:  # a quoted name
+            return found[0]
+        words = in_flags(mark, command)
+        if found["aside"]:
+            return "" if words is None else f" ({words})"
+        at_start = found.start() == 0 or found.string[: found.start()].endswith(". ")
+        words = mark if words is None else words
+        return words[0].upper() + words[1:] if at_start and words.startswith("the ") else words
+
+    return _MARKED.sub(shown, marked_text(message))
 
 
 def of_method(text: str, name: str) -> str:
@@ -44,76 +63,83 @@ def of_method(text: str, name: str) -> str:
     return on_command_line(text, Command(entry.verb, params=parameter_options(entry), python=entry.name))
 
 
-def in_flags(text: str, command: click.Command) -> str:
-    """Return a message with the parameters of Python replaced by the flags of a command.
+def in_flags(mark: str, command: click.Command) -> str | None:
+    """Return the flags for a mark, or None if there are none.
 
-    ``Isomap(radius=0.1, n_neighbors=None)`` becomes ``--radius 0.1 --n-neighbors none``, and ``n_neighbors`` becomes
-    ``--n-neighbors``. A name that may be an ordinary word is replaced where it stands without an article: ``Raise
-    radius``, but not ``the radius``. Another method becomes its command: ``PCA(2)`` is ``lowland fit pca -k 2``.
+    A mark is the name of a parameter, ``name=value``, or a call such as ``PCA(n_components=2)``, which becomes
+    ``lowland fit pca -k 2`` in the commands of other methods.
     """
-    options = {p.name: p for p in command.params if isinstance(p, click.Option) and p.name}
-    reading = {name.removeprefix("read_"): p for name, p in options.items() if name.startswith("read_")}
-    options = {**reading, **options}
+    if mark in _NAMES:
+        data = any(param.name == "data" for param in command.params)
+        return "DATA" if mark == "X" and data else _NAMES[mark]
+    try:
+        call = ast.parse(mark if re.match(r"[\w.]+\(", mark) else f"_({mark})", mode="eval").body
+    except SyntaxError:
+        return None
+    if not isinstance(call, ast.Call):
+        return None
+    called = ast.unparse(call.func).removeprefix("lowland.")
     own = command.python if isinstance(command, Command) else None
-
-    def flag(name: str) -> str:
-        return flag_of(options[name]) if name in options else f"--{name.replace('_', '-')}"
-
-    def given(found: re.Match[str]) -> str:
-        name, value = found[0].split("=", 1)
-        if name not in options and name not in _parameters():
-            return found[0]
-        if value.startswith("["):
-            return f"{flag_of(reading[name]) if name in reading else flag(name)} {_names(value)}"
-        value = value.replace("'", "").replace('"', "")
-        if name == "missing" and own not in _verbs():  # of a method; --missing are the marks in a file
-            return f"lowland fit --missing-values {value}"
-        no = options[name].secondary_opts if name in options else [f"--no-{name.replace('_', '-')}"]
-        if no and value in ("True", "False"):
-            return flag(name) if value == "True" else no[-1]
-        return f"{flag(name)} {'none' if value == 'None' else value}"
-
-    def call(found: re.Match[str]) -> str:
-        name, arguments = found[1], found[2]
-        method = _verbs().get(name)
-        if own == "load_dataset":  # a data set and its options
-            return (
-                found[0]
-                if name == own
-                else f"--option {arguments.replace(chr(39), '').replace('True', 'true').replace('None', 'null')}"
-            )
-        if name != own and method is None:
-            return found[0]
-        if re.fullmatch(r"\d+", arguments):
-            arguments = f"n_components={arguments}"
-        flags = " ".join(re.sub(_PAIR, given, arguments).split(", "))
-        flags = re.sub(r"--n-components\b", "-k", flags)
-        ours = name == own or all(pair.split("=")[0] in options for pair in arguments.split(", "))
-        return flags if ours and (name == own or own not in _verbs()) else f"lowland fit {method} {flags}"
-
-    if own is not None and own not in _verbs():
-        text = re.sub(rf"^{own}: ", "", text)  # the function that the command calls
-    text = re.sub(rf"\b(\w+)\(({_PAIR}(?:, {_PAIR})*|\d+)\)", call, text)
-    text = re.sub(rf"(?<![\w(.]){_PAIR}", given, text)
-    known = options.keys() if own in _verbs() else {*options, *_parameters()}
-    always = [name for name in known if "_" in name or name in _ALWAYS]
-    others = [name for name in options if name not in always and len(name) > 1]
-    if always:
-        text = re.sub(rf"(?<![\w'\"./-])({'|'.join(always)})(?![\w(='\"/])", lambda found: flag(found[1]), text)
-    if others and own in _verbs():
-        names = "|".join(others)
-        text = re.sub(rf"({_BEFORE})({names})(?![-\w='])", lambda found: found[1] + flag(found[2]), text)
-        text = re.sub(rf"({_BEFORE})({names})(?![-\w='])", lambda found: found[1] + flag(found[2]), text)
-        text = re.sub(rf"^({names})(?= (?:has|must|contains|is) )", lambda found: flag(found[1]), text)
-    return text
+    if called == "_" and call.args:
+        return _flag(ast.unparse(call.args[0]), command)
+    given = [(each.arg or "", _value(each.value)) for each in call.keywords]
+    if called == "impute" and len(call.args) == 2:
+        given = [("impute", _value(call.args[1]))]
+    elif call.args and isinstance(call.args[0], ast.Constant):
+        given = [("n_components", _value(call.args[0])), *given]
+    if own == "load_dataset":
+        return " ".join(f"--option {name}={json.dumps(value, default=str)}" for name, value in given)
+    flags = [_flag(name, command, value) for name, value in given]
+    if None in flags or not flags:
+        return None
+    verb = None if called == own else _verbs().get(called)
+    return " ".join([*(["lowland fit", verb] if verb else []), *map(str, flags)])
 
 
-def flag_of(option: click.Option) -> str:
+def _flag(name: str, command: click.Command, *value: Any) -> str | None:
+    """Return the flag for a parameter, with its value, if any; None if no command has it."""
+    options = {param.name: param for param in command.params if isinstance(param, click.Option)}
+    read = options.get(f"read_{name}")
+    option = read if read and (name not in options or (value and isinstance(value[0], list))) else options.get(name)
+    if name == "y":
+        flag, no = "--label", None
+    elif option is not None:
+        flag, no = _shown_flag(option), next(iter(option.secondary_opts), None)
+    else:
+        kinds = _parameters().get(name)
+        if kinds is None and name not in ("impute", "memory"):
+            return None
+        own = flag_names(name)
+        flag, no = own[0], f"--no-{name.replace('_', '-')}" if kinds == ["bool"] else None
+    if not value or value[0] is ...:
+        return flag
+    if no is not None and isinstance(value[0], bool):
+        return flag if value[0] else no
+    return f"{flag} {_word(value[0])}"
+
+
+def _shown_flag(option: click.Option) -> str:
     """Return the flag that messages show: -k, or the one with the name of the parameter."""
     if "-k" in option.opts:
         return "-k"
     own = f"--{(option.name or '').removeprefix('read_').replace('_', '-')}"
     return own if own in option.opts else option.opts[-1]
+
+
+def _value(node: ast.expr) -> Any:
+    """Return the value of an expression; numbers as they are written."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return ast.unparse(node)
+    return ast.unparse(node) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _word(value: Any) -> str:
+    """Return a value as one word of the command line."""
+    if isinstance(value, list | tuple):
+        return shlex.quote(",".join(f'"{each}"' if "," in str(each) else str(each) for each in value))
+    return _NAMES.get(str(value)) or shlex.quote(str(value))
 
 
 def one_line(text: str) -> str:
@@ -122,36 +148,14 @@ def one_line(text: str) -> str:
     return printable(re.sub(r" (?=[.,;:](?: |$))", "", " ".join(text.split())))
 
 
-def _names(text: str) -> str:
-    """Return a list of Python as names for the shell: ['x y', 'z'] becomes 'x y,z' in quotation marks."""
-    try:
-        values = ast.literal_eval(text)
-    except (ValueError, SyntaxError):  # a list with an ellipsis or names
-        return text.strip("[]").replace("'", "").replace('"', "").replace(", ", ",")
-    names = [f'"{value}"' if "," in str(value) else str(value) for value in values]
-    return shlex.quote(",".join(names))
-
-
-def _words(text: str) -> str:
-    for python, here in WORDS:
-        text = re.sub(python, here, text)
-    return text
-
-
-def _outside_quotes(text: str, change: Callable[[str], str]) -> str:
-    """Apply a change to the text between quoted names."""
-    parts = re.split(r"""((?<!\w)'[^']*'(?!\w)|"[^"]*")""", text)
-    return "".join(part if i % 2 else change(part) for i, part in enumerate(parts))
-
-
 def _verbs() -> dict[str, str]:
     from lowland.methods.registry import entries
 
     return {entry.name: entry.verb for entry in entries().values()}
 
 
-def _parameters() -> set[str]:
-    """The names of the parameters of all methods."""
+def _parameters() -> dict[str, list[str]]:
+    """The parameters of all methods, with the kinds of values that they take."""
     from lowland.methods.registry import entries
 
-    return {flag.name for entry in entries().values() for flag in entry.flags}
+    return {flag.name: flag.kinds for entry in entries().values() for flag in entry.flags}

@@ -14,7 +14,7 @@ from lowland.cli.shared import inputs
 from lowland.cli.shared.options import DATA, Option, in_section
 from lowland.cli.shared.roles import table_of
 from lowland.cli.shared.values import Choice
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, ModelFileError, ParameterError
 
 PREPARE = ("auto", "standardize", "encode", "none")
 IMPUTE = ("mean", "median", "knn", "em")  # repeated from missing_values, whose import would load numpy
@@ -227,9 +227,12 @@ def joined(steps: list[tuple[str, Any]], name: str, est: Any) -> Any:
 
 def load_model(path: Path) -> tuple[list[tuple[str, Any]], Any]:
     """Load a model file: the steps that prepare rows, and the method."""
+    from lowland.data.open import READABLE
     from lowland.methods.base.method import Method
     from lowland.methods.model_files import load
 
+    if path.suffix.lower() in READABLE and path.exists():
+        raise ModelFileError(f"{str(path)!r} is not a Lowland model. Write the model before the data file.")
     model = load(path)
     steps = list(model.steps) if type(model).__name__ == "Pipeline" else [("model", model)]
     steps = [(name, step) for name, step in steps if step is not None and step != "passthrough"]

@@ -14,7 +14,6 @@ from lowland.errors import DataError, DataTypeError
 @contextmanager
 def with_command() -> Iterator[None]:
     """Add the complete command that works to errors about missing values and about text among numbers."""
-    from lowland.cli.shared.messages import on_command_line
     from lowland.data.problems import TableProblems
     from lowland.data.rows import IncompleteRows
 
@@ -32,7 +31,7 @@ def with_command() -> Iterator[None]:
         )
         if gaps and error.has_categories:
             gaps, how = ["--drop-missing"], f"{drop} the rows:"
-        text = on_command_line(f"{error.fact} {error.remedy}".strip(), ctx.command)
+        text = f"{error.fact} {error.remedy}".strip()
         raise _with_note(DataError(f"{text} {how}"), command_with(*empty, *gaps)) from error
     except TableProblems as error:
         if error.texts or not (error.marks or error.drop):
@@ -44,8 +43,7 @@ def with_command() -> Iterator[None]:
             word.split("=")[0] for word in ctx.meta["lowland.words"]
         }
         words += ["--impute", "median"] if error.missing and not handled else []
-        text = on_command_line(f"{error} For instance:", ctx.command)
-        raise _with_note(DataTypeError(text), command_with(*words)) from error
+        raise _with_note(DataTypeError(f"{error.marked} For instance:"), command_with(*words)) from error
 
 
 def _with_note(error: DataError, command: str) -> DataError:

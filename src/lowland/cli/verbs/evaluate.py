@@ -67,7 +67,7 @@ def _coordinates(file: Path, columns: list[str] | None, data: Any) -> Any:
     try:
         return open_coordinates(file, columns, data).to_array()
     except (DataError, DataTypeError) as error:
-        raise type(error)(f"{error} Select the columns of COORDINATES with --coordinates.") from error
+        raise type(error)(f"{error.marked} Select the columns of COORDINATES with --coordinates.") from error
 
 
 def _facts(data: Path, file: Path, size: tuple[int, int], found: Any, seconds: float) -> dict[str, Any]:

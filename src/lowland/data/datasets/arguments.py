@@ -21,17 +21,17 @@ def check_points(call: str, n: int, noise: float) -> None:
 def check_integer(call: str, name: str, value: int, at_least: int) -> None:
     """Raise an error unless the value is an integer of at least ``at_least``."""
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise ParameterError(f"{call}({name}={value!r}): {name} must be an integer. Choose {at_least} or more.")
+        raise ParameterError(f"{name} must be an integer.", f"Choose {at_least} or more.", method=call, **{name: value})
     if value < at_least:
-        raise ParameterError(f"{call}({name}={value}): {name} is too small. Choose {at_least} or more.")
+        raise ParameterError(f"{name} is too small.", f"Choose {at_least} or more.", method=call, **{name: value})
 
 
 def check_number(call: str, name: str, value: float, at_least: float = -math.inf) -> None:
     """Raise an error unless the value is a finite number of at least ``at_least``."""
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
-        raise ParameterError(f"{call}({name}={value!r}): {name} must be a finite number. Choose one, such as 1.")
+        raise ParameterError(f"{name} must be a finite number.", "Choose one, such as 1.", method=call, **{name: value})
     if value < at_least:
-        raise ParameterError(f"{call}({name}={value}): {name} is too small. Choose {at_least} or more.")
+        raise ParameterError(f"{name} is too small.", f"Choose {at_least} or more.", method=call, **{name: value})
 
 
 def one_of(call: str, name: str, value: Any, choices: Any) -> str:
@@ -39,7 +39,10 @@ def one_of(call: str, name: str, value: Any, choices: Any) -> str:
     if isinstance(value, str) and value in choices:
         return value
     raise ParameterError(
-        f"{call}({name}={value!r}): unknown {name}. {did_you_mean(value, choices)}Choose one of: {', '.join(choices)}."
+        f"unknown {name}.",
+        f"{did_you_mean(value, choices)}Choose one of: {', '.join(choices)}.",
+        method=call,
+        **{name: value},
     )
 
 
@@ -48,4 +51,6 @@ def random_generator(call: str, seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as problem:
-        raise ParameterError(f"{call}(seed={seed!r}): not a valid seed. Choose an integer of 0 or more.") from problem
+        raise ParameterError(
+            "not a valid seed.", "Choose an integer of 0 or more.", method=call, seed=seed
+        ) from problem

@@ -3,13 +3,13 @@
 import inspect
 from typing import Any
 
-from lowland.data.datasets.arguments import one_of
 from lowland.data.datasets.dataset import Dataset
 from lowland.data.datasets.folder import FOLDER_VARIABLE, FROM_FOLDER
 from lowland.data.datasets.generators import GENERATORS
 from lowland.data.datasets.moving_images import MOVING_IMAGES
 from lowland.data.datasets.shipped import SHIPPED
 from lowland.errors import ParameterError
+from lowland.suggestions import did_you_mean
 
 _MAKERS = SHIPPED | GENERATORS | MOVING_IMAGES | FROM_FOLDER
 
@@ -21,7 +21,10 @@ def load_dataset(name: str, **options: Any) -> Dataset:
     >>> X.shape
     (150, 4)
     """
-    make = _MAKERS[one_of("load_dataset", "name", name, _MAKERS)]
+    if name not in _MAKERS:
+        meant = did_you_mean(name, _MAKERS)
+        raise ParameterError(f"There is no data set {name!r}. {meant}Choose one of: {', '.join(_MAKERS)}.")
+    make = _MAKERS[name]
     accepted = inspect.signature(make).parameters
     for option in options:
         if option not in accepted:

@@ -115,7 +115,7 @@ def _randu_r() -> Dataset:
 def _swiss_roll_fixed(n: int = 1000) -> Dataset:
     """The swiss rolls of 300 or 1000 points (n) on which the reference results were computed."""
     if n not in (300, 1000):
-        raise ParameterError(f"swiss_roll_fixed(n={n!r}): there are two sizes. Choose n = 300 or 1000.")
+        raise ParameterError("there are two sizes.", "Choose n = 300 or 1000.", method="swiss_roll_fixed", n=n)
     _, cells, _ = _read_csv("swiss_roll_fixed", f"swissroll{n}.csv")
     return rolled_sheet(cells[:, :3], cells[:, 3], cells[:, 4], "fixed, as for the reference results")
 

@@ -50,7 +50,9 @@ def concentric_circles(n: int = 600, noise: float = 0.05, seed: Seed = 0, *, rin
     check_points("concentric_circles", n, noise)
     check_integer("concentric_circles", "rings", rings, 1)
     if rings > n:
-        raise ParameterError(f"concentric_circles(rings={rings}): there are only {n} points. Choose at most {n} rings.")
+        raise ParameterError(
+            f"there are only {n} points.", f"Choose at most {n} rings.", method="concentric_circles", rings=rings
+        )
     rng = random_generator("concentric_circles", seed)
     y = np.arange(n) % rings
     radius, angle = y + 1.0, rng.uniform(0, 360, n)
@@ -71,7 +73,7 @@ def ellipse(
     """
     check_points("ellipse", n, noise)
     if not isinstance(axes, tuple | list | np.ndarray) or len(axes) != 2:
-        raise ParameterError(f"ellipse(axes={axes!r}): axes must be two numbers, such as (3, 1).")
+        raise ParameterError("axes must be two numbers, such as 3 and 1.", method="ellipse", axes=axes)
     for axis in axes:
         check_number("ellipse", "axes", axis, at_least=0)
     check_number("ellipse", "angle", angle)
@@ -95,12 +97,18 @@ def low_rank(
     check_integer("low_rank", "rank", rank, 1)
     if rank > min(n, d):
         raise ParameterError(
-            f"low_rank(rank={rank}): a table of {n} × {d} has rank at most {min(n, d)}. Choose at most {min(n, d)}."
+            f"a table of {n} × {d} has rank at most {min(n, d)}.",
+            f"Choose at most {min(n, d)}.",
+            method="low_rank",
+            rank=rank,
         )
     check_number("low_rank", "decay", decay)
     if not 0 < decay <= 1:
         raise ParameterError(
-            f"low_rank(decay={decay}): decay is the ratio of successive singular values. Choose above 0, at most 1."
+            "decay is the ratio of successive singular values.",
+            "Choose above 0, at most 1.",
+            method="low_rank",
+            decay=decay,
         )
     rng = random_generator("low_rank", seed)
     U = np.linalg.qr(rng.standard_normal((n, rank)))[0]  # (n, rank)
@@ -137,8 +145,11 @@ def _check_cap(d: int, cap: float) -> None:
     check_number("sphere", "cap", cap)
     if d != 3 or not 0 < cap < 180:
         raise ParameterError(
-            f"sphere(cap={cap}, d={d}): cap is an angle in degrees, in 3 dimensions. "
-            "Choose d=3 and a cap above 0 and below 180."
+            "cap is an angle in degrees, in 3 dimensions.",
+            "Choose d=3 and a cap above 0 and below 180.",
+            method="sphere",
+            cap=cap,
+            d=d,
         )
 
 
@@ -161,7 +172,9 @@ def randu(n: int = 400, seed: int = 1) -> Dataset:
     check_integer("randu", "n", n, 1)
     check_integer("randu", "seed", seed, 1)
     if seed % 2 == 0 or seed >= 2**31:
-        raise ParameterError(f"randu(seed={seed}): the seed must be an odd number below 2^31. Choose one, such as 1.")
+        raise ParameterError(
+            "the seed must be an odd number below 2^31.", "Choose one, such as 1.", method="randu", seed=seed
+        )
     whole = np.fromiter(_randu_integers(int(seed), 3 * n), dtype=np.int64, count=3 * n).reshape(n, 3)
     y = whole @ [9, -6, 1] // 2**31 + 5
     label_names = tuple(f"9x-6y+z={value}" for value in range(-5, 10))

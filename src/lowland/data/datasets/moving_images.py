@@ -54,7 +54,7 @@ def _check_moved_digits(n: int, noise: float, digit: int, size: int, shift: floa
     check_points("moved_digits", n, noise)
     check_integer("moved_digits", "digit", digit, 0)
     if digit > 9:
-        raise ParameterError(f"moved_digits(digit={digit}): not a digit. Choose one from 0 to 9.")
+        raise ParameterError("not a digit.", "Choose one from 0 to 9.", method="moved_digits", digit=digit)
     # below 25 pixels the glyph would be smaller than its original 8 × 8
     check_integer("moved_digits", "size", size, 25)
     check_number("moved_digits", "shift", shift, at_least=0)
@@ -68,8 +68,10 @@ def _check_room(glyph: Array, heart: Array, zoom: float, size: int, shift: float
     if shift > room:
         limit = math.floor(10 * room) / 10
         raise ParameterError(
-            f"moved_digits(shift={shift}): the digit would leave the image of {size} × {size}. "
-            f"Choose a shift of at most {limit}, or a larger size."
+            f"the digit would leave the image of {size} × {size}.",
+            f"Choose a shift of at most {limit}, or a larger size.",
+            method="moved_digits",
+            shift=shift,
         )
 
 
@@ -90,7 +92,10 @@ def moved_patch(n: int = 961, noise: float = 0.05, seed: Seed = 0) -> Dataset:
     steps = math.isqrt(n)
     if steps**2 != n:
         raise ParameterError(
-            f"moved_patch(n={n}): the positions form a square grid. Choose n = {steps**2} or {(steps + 1) ** 2}."
+            "the positions form a square grid.",
+            f"Choose n = {steps**2} or {(steps + 1) ** 2}.",
+            method="moved_patch",
+            n=n,
         )
     patch = _drawn_face(20)
     size = len(patch) + steps - 1

@@ -86,8 +86,8 @@ class CsvTable(TableFile):
             was = "taken for column names" if header else "read as the first row, and the columns are named x0, x1, …"
             warn(
                 f"The first line of {self.source}, {shown!r}, contains only numbers. It was {was}. If this is wrong, "
-                f"use open_rows(file, header={not header}), or write column names that are not numbers into the first "
-                "line."
+                f"use `open_rows(file, header={not header})`, or write column names that are not numbers into the "
+                "first line."
             )
         if header is False:
             self.has_header, self.given_names = False, [f"x{j}" for j in range(len(cells))]
@@ -164,7 +164,7 @@ class CsvTable(TableFile):
         if 0 < len(numbers) < len(self.names) and all(_is_number(n) or n in texts for n in self.names):
             warn(
                 f"The first line of {self.source} was taken for column names, although {numbers[0]!r} is a number. If "
-                "it is a row, use open_rows(file, header=False), or add a line of column names."
+                "it is a row, use `open_rows(file, header=False)`, or add a line of column names."
             )
 
     def _are_numbers(self, cells: list[str]) -> bool:
@@ -220,7 +220,7 @@ class CsvTable(TableFile):
         if "UTF8" in words:
             return self._not_decoded("text")
         if "Empty CSV" in words:
-            return DataError(f"{self.source} is empty: Found array with 0 sample(s). Check the file.")
+            return DataError(f"{self.source} is empty. Check the file.")
         if "columns, got" in words:
             return DataError(f"{self.source} has rows of different lengths: {self._uneven() or words}. Fix them.")
         return DataError(f"{self.source} cannot be read as numbers: {words}. Fix that value, or drop its column.")
@@ -246,7 +246,7 @@ class CsvTable(TableFile):
     def _not_decoded(self, what: str) -> DataError:
         name = "UTF-8" if self.dialect.encoding == "utf8" else self.dialect.encoding
         return DataError(
-            f"The {what} of {self.source} is not valid {name}. Name its encoding, such as encoding='cp1252' (Western "
+            f"The {what} of {self.source} is not valid {name}. Name its encoding, such as `encoding='cp1252'` (Western "
             "Europe, Windows), or save the file in UTF-8."
         )
 

@@ -54,7 +54,7 @@ class H5adTable(TableFile):
         found = [name for name in held if name == wanted or name.partition("/")[2] == wanted]
         if not found or "obs" not in file:
             raise ParameterError(
-                f"array={wanted!r}: {self.source} contains only {', '.join(map(repr, held)) or 'no matrix'}."
+                f"`array={wanted!r}`: {self.source} contains only {', '.join(map(repr, held)) or 'no matrix'}."
             )
         return found[0]
 
@@ -82,7 +82,7 @@ class H5adTable(TableFile):
             if kind[:3] not in ("csr", "csc"):
                 raise DataError(
                     f"{stored.name} of {self.source} has the encoding {kind!r}, not csr_matrix or csc_matrix. "
-                    "Choose another matrix with array=…."
+                    "Choose another matrix (`array=...`)."
                 )
             if kind.startswith("csc"):
                 X = _matrix(stored, "csc_matrix", self.shape).tocsr()
@@ -195,7 +195,7 @@ def _opened(path: Path, source: str) -> Iterator[Any]:
 def _shape(stored: Any) -> tuple[int, int]:
     shape = stored.shape if hasattr(stored, "shape") else stored.attrs.get("shape", stored.attrs.get("h5sparse_shape"))
     if shape is None or len(shape) != 2:
-        raise DataError(f"{stored.name} is not a matrix. Choose another one with array=….")
+        raise DataError(f"{stored.name} is not a matrix. Choose another one (`array=...`).")
     return int(shape[0]), int(shape[1])
 
 

@@ -55,7 +55,7 @@ class ImageTable(TableFile):
     def rows_at(self, keep: list[int]) -> Rows:
         """Return the pixels at these positions as Rows."""
         if 0 in keep:
-            raise DataError(f"Column {FILE!r} of {self.source} contains text. Leave it out: drop=[{FILE!r}].")
+            raise DataError(f"Column {FILE!r} of {self.source} contains text. Leave it out: `drop=[{FILE!r}]`.")
         pixels = np.asarray(keep, dtype=np.int64) - 1
         names = tuple(self.names[j] for j in keep)
         shape = self.image_shape if keep == list(range(1, len(self.names))) else None

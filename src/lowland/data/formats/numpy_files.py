@@ -39,9 +39,9 @@ def load_numpy(path: Path, array: str | None = None) -> Any:
         raise DataError(f"{str(path)!r} contains no array. Write it again.")
     names = ", ".join(map(repr, held))
     if array is not None:
-        raise ParameterError(f"array={array!r}: {str(path)!r} contains only the arrays {names}.")
+        raise ParameterError(f"`array={array!r}`: {str(path)!r} contains only the arrays {names}.")
     raise DataError(
-        f"{str(path)!r} contains the arrays {names}. Choose one, such as array={held[0]!r}, or name it 'X'."
+        f"{str(path)!r} contains the arrays {names}. Choose one, such as `array={held[0]!r}`, or name it 'X'."
     )
 
 

@@ -38,7 +38,7 @@ class Spreadsheet(MemoryTable):
         keep = range(filled[0], filled[-1] + 1) if width == 1 else filled  # as blank lines of a text file
         rows = [(grid[i] + [None] * width)[:width] for i in keep]
         if not rows:
-            raise DataError(f"The sheet of {self.source} is empty: Found array with 0 sample(s). Check the file.")
+            raise DataError(f"The sheet of {self.source} is empty. Check the file.")
         texts = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
         titles = 0 if self.read.header is False else count_titles(texts)
         if titles:
@@ -81,7 +81,7 @@ class Spreadsheet(MemoryTable):
                 clauses.append(f"the first sheet, {sheets[0]!r}, of {len(sheets)}")
             return sheets[0]
         if self.read.sheet not in sheets:
-            raise ParameterError(f"sheet={self.read.sheet!r}: {self.source} has the sheets {listed(sheets)}.")
+            raise ParameterError(f"`sheet={self.read.sheet!r}`: {self.source} has the sheets {listed(sheets)}.")
         return self.read.sheet
 
 

@@ -67,7 +67,7 @@ def dissimilarities(
     each = n * n * (4 if single else 8)
     kept = 0 if given else X.shape[1] * n * rows.dtype.itemsize  # the model's own rows
     what = f"{owner} of {n} points, with a {n} x {n} distance matrix,"
-    remedy = "Use fewer rows (fit a sample of landmarks, then transform the others), or pass float32"
+    remedy = "Use fewer rows (fit a sample of landmarks, then transform the others), or use `float32`"
     run.require((max(0.0, matrices - 1) if given else matrices) * each + kept, what, remedy)
     local = run_for(ArrayRows(X))
     if given:

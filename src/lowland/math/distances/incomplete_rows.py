@@ -70,7 +70,7 @@ def no_shared_column(i: int, j: int, *, other: str = "row") -> DataError:
     """Return the error for two rows, counted from 0, that have no column in common; ``other``: what the second is."""
     return DataError(
         f"Row {i + 1} and {other} {j + 1} have no column in which both have a value, so their distance is undefined. "
-        f"Drop row {i + 1}, or impute the missing values, for instance with lowland.impute(X, 'mean'). Stress "
+        f"Drop row {i + 1}, or impute the missing values, for instance with `lowland.impute(X, 'mean')`. Stress "
         "minimization accepts undefined distances."
     )
 

@@ -57,7 +57,9 @@ class KernelWith:
 
     def _by_function(self, function: Callable[..., Any], X: Array) -> Array:
         if is_sparse(X) or is_sparse(self.points):
-            raise DataError("A kernel function takes dense rows. Pass X.toarray(), or choose a named kernel.")
+            raise DataError(
+                "A kernel function takes dense rows. Make them dense (`X.toarray()`), or choose a named kernel."
+            )
         pairs = [[function(a, b, **self.params) for b in to_numpy(self.points)] for a in to_numpy(X)]
         try:
             return like(np.asarray([[float(value) for value in values] for values in pairs]), X)
@@ -82,13 +84,13 @@ class KernelWith:
             text = f"The kernel function returned {what} for a pair of finite rows. Check the function."
         elif value == "NaN" and self.kernel == "poly" and not float(self.degree).is_integer():
             text = (
-                f"The kernel 'poly' with the degree {self.degree:g} is undefined where gamma x'y + coef0 is negative. "
-                "Choose an integer degree, or raise coef0."
+                f"The kernel 'poly' with the degree {self.degree:g} is undefined where `gamma` x'y + `coef0` is "
+                "negative. Choose an integer degree, or raise `coef0`."
             )
         else:
             text = (
-                f"Values of the kernel {self.kernel!r} overflow. Pass float64, standardize the columns, or lower gamma "
-                "or degree."
+                f"Values of the kernel {self.kernel!r} overflow. Use `float64`, standardize the columns, or lower "
+                "`gamma` or `degree`."
             )
         raise DataError(text)
 
@@ -230,7 +232,7 @@ def median_gamma(X: Array, kernel: Kernel) -> float:
     if kernel not in ("rbf", "laplacian"):
         raise ParameterError(
             f"The median rule is defined for kernels of distances, 'rbf' and 'laplacian', not for {kernel!r}. Set "
-            "gamma to a number."
+            "`gamma` to a number."
         )
     n = X.shape[0]
     places = np.linspace(0, n - 1, min(n, _PAIRED_ROWS)).astype(np.int64)
@@ -342,9 +344,9 @@ def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> bool:
     """Raise an error for a kernel matrix that is not square or not symmetric; return whether it is so exactly."""
     if K.shape[0] != K.shape[1]:
         raise DataError(
-            f"{source} has shape {tuple(K.shape)}. It must be square, with one row and one column per point. To "
-            "compute it from rows, choose a kernel other than 'precomputed'. Pass the kernel values of new points to "
-            "transform."
+            f"{source} is {' x '.join(map(str, K.shape))}. It must be square, with one row and one column per point. "
+            "To compute it from rows, choose a kernel other than 'precomputed'. Kernel values of new points belong "
+            "in `transform`."
         )
     n, xp = K.shape[0], xp_of(K)
     step = slab_rows(n, 8)
@@ -358,7 +360,8 @@ def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> bool:
         if found.any():
             i, j = (int(p) for p in np.argwhere(found)[0])
             raise DataError(
-                f"{source} has {float(K[start + i, j]):g} at [{start + i}, {j}] and {float(K[j, start + i]):g} at "
-                f"[{j}, {start + i}]: it is not symmetric. Pass (K + K.T) / 2 if this is rounding error."
+                f"{source} has {float(K[start + i, j]):g} in row {start + i + 1}, column {j + 1} and "
+                f"{float(K[j, start + i]):g} in row {j + 1}, column {start + i + 1}: it is not symmetric. If this is "
+                "rounding error, average it with its transpose (`(K + K.T) / 2`)."
             )
     return exact

@@ -39,7 +39,7 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
             raise ParameterError(f"{fact} {_OTHER_NAMES[metric]}")
         known = ", ".join(repr(name) for name in METRICS)
         raise ParameterError(
-            f"{fact} {did_you_mean(metric, METRICS)}Choose {known}, or a function of two rows. Or compute the "
+            f"{fact} {did_you_mean(metric, METRICS)}Choose {known} (`or a function of two rows`). Or compute the "
             "distances yourself, for 'precomputed'."
         )
     takes = () if metric == "precomputed" else METRICS[metric].takes
@@ -251,7 +251,7 @@ def _of_seuclidean(points: Array, V: Any = None) -> dict[str, Any]:
     if not (V > 0).all():
         raise DataError(
             f"The metric 'seuclidean' divides by the variance of each column, but column {int(np.argmin(V))} is "
-            "constant. Remove the column, or pass the variances V of the columns."
+            "constant. Remove the column, or choose another metric (`or pass the variances V of the columns`)."
         )
     return {"scale": V**-0.5}
 
@@ -266,7 +266,8 @@ def _of_mahalanobis(points: Array, VI: Any = None) -> dict[str, Any]:
     if not values[0] > d * np.finfo(np.float64).eps * values[-1]:
         raise DataError(
             "The metric 'mahalanobis' needs the inverse of the covariance of the columns, which is singular: some "
-            "columns are collinear, or there are too few rows. Pass an inverse VI, such as np.linalg.pinv(np.cov(X.T))."
+            "columns are collinear, or there are too few rows. Remove such columns, or "
+            "choose another metric (`or pass an inverse VI, such as np.linalg.pinv(np.cov(X.T))`)."
         )
     return {"root": vectors / np.sqrt(values)}
 

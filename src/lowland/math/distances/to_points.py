@@ -108,8 +108,8 @@ def _learned_from_sparse(points: Any, metric: str, params: dict[str, Any]) -> di
     needed = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric)
     if needed is not None and params.get(needed) is None:
         raise DataError(
-            f"The metric {metric!r} estimates {needed} from dense rows, but X is sparse. Pass {needed} as an argument "
-            "of the metric, or X.toarray() if it fits in memory."
+            f"The metric {metric!r} estimates {needed} from dense rows, but `X` is sparse. Make it dense if it "
+            f"fits in memory (`X.toarray()`), or pass {needed} as an argument of the metric."
         )
     learn = METRICS[metric].learn
     return params if learn is None else learn(points, **params)
@@ -187,8 +187,8 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
     """
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
-            f"{source} has shape {tuple(D.shape)}. It must be square, with one row and one column per point. To "
-            "compute distances from rows, choose a metric other than 'precomputed'."
+            f"{source} is {' x '.join(map(str, D.shape))}. It must be square, with one row and one column per point. "
+            "To compute distances from rows, choose a metric other than 'precomputed'."
         )
     if _plainly_distances(D):
         return D
@@ -215,8 +215,8 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
     if np.any(np.abs(diagonal) > eps_of(D) ** 0.5 * largest):
         i = int(np.argmax(np.abs(diagonal)))
         raise DataError(
-            f"{source} has {diagonal[i]:g} at [{i}, {i}]. The diagonal must be zero. "
-            "If the other entries are distances, call np.fill_diagonal(D, 0)."
+            f"{source} has {diagonal[i]:g} in row {i + 1}, column {i + 1}. The diagonal must be zero. If the other "
+            "entries are distances, set it to zero (`np.fill_diagonal(D, 0)`)."
         )
     corrected = (D + D.T) / 2
     return _with_zero_diagonal(xp.where(corrected < 0, xp.zeros_like(corrected), corrected))
@@ -226,8 +226,11 @@ def _symmetric_remedy(D: Array) -> str:
     """Return what to do about a matrix that is not symmetric: only one triangle may be filled."""
     host = np.nan_to_num(to_numpy(D))
     if not np.tril(host, -1).any() or not np.triu(host, 1).any():
-        return "Only one triangle is filled: pass D + D.T"
-    return "Check that its rows are in the order of its columns. If the difference is noise, pass (D + D.T) / 2"
+        return "Only one triangle is filled: fill the other (`D + D.T`)"
+    return (
+        "Check that its rows are in the order of its columns. If the difference is noise, average it with its "
+        "transpose (`(D + D.T) / 2`)"
+    )
 
 
 def _plainly_distances(D: Array) -> bool:
@@ -260,7 +263,9 @@ def _mirrored(D: Array) -> Iterator[tuple[int, Array, Array]]:
 def _refuse(fault: Array, start: int, block: Array, words: str, source: str) -> None:
     if bool(xp_of(fault).any(fault)):
         i, j = np.argwhere(to_numpy(fault))[0]
-        raise DataError(f"{source} has {float(block[int(i), int(j)]):g} at [{start + i}, {j}], which {words}.")
+        raise DataError(
+            f"{source} has {float(block[int(i), int(j)]):g} in row {start + i + 1}, column {j + 1}, which {words}."
+        )
 
 
 def check_new_distances(D: Array, *, missing: bool = False, columns: np.ndarray | None = None) -> Array:

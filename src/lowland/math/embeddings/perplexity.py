@@ -65,13 +65,17 @@ def given_affinities(P: Any) -> scipy.sparse.csr_array:
     The diagonal is ignored. Raise a DataError if it is not valid.
     """
     if P.ndim != 2 or P.shape[0] != P.shape[1]:
-        raise DataError(f"The affinities have shape {P.shape}. They must be square, with one row and column per row.")
+        raise DataError(
+            f"The affinities are {' x '.join(map(str, P.shape))}. They must be square, with one row and column per row."
+        )
     P = scipy.sparse.coo_array(P if is_sparse(P) else to_numpy(P)).astype(np.float64)
     bad = np.flatnonzero(~((P.data >= 0) & np.isfinite(P.data)))
     if len(bad):
         i, j = int(P.coords[0][bad[0]]), int(P.coords[1][bad[0]])
         fault = fault_of(P.data[bad[0]]).replace("length", "value")
-        raise DataError(f"The affinities have a {fault} at [{i}, {j}]. They must be finite and nonnegative.")
+        raise DataError(
+            f"The affinities have a {fault} in row {i + 1}, column {j + 1}. They must be finite and nonnegative."
+        )
     other = (P.coords[0] != P.coords[1]) & (P.data > 0)
     if not other.any():
         raise DataError("The affinities of different rows are all zero. Pass a matrix with positive affinities.")

@@ -43,7 +43,7 @@ def moments_of_covariance(S: Any, n: float, mean: np.ndarray | None, names: Any)
     """Return moments with the covariance S of n rows, checked."""
     if not isinstance(n, numbers.Real) or not n >= 2:
         raise ParameterError(
-            f"n_samples={n!r}: a covariance needs at least 2 rows. Pass the number of rows that S was computed from."
+            f"a covariance needs at least 2 rows, not {n!r}. Pass the number of rows that it was computed from."
         )
     S = checked_covariance(S, names)
     mean = np.zeros(len(S)) if mean is None else np.asarray(mean, dtype=np.float64)
@@ -65,7 +65,8 @@ def checked_covariance(S: Any, names: Any) -> np.ndarray:
         i, j = np.unravel_index(np.argmax(apart), S.shape)
         raise DataError(
             f"The covariance matrix is not symmetric: the entry of {named(i, names)} with {named(j, names)} is "
-            f"{S[i, j]:.6g}, its transpose {S[j, i]:.6g}. Pass (S + S.T) / 2 if this is rounding error."
+            f"{S[i, j]:.6g}, its transpose {S[j, i]:.6g}. If this is rounding error, average it with its transpose "
+            "(`(S + S.T) / 2`)."
         )
     S = (S + S.T) / 2
     flat = np.flatnonzero(np.diagonal(S) <= 0)

@@ -84,7 +84,7 @@ def symmetric_affinities(W: Any, source: str = "The affinity matrix") -> tuple[A
     """
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         raise DataError(
-            f"{source} has shape {tuple(W.shape)}. It must be square, with one row and one column per data row."
+            f"{source} is {' x '.join(map(str, W.shape))}. It must be square, with one row and one column per data row."
         )
     values = W.data if is_sparse(W) else W
     if values.shape[0] and not bool(xp_of(values).all(values >= 0)):

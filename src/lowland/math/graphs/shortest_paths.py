@@ -138,7 +138,9 @@ def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.nda
     longest = max(float(row.max(initial=0, where=np.isfinite(row))) for row in D)
     highest = math.frexp(longest)[1] + exponent
     if D.dtype == np.float32 and given == np.float64 and not -_SINGLE < exponent <= highest < _SINGLE:
-        run.require(3 * D.nbytes, "Geodesic distances beyond float32", "Multiply or divide the data by a large number")
+        run.require(
+            3 * D.nbytes, "Geodesic distances beyond `float32`", "Multiply or divide the data by a large number"
+        )
         D = D.astype(np.float64)
     if highest > np.finfo(D.dtype).maxexp:
         raise DataError(f"Geodesic distances overflow {D.dtype}. Divide the data by a large number.")

@@ -112,7 +112,7 @@ def sphered(X: np.ndarray, rounding: float = 0.0) -> Sphered:
         C = X - mean
         C = C - C.mean(axis=0)  # correct the rounding error of the mean
     if not np.isfinite(C).all():
-        raise DataError("The values are too large: their sums overflow float64. Rescale the columns.")
+        raise DataError("The values are too large: their sums overflow. Rescale the columns.")
     largest = np.abs(C).max(axis=0)
     largest[largest <= rounding * np.abs(mean)] = 0.0  # nothing but rounding error
     units = np.where(largest > 0, largest, np.inf)

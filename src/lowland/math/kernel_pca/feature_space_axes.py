@@ -104,7 +104,7 @@ def check_range(values: Array, dtype: Any) -> None:
     if not float(info.smallest_normal) <= smallest <= largest <= float(info.max):
         raise DataError(
             f"The eigenvalues of the kernel matrix, from {largest:.2g} to {smallest:.2g}, are out of the range of "
-            f"{dtype}. Pass float64, or rescale the columns."
+            f"`{dtype}`. Use `float64`, or rescale the columns."
         )
 
 

@@ -68,7 +68,7 @@ def indefinite(
     significant = -(1e-5 if np.dtype(dtype) == np.float64 else 5e-3) * scale  # as in scikit-learn
     if lowest >= significant:
         return []
-    remedy = "Choose 'rbf', 'laplacian', 'cosine', or 'poly' with coef0 >= 0"
+    remedy = "Choose 'rbf', 'laplacian', 'cosine', or 'poly' with `coef0` >= 0"
     if kernel.points is None:
         remedy = "Pass a positive semidefinite matrix, for instance without its negative eigenvalues"
     if kept < significant and not wanted.fewer:
@@ -97,6 +97,6 @@ def check_squares_vary(first: float, X: Array) -> None:
     gap = float(xp.max(xp.abs(X - X[:1, :])))
     if gap > 0:
         raise DataError(
-            f"The rows differ by at most {gap:.2g}, which is lost to rounding error in {X.dtype}. Pass float64, "
+            f"The rows differ by at most {gap:.2g}, which is lost to rounding error in `{X.dtype}`. Use `float64`, "
             "rescale the columns, or center them."
         )

@@ -35,8 +35,8 @@ class ShortestBridges:
     def _searcher(self) -> Searcher:
         if is_sparse(self.X) and self.metric == "precomputed":
             raise DataError(
-                "The neighbor graph is disconnected, and no distances are available to connect its components: "
-                "X is itself a graph."
+                "The neighbor graph is disconnected, and no distances are available to connect its components: `X` "
+                "is itself a graph."
             )
         return choose_searcher(self.X, self.metric, self.params, "auto", 1)
 

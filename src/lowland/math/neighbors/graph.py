@@ -155,9 +155,11 @@ def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
         if G.ndim == 2 and G.dtype.kind in "fiub":
             G = scipy.sparse.csr_array(np.where(np.isposinf(G), 0, G) if G.dtype.kind == "f" else G)
     if G.ndim != 2 or G.shape[0] != G.shape[1]:
-        raise DataError(f"The graph has shape {G.shape}. It must be square, with one row and one column per data row.")
+        raise DataError(
+            f"The graph must be square, with one row and one column per data row (`its shape is {G.shape}`)."
+        )
     if n is not None and G.shape[0] != n:
-        raise DataError(f"The graph has {G.shape[0]} nodes, but X has {n} rows. Pass a graph with one node per row.")
+        raise DataError(f"The graph has {G.shape[0]} nodes, but `X` has {n} rows. Pass a graph with one node per row.")
     if G.dtype.kind not in "fiub":
         raise DataError(f"The graph has dtype {G.dtype}. Edge lengths must be nonnegative real numbers.")
     G = scipy.sparse.coo_array(G)
@@ -167,8 +169,8 @@ def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
     if len(bad):
         i, j = int(G.coords[0][bad[0]]), int(G.coords[1][bad[0]])
         raise DataError(
-            f"The graph has an edge of {fault_of(length[bad[0]])} at [{i}, {j}]. Edge lengths must be finite and "
-            "nonnegative. Do not store edges that do not exist."
+            f"The graph has an edge of {fault_of(length[bad[0]])} in row {i + 1}, column {j + 1}. Edge lengths must "
+            "be finite and nonnegative. Do not store edges that do not exist."
         )
     return _without_loops(G.coords[0], G.coords[1], length, G.shape[0])
 

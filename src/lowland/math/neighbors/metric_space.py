@@ -69,8 +69,8 @@ class MetricSpace:
         widest, d = _widest(X), X.shape[1]
         if widest > 0 and power * math.log2(2 * widest) + math.log2(d) >= np.finfo(np.float64).maxexp:
             raise DataError(
-                f"The values of X, up to {widest:.2g}, are too large to be {self._raised(power)}: distances overflow. "
-                "Rescale the columns."
+                f"The values of `X`, up to {widest:.2g}, are too large to be {self._raised(power)}: distances "
+                "overflow. Rescale the columns."
             )
 
     def check_differences(self, X: Array) -> None:

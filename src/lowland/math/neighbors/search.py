@@ -168,7 +168,7 @@ def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:
         found = lengths.astype(X.dtype if is_sparse(X) else to_numpy(X[:1, :1]).dtype)
     if not np.isfinite(found).all():
         raise DataError(
-            f"Distances between rows are too large for {found.dtype}. Rescale the columns, or pass float64."
+            f"Distances between rows are too large for `{found.dtype}`. Rescale the columns, or use `float64`."
         )
     return found
 

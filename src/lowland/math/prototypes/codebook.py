@@ -255,7 +255,8 @@ class CodeLookup:
             if not bool(xp.all(fine)):
                 wrong = float(to_numpy(Z[:, 0])[~to_numpy(fine)][0])
                 raise DataError(
-                    f"{wrong:g} is not a code book index: valid indices are 0 to {k - 1}. Pass what transform returned."
+                    f"{wrong:g} is not a code book index: valid indices are 0 to {k - 1}. Use what `transform` "
+                    "returned."
                 )
         else:
             numbers = xp.argmin(Z, axis=1)

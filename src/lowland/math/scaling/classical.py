@@ -88,8 +88,7 @@ class Eigenvalues:
         positive = len(self.leading) if self.one_point else self.positive
         if positive < k:
             raise ParameterError(
-                f"{k} components were requested, but the distances have {positive} positive eigenvalues. "
-                f"Choose at most {positive}."
+                f"the distances have {positive} positive eigenvalues.", f"Choose at most {positive}.", n_components=k
             )
 
 

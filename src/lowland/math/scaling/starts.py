@@ -50,7 +50,7 @@ def check_dimensions(k: int, n: int) -> None:
     """Raise an error for more dimensions than n points can span."""
     if k > max(1, n - 1):
         raise ParameterError(
-            f"{n} points span at most {max(1, n - 1)} dimensions, not {k}. Choose at most {max(1, n - 1)}."
+            f"{n} points span at most {max(1, n - 1)} dimensions.", f"Choose at most {max(1, n - 1)}.", n_components=k
         )
 
 

@@ -167,8 +167,8 @@ def connectivity_graph(connectivity: Any, d: int, columns: Callable[[], np.ndarr
         links = links.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"The connectivity is not a matrix of numbers. Pass a matrix of shape ({d}, {d}), a function that returns "
-            "one, or None."
+            f"The connectivity is not a matrix of numbers. Pass a matrix of shape ({d}, {d}), a function that "
+            "returns one, or `None`."
         ) from error
     if not np.isfinite(links.data).all():
         raise ParameterError(

@@ -34,7 +34,7 @@ def rows_in_memory(rows: Rows, run: Run, n: int, why: str) -> np.ndarray:
     """Return all rows on the host, for a target of n values; ``why`` names what needs them."""
     X = to_numpy(run.to_array(rows, why))
     if len(X) != n:
-        raise DataError(f"X has {len(X)} rows and y has {n} values. Pass one value per row.")
+        raise DataError(f"`X` has {len(X)} rows and `y` has {n} values. Pass one value per row.")
     return X
 
 

@@ -69,7 +69,7 @@ def choose_statistic(
         return {"auto": "pearson" if target.n_classes is None else "anova"}.get(statistic, statistic), target
     if kind == "numbers":
         raise ParameterError(
-            f"{statistic!r} compares classes, but y is declared to hold numbers. Choose 'pearson', 'spearman', "
+            f"{statistic!r} compares classes, but `y` is declared to hold numbers. Choose 'pearson', 'spearman', "
             "'distance-correlation' or 'mutual-information' for numbers."
         )
     return statistic, Target.of_classes(y)
@@ -82,8 +82,8 @@ def _numbers_for(statistic: str, y: np.ndarray, kind: Kind, for_numbers: str) ->
     target = Target.of_classes(y)
     if target.n_classes != 2:
         raise DataError(
-            f"{statistic!r}: y holds {target.n_classes} classes, and a correlation needs numbers or two classes. "
-            f"Choose 'anova' for classes. If y holds numbers, set {for_numbers}."
+            f"{statistic!r}: `y` holds {target.n_classes} classes, and a correlation needs numbers or two classes. "
+            f"Choose 'anova' for classes. If `y` holds numbers, set {for_numbers}."
         )
     return Target(target.values.astype(np.float64))
 
@@ -132,7 +132,7 @@ def filter_scores(
     if one is not None:
         return one.scores(one.of(X, *one.aligned))
     if target is None:
-        raise DataError(f"{name!r} needs a target, but y is None. Pass y, or choose 'variance'.")
+        raise DataError(f"{name!r} needs a target, but `y` is `None`. Pass `y`, or choose 'variance'.")
     columns = ColumnReader(X)
     measure = measure_for(name, target, discrete_columns(discrete, d, hasattr(X, "tocsc")), n_neighbors, seed)
     return column_scores(columns, measure, LocalRun(), n_permutations, seed)

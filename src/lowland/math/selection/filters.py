@@ -112,8 +112,8 @@ def anova_scores(columns: ClassColumns) -> FilterScores:
     n, C = int(columns.n.sum()), len(columns.n)
     if n <= C:
         raise DataError(
-            f"There are {C} classes and {n} rows, so there is no variance within classes. Pass more rows per class. If "
-            "y holds numbers, use a correlation."
+            f"There are {C} classes and {n} rows, so there is no variance within classes. Pass more rows per class. "
+            "If `y` holds numbers, use a correlation."
         )
     within, between, mean = (to_numpy(a) for a in (columns.within, columns.between, columns.mean))
     largest = np.abs(mean).max(axis=0)

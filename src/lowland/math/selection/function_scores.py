@@ -18,7 +18,7 @@ def function_scores(
 ) -> FilterScores:
     """Return the scores, or scores and p-values, that a function of rows and target returns."""
     if n_permutations and y is None:
-        raise ParameterError("Permutation p-values need y. Pass y, or leave the permutations out.")
+        raise ParameterError("Permutation p-values need `y`. Pass `y`, or leave the permutations out.")
     constant = ColumnReader(X).constant()
     values, p = _called(function, X, y)
     if np.isnan(values).all():
@@ -40,8 +40,8 @@ def _called(function: Callable[..., Any], X: Any, y: np.ndarray | None) -> tuple
         found = function(X) if y is None else function(X, y)
     except Exception as error:
         raise ParameterError(
-            f"The function {name} failed with {type(error).__name__}: {str(error).rstrip('.')}. Pass a function of X "
-            "and y that returns one score per column, or the name of a statistic."
+            f"The function {name} failed with {type(error).__name__}: {str(error).rstrip('.')}. Pass a function of "
+            "`X` and `y` that returns one score per column, or the name of a statistic."
         ) from error
     scores, p = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
     try:

@@ -97,7 +97,7 @@ class RowsSample(LassoData):
         with np.errstate(over="ignore"):
             deviations = np.sqrt((Z**2).mean(axis=0))
         if not np.isfinite(deviations).all():
-            raise DataError("The columns are too large: their squares overflow float64. Rescale the columns.")
+            raise DataError("The columns are too large: their squares overflow. Rescale the columns.")
         rounding = 8 * np.finfo(X.dtype).eps
         check_squares(len(X), mean, len(X) * deviations**2, rounding**2, double=True)
         deviations[deviations <= rounding * np.abs(mean)] = 0.0
@@ -156,7 +156,7 @@ def sample_of(
         "All rows must be in memory, because y holds classes, there are more columns than rows, or the folds divide "
         f"the rows into more than {MOST_GROUPS} groups; this"
     )
-    run.require(3 * 8 * n * d, why, "Use fewer rows, columns or folds, or a numeric y, which needs only moments")
+    run.require(3 * 8 * n * d, why, "Use fewer rows, columns or folds, or a numeric `y`, which needs only moments")
     return RowsSample.of(rows_in_memory(rows, run, n, "The L1 penalty"), target, layout, standardize=standardize)
 
 
@@ -169,7 +169,7 @@ def check_classes_of_folds(target: Target, layout: Layout) -> None:
         if not counts.all():
             raise DataError(
                 f"A fold has no row of class {shown(target.classes[int(np.argmin(counts))])} in its training rows. "
-                "Choose fewer folds (cv), or drop classes with so few rows."
+                "Choose fewer folds (`cv`), or drop classes with so few rows."
             )
 
 
@@ -177,7 +177,7 @@ def check_columns(sample: LassoData, names: Sequence[str]) -> None:
     """Warn of constant columns, which never enter; refuse data where every column is constant."""
     constant = np.flatnonzero(sample.scale == 0)
     if len(constant) == len(names):
-        raise DataError("Every column is constant, so no column can predict y. Pass columns that vary.")
+        raise DataError("Every column is constant, so no column can predict `y`. Pass columns that vary.")
     if len(constant):
         many = len(constant) > 1
         warn(

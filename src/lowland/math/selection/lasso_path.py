@@ -138,8 +138,8 @@ def grid_of(alphas: Any, alpha_max: float, eps: float, *, unit: float = 1.0) -> 
     """
     if not alpha_max > 0:
         raise DataError(
-            "Every covariance of a column with y is zero, up to rounding error, so no column enters at any penalty. "
-            "Pass columns that are correlated with y."
+            "Every covariance of a column with `y` is zero, up to rounding error, so no column enters at any "
+            "penalty. Pass columns that are correlated with `y`."
         )
     if isinstance(alphas, numbers.Integral):
         m = int(alphas)

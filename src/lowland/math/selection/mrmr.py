@@ -82,7 +82,7 @@ def by_correlation(found: ColumnsAndMoments) -> Relevance:
     if found.moments.lost_digits:
         raise DataError(
             "The means of the sparse columns are too large relative to their standard deviations: the correlations "
-            "lose too many digits. Pass X.toarray(), or measure redundancy by mutual information."
+            "lose too many digits. Make them dense (`X.toarray()`), or measure redundancy by mutual information."
         )
     m = found.moments
     check_squares(m.n, to_numpy(m.mean), np.diagonal(to_numpy(m.scatter)), m.rounding)

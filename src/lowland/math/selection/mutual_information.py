@@ -124,8 +124,8 @@ def discrete_columns(given: Any, d: int, sparse: bool) -> np.ndarray:
         return places.copy()
     if places.dtype.kind not in "iu" or places.ndim != 1 or not ((places >= 0) & (places < d)).all():
         raise ParameterError(
-            f"{given!r} does not specify the discrete columns. Pass True, False, 'auto', a boolean mask of length {d}, "
-            f"or column indices from 0 to {d - 1}."
+            f"{given!r} does not specify the discrete columns. Pass `True`, `False`, 'auto', a boolean mask of "
+            f"length {d}, or column indices from 0 to {d - 1}."
         )
     mask = np.zeros(d, dtype=bool)
     mask[places] = True

@@ -112,13 +112,13 @@ def score_of(
         value = scorer(fitted, X, *(() if y is None else (y,)), **(metadata or {}))
     except Exception as error:
         raise ParameterError(
-            f"The scorer failed for a fitted {name} and {X.shape[0]} rows: {_cause(error)} Choose a scoring that fits "
-            "the estimator and y, such as 'r2' for numbers or 'accuracy' for classes."
+            f"The scorer failed for a fitted {name} and {X.shape[0]} rows: {_cause(error)} Choose a scoring that "
+            "fits the estimator and `y`, such as 'r2' for numbers or 'accuracy' for classes."
         ) from error
     if not isinstance(value, numbers.Real):
         raise ParameterError(
             f"The scorer returned {value!r} for a fitted {name}, which is not a number. Pass a function of the "
-            "estimator, X and y that returns a number."
+            "estimator, `X` and `y` that returns a number."
         )
     return float(value)
 

@@ -70,7 +70,7 @@ def model_of(name: Any, y: np.ndarray | None, *, for_numbers: str) -> Any:
     if name is not None and not isinstance(name, str):
         return name
     if y is None:
-        raise DataError("The target y is None. Pass y, or an estimator that needs no target.")
+        raise DataError("The target `y` is `None`. Pass `y`, or an estimator that needs no target.")
     classes = name not in ("linear", "discriminant", "logistic") and seems_classes(y)
     if classes:
         warn_of_many_classes(y, for_numbers)
@@ -162,14 +162,14 @@ def scorer_of(model: Any, scoring: Any) -> Any:
     if isinstance(scoring, str) and scoring not in (known := get_scorer_names()):
         raise ParameterError(
             f"{scoring!r} is not the name of a scorer. {did_you_mean(scoring, known, 3)}"
-            "All names are listed by sklearn.metrics.get_scorer_names()."
+            "Choose a scorer of scikit-learn, such as 'accuracy' or 'r2' (`sklearn.metrics.get_scorer_names()`)."
         )
     try:
         return check_scoring(model, scoring=scoring)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"The scorer {scoring!r} does not fit {type(model).__name__}: {str(error).splitlines()[0]} Choose one of "
-            "sklearn.metrics.get_scorer_names(), or pass a function of the estimator, X and y."
+            f"The scorer {scoring!r} does not fit {type(model).__name__}: {str(error).splitlines()[0]} Choose a "
+            "scorer of scikit-learn, such as 'accuracy' or 'r2' (`sklearn.metrics.get_scorer_names()`)."
         ) from error
 
 
@@ -181,8 +181,8 @@ def _standardized_target(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]
         unit = float(np.float64(step) ** power)
     if not np.finfo(np.float64).tiny <= unit < np.inf:
         raise DataError(
-            f"y has a standard deviation of about {step:.0e}, so its squares overflow or underflow float64. Use the "
-            "scoring 'r2', or rescale y."
+            f"`y` has a standard deviation of about {step:.0e}, so its squares overflow or underflow. Use "
+            "the scoring 'r2', or rescale `y`."
         )
     return y / step, unit
 
@@ -198,30 +198,31 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_num
             folds = list(check_cv(cv, y, classifier=classifier).split(X, y, **metadata))
     except Exception as error:
         raise DataError(
-            f"Cross-validation ({cv!r}) cannot split the {X.shape[0]} rows: "
-            f"{str(error).splitlines()[0].rstrip('.')}. Choose fewer folds, or pass more rows. If y holds numbers "
-            f"rather than classes, set {for_numbers}."
+            f"Cross-validation ({cv!r}) cannot split the {X.shape[0]} rows "
+            f"(`{str(error).splitlines()[0].rstrip('.')}`). Choose fewer folds, or pass more rows. If `y` holds "
+            f"numbers rather than classes, set {for_numbers}."
         ) from error
     for each in caught:
         warn(
-            f"{str(each.message).rstrip('.')}. Choose fewer folds (cv), or drop rare classes. If y holds numbers "
+            f"{str(each.message).rstrip('.')}. Choose fewer folds (`cv`), or drop rare classes. If `y` holds numbers "
             f"rather than classes, set {for_numbers}.",
             DataWarning,
         )
     if not folds:
         raise ParameterError(
-            f"Cross-validation ({cv!r}) has no folds. Pass a number of folds, a splitter, or pairs of row index arrays."
+            f"Cross-validation ({cv!r}) has no folds. Pass a number of folds (`a splitter, or pairs of row index "
+            "arrays`)."
         )
     rows = np.arange(X.shape[0])
     try:
         found = [(rows[train], rows[test]) for train, test in folds]
     except (IndexError, TypeError, ValueError) as error:
         raise ParameterError(
-            f"cv: a fold is not a pair of training and test rows: {error}. Pass pairs of row index arrays, with "
+            f"`cv`: a fold is not a pair of training and test rows: {error}. Pass pairs of row index arrays, with "
             f"indices from 0 to {len(rows) - 1}."
         ) from error
     if not all(len(train) and len(test) for train, test in found):
-        raise ParameterError("cv: a fold has no training rows or no test rows. Every fold needs both.")
+        raise ParameterError("`cv`: a fold has no training rows or no test rows. Every fold needs both.")
     return found
 
 
@@ -232,18 +233,18 @@ def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.nda
     if is_classifier(model):
         return y, classes_of(y)[1]
     if is_regressor(model) and y.dtype.kind in "iuf" and y.min() == y.max():
-        raise DataError("y is constant, so no column can predict it. Pass a y that varies.")
+        raise DataError("`y` is constant, so no column can predict it. Pass a `y` that varies.")
     if not _is(model, "LinearRegression", "Ridge"):
         return y, None
     try:
         values = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"y has dtype {y.dtype}, but {type(model).__name__} needs numbers: {error}. For classes choose "
+            f"`y` contains text, but {type(model).__name__} needs numbers: {error}. For classes choose "
             "'discriminant' or another classifier."
         ) from error
     if not np.isfinite(values).all():
-        raise DataError("Input y contains NaN or infinity. Fill in these values, or drop the rows.")
+        raise DataError("`y` contains NaN or infinity. Fill in these values, or drop the rows.")
     return values, None
 
 
@@ -288,6 +289,6 @@ def warn_of_constants(X: Any, names: list[str]) -> None:
         many = len(which) > 1
         warn(
             f"{'Columns' if many else 'Column'} {listed(names, which)} {'are' if many else 'is'} constant and cannot "
-            "predict y. Drop constant columns.",
+            "predict `y`. Drop constant columns.",
             DataWarning,
         )

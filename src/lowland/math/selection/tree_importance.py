@@ -97,8 +97,8 @@ def shuffled_losses(
             whole = score_of(fitted, scorer, held, truth)
         if not np.isfinite(whole):
             raise DataError(
-                f"The score of {len(test)} held-out rows is {whole}, so permutation importance is undefined. R² needs "
-                "at least two rows in every fold: choose fewer folds (cv), or another scoring."
+                f"The score of {len(test)} held-out rows is {whole}, so permutation importance is undefined. R² "
+                "needs at least two rows in every fold: choose fewer folds (`cv`), or another scoring."
             )
         for j in features_of(fitted.tree_):
             shuffled = held.copy()

@@ -135,7 +135,7 @@ class EigenvalueAbove(Rule):
 
     def __post_init__(self) -> None:
         if not isinstance(self.tau, numbers.Real) or not self.tau >= 0:
-            raise ParameterError(f"EigenvalueAbove(tau={self.tau!r}): tau must be a number of at least 0.")
+            raise ParameterError("tau must be a number of at least 0.", method="EigenvalueAbove", tau=self.tau)
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
         """Return the number of eigenvalues above tau."""
@@ -178,7 +178,9 @@ class ParallelAnalysis(Rule):
     def __post_init__(self) -> None:
         _between(self, "quantile", self.quantile)
         if not isinstance(self.trials, numbers.Integral) or self.trials < 1:
-            raise ParameterError(f"ParallelAnalysis(trials={self.trials!r}): trials must be an integer of at least 1.")
+            raise ParameterError(
+                "trials must be an integer of at least 1.", method="ParallelAnalysis", trials=self.trials
+            )
 
     def decide(self, spectrum: Spectrum, counted: Iterable[int] | None = None) -> ComponentChoice | None:
         """Return the number of leading eigenvalues above the simulated ones; ``counted`` iterates over the trials."""
@@ -248,8 +250,8 @@ class Minka(Rule):
         """Return the dimension with the largest evidence, in Laplace's approximation."""
         if spectrum.n < spectrum.d:
             raise DataError(
-                f"'mle' is only supported if n_samples >= n_features; the data has {spectrum.n:g} rows and "
-                f"{spectrum.d} columns. Choose an integer or another rule."
+                "'mle' needs at least as many rows as columns (`n_samples >= n_features`); the data has "
+                f"{spectrum.n:g} rows and {spectrum.d} columns. Choose an integer or another rule."
             )
         if not spectrum.whole:
             return None
@@ -300,7 +302,7 @@ class Downstream(Rule):
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
         """Raise an error: this rule requires rows and y, see ``decide_by_scores``."""
-        raise ParameterError("Downstream requires y. Call fit(X, y).")
+        raise ParameterError("Downstream requires labels (`fit(X, y)`).")
 
     def counts(self, most: int) -> np.ndarray:
         """Return the numbers of components to try, ascending."""
@@ -308,7 +310,7 @@ class Downstream(Rule):
             given = sorted({int(c) for c in self.candidates})
             if not given or given[0] < 1 or given[-1] > most:
                 raise ParameterError(
-                    f"Downstream(candidates={list(self.candidates)!r}): choose integers from 1 to {most}."
+                    f"choose integers from 1 to {most}.", method="Downstream", candidates=list(self.candidates)
                 )
             return np.array(given)
         return np.unique(np.round(np.geomspace(1, most, 12)).astype(int))
@@ -381,8 +383,8 @@ def as_rule(n_components: Any) -> Rule:
         case numbers.Real() if 0 < float(n_components) < 1:
             return Cumulative(float(n_components))
     raise ParameterError(
-        f"{n_components!r} is not a valid number of components. Choose an integer of at least 0, a fraction between 0 "
-        "and 1, 'mle', None, or a rule such as Kaiser()."
+        f"{n_components!r} is not a valid number of components. Choose an integer of at least 0, a fraction between "
+        "0 and 1, 'mle', `None`, or a rule (`Kaiser()`)."
     )
 
 

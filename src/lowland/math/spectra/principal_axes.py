@@ -174,8 +174,9 @@ def principal_axes(
     """Return the principal axes of the rows, as many as the rule keeps."""
     if rule == Fixed(0) and solver in ("power", "arpack", "randomized"):
         raise ParameterError(
-            "The number of components, 0, must be between 1 and min(n_samples, n_features) with the solver "
-            f"{solver!r}. Choose another solver, or at least 1."
+            f"the number of components must be at least 1 with the solver {solver!r}.",
+            "Choose another solver, or at least 1.",
+            n_components=0,
         )
     chosen = choose_solver(solver, rows, rule.count if isinstance(rule, Fixed) else None, run.budget)
     wanted = AxesRequest(rule, chosen, scale, weights, options or SolverOptions(), rows.dtype)
@@ -372,8 +373,10 @@ def _decided(
     most, d = columns.most, len(variances)
     if isinstance(rule, Fixed) and rule.count is not None and rule.count > most:
         raise ParameterError(
-            f"The number of components, {rule.count}, must be between 1 and min(n_samples, n_features)={most}: "
-            f"the data has {columns.rows} rows and {d} columns. Choose at most {most}."
+            f"the number of components must be between 1 and {most} (`min(n_samples, n_features)={most}`): "
+            f"the data has {columns.rows} rows and {d} columns.",
+            f"Choose at most {most}.",
+            n_components=rule.count,
         )
 
     null_below = wanted.rounding if null_below is None else null_below
@@ -444,7 +447,9 @@ def singular_axes(
     """Return the leading eigenpairs of X'X, not centered: right singular vectors and squared singular values."""
     if k > rows.d:
         raise ParameterError(
-            f"The number of components, {k}, must be <= n_features({rows.d}). Choose at most {rows.d}."
+            f"the data has {rows.d} columns (`must be <= n_features({rows.d})`).",
+            f"Choose at most {rows.d}.",
+            n_components=k,
         )
     if rows.d <= _WIDE and _bytes_to_form(rows.d) <= run.budget:
         moments = run.fold(rows, Moments.of, name="summing moments")

@@ -232,7 +232,7 @@ def _cheapest_first(problem: TrailingProblem, run: Run, rng: np.random.Generator
     error = problem.failure(pairs)
     if not fits:
         raise DataError(
-            f"{error} A factorization needs about {show_bytes(factor_bytes)}; the memory budget is "
+            f"{error.marked} A factorization needs about {show_bytes(factor_bytes)}; the memory budget is "
             f"{show_bytes(run.budget)}."
         )
     raise error

@@ -74,8 +74,9 @@ class Layout:
         for first, second in folds:
             if np.bincount(np.concatenate([first, second]), minlength=n).max() > 1:
                 raise ParameterError(
-                    "cv: a fold contains a row twice, in its training rows, in its test rows, or in both. Use each row "
-                    "at most once per fold: repeated rows are not supported, and held-out rows must not be trained on."
+                    "`cv`: a fold contains a row twice, in its training rows, in its test rows, or in both. Use each "
+                    "row at most once per fold: repeated rows are not supported, and held-out rows must not be "
+                    "trained on."
                 )
             mark = np.zeros(n, dtype=np.int64)  # 0: in neither, 1: in the first, 2: in the second
             mark[first], mark[second] = 1, 2

@@ -27,19 +27,17 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     missing = int(missing_labels(y).sum())
     if missing:
         raise DataError(
-            f"Input y contains NaN or missing values: {missing} row{'s' * (missing != 1)} without a label. "
-            "Label every row, or drop those rows."
+            f"`y` contains NaN or missing values: {missing} row{'s' * (missing != 1)} without a label. Label "
+            "every row, or drop those rows."
         )
     if y.dtype.kind == "f" and np.isinf(y).any():
-        raise DataError(
-            "Input y contains infinity or a value too large for dtype('float64'). Label every row, or drop those rows."
-        )
+        raise DataError("`y` contains infinity or a value too large. Label every row, or drop those rows.")
     if y.dtype.kind == "f" and np.any(y != np.floor(y)):
         raise DataError(
-            "Unknown label type: continuous. y contains fractions; class labels must be integers or strings."
+            "Unknown label type: continuous. `y` contains fractions; class labels must be integers or strings."
         )
     if len(y) == 0:
-        raise DataError("There are no labels: Found array with 0 sample(s). Pass data.")
+        raise DataError("There are no labels. Check the data.")
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
@@ -84,7 +82,7 @@ def merged_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> 
     strangers = np.setdiff1d(met, found)
     if len(strangers):
         raise DataError(
-            f"y contains the label {shown(strangers[0])}, which is not in classes: {', '.join(map(shown, found))}. "
+            f"`y` contains the label {shown(strangers[0])}, which is not in classes: {', '.join(map(shown, found))}. "
             "List all classes in the first call of partial_fit."
         )
     return found, np.searchsorted(found, met)[codes]

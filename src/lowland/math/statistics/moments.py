@@ -319,8 +319,8 @@ def refuse_underflow(suspected: bool, squares: Array, n: float) -> None:
         largest = float(xp.max(xp.linalg.diagonal(squares) if squares.ndim == 2 else squares))
         if largest < _LEAST[8] * n:
             raise DataError(
-                "The values are too small: their differences are below 1e-151, so their squares underflow float64. "
-                "Rescale them, for example by X * 2.0**500."
+                "The values are too small: their differences are below 1e-151, so their squares underflow. "
+                "Rescale them (`X * 2.0**500`)."
             )
 
 
@@ -400,12 +400,12 @@ def _degrees_of_freedom(n: float, rows: int) -> float:
     """The divisor of a variance, n - 1; undefined for one row."""
     if rows < 2:
         raise DataError(
-            "There is only one row (n_samples=1, 1 sample), so the variance is undefined. Pass at least 2 rows."
+            "There is only one row (`n_samples=1, 1 sample`), so the variance is undefined. Pass at least 2 rows."
         )
     if n < 1 + 1e-6 * rows:
         raise DataError(
-            f"sample_weight sums to {n:g} over {rows} rows. Weights count repetitions, and variances are divided by "
-            "their sum minus one. Do not normalize them: multiply them by the number of rows."
+            f"`sample_weight` sums to {n:g} over {rows} rows. Weights count repetitions, and variances are divided "
+            "by their sum minus one. Do not normalize them: multiply them by the number of rows."
         )
     return n - 1
 

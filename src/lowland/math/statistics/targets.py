@@ -54,13 +54,15 @@ class Target:
             classes, codes = classes_of(y)
             if len(classes) > 2:
                 raise DataError(
-                    f"y contains {len(classes)} classes, but a numeric target is required here. "
-                    "Choose an option for class labels, or encode y as ordered numbers."
+                    f"`y` contains {len(classes)} classes, but a numeric target is required here. Choose an option "
+                    "for class labels, or encode `y` as ordered numbers."
                 )
             return cls(codes.astype(np.float64))
         values = _finite(y)
         if values.min() == values.max():
-            raise DataError("y is constant, so no column can predict it. Pass a y with at least two distinct values.")
+            raise DataError(
+                "`y` is constant, so no column can predict it. Pass a `y` with at least two distinct values."
+            )
         unit = float(power_of_two(np.abs(values).max()))  # so that no square overflows or underflows
         return cls(values / unit, scale=unit)
 
@@ -85,7 +87,9 @@ class Target:
         values = self.values - center
         scale = float(np.sqrt(values @ values / len(values)))
         if scale <= rounding_of(np.float64) * abs(center):
-            raise DataError("y is constant, so no column can predict it. Pass a y with at least two distinct values.")
+            raise DataError(
+                "`y` is constant, so no column can predict it. Pass a `y` with at least two distinct values."
+            )
         return replace(self, values=values / scale, center=center * self.scale + self.center, scale=scale * self.scale)
 
     @property
@@ -112,7 +116,7 @@ def warn_of_many_classes(y: np.ndarray, for_numbers: str) -> None:
     """Warn where many distinct integers are treated as class labels: y may be numeric."""
     if _is_numeric(y) and (kinds := len(np.unique(np.asarray(y, dtype=np.float64)))) > _FEW_CLASSES:
         warn(
-            f"The integers of y are treated as {kinds} class labels. If y is numeric, use {for_numbers}.",
+            f"The integers of `y` are treated as {kinds} class labels. If `y` is numeric, use {for_numbers}.",
             DataWarning,
         )
 
@@ -126,5 +130,5 @@ def _is_numeric(y: np.ndarray) -> bool:
 def _finite(y: np.ndarray) -> np.ndarray:
     values = np.asarray(y, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise DataError("Input y contains NaN or infinity. Fill in these values, or drop those rows.")
+        raise DataError("`y` contains NaN or infinity. Fill in these values, or drop those rows.")
     return values

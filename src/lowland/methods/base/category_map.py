@@ -115,8 +115,11 @@ class CategoryMap(Method):
         if k > most or most < 1:
             remedy = f"Choose at most {most}." if most > 0 else "Pass columns with at least two levels."
             raise ParameterError(
-                f"{type(self).__name__}(n_components={asked}): {levels} levels and numbers in {self.n_features_in_} "
-                f"columns (n_features={self.n_features_in_}) have {most} axes. {remedy}"
+                f"{levels} levels and numbers in {self.n_features_in_} columns (`n_features={self.n_features_in_}`) "
+                f"have {most} axes.",
+                remedy,
+                method=type(self).__name__,
+                n_components=asked,
             )
         return k
 

@@ -17,7 +17,7 @@ from lowland.data.open import is_frame
 from lowland.data.rows import ArrayRows, ColumnRows, Rows
 from lowland.errors import ParameterError
 from lowland.math.selection.selection_path import Step, path_table
-from lowland.methods.base.method import InvertibleMethod, attribute
+from lowland.methods.base.method import InvertibleMethod, Method, attribute
 from lowland.run.run import all_finite
 from lowland.run.settings import settings
 
@@ -75,7 +75,7 @@ def integer_table(rows: Rows) -> np.ndarray | None:
     return np.column_stack(columns) if all(column.dtype.kind in "iub" for column in columns) else None
 
 
-class ColumnMap(InvertibleMethod, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_SPARSE):
+class ColumnMap(Method, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_SPARSE):
     """Rows keep some of their columns. A method sets ``support_`` and, where the search has steps, ``path_``."""
 
     support_: np.ndarray = attribute("True for each selected column.", "(n_features_in_,)")
@@ -131,10 +131,13 @@ class ColumnMap(InvertibleMethod, SelectorMixin, selects_columns=True, sparse_re
         rows, run = self._rows_to_decode(X)
         if not is_sparse(X):
             integers = integer_table(rows)
-            return super().inverse_transform(X) if integers is None else self._decoding()(integers)
+            return InvertibleMethod.inverse_transform(self, X) if integers is None else self._decoding()(integers)
         Z = run.to_array(rows, type(self).__name__)
         places = self.get_support(indices=True)[Z.indices]
         return type(Z)((Z.data, places, Z.indptr), shape=(Z.shape[0], self.n_features_in_))
+
+    inverse_chunks = InvertibleMethod.inverse_chunks
+    _rows_to_decode = InvertibleMethod._rows_to_decode
 
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Return the mask of the selected columns, (d,) bool, or with ``indices`` their indices."""
@@ -171,11 +174,11 @@ class ColumnMap(InvertibleMethod, SelectorMixin, selects_columns=True, sparse_re
 
     def _check_count(self, k: float, d: int) -> int:
         """Return the number of columns that an integer or a fraction of d asks for."""
-        asked = f"{type(self).__name__}(n_features_to_select={k})"
+        asked = f"`{type(self).__name__}(n_features_to_select={k})`"
         if isinstance(k, numbers.Integral):
             if not 1 <= k <= d:
                 raise ParameterError(
-                    f"{asked}: the data has {d} columns (n_features={d}). Choose at least 1 and at most {d}."
+                    f"{asked}: the data has {d} columns (`n_features={d}`). Choose at least 1 and at most {d}."
                 )
             return int(k)
         if not 0 < k <= 1:

@@ -15,8 +15,8 @@ def warn_if_distances(X: Array, owner: str) -> None:
     """Warn where the rows look like a distance matrix."""
     if looks_like_distances(X):
         warn(
-            f"{owner}: X looks like a distance matrix (symmetric with a zero diagonal), but is used as rows. Set "
-            "metric='precomputed' if it contains distances.",
+            f"{owner}: `X` looks like a distance matrix (symmetric with a zero diagonal), but is used as rows. Set "
+            "`metric='precomputed'` if it contains distances.",
             DataWarning,
         )
 
@@ -27,7 +27,7 @@ def warn_of_lost_squares(name: str, values: Any, squared: Any) -> None:
     lost = ~np.isfinite(after) | (after < np.finfo(np.float64).tiny)
     if bool((lost & (before > 0)).any()):
         warn(
-            f"{name}: squared distances are beyond the range of float64, so the values are infinite or lose digits. "
+            f"{name}: squared distances are beyond the range of `float64`, so the values are infinite or lose digits. "
             "The coordinates do not. Rescale the columns.",
             DataWarning,
         )

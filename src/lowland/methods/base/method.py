@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -23,7 +23,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.blas_threads import blas_threads_for
-from lowland.arrays.namespace import Array
+from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.random import drawn_seed, generator
 from lowland.data.open import (
     as_vector,
@@ -53,6 +53,9 @@ from lowland.methods.base.params import (
 from lowland.methods.base.traits import Traits
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
+
+if TYPE_CHECKING:
+    from lowland.methods.base.metric import Metric
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -196,7 +199,23 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _opened(self, X: Any, *, fitted: bool = False, **selection: Any) -> Rows:
         """Open the rows of a fit, or with ``fitted`` those for the fitted model: of numbers, unless it reads text."""
-        return open_rows(X, **selection)
+        metric = self._metric()
+        if metric is None:
+            return open_rows(X, **selection)
+        if not fitted:
+            return metric.open(X, **selection)
+        return metric.open_new(X, vars(self).get("categories_"), vars(self).get("metric_columns_", {}), **selection)
+
+    def _metric(self) -> Metric | None:
+        """The metric by which the method compares rows, with its parameters; None if it has none."""
+        return None
+
+    def _measure(self) -> Metric:
+        """The metric with the parameters of a fit: for Gower's dissimilarity, those that the columns give it."""
+        metric = self._metric()
+        assert metric is not None
+        columns = vars(self).get("metric_columns_")
+        return metric if columns is None or not metric.reads_text else dataclasses.replace(metric, params=dict(columns))
 
     def _record_label_name(self, y: Any) -> None:
         """Record which column held the labels, so that transform can take the same frame or file."""
@@ -204,12 +223,16 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.label_name_ = y
 
     def _record_columns(self, rows: Rows) -> None:
-        """Record the levels of columns of text, where the method reads text."""
+        """Record the levels of columns of text, where the metric reads text."""
+        metric = self._metric()
+        if metric is not None and metric.reads_text:
+            self.categories_, self.metric_columns_ = metric.levels(rows), metric.columns(rows)
 
     @property
     def _reads_text(self) -> bool:
         """Whether columns may contain text, with these parameters."""
-        return self._traits.reads_text
+        metric = self._metric()
+        return self._traits.reads_text or (metric is not None and metric.reads_text)
 
     def _weights(self, weights: Any, rows: Rows) -> np.ndarray | None:
         """Weights as floats, one per row; a single number is the weight of every row, as in scikit-learn."""
@@ -233,15 +256,15 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Check shape and column names against the needs of the method, or against the training data."""
         if not self._takes(rows):
             raise DataTypeError(
-                f"{type(self).__name__} does not accept sparse data. Pass X.toarray() if it fits in memory, "
-                f"{self._traits.sparse_remedy}."
+                f"{type(self).__name__} does not accept sparse data. Make it dense if it fits in memory "
+                f"(`X.toarray()`), {self._traits.sparse_remedy}."
             )
         if reset:
             least = self._traits.min_rows if least is None else least
             if rows.n is not None and rows.n < least:
                 raise DataError(
-                    f"Found array with {rows.n} sample(s) (n_samples={rows.n}) while a minimum of {least} is "
-                    f"required by {type(self).__name__}. Pass more rows."
+                    f"{rows.source} has {rows.n} row{'s' * (rows.n != 1)} (`{rows.n} sample(s), n_samples={rows.n}`), "
+                    f"but {type(self).__name__} needs at least {least}. Pass more rows."
                 )
             self.n_features_in_ = rows.d
             if rows.names is not None:
@@ -255,20 +278,34 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         elif tuple(fitted) != rows.names:
             raise DataError(_feature_name_mismatch(tuple(fitted), rows.names))
         if rows.d != self.n_features_in_:
+            metric = self._metric()
+            if metric is not None and metric.precomputed:
+                n, what = self.n_features_in_, metric.pairs
+                raise DataError(
+                    f"X has {rows.d} columns, but {type(self).__name__} was fitted to the {what} of {n} rows. Pass the "
+                    f"{what} of the new rows to these {n} training rows: an (m, {n}) array, one row per new row."
+                )
             raise DataError(
-                f"X has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                f"`X` has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
                 "input. Pass the columns of the training data."
             )
 
     @property
     def _handles_missing(self) -> bool:
         """Whether NaN is a missing value that the method handles, with these parameters."""
-        name = self._traits.missing_parameter
-        return bool(name) and getattr(self._params, name) is not None
+        name, metric = self._traits.missing_parameter, self._metric()
+        return (bool(name) and getattr(self._params, name) is not None) or (metric is not None and metric.skips_missing)
 
     def _admit_missing(self, rows: Rows) -> None:
         """Let NaN pass where the method handles it; elsewhere, name its remedy in the error."""
         rows.allow_nan, rows.missing_remedy = self._handles_missing, self._traits.missing_remedy
+        metric = self._metric()
+        if metric is None:
+            return
+        rows.allow_nan = rows.allow_nan and not rows.is_sparse
+        rows.pair_values = metric.pairs if metric.precomputed else ""
+        points = next((vars(self)[name] for name in ("points_", "X_fit_") if name in vars(self)), None)
+        rows.compared_with = None if points is None or not rows.allow_nan else to_numpy(points)
 
     def _takes(self, rows: Rows) -> bool:
         """Whether the method accepts rows of this kind: dense, or sparse."""
@@ -278,12 +315,12 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         name = type(self).__name__
         if fitted is None and rows.names is not None:
             warn(
-                f"X has feature names, but {name} was fitted without feature names",
+                f"`X` has feature names, but {name} was fitted without feature names",
                 UserWarning,
             )
         elif fitted is not None and rows.names is None:
             warn(
-                f"X does not have valid feature names, but {name} was fitted with feature names",
+                f"`X` does not have valid feature names, but {name} was fitted with feature names",
                 UserWarning,
             )
 
@@ -295,6 +332,10 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows = self._opened(X, fitted=True, **selection)
         self._check_rows(rows, reset=False)
         self._admit_missing(rows)
+        if kept := self._kept_points():
+            from lowland.math.distances.to_points import in_slabs
+
+            rows = in_slabs(rows, kept)
         return rows, run_for(rows)
 
     def _generator(self) -> np.random.Generator:
@@ -357,11 +398,21 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _encoding_width(self) -> int:
         """The number of coordinates."""
-        return int(self._encoding().width)
+        return int(self.embedding_.shape[1] if "embedding_" in self._attributes else self._encoding().width)
+
+    def _kept_points(self) -> int:
+        """How many training points a new row is compared with: a slab of rows needs room for that many numbers each."""
+        return 0
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k). A file or an iterable is opened once."""
-        return super().fit_transform(opened_once(X), y, **fit_params)
+        if "embedding_" not in self._attributes:
+            return super().fit_transform(opened_once(X), y, **fit_params)
+        return self.fit(X, y, **fit_params)._returned_embedding(X)
+
+    def _returned_embedding(self, X: Any) -> Any:
+        """The coordinates of the training rows, as a copy: a caller who changes them must not change the model."""
+        return self._present(xp_of(self.embedding_).asarray(self.embedding_, copy=True), X)
 
     def transform(self, X: Any) -> Any:
         """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
@@ -393,6 +444,8 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._traits.takes_sparse
+        metric = self._metric()
+        tags.input_tags.pairwise = metric is not None and metric.precomputed
         tags.input_tags.allow_nan = self._handles_missing
         tags.input_tags.positive_only = self._traits.reads == "counts"
         tags.input_tags.categorical = self._traits.reads == "categories"
@@ -426,8 +479,8 @@ class InvertibleMethod(Method):
         k = self._encoding_width()
         if rows.d != k:
             raise DataError(
-                f"inverse_transform: X has {rows.d} columns, but {type(self).__name__} has {k} components. Pass "
-                "coordinates as transform returns them."
+                f"`X` has {rows.d} columns, but {type(self).__name__} has {k} components. Use coordinates of "
+                "`transform`."
             )
         most = slab_rows(max(k, self.n_features_in_), rows.dtype.itemsize)
         if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:

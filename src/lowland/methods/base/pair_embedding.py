@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
 from lowland.math.embeddings.attracted_rows import ByAttraction
 from lowland.math.embeddings.column_reduction import ColumnReduction
@@ -24,14 +26,28 @@ from lowland.math.embeddings.pairs import (
     scaled_neighbors,
 )
 from lowland.math.embeddings.starts import classical_start, principal_start, random_start
+from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.out_of_sample import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.rescaling import power_of_two
-from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.neighbor_embedding import EmbeddingProblem, NeighborEmbedding
-from lowland.methods.base.point_map import SKIP_MISSING
-from lowland.run.run import Run
+from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.metric import SKIP_MISSING, Metric
+from lowland.methods.base.neighbor_embedding import (
+    EMBEDDING_ATTRIBUTES,
+    Callback,
+    EmbeddingProblem,
+    added_edges,
+    embed,
+    given_places,
+    host_rows,
+    ignored_components_parameter,
+    join_neighbors,
+    lacks_components,
+    principal_places,
+)
+from lowland.methods.base.neighborhood import Components, Neighborhood, embedded_mask, graph_facts, own_points, rows_at
+from lowland.run.run import Run, run_for
 
 COLUMNS = 100  # columns that rows are reduced to
 _START = 0.01  # of the principal components of rows whose values span 1
@@ -47,7 +63,12 @@ def graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None
     return min(counts.neighbors + EXTRA, n - 1)
 
 
-class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metric=", "distance=")):
+class PairEmbedding(
+    Method,
+    attributes=EMBEDDING_ATTRIBUTES,
+    takes_sparse=True,
+    missing_remedy=SKIP_MISSING.replace("metric=", "distance="),
+):
     """A map by forces along three kinds of pairs. A subclass may adjust the forces, by ``_adjustment``."""
 
     n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
@@ -122,6 +143,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         "an (n, n_components) array, whose columns are standardized.",
         wanted="'pca', 'random' or an (n, n_components) array",
     )
+    disconnected: Policy = ignored_components_parameter()
 
     points_: Array | None = attribute(
         "Training rows that have coordinates, after the reduction of their columns; new rows are compared with them. "
@@ -138,6 +160,35 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         "Mean and principal axes that rows are projected on before they are compared; None if they are not."
     )
 
+    def fit(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Self:
+        """Fit to the rows of X.
+
+        ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths. ``callback`` receives a snapshot
+        (iteration, total, embedding, value) every 50 iterations; if it returns False, the fit ends with the map so
+        far. Ctrl-C also ends it with the map so far, and a warning.
+        """
+        return self._fit(X, y, graph=graph, callback=callback)
+
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self.fit(X, y, graph, callback)._returned_embedding(X)
+
+    def _solve(
+        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None,
+        callback: Callback = None,
+    ) -> None:  # fmt: skip
+        """Neighbors, pairs, initial coordinates, descent."""
+        X = run.to_array(rows, type(self).__name__)
+        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        self._check_size(X)
+        self.seed_ = int(self._generator().integers(2**31))
+        neighborhood = self._neighborhood(X)
+        found = join_neighbors(neighborhood, self._neighbors(neighborhood, X, run, graph), X, run)
+        vars(self).update(found.attributes(X))
+        self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
+        problem = self._problem(rows_at(X, found.kept), found, run)
+        embed(self, problem, found, X, run, callback, "lr")
+
     # --- pairs ---
 
     def _check_size(self, X: Array) -> None:
@@ -150,7 +201,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         self._iterations()
         if self.n_components >= n:
             raise ParameterError(
-                f"{name}(n_components={self.n_components}): the data has {n} rows. Choose at most {n - 1}."
+                f"the data has {n} rows.", f"Choose at most {n - 1}.", method=name, n_components=self.n_components
             )
         counts = PairCounts.of(n, self.n_neighbors, self.MN_ratio, self.FP_ratio)
         if counts.neighbors < 1 or counts.further < 1:
@@ -160,9 +211,9 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
             )
         if self.n_neighbors is not None and counts.neighbors < self.n_neighbors:
             warn(
-                f"{name}(n_neighbors={self.n_neighbors}): the data has {n} rows, too few for so many pairs. Each row "
+                f"`{name}(n_neighbors={self.n_neighbors})`: the data has {n} rows, too few for so many pairs. Each row "
                 f"has {counts.neighbors} neighbors, {counts.mid_near} mid-near and {counts.further} further pairs. Set "
-                f"n_neighbors={counts.neighbors} or None to avoid this warning.",
+                f"`n_neighbors={counts.neighbors}` or `None` to avoid this warning.",
                 DataWarning,
             )
         self.n_neighbors_, self.n_mid_near_, self.n_further_ = counts.neighbors, counts.mid_near, counts.further
@@ -176,30 +227,35 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
             )
         return int(given[0]), int(given[1]), int(given[2])
 
-    def _chosen_metric(self) -> tuple[Any, dict[str, Any]]:
-        return self._params.distance, dict(self._params.metric_params or {})
+    def _metric(self) -> Metric:
+        return Metric(self._params.distance, dict(self._params.metric_params or {}), parameter="distance")
 
-    def _k(self, X: Array) -> int:
-        return min(self.n_neighbors_ + EXTRA, int(X.shape[0]) - 1)
+    def _neighborhood(self, X: Any = None) -> Neighborhood:
+        """The neighbors of a fit to X, or with None those of new rows."""
+        k = None if X is None else min(self.n_neighbors_ + EXTRA, int(X.shape[0]) - 1)
+        return Neighborhood(
+            type(self).__name__, self._measure(), k, policy=self._params.disconnected, rng=self._start_generator(),
+            value=self._params.n_neighbors, reports_ignored=False,
+        )  # fmt: skip
 
-    def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
+    def _neighbors(self, neighborhood: Neighborhood, X: Array, run: Run, given: Any) -> NeighborGraph:
         """The candidates: the nearest rows after the reduction, or the edges of a given graph."""
         wide = X.shape[1] > COLUMNS and self.apply_pca and self.distance == "euclidean" and given is None
         self.reduction_ = ColumnReduction.of(X, COLUMNS, run) if wide else None
-        return super()._neighbors(X if self.reduction_ is None else self.reduction_(X), run, given)
+        if given is None and neighborhood.is_given(X):  # all stored distances are candidates
+            found = replace(neighborhood, k=None).find(X, run, None)
+            neighborhood.warn_of_few_stored(found, self.n_neighbors_)
+            return found
+        return neighborhood.find(X if self.reduction_ is None else self.reduction_(X), run, given)
 
-    def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
-        self._warn_of_few_stored(graph, self.n_neighbors_)
-        return graph  # all stored distances are candidates
-
-    def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
-        P, values = self._host(X) if self.reduction_ is None else self.reduction_(X), X.data if is_sparse(X) else X
+    def _problem(self, X: Array, found: Components, run: Run) -> EmbeddingProblem:
+        P, values = host_rows(X) if self.reduction_ is None else self.reduction_(X), X.data if is_sparse(X) else X
         if self.reduction_ is not None:
             self.points_ = like(P, values)
-        scales = local_scales(graph)
+        graph, scales = found.graph, local_scales(found.graph)
         self.scales_ = like(scales, values)
         near = self._given("pair_neighbors", graph.n)
-        near = self._near(graph, scales, run) if near is None else near
+        near = self._near(found, scales, run) if near is None else near
         mid = self._given("pair_MN", near.n)
         mid = self._mid_near(P, run) if mid is None else mid
         far = self._given("pair_FP", near.n)
@@ -210,11 +266,12 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
             objective, np.ascontiguousarray(self._start(P, run), dtype=np.float32), Outcome("Adam", reason)
         )
 
-    def _near(self, graph: NeighborGraph, scales: np.ndarray, run: Run) -> Pairs:
+    def _near(self, found: Components, scales: np.ndarray, run: Run) -> Pairs:
         """The neighbors, of the candidates in the graph; the edges added to connect components are among them."""
-        if not self.n_edges_added_:
+        graph = found.graph
+        if not found.n_edges_added:
             return scaled_neighbors(graph, scales, self.n_neighbors_, run)
-        added = self._bridges(graph)
+        added = added_edges(found)
         own, bridges = graph.chosen(~added), graph.chosen(added)
         return scaled_neighbors(own, scales, self.n_neighbors_, run) + Pairs(bridges.start, bridges.to)
 
@@ -236,7 +293,7 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
             return given_pairs(pairs, n)
 
     def _mid_near(self, P: Any, run: Run) -> Pairs:
-        if self._is_given(P) and self.n_mid_near_:
+        if self._takes_graph(P) and self.n_mid_near_:
             raise ParameterError(
                 f"{type(self).__name__}: mid-near pairs need distances between random rows, which a sparse matrix of "
                 "distances does not store. Pass all distances, or rows and graph=..., or set MN_ratio=0."
@@ -248,13 +305,13 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
     def _start(self, P: Any, run: Run) -> np.ndarray:
         n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
         if not isinstance(self.init, str):
-            Z = self._given_places("init")
+            Z = given_places(self, "init", embedded_mask(self))
             spread = Z.std(axis=0)
             return _TINY * (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        if self.init == "random" or self._is_given(P):
+        if self.init == "random" or self._takes_graph(P):
             return _TINY * random_start(n, k, rng)
-        if self._by_landmarks(P):
-            Z = self._principal_start(P, k, run, rng)
+        if lacks_components(P, self._measure()):
+            Z = principal_places(P, self._measure(), k, run, rng)
             return Z * (_START / (float(np.abs(Z).max()) or 1.0))
         values = P.data if is_sparse(P) else P
         low, high = float(values.min(initial=0.0 if is_sparse(P) else np.inf)), float(values.max(initial=-np.inf))
@@ -264,16 +321,24 @@ class PairEmbedding(NeighborEmbedding, missing_remedy=SKIP_MISSING.replace("metr
         find = classical_start if self.distance == "precomputed" else principal_start
         return find(scaled, k, run, rng) * (_START / (span or 1.0))
 
+    def _takes_graph(self, P: Any) -> bool:
+        """Whether rows are a sparse matrix of distances."""
+        return is_sparse(P) and self._measure().precomputed
+
     # --- new rows ---
 
-    def _encoding(self) -> Callable[[Array], Array]:
-        place = self._placing()
-        return ByGivenDistances(place, self._kept_mask) if self._params.distance == "precomputed" else place
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
 
-    def _placing(self) -> ByAttraction:
-        Z, kept = to_numpy(self._embedded(self.embedding_)).astype(np.float64), self._kept_mask
+    def _encoding(self) -> Callable[[Array], Array]:
+        kept = embedded_mask(self)
+        Z = to_numpy(rows_at(self.embedding_, kept)).astype(np.float64)
         scales = above_zero(to_numpy(self.scales_).astype(np.float64))  # some may have been rounded to zero in float32
-        if self._params.distance == "precomputed":
-            return ByAttraction(None, None, scales, Z, self.n_neighbors_, np.flatnonzero(kept))
-        nearest = self._nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
+        if self._measure().precomputed:
+            place = ByAttraction(None, None, scales, Z, self.n_neighbors_, np.flatnonzero(kept))
+            return ByGivenDistances(place, kept)
+        nearest = self._neighborhood().nearest_among(self.points_, min(self.n_neighbors_ + EXTRA, len(Z)))
         return ByAttraction(nearest, self.reduction_, scales, Z, self.n_neighbors_)
+
+    def _facts(self) -> dict[str, Any]:
+        return graph_facts(self)

@@ -81,7 +81,9 @@ def intrinsic_dimension(
     _check(method, n_neighbors, per_point, confidence, sample, random_state)
     rows = open_rows(X)
     if rows.is_sparse:
-        raise DataTypeError("Sparse rows are not supported here. Reduce them first, for example with TruncatedSVD(50).")
+        raise DataTypeError(
+            "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
+        )
     run = run_for(rows)
     table = run.to_array(rows, "The intrinsic dimension")
     rng = generator(0 if random_state is None else random_state)
@@ -100,21 +102,21 @@ def _check(
     known = (*get_args(Estimator), "all")
     if method not in known:
         raise ParameterError(
-            f"intrinsic_dimension(method={method!r}): unknown method. {did_you_mean(method, known)}Choose one of "
+            f"`intrinsic_dimension(method={method!r})`: unknown method. {did_you_mean(method, known)}Choose one of "
             f"{', '.join(repr(each) for each in known)}."
         )
     for name, value, least in (("n_neighbors", n_neighbors, 2), ("sample", sample, 20)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least):
             raise ParameterError(f"intrinsic_dimension({name}={value!r}): choose an integer of at least {least}.")
     if not isinstance(confidence, float | np.floating) or not 0 < confidence < 1:
-        raise ParameterError(f"intrinsic_dimension(confidence={confidence!r}): choose a number between 0 and 1.")
+        raise ParameterError("choose a number between 0 and 1.", method="intrinsic_dimension", confidence=confidence)
     seeds = int | np.integer | np.random.Generator | np.random.RandomState | None
     if not isinstance(random_state, seeds) or (isinstance(random_state, int | np.integer) and random_state < 0):
         raise ParameterError(
-            f"intrinsic_dimension(random_state={random_state!r}): choose an integer of at least 0, or a Generator."
+            "choose an integer of at least 0, or a Generator.", method="intrinsic_dimension", random_state=random_state
         )
     if per_point and method not in (*MAPPED, "all"):
         raise ParameterError(
-            f"intrinsic_dimension(method={method!r}, per_point=True): this estimator has no local version. "
-            f"Choose among {', '.join(map(repr, MAPPED))}."
+            f"`intrinsic_dimension(method={method!r}, per_point=True)`: this estimator has no local version. Choose "
+            f"among {', '.join(map(repr, MAPPED))}."
         )

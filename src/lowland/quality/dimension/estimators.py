@@ -129,15 +129,18 @@ class Work:
             )
         if self.n <= self.k:
             raise ParameterError(
-                f"intrinsic_dimension(n_neighbors={self.k}): the data has {self.n} {kind}. Choose at most {self.n - 1}."
+                f"the data has {self.n} {kind}.",
+                f"Choose at most {self.n - 1}.",
+                method="intrinsic_dimension",
+                n_neighbors=self.k,
             )
 
     def warn_if_discrete(self) -> None:
         """Warn if distances are discrete: a ball does not model rows on a grid, or groups of near-duplicate rows."""
         if blocks.are_discrete(blocks.spacings(self.distances), self.n):
             warn(
-                "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between near-duplicate "
-                "rows, so estimates from their spacings are unreliable. Choose method='pca'.",
+                "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between "
+                "near-duplicate rows, so estimates from their spacings are unreliable. Choose `method='pca'`.",
                 DataWarning,
             )
 
@@ -325,7 +328,7 @@ def _isomap(work: Work) -> IntrinsicDimension:
 
     whole = fitted(rows)
     if whole.n_connected_components_ > 1:
-        warn(f"intrinsic_dimension(method='isomap'): the graph of {k} nearest neighbors has "
+        warn(f"`intrinsic_dimension(method='isomap')`: the graph of {k} nearest neighbors has "
              f"{whole.n_connected_components_} connected components, which were joined by their shortest edges. "
              "Estimate the dimension of each component separately.",
              DataWarning)  # fmt: skip

@@ -263,7 +263,7 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
     if high.evaluated.rows is not None:
         raise ParameterError(
             f"This OriginalSpace samples {high.m:,} of {high.n:,} rows, but the co-ranking matrix counts all pairs. "
-            "Create it with sample=None."
+            "Create it with `sample=None`."
         )
     n = high.n
     high.run.require(8 * n**2, f"The co-ranking matrix of {n:,} rows", "Use co_ranking, which computes its curves")

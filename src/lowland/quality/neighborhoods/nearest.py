@@ -318,7 +318,7 @@ def _opened(
 ) -> tuple[EmbeddedPair, EvaluatedRows]:
     if isinstance(X, OriginalSpace):
         raise ParameterError(
-            "X is an OriginalSpace, which this function does not accept. Pass the rows, or pass it to evaluate or "
+            "`X` is an OriginalSpace, which this function does not accept. Pass the rows, or pass it to evaluate or "
             "co_ranking."
         )
     sides = open_pair(X, Z, metric)

@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 
 import lowland
 from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.math.distances.to_points import DistancesTo
 
 SIZES = ["S", "M", "L"]
 
@@ -71,7 +72,7 @@ def test_unknown_levels_of_new_rows():
     np.testing.assert_array_equal(
         model.transform(new.assign(size="XXL")), model.transform(new.assign(size=pd.Series([None] * 5, dtype=object)))
     )
-    D = model._distances_to(model.points_)(np.array([[0.0, -1.0, 1.0]]))
+    D = DistancesTo.of(model.points_, *model._measure())(np.array([[0.0, -1.0, 1.0]]))
     assert (D >= 1 / 3).all()
 
 

@@ -10,6 +10,8 @@ from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
 from lowland import DiffusionMap, Isomap, LocallyLinearEmbedding, SpectralEmbedding
 from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.methods.base.metric import Metric
+from lowland.methods.base.neighborhood import Neighborhood
 
 
 def sheet(n=80, seed=0):
@@ -223,10 +225,10 @@ def test_a_graph_in_place_of_rows_cannot_be_connected():
 
 
 def test_policies_on_components_of_affinities():
-    label, X = np.array([0, 0, 0, 1]), np.zeros((4, 1))
+    label = np.array([0, 0, 0, 1])
 
     def kept(policy, label=label):
-        return SpectralEmbedding(2, disconnected=policy)._keep_by_affinity(label, "Do this", X).tolist()
+        return Neighborhood("M", Metric("euclidean"), 2, policy=policy).split(None, label, "Do this").kept.tolist()
 
     assert kept("error", np.zeros(4, dtype=int)) == [True] * 4
     with pytest.raises(

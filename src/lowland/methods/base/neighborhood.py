@@ -1,0 +1,354 @@
+"""The neighborhood of the points: how neighbors are found, the connected components of their graph, the policy."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.data.rows import Rows, own_array
+from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.math.distances.metrics import check_metric
+from lowland.math.neighbors.connectivity import ConnectedComponents, Policy, ShortestBridges, connected, listed_sizes
+from lowland.math.neighbors.graph import NeighborGraph, given_graph
+from lowland.math.neighbors.out_of_sample import NearestAmong
+from lowland.math.neighbors.search import Search, nearest_neighbors, neighbors_within
+from lowland.methods.base.method import param
+from lowland.methods.base.metric import Metric
+from lowland.methods.base.params import shared_attributes
+from lowland.run.run import Run
+
+_LONGEST = 1e150  # the longest edge whose square, summed over many edges, does not overflow
+SEARCHES: dict[str, Search] = {
+    "auto": "auto",
+    "brute": "products",
+    "kd_tree": "tree",
+    "ball_tree": "tree",
+    "approximate": "approximate",
+}
+# the remedy where X is itself a disconnected graph
+_NO_DISTANCES = "Add the missing edges to X, set `disconnected='largest'` or 'ignore', or pass the rows and graph=..."
+
+GRAPH_ATTRIBUTES = shared_attributes(
+    embedding_=(
+        "Array", "Coordinates of the training rows; NaN for rows that were left out.", "(n_samples_, n_components)",
+    ),
+    points_=(
+        "Array | None",
+        "Training rows that have coordinates; new rows are compared with them. None if only distances, affinities or a "
+        "graph are known.",
+        "(n_samples_ - n_excluded_, n_features_in_)",
+    ),
+    n_samples_=("int", "Number of training rows."),
+    n_connected_components_=("int", "Number of connected components of the neighbor graph, as it was found."),
+    component_labels_=(
+        "Array", "Connected component of each training row; 0 is the largest component.", "(n_samples_,)",
+    ),
+    embedded_mask_=("Array", "Whether each training row has coordinates.", "(n_samples_,)"),
+    n_excluded_=("int", "Number of training rows left out of the embedding."),
+    n_edges_added_=("int", "Number of edges added to connect the components, by disconnected='connect'."),
+    recall_=(
+        "float",
+        "Fraction of the true nearest neighbors that were found, measured on 300 sampled rows; 1 for an exact search.",
+    ),
+    solver_=("Outcome", "Eigenvalue solver: which one, why, its iterations and whether it converged."),
+    n_iter_=("int", "Number of iterations of the eigenvalue solver."),
+)  # fmt: skip
+
+
+def disconnected_parameter() -> Any:
+    """Declare the parameter ``disconnected`` of a method that needs a connected graph."""
+    return param(
+        "connect",
+        "What to do if the neighbor graph is disconnected: 'connect' adds the shortest edges between its connected "
+        "components, 'largest' embeds only the largest one (other rows are NaN), 'ignore' leaves the graph as it is, "
+        "'error' raises an error.",
+    )
+
+
+@dataclass(frozen=True)
+class Components:
+    """A neighbor graph after the policy for its connected components, and which points are embedded."""
+
+    graph: NeighborGraph  # of the embedded points
+    labels: np.ndarray  # (n,) the component of each point, as it was found; 0 is the largest
+    kept: np.ndarray  # (n,) bool: the points that are embedded
+    n_edges_added: int = 0
+    recall: float = 1.0
+
+    def attributes(self, X: Array) -> dict[str, Any]:
+        """The fitted attributes that describe the components, as arrays of the library that the rows came in."""
+        xp = xp_of(X.data if is_sparse(X) else X)
+        return {
+            "n_samples_": len(self.labels),
+            "n_connected_components_": int(self.labels.max()) + 1,
+            "component_labels_": like(self.labels, X, xp.int64),
+            "embedded_mask_": like(self.kept, X, xp.bool),
+            "n_excluded_": int(np.sum(~self.kept)),
+            "n_edges_added_": self.n_edges_added,
+            "recall_": self.recall,
+        }
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """How a method finds the neighbors of its points, and what it does if their graph is disconnected."""
+
+    method: str  # the name of its class, for messages
+    metric: Metric
+    k: int | None  # neighbors of each point; None: those within the radius, or all stored in a sparse X
+    radius: float | None = None
+    search: Search = "auto"
+    policy: Policy = "connect"
+    rng: np.random.Generator | None = None
+    parameter: str = "n_neighbors"  # the parameter that k comes from
+    value: Any = None  # and its value
+    remedy: str = ""  # what would make the graph connected, if not more neighbors
+    reports_ignored: bool = True  # whether components that are left apart are reported
+
+    def is_given(self, X: Any) -> bool:
+        """Whether X is itself a graph: a sparse matrix of distances."""
+        return is_sparse(X) and self.metric.precomputed
+
+    def graph(self, X: Array, run: Run, given: Any, *, symmetric: bool = True) -> Components:
+        """Find the neighbors, or take the ``given`` ones, and apply the policy to the components of the graph."""
+        return self.join(self.find(X, run, given), X, run, symmetric=symmetric)
+
+    # --- neighbors ---
+
+    def find(self, X: Array, run: Run, given: Any) -> NeighborGraph:
+        """The neighbors of each point: searched for, ``given``, or stored in a sparse X."""
+        check_metric(*self.metric)
+        if given is not None:
+            return self._with_edges(given_graph(given, X.shape[0]))
+        if self.is_given(X):
+            return self._with_edges(self._stored(given_graph(X)))
+        if self.radius is not None:
+            return neighbors_within(
+                X, self.radius, run, metric=self.metric.name, params=self.metric.params, search=self.search
+            )
+        if self.k is None:
+            raise ParameterError("set `n_neighbors` or `radius`.", method=self.method, n_neighbors=None)
+        n = X.shape[0]
+        if self.k >= n:
+            raise ParameterError(
+                f"the data has {n} rows.", f"Choose at most {n - 1}.", method=self.method, n_neighbors=self.k
+            )
+        return nearest_neighbors(
+            X, self.k, run, metric=self.metric.name, params=self.metric.params, search=self.search, rng=self.rng
+        )
+
+    def _with_edges(self, graph: NeighborGraph) -> NeighborGraph:
+        """A given graph, which must have edges: distances of neighbors are what the method works with."""
+        if not len(graph.length):
+            raise DataError(
+                f"{self.method}: the given graph has no edges. Store the distance of each row to its neighbors."
+            )
+        return graph
+
+    def _stored(self, graph: NeighborGraph) -> NeighborGraph:
+        """Of the distances stored in a sparse X: those within the radius, the shortest of each row, or all."""
+        if self.radius is not None:
+            return graph.within(self.radius)
+        if self.k is None:
+            return graph
+        self.warn_of_few_stored(graph, self.k)
+        return graph.nearest(self.k)
+
+    def warn_of_few_stored(self, graph: NeighborGraph, k: int) -> None:
+        """Warn of rows of a sparse X with fewer than k distances."""
+        short = int(np.sum(np.diff(graph.start) < k))
+        if short:
+            rows = "1 row" if short == 1 else f"{short} rows"
+            value = self.k if self.value is None else self.value
+            warn(
+                f"{self.method}({self.parameter}={value}): {rows} of {graph.n} in the sparse X store fewer than {k} "
+                "distances (the diagonal does not count); all stored distances of these were used. Store more "
+                f"distances, or choose a smaller `{self.parameter}`.",
+                DataWarning,
+            )
+
+    def nearest_among(self, points: Array, k: int) -> NearestAmong:
+        """Finds the nearest training points of new rows, exactly."""
+        return NearestAmong(points, k, *self.metric, "auto" if self.search == "approximate" else self.search)
+
+    # --- connected components ---
+
+    def join(self, graph: NeighborGraph, X: Array, run: Run, *, symmetric: bool = True) -> Components:
+        """Apply the policy to the components of a graph, and report a disconnected one.
+
+        ``symmetric``: edges in both directions. Otherwise those from each point to its own neighbors, and those added
+        to connect components.
+        """
+        if float(graph.length.max(initial=0)) > _LONGEST:
+            raise DataError(
+                f"{self.method}: distances of neighbors, up to {graph.length.max():.2g}, are too large to be squared. "
+                "Rescale the columns, or the given distances."
+            )
+        bridges = ShortestBridges(X, *self.metric)
+        with with_remedy(_NO_DISTANCES) if self.is_given(X) else nullcontext():
+            found = connected(
+                graph, "ignore" if self.policy == "error" else self.policy, bridges, run, symmetric=symmetric
+            )
+        if found.count > 1 and (self.policy != "ignore" or self.reports_ignored):
+            self._report(found, graph)
+        return Components(found.graph, found.labels, found.kept, len(found.bridges), graph.recall)
+
+    def _report(self, found: ConnectedComponents, graph: NeighborGraph) -> None:
+        """Warn that the graph is disconnected and say what was done; raise an error if that is the policy."""
+        fact, remedy = f"{self.method}: {found.fact}", self.remedy_for(graph)
+        if self.policy == "error":
+            raise DataError(f"{fact}. {remedy}, or set `disconnected='connect'`, 'largest' or 'ignore'.")
+        if self.policy == "largest":
+            others = len(found.labels) - int(found.sizes[0])
+            left = "other row is" if others == 1 else f"other {others} rows are"
+            warn(
+                f"{fact}. Only the largest component is embedded; the {left} NaN. {remedy} to embed more.", DataWarning
+            )
+        elif self.policy == "ignore":
+            warn(
+                f"{fact}. The components stay disconnected, and their positions relative to each other have no "
+                f"meaning. {remedy}, or set `disconnected='connect'`.",
+                DataWarning,
+            )
+        else:
+            count, longest = len(found.bridges), found.bridges.max()
+            edges = f"1 edge, the shortest (length {longest:.3g})"
+            if count > 1:
+                edges = f"{count} edges, the shortest ones (length up to {longest:.3g})"
+            warn(f"{fact}. They were connected by {edges}. {remedy} to avoid added edges.", DataWarning)
+
+    def remedy_for(self, graph: NeighborGraph) -> str:
+        """What would make the graph connected."""
+        if graph.search == "given" and not self.remedy:
+            return "Add edges to the graph"
+        return self.remedy or ("Raise `radius`" if self.radius is not None else f"Raise `{self.parameter}`")
+
+    def split(self, graph: Any, label: np.ndarray, remedy: str) -> Components:
+        """Apply the policy to the components of affinities.
+
+        There are no distances to connect the components by: 'connect' leaves them as they are, with a warning.
+        """
+        kept, count, sizes = np.ones(len(label), dtype=bool), int(label.max()) + 1, np.bincount(label)
+        if count > 1:
+            fact = (
+                f"{self.method}: the affinities are disconnected: {count} connected components of "
+                f"{listed_sizes(sizes)} rows, with no affinity between them beyond rounding error"
+            )
+            if self.policy == "error":
+                raise DataError(f"{fact}. {remedy}, or set `disconnected='largest'` or 'ignore'.")
+            if self.policy == "largest":
+                kept, others = label == 0, len(label) - int(sizes[0])
+                left = "other row is" if others == 1 else f"other {others} rows are"
+                warn(f"{fact}. Only the largest component is embedded; the {left} NaN.", DataWarning)
+            elif self.policy == "connect" or self.reports_ignored:
+                connecting = self.policy == "connect"
+                why = "Without distances they cannot be connected, so they" if connecting else "The components"
+                warn(
+                    f"{fact}. {why} stay disconnected, and the first coordinates only indicate the component. "
+                    f"{remedy}.",
+                    DataWarning,
+                )
+        return Components(graph, label, kept)
+
+    def without_lone_points(self, found: Components) -> Components:
+        """The graph of the points that have a neighbor or are one. The others are left out, with a warning."""
+        graph = found.graph
+        linked = np.diff(graph.start) > 0
+        linked[graph.to] = True
+        if linked.all():
+            return found
+        kept, alone = found.kept.copy(), int(np.sum(~linked))
+        kept[kept] = linked
+        rows = "1 row has" if alone == 1 else f"{alone} rows have"
+        warn(
+            f"{self.method}: {rows} no neighbor, so nothing determines the place: the coordinates are NaN (see "
+            f"embedded_mask_). {self.remedy_for(graph)} to embed all rows.",
+            DataWarning,
+        )
+        return replace(found, graph=graph.among(linked), kept=kept)
+
+
+def warn_of_weak_coordinates(method: str, count: int) -> None:
+    """Warn of coordinates that only indicate a group of points with almost no affinity to the others."""
+    if count:
+        which, they = "The first coordinate has an eigenvalue", "It only indicates"
+        if count > 1:
+            which, they = f"The first {count} coordinates have eigenvalues", "They only indicate"
+        warn(
+            f"{method}: the graph is almost disconnected. {which} of zero up to rounding error. {they} groups of rows "
+            "with almost no affinity to the others. Use more neighbors, or a wider kernel.",
+            DataWarning,
+        )
+
+
+# --- embedded rows and rows left out ---
+
+
+def embedded_mask(model: Any) -> np.ndarray:
+    """The training rows of a fitted model that have coordinates, on the host, (n,) bool."""
+    return to_numpy(model.embedded_mask_)
+
+
+def rows_at(X: Array, kept: np.ndarray) -> Array:
+    """The rows of X, (n, …), that are kept."""
+    if kept.all():
+        return X
+    if is_sparse(X):
+        return X[np.flatnonzero(kept)]
+    return xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
+
+
+def own_points(X: Array, rows: Rows, kept: np.ndarray) -> Array:
+    """The rows that have coordinates, in memory owned by the model: the caller may write to X."""
+    return own_array(rows, X) if kept.all() else rows_at(X, kept)
+
+
+def with_left_out(Z: Array, kept: np.ndarray) -> Array:
+    """The embedding of all rows: NaN for those that were left out, (n, k)."""
+    if kept.all():
+        return Z
+    whole = np.full((len(kept), Z.shape[1]), np.nan)
+    whole[kept] = to_numpy(Z)
+    return like(whole, Z)
+
+
+# --- fitted models ---
+
+
+def scikit_learn_neighbors(model: Any) -> Any:
+    """A NearestNeighbors of scikit-learn, fitted to the embedded rows; made when it is read, and not saved."""
+    from sklearn.neighbors import NearestNeighbors
+
+    check_is_fitted(model)
+    if model.points_ is None:
+        raise AttributeError(f"{type(model).__name__} was fitted to distances or to a graph, not to rows.")
+    metric, params = model._measure()
+    if metric == "gower":
+        raise AttributeError("scikit-learn has no metric 'gower', so there is no fitted NearestNeighbors.")
+    params = dict(params)
+    p, given = params.pop("p", 2), vars(model._params)
+    k, radius, algorithm = given["n_neighbors"], given.get("radius"), given["neighbors_algorithm"]
+    found = NearestNeighbors(
+        n_neighbors=5 if k is None else k, radius=1.0 if radius is None else radius,
+        algorithm="auto" if algorithm == "approximate" else algorithm, metric=metric, p=p,
+        metric_params=params or None, n_jobs=given.get("n_jobs"),
+    )  # fmt: skip
+    points = model.points_
+    return found.fit(points if is_sparse(points) else to_numpy(points))
+
+
+def graph_facts(model: Any) -> dict[str, Any]:
+    """What the summary of a model says about its graph."""
+    facts: dict[str, Any] = {"connected components": model.n_connected_components_}
+    if model.n_edges_added_:
+        facts["edges added to connect them"] = model.n_edges_added_
+    if model.n_excluded_:
+        facts["rows left out"] = model.n_excluded_
+    if model.recall_ < 1:
+        facts["recall of the approximate search"] = model.recall_
+    return facts
