@@ -76,7 +76,7 @@ def advise(
     listed = ", ".join(late[:3]) + (f" and {len(late) - 3} others" if len(late) > 3 else "")
     ratio = facts.standard_deviation_ratio
     case = Case(
-        complete=complete, late=late, listed=listed, are="is" if len(late) == 1 else "are", scaled=scaled,
+        listed=listed, are="is" if len(late) == 1 else "are", scaled=scaled,
         dominant="".join(f" Caveat: {each.name!r} alone holds {each.detail} of the variance." for each in dominant),
         ratio=ratio, times=f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.1e}", size=size, n_unlabeled=n_unlabeled,
         rows="1 row has" if n_unlabeled == 1 else f"{n_unlabeled:,} rows have",
@@ -88,7 +88,7 @@ def advise(
     for purpose in purposes:
         advice = ADVISERS[purpose](done, facts, size)
         units = "" if purpose == "classify" else case.dominant
-        text = f"{first_of(STOPPED, case)}{advice.text}{units}{first_of(OUT_OF_TIME, case)}"
+        text = f"{'' if complete else STOPPED}{advice.text}{units}{OUT_OF_TIME.format_map(case) if late else ''}"
         found.append(replace(advice, text=text, evidence=(*remarks, *advice.evidence)))
     return tuple(found)
 
@@ -96,12 +96,8 @@ def advise(
 # --- remarks that hold for every purpose ---
 
 LEAVE_OUT = "X without this column"
-STOPPED: Sequence[Rule] = (
-    (lambda c: not c.complete, "The study was stopped early, so this advice is based on the completed trials only. "),
-)
-OUT_OF_TIME: Sequence[Rule] = (
-    (lambda c: c.late, " Caveat: {listed} did not end within the time limit and {are} not compared."),
-)
+STOPPED = "The study was stopped early, so this advice is based on the completed trials only. "
+OUT_OF_TIME = " Caveat: {listed} did not end within the time limit and {are} not compared."
 REMARKS: Sequence[Rule] = (
     (lambda c: c.scaled, "The columns were standardized to standard deviation 1."),
     (
@@ -340,12 +336,7 @@ NOTHING_TESTED: Sequence[Rule] = (
         "No trial could be evaluated on class labels: the classes have too few rows, or no method was fitted.",
     ),
 )
-CAVEAT: Sequence[Rule] = (
-    (
-        lambda c: c.chosen and c.chosen.method == GIVEN,
-        " Caveat: these coordinates were given. If they were computed from the labels, the value is too optimistic.",
-    ),
-)
+CAVEAT = " Caveat: these coordinates were given. If they were computed from the labels, the value is too optimistic."
 TO_PREDICT: Sequence[Rule] = (
     (
         lambda c: c.nothing_predicts and c.size.predicts_numbers,
@@ -459,7 +450,8 @@ def _prediction_case(
         by_components=", ".join(f"{m}: {each.value:.2f}" for m, each in facts.by_components),
         ranking=_ranking(tested, f"{what} on held-out rows, of the better model", _prediction_score),
     )  # fmt: skip
-    case["baseline"], case["caveat"] = first_of(BASELINE_TEXT, case), first_of(CAVEAT, case)
+    case["baseline"] = first_of(BASELINE_TEXT, case)
+    case["caveat"] = CAVEAT if chosen is not None and chosen.method == GIVEN else ""
     case["compared"] = "" if chosen is None else first_of(COMPARED, case)
     case["how"] = "" if whole is None else first_of(HOW_COLUMNS, case)
     case["all_columns"] = first_of(ALL_COLUMNS, case)
