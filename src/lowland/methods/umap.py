@@ -566,7 +566,10 @@ class UMAP(
 
         Up to 500 training rows are each predicted from the others.
         """
-        return self._decoding().leave_one_out_error()
+        try:
+            return self._decoding().leave_one_out_error()
+        except ParameterError as error:  # so that dir(model) works
+            raise AttributeError(str(error)) from error
 
     def _decoding(self) -> LocalRegression:
         check_is_fitted(self)

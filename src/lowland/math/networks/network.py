@@ -14,9 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.activations import logistic, silu, torch_silu_backward
 from lowland.arrays.linalg import affine, product_into
-from lowland.arrays.namespace import Array, is_torch, like, xp_of
+from lowland.arrays.namespace import Array, like, xp_of
 from lowland.arrays.precision import as_double
 from lowland.math.spectra.operators import centered_product
 from lowland.math.statistics.uniform_scaling import UniformScaling
@@ -28,14 +27,13 @@ Layer = tuple[Array, Array]  # weights (in, out) and biases (out,)
 # --- activations ------------------------------------------------------------------------------------------------------
 
 
+def _logistic(a: Array) -> Array:
+    return 0.5 * xp_of(a).tanh(0.5 * a) + 0.5  # no overflow at either end
+
+
 def _silu_slope(a: Array, h: Array) -> Array:
-    s = logistic(a)
+    s = _logistic(a)
     return s + h * (1 - s)
-
-
-def _where_positive(h: Array, below: Array) -> Array:
-    xp = xp_of(h)
-    return xp.where(h > 0, xp.ones_like(h), below)
 
 
 # the activation of a, and its derivative from a and the result h
@@ -43,38 +41,24 @@ _ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array, Array],
     "relu": (lambda a: xp_of(a).clip(a, 0.0, None), lambda a, h: xp_of(h).astype(h > 0, h.dtype)),
     "elu": (
         lambda a: xp_of(a).where(a > 0, a, xp_of(a).expm1(xp_of(a).clip(a, None, 0.0))),
-        lambda a, h: _where_positive(h, h + 1),
+        lambda a, h: xp_of(h).where(h > 0, xp_of(h).ones_like(h), h + 1),
     ),
-    "silu": (silu, _silu_slope),
+    "silu": (lambda a: _logistic(a) * a, _silu_slope),
     "tanh": (lambda a: xp_of(a).tanh(a), lambda a, h: 1 - h * h),
-    "logistic": (logistic, lambda a, h: h * (1 - h)),
+    "logistic": (_logistic, lambda a, h: h * (1 - h)),
+    "identity": (lambda a: a, lambda a, h: xp_of(a).ones_like(a)),
 }
-_GAINS = {
-    "relu": 2.0,
-    "elu": 1.5,
-    "silu": 2.0,
-}  # factors by which activations reduce the variance; the initial weights compensate
+_GAINS = {"relu": 2.0, "elu": 1.5, "silu": 2.0}  # by which activations reduce the variance; the weights compensate
 
 
 def activate(a: Array, activation: Activation) -> Array:
     """Return the activation of the pre-activations a."""
-    return a if activation == "identity" else _ACTIVATIONS[activation][0](a)
+    return _ACTIVATIONS[activation][0](a)
 
 
 def activation_slope(a: Array, h: Array, activation: Activation) -> Array:
     """Return the derivative of the activation at a, where its value is h."""
-    return xp_of(a).ones_like(a) if activation == "identity" else _ACTIVATIONS[activation][1](a, h)
-
-
-def backpropagate(delta: Array, a: Array, h: Array, activation: Activation) -> Array:
-    """Return the gradient with respect to a from the gradient ``delta`` with respect to h, the activation of a."""
-    if activation == "identity":
-        return delta
-    if activation == "silu" and is_torch(a):
-        return torch_silu_backward(delta, a)
-    slope = activation_slope(a, h, activation)
-    slope *= delta
-    return slope
+    return _ACTIVATIONS[activation][1](a, h)
 
 
 # --- the shape of a network -------------------------------------------------------------------------------------------
@@ -194,7 +178,8 @@ class NetworkLoss:
         delta = E  # (m, d) gradient with respect to the output
         delta *= 2 * self.output_scale / (Y.shape[0] * Y.shape[1])
         for i in reversed(range(len(layers))):
-            delta = backpropagate(delta, sums[i], hs[i + 1], net.activations[i])
+            if net.activations[i] != "identity":
+                delta = activation_slope(sums[i], hs[i + 1], net.activations[i]) * delta
             gW, gb = slopes[i]
             product_into(hs[i].T, delta, gW)
             gb[...] = xp.sum(delta, axis=0)

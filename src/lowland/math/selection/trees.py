@@ -1,22 +1,47 @@
-"""Cost-complexity pruning of a decision tree: the complexity at which each split is pruned, and losses of subtrees."""
+"""Decision trees: cost-complexity pruning, losses on held-out rows, permutation importance, and rules in words."""
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import UndefinedMetricWarning
 
-from lowland.arrays.precision import ROUNDINGS
-from lowland.math.optimize.outcome import Accuracy, Promise
-from lowland.math.spectra.accuracy import UNIT
+from lowland.errors import DataError
+from lowland.math.selection.cross_validation import score_of
+from lowland.math.selection.subset_search import Move
+from lowland.math.statistics.fold_moments import Folds
+from lowland.math.statistics.targets import Target
+from lowland.run.progress import in_one_call
 
+_LARGE = 100_000  # numbers in a table from which growing a tree may take a while
 _DEEPEST = 12  # levels written as rules
 _NO_CHILD = -1
 _NO_GAIN = 1e-14  # decrease of impurity (which is of order one) below which it is rounding error
+
+
+def ranks_of(X: np.ndarray) -> np.ndarray:
+    """Return the columns as ranks from 0, ties equal, (n, d) float32.
+
+    A tree depends only on the order of the values. scikit-learn's trees convert to float32, which would merge values
+    that are close together relative to their distance from zero or to an outlier.
+    """
+    Z = np.empty(X.shape, dtype=np.float32)
+    for j in range(X.shape[1]):
+        Z[:, j] = np.unique(X[:, j], return_inverse=True)[1]
+    return Z
+
+
+def grow(model: Any, Z: np.ndarray, y: np.ndarray) -> Any:
+    """Return a new tree, fitted to the rows; a large one in a thread, so that it can be stopped."""
+    tree = clone(model)
+    return tree.fit(Z, y) if Z.size < _LARGE else in_one_call(lambda: tree.fit(Z, y), "the tree")
 
 
 def weakest_links(tree: Any) -> np.ndarray:
@@ -84,29 +109,99 @@ class Pruning:
         return cls(alphas, 1 + splits_left)
 
 
-def losses_by_complexity(
-    model: Any,
-    node_alphas: np.ndarray,
-    alphas: np.ndarray,
-    Z: np.ndarray,
-    errors: Callable[[np.ndarray, np.ndarray], Any],
+def cross_validated_losses(
+    model: Any, Z: np.ndarray, y: np.ndarray, folds: Folds, alphas: np.ndarray, tick: Callable[[], None]
 ) -> np.ndarray:
+    """Return the loss of each complexity on the held-out rows of each fold, (m, F): one tree per fold."""
+    losses = np.empty((len(alphas), len(folds)))
+    for f, (train, test) in enumerate(folds):
+        losses[:, f] = losses_by_complexity(grow(model, Z[train], y[train]), alphas, Z[test], y[test])
+        tick()
+    return losses
+
+
+def losses_by_complexity(model: Any, alphas: np.ndarray, Z: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the mean loss on some rows of the tree pruned at each complexity, (m,), from the full tree alone.
 
-    A node predicts the rows that reach it from the complexity at which its own split is pruned up to the complexity at
-    which its parent's is. ``errors(rows, nodes)`` is the loss of rows predicted by nodes.
+    The loss is 0 or 1 for classes, the squared error for numbers. A node predicts the rows that reach it from the
+    complexity at which its own split is pruned up to the complexity at which its parent's is.
     """
-    tree = model.tree_
+    tree, node_alphas = model.tree_, weakest_links(model.tree_)
     parent_goes = np.full(len(node_alphas), np.inf)
     for children in (tree.children_left, tree.children_right):
         splits = np.flatnonzero(children != _NO_CHILD)
         parent_goes[children[splits]] = node_alphas[splits]
     passed = model.decision_path(Z).tocoo()
-    by_node = np.bincount(passed.col, errors(passed.row, passed.col), len(node_alphas))
+    if is_classifier(model):
+        answers = model.classes_[np.argmax(tree.value[:, 0], axis=1)]
+        errors = (y[passed.row] != answers[passed.col]).astype(np.float64)
+    else:
+        errors = (y[passed.row] - tree.value[passed.col, 0, 0]) ** 2
+    by_node = np.bincount(passed.col, errors, len(node_alphas))
     rising = alphas[::-1]
     begin, end = np.searchsorted(rising, node_alphas, side="left"), np.searchsorted(rising, parent_goes, side="left")
     steps = np.bincount(begin, by_node, len(rising) + 1) - np.bincount(end, by_node, len(rising) + 1)
     return np.cumsum(steps[:-1])[::-1] / len(Z)
+
+
+def permutation_importances(
+    model: Any, scorer: Any, Z: np.ndarray, target: Target, folds: Folds, repeats: int, random: np.random.Generator,
+    tick: Callable[[], None],
+) -> np.ndarray:  # fmt: skip
+    """Return the decrease of the score on held-out rows when a column is permuted, (d, folds x repeats).
+
+    It is zero for a column that the tree of a fold does not use, which is not permuted (Breiman 2001).
+    """
+    drops = np.zeros((Z.shape[1], len(folds), repeats))
+    for f, (train, test) in enumerate(folds):
+        fitted = in_own_units(grow(model, Z[train], target.values[train]), target)
+        held, truth = Z[test], target.own[test]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)  # refused below
+            whole = score_of(fitted, scorer, held, truth)
+        if not np.isfinite(whole):
+            raise DataError(
+                f"The score of {len(test)} held-out rows is {whole}, so permutation importance is undefined. R² "
+                "needs at least two rows in every fold: choose fewer folds (`cv`), or another scoring."
+            )
+        for j in features_of(fitted.tree_):
+            shuffled = held.copy()
+            for r in range(repeats):
+                shuffled[:, j] = held[random.permutation(len(held)), j]
+                drops[j, f, r] = whole - score_of(fitted, scorer, shuffled, truth)
+        tick()
+    return drops.reshape(len(drops), -1)
+
+
+def in_own_units(fitted: Any, target: Target) -> Any:
+    """Make a tree that was fitted to standardized numbers, or to class indices, predict in the units of y."""
+    if target.classes is None:
+        fitted.tree_.value[...] = fitted.tree_.value * target.scale + target.center
+    else:
+        fitted.classes_ = target.classes[fitted.classes_]
+    return fitted
+
+
+def features_of(tree: Any) -> np.ndarray:
+    """Return the indices of the columns used in the splits of a tree."""
+    return np.unique(tree.feature[tree.children_left >= 0])
+
+
+def removal_alphas(tree: Any, node_alphas: np.ndarray, d: int) -> np.ndarray:
+    """Return the complexity at which the last split in each column is pruned, (d,); zero for an unused column."""
+    last = np.zeros(d)
+    splits = tree.children_left >= 0
+    np.maximum.at(last, tree.feature[splits], node_alphas[splits])
+    return last
+
+
+def removals(last: np.ndarray, grown: np.ndarray, alphas: np.ndarray, scores: np.ndarray) -> Iterator[Move]:
+    """Yield the columns in the order in which pruning removes them, with the cross-validated score after it."""
+    inside = tuple(int(j) for j in grown)
+    for j in sorted(inside, key=lambda j: (last[j], -j)):
+        inside = tuple(i for i in inside if i != j)
+        after = len(alphas) - int(np.searchsorted(alphas[::-1], last[j], side="left")) - 1
+        yield Move("remove", j, float(scores[max(after, 0)]), inside)
 
 
 def rules_of(model: Any, names: Sequence[str], X: np.ndarray, classes: np.ndarray | None) -> str:
@@ -142,20 +237,3 @@ def border_of(x: np.ndarray, rank: float) -> str:
     middle = low / 2 + high / 2
     texts = (f"{value:.{digits}g}" for value in (middle, low) for digits in range(6, 18))
     return next(text for text in texts if low <= float(text) < high)
-
-
-LEAF_MEANS = Promise(
-    "difference of the mean of the leaves, weighted by their rows, from the mean of y",
-    f"{ROUNDINGS} eps n times the largest absolute y",
-    "a sum over the leaves and one over y",
-)
-
-
-def accuracy_of_leaves(tree: Any, y: np.ndarray) -> Accuracy:
-    """Return how far the leaves of a tree are from the mean of its target, of numbers or of class indices."""
-    leaves = tree.children_left < 0
-    weights, values = tree.weighted_n_node_samples[leaves], tree.value[leaves, 0]  # (leaves,), (leaves, 1 or C)
-    found = weights @ values / weights.sum()
-    exact = np.bincount(y, minlength=len(found)) / len(y) if len(found) > 1 else np.array([y.mean()])
-    size = 1.0 if len(found) > 1 else max(float(np.abs(y).max()), float(np.finfo(np.float64).tiny))
-    return LEAF_MEANS.checked(float(np.abs(found - exact).max()) / size, UNIT * len(y))

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland.math.networks.batches import double_moments, rounded_scaling
-from lowland.math.networks.layers import (
+from lowland.math.networks.network import (
     FeedForward,
     Network,
     NetworkLoss,
@@ -15,6 +14,7 @@ from lowland.math.networks.layers import (
     activate,
     activation_slope,
 )
+from lowland.math.networks.training import double_moments, rounded_scaling
 
 ACTIVATIONS = ["relu", "elu", "silu", "tanh", "logistic", "identity"]
 
