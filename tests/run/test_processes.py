@@ -52,7 +52,13 @@ def worker(folder):
 
 def task(function, **more):
     limits = {name: more.pop(name) for name in ("seconds", "memory", "on_event", "on_wait") if name in more}
-    return Task({"task": f"some_work:{function}", **more}, "The map", remedy="Start it again.", **limits)
+    return Task(
+        {"task": f"some_work:{function}", **more},
+        "The map",
+        remedy="Start it again.",
+        crash_remedy="Start it again.",
+        **limits,
+    )
 
 
 def test_one_process_works_on_one_task_after_the_other(worker):

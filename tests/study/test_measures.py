@@ -70,7 +70,7 @@ def test_measures_that_cannot_be_computed_are_explained(rng, monkeypatch):
     monkeypatch.setattr(PCA, "transform", lambda self, X: np.zeros((len(X), 2)))
     (trial,) = lowland.compare(rng.standard_normal((30, 3)), None, ["pca"], cache=False).trials
     assert trial.status == "done"
-    assert trial.warnings[-1].startswith("Not evaluated: All rows of Z are equal")
+    assert trial.warnings[-1].startswith("Not evaluated: All rows of `Z` are equal")
 
 
 def test_rows_without_coordinates_are_reported_and_not_advised(rng):

@@ -115,7 +115,7 @@ def test_warnings_are_recorded_and_not_shown(shared):
         trial = fit_trial(planned(Isomap, n_neighbors=5), shared)
     assert len(trial.warnings) == 1
     assert "disconnected" in trial.warnings[0]
-    assert "Raise n_neighbors" in trial.warnings[0]
+    assert "Raise `n_neighbors`" in trial.warnings[0]
 
 
 def test_a_failure_is_a_trial(shared):

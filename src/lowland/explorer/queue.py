@@ -23,6 +23,7 @@ PRELOAD = ("lowland.explorer.tables", "lowland.explorer.maps", "lowland.explorer
 COMPILING = 0.6  # seconds that a task waits for a process that compiles; loading compiled code takes less
 SPARE = 1.0  # seconds after which the next spare process is started: the first task has the processor for itself
 REMEDY = "Use fewer rows, or another method, or start the explorer with a larger limit."
+CRASH_REMEDY = "The table is unharmed. Start it again, or use fewer rows."
 MOST_WAITING = 2_000  # events that a slow browser may leave unread; then it is disconnected, and connects again
 KEEP_ALIVE = 15.0  # seconds
 
@@ -89,7 +90,8 @@ class Queue:
         def on_event(event: dict[str, Any]) -> None:
             loop.call_soon_threadsafe(lambda: None if job.is_canceled else job.on_event(event))
 
-        job.task = Task(job.message, job.what, self.limits.seconds, self.limits.memory_bytes, REMEDY, on_event)
+        limits = self.limits.seconds, self.limits.memory_bytes
+        job.task = Task(job.message, job.what, *limits, REMEDY, CRASH_REMEDY, on_event)
         self._running.add(job)
         job.outcome = asyncio.wrap_future(self._lanes[job.lane].submit(self._run, job, job.task, loop))
         job.outcome.add_done_callback(lambda _: self._running.discard(job))

@@ -64,7 +64,8 @@ class Task:
     what: str  # in sentences: "The map"
     seconds: float | None = None  # limit, without compilation; a callback may change it
     memory: int | None = None  # limit, in bytes
-    remedy: str = ""  # what to do if a limit is exceeded or the process ends, as a sentence
+    remedy: str = ""  # what to do if a limit is exceeded, as a sentence
+    crash_remedy: str = ""  # what to do if the process ends
     on_event: Send = lambda event: None
     on_wait: Callable[[float], Any] = lambda seconds: None  # receives the seconds since its last call
     has_begun: bool = False
@@ -140,7 +141,7 @@ class WorkerProcess:
 
     def _beyond_limit(self, task: Task, is_ready: bool, seconds: float) -> TaskOutcome | None:
         if not is_ready:
-            late = f"{_process_of(task)} was not ready after {START_LIMIT:g} s. {task.remedy}"
+            late = f"{_process_of(task)} was not ready after {START_LIMIT:g} s. {task.crash_remedy}"
             return TaskOutcome("broken", late.rstrip()) if seconds > START_LIMIT else None
         if task.seconds is not None and seconds > task.seconds:
             text = f"{task.what} took longer than {task.seconds:,.0f} s, the limit. {task.remedy}"
@@ -153,10 +154,11 @@ class WorkerProcess:
     def _why_it_ended(self, task: Task) -> str:
         code = self._process.wait()
         if code == -getattr(signal, "SIGKILL", 9):
-            return f"{_process_of(task)} was killed from outside, perhaps because the memory ran out. {task.remedy}"
+            text = f"{_process_of(task)} was killed from outside, perhaps because the machine ran out of memory. "
+            return f"{text}{task.crash_remedy}".rstrip()
         lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         last = f" Its last line: {lines[-1][:300]}" if lines else ""
-        return f"{_process_of(task)} ended unexpectedly (exit code {code}). {task.remedy}{last}"
+        return f"{_process_of(task)} ended unexpectedly (exit code {code}). {task.crash_remedy}{last}"
 
     def _receive(self) -> None:
         """Receive its messages, also while it has no task."""

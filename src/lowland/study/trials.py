@@ -288,7 +288,7 @@ class Worker:
         except Exception as error:  # pickling may fail with any error
             return failed_trial(planned, f"{NOT_SENT} ({error_text(error, marked_text)})")
         message = {"task": f"{__name__}:fit_in_worker", "folder": str(self.place)}
-        task = Task(message, "The trial", None if limit is None else limit + GRACE, remedy=REMEDY, on_wait=tick)
+        task = Task(message, "The trial", None if limit is None else limit + GRACE, crash_remedy=REMEDY, on_wait=tick)
 
         def fitted(event: dict[str, Any]) -> None:
             if limit is not None:
