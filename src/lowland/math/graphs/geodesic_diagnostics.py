@@ -6,6 +6,7 @@ import numpy as np
 
 from lowland.data.rows import ArrayRows
 from lowland.math.scaling.classical import formed
+from lowland.math.spectra.component_rules import ANY, Knee, Spectrum
 from lowland.math.spectra.leading import Solver, leading_eigenpairs
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.statistics.rescaling import unit_of
@@ -13,6 +14,7 @@ from lowland.math.statistics.sampling import evenly_spread
 from lowland.run.run import run_for
 
 SAMPLE = 1000  # points sampled where all pairs are compared
+_ONE_DIMENSIONAL = 1e-3  # residual variance below which one dimension is enough
 _FEW, _TOL = 400, 1e-7  # points up to which all eigenpairs are computed; tolerance of the leading ones above
 
 
@@ -34,6 +36,15 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
         squares += (z[below[0]] - z[below[1]]) ** 2
         left.append(1 - _correlation(given, np.sqrt(squares)) ** 2)
     return np.array(left)
+
+
+def elbow(left: np.ndarray, n: int) -> int:
+    """Return the elbow of residual variances, (k,), of n points: an estimate of the intrinsic dimension."""
+    if left[0] < _ONE_DIMENSIONAL or left[0] <= left[-1] or len(left) < 3:
+        return 1
+    choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), n, len(left), ANY))
+    assert choice is not None  # the rule has the whole spectrum
+    return choice.n_components + 1  # the rule counts the dimensions before the elbow
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:

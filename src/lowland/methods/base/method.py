@@ -145,8 +145,8 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _start_fit(self) -> None:
         self._clear_fit()
-        own = vars(self)
-        own["_fitted"] = Fitted(**{p.name: own[p.name] for p in parameters_of(type(self))})
+        cls: Any = type(self)
+        self._fitted = Fitted(**{p.name: self.__dict__[p.name] for p in parameters_of(cls)})
 
     @property
     def _params(self) -> Any:
@@ -277,7 +277,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             warn(f"`X` has feature names, but {name} was fitted without feature names", UserWarning)
         elif fitted is not None and rows.names is None:
             warn(f"`X` does not have valid feature names, but {name} was fitted with feature names", UserWarning)
-        elif fitted is not None and tuple(fitted) != rows.names:
+        elif fitted is not None and rows.names is not None and tuple(fitted) != rows.names:
             raise DataError(_feature_name_mismatch(tuple(fitted), rows.names))
         if rows.d != self.n_features_in_:
             metric = self._metric()

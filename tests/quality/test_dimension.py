@@ -16,8 +16,8 @@ import lowland
 from lowland import quality
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, DataWarning, ParameterError, Stopped
-from lowland.quality.dimension import spacings as blocks
-from lowland.quality.dimension.estimators import ESTIMATORS, MAPPED, Estimator
+from lowland.quality import spacings
+from lowland.quality.dimension import ESTIMATORS, MAPPED, Estimator
 
 NO_ISOMAP = [method for method in ESTIMATORS if method != "isomap"]
 
@@ -106,70 +106,70 @@ def test_the_fraction_of_a_ball_agrees_with_simulation(rng):
         Y, rho, r = ball(200_000, d, rng), np.array([0.3, 0.9, 1.0]), np.array([0.4, 0.8, 1.2])
         centers = np.eye(1, d) * rho[:, None]
         counted = [[np.mean(np.linalg.norm(Y - c, axis=1) <= each) for each in r] for c in centers]
-        np.testing.assert_allclose(blocks.fraction_within(r, rho, d), counted, atol=5e-3)
+        np.testing.assert_allclose(spacings.fraction_within(r, rho, d), counted, atol=5e-3)
 
 
 def test_expected_spacings_equal_simulated_ones():
     """Theory compared with simulation, within standard errors."""
     rng, n, d, k = np.random.default_rng(3), 300, 6, 20
-    edges = blocks.shell_edges(k)
+    edges = spacings.shell_edges(k)
     drawn = []
     for _ in range(40):
         X = ball(n, d, rng)
         D = np.sort(np.linalg.norm(X[:, None] - X[None], axis=2), axis=1)[:, 1 : k + 1]
-        drawn.append(blocks.shell_means(blocks.spacings(D), edges).mean(axis=0))
+        drawn.append(spacings.shell_means(spacings.log_spacings(D), edges).mean(axis=0))
     mean, error = np.mean(drawn, axis=0), np.std(drawn, axis=0) / math.sqrt(40)
-    assert np.all(np.abs(mean - blocks.ball_spacings(d, n, edges)) < 4 * error)
+    assert np.all(np.abs(mean - spacings.ball_spacings(d, n, edges)) < 4 * error)
 
 
 @given(d=st.floats(0.7, 60), n=st.integers(60, 10**7))
 @settings(max_examples=25, deadline=None)
 def test_spacings_approach_their_limit_as_points_are_added(d, n):
     """Spacings are never below 1/d, approach it as points are added, and decrease with d."""
-    edges = blocks.shell_edges(20)
-    here = blocks.ball_spacings(d, n, edges)
+    edges = spacings.shell_edges(20)
+    here = spacings.ball_spacings(d, n, edges)
     assert np.all(here > 1 / d * (1 - 2e-3))
-    assert np.all(blocks.ball_spacings(d, 100 * n, edges) <= here * (1 + 2e-3))
-    assert np.all(blocks.ball_spacings(1.2 * d, n, edges) < here)
+    assert np.all(spacings.ball_spacings(d, 100 * n, edges) <= here * (1 + 2e-3))
+    assert np.all(spacings.ball_spacings(1.2 * d, n, edges) < here)
 
 
 def test_the_curve_of_spacings_is_inverted():
-    edges = blocks.shell_edges(20)
+    edges = spacings.shell_edges(20)
     for d in (0.9, 2.0, 7.3, 40.0):
-        means = blocks.ball_spacings(d, 1000, edges)
-        curve = blocks.BallCurve.around(means, 1000, edges)
+        means = spacings.ball_spacings(d, 1000, edges)
+        curve = spacings.BallCurve.around(means, 1000, edges)
         for shell, mean in enumerate(means):
             assert float(curve.dimension(np.array([mean]), shell)[0]) == pytest.approx(d, rel=2e-3)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 7, 20, 100])
 def test_shells_hold_every_spacing_once(k, rng):
-    edges = blocks.shell_edges(k)
+    edges = spacings.shell_edges(k)
     assert edges[0] == 1
     assert edges[-1] == k
     assert np.all(np.diff(edges) > 0)
     values = rng.random((5, k - 1))
-    means = blocks.shell_means(values, edges)
+    means = spacings.shell_means(values, edges)
     np.testing.assert_allclose(means @ np.diff(edges) / (k - 1), values.mean(axis=1))
 
 
 def test_the_mean_spacing_is_the_likelihood_of_levina_and_bickel(rng):
     D = np.sort(rng.random((50, 12)), axis=1)
     by_hand = np.mean(np.log(D[:, -1:] / D[:, :-1]), axis=1)
-    np.testing.assert_allclose(blocks.spacings(D).mean(axis=1), by_hand)
+    np.testing.assert_allclose(spacings.log_spacings(D).mean(axis=1), by_hand)
 
 
 def test_a_rising_trend_is_extrapolated_to_scale_zero_and_a_falling_one_is_not():
     radius, V = np.sqrt([0.1, 0.3, 0.6, 1.0]), np.eye(4) * 1e-6
-    rising = blocks.over_scales(3 * np.exp(radius**2 / 2), V, radius, np.ones(4))
-    falling = blocks.over_scales(3 * np.exp(-(radius**2) / 2), V, radius, np.ones(4))
+    rising = spacings.over_scales(3 * np.exp(radius**2 / 2), V, radius, np.ones(4))
+    falling = spacings.over_scales(3 * np.exp(-(radius**2) / 2), V, radius, np.ones(4))
     assert (rising.taken, falling.taken) == ("extrapolation to scale zero", "the largest scale")
     assert rising.value == pytest.approx(3, rel=1e-3)
     assert falling.value == pytest.approx(3 * math.exp(-0.5), rel=1e-3)
-    unsure = blocks.over_scales(3 * np.exp(radius**2 / 2), 100 * np.eye(4), radius, np.ones(4))
+    unsure = spacings.over_scales(3 * np.exp(radius**2 / 2), 100 * np.eye(4), radius, np.ones(4))
     assert unsure.taken == "all scales"
     assert unsure.value == pytest.approx(3 * math.exp(np.mean(radius**2) / 2))
-    steep = blocks.over_scales(np.array([900.0, 40, 9, 8]), V, radius, np.ones(4))
+    steep = spacings.over_scales(np.array([900.0, 40, 9, 8]), V, radius, np.ones(4))
     assert steep.value == 8  # the line would end below
 
 
@@ -178,9 +178,9 @@ def test_standard_errors_account_for_dependent_neighbors(rng):
     n = 4000
     values = np.repeat(rng.standard_normal(n // 2), 2)[:, None]
     partner = (np.arange(n) ^ 1)[:, None]
-    V = blocks.covariance_of_means(values, partner, np.arange(n))
+    V = spacings.covariance_of_means(values, partner, np.arange(n))
     assert V[0, 0] == pytest.approx(2 / n, rel=0.1)
-    alone = blocks.covariance_of_means(rng.standard_normal((n, 1)), partner, np.arange(n))
+    alone = spacings.covariance_of_means(rng.standard_normal((n, 1)), partner, np.arange(n))
     assert alone[0, 0] == pytest.approx(1 / n, rel=0.1)
 
 
@@ -216,13 +216,13 @@ def test_two_nearest_neighbors_with_exact_ratios():
     """Where the ratios are the exact quantiles of their distribution, (1 - F)^(-1/d), the slope is d."""
     n, d = 500, 4.0
     ratio = (1 - np.arange(1, n + 1) / (n + 1)) ** (-1 / d)
-    assert blocks.two_nearest(np.column_stack([np.ones(n), ratio])) == pytest.approx(d)
+    assert spacings.two_nearest(np.column_stack([np.ones(n), ratio])) == pytest.approx(d)
 
 
 def test_correlation_sum_counts_pairs(rng):
     X = rng.random((200, 2))
     D = np.linalg.norm(X[:, None] - X[None], axis=2)
-    found = blocks.correlation_sum(D, 0.02, 0.2)
+    found = spacings.correlation_sum(D, 0.02, 0.2)
     pairs = D[np.triu_indices(200, 1)]
     np.testing.assert_allclose(found.fraction, [np.mean(pairs <= r) for r in found.radius])
     assert found.slope == pytest.approx(np.polyfit(np.log(found.radius), np.log(found.fraction), 1)[0])
@@ -230,7 +230,7 @@ def test_correlation_sum_counts_pairs(rng):
 
 def test_participation_of_a_known_spectrum(rng):
     scales = np.array([3.0, 2.0, 1.0, 0.5])
-    value, error = blocks.participation(rng.standard_normal((2000, 4)) * scales)
+    value, error = spacings.participation(rng.standard_normal((2000, 4)) * scales)
     truth = np.sum(scales**2) ** 2 / np.sum(scales**4)
     assert abs(value - truth) < 4 * error
     assert error < 0.1
@@ -260,10 +260,6 @@ def test_local_estimates_separate_a_line_from_a_sheet(method, rng):
     assert found.per_point.dtype == np.float64
     assert np.median(found.per_point[:600]) == pytest.approx(2, abs=0.25)
     assert np.median(found.per_point[600:]) == pytest.approx(1, abs=0.15)
-
-
-def test_local_estimates_are_computed_only_if_requested():
-    assert quality.intrinsic_dimension(load_dataset("iris").X[:120:2]).per_point is None
 
 
 # --- kinds of input -------------------------------------------------------------------------------------------------
@@ -434,12 +430,6 @@ def test_the_result_can_be_pickled_and_used_as_a_number():
 
 
 # --- few rows, and what the interval covers ---------------------------------------------------------------------------
-
-
-def test_a_handful_of_rows_is_refused():
-    for n in (3, 9):
-        with pytest.raises(DataError, match=r"too few.*at least 10"):
-            quality.intrinsic_dimension(np.random.default_rng(0).standard_normal((n, 3)))
 
 
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")

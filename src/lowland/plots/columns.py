@@ -1,4 +1,4 @@
-"""Figures of components: loadings as bars, and the biplot of rows and columns."""
+"""Figures of the columns: loadings as bars, the biplot of rows and columns, and dendrograms."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lowland.errors import DataError
-from lowland.plots.label_placement import places_of_names
-from lowland.plots.legends import legend_above, shortened
-from lowland.plots.models import WITH_COMPONENTS, WITH_POINTS, attribute, called_as, column_names, coordinates
+from lowland.errors import DataError, MissingExtra
+from lowland.math.statistics.labels import classes_of, missing_labels
+from lowland.plots.models import attribute, called_as, column_names, coordinates
+from lowland.plots.names import legend_above, place_names, shorten
 from lowland.plots.scatter import embedding, plane_of
 from lowland.plots.style import (
     COLORS,
@@ -22,6 +22,7 @@ from lowland.plots.style import (
     figure_of,
     names_of,
     numbers,
+    on_host,
     plain,
     quiet,
     title_above,
@@ -32,6 +33,10 @@ _MOST_COVERED, _LEAST_NAMED = 0.2, 15  # of the panel, by names of arrows; arrow
 _MOST_NAMED = 40
 _LONGEST = 28  # characters of a name
 _BEHIND = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # background of names
+_MOST_LEAVES = 80  # more names of leaves are not legible
+
+
+# --- loadings and biplots ---
 
 
 def _loadings_of(model: Any) -> dict[str, Any]:
@@ -40,7 +45,7 @@ def _loadings_of(model: Any) -> dict[str, Any]:
     return {"components": table, **column_names(model, table.shape[1])}
 
 
-@called_as("loadings(model)", of=WITH_COMPONENTS, read=_loadings_of)
+@called_as("loadings(model)", read=_loadings_of)
 def loadings(
     components: Any, names: Sequence[str] | None = None, *, most: int = 3, title: str | None = None, ax: Any = None
 ) -> Any:
@@ -56,15 +61,6 @@ def loadings(
         columns, those with the largest loadings are named.
     most : int, default 3
         Maximum number of components to draw.
-    title : str or None, default None
-        Title of the figure.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -79,7 +75,7 @@ def loadings(
     names = frame_names if names is None else names
     table = table[: as_integer(most, "most")]
     k, d = table.shape
-    words = [plain(word) for word in shortened(names_of(names, d, "columns of the components", first=1), _LONGEST)]
+    words = [plain(word) for word in shorten(names_of(names, d, "columns of the components", first=1), _LONGEST)]
     below = 0.05 * max(0, max(map(len, words)) - 12) if names is not None else 0.0  # space for long names
     ax = axes_for(ax, (min(12.0, max(5.5, 0.22 * d + 2)), 3.8 + below))
     numbered, width = np.arange(1, d + 1), 0.8 / k
@@ -138,7 +134,7 @@ def _rows_and_points_of(model: Any, X: Any, points: Any) -> dict[str, Any]:
     return found | {"components": correlations.T, "names": words}
 
 
-@called_as("biplot(model, X)", of=f"{WITH_COMPONENTS}, {WITH_POINTS}", rows=True, read=_rows_and_axes_of)
+@called_as("biplot(model, X)", rows=True, read=_rows_and_axes_of)
 def biplot(
     Z: Any,
     components: Any,
@@ -170,8 +166,6 @@ def biplot(
         mixed tables supply ``points``.
     components : array-like of shape (2 or more, d), or None
         Components, such as ``components_``. None: there are only ``points``.
-    names : sequence of str or None, default None
-        Names of the d columns. None: those of the data frame or of the model, or their numbers.
     labels : array-like of shape (n,) or None, default None
         One value per row, as for ``plots.embedding``.
     points : array-like of shape (m, 2 or more), or None, default None
@@ -180,19 +174,6 @@ def biplot(
         Their names. None: their numbers.
     row_names : sequence of str or None, default None
         Names of the rows, written beside them. None: rows have no names. Of many rows, the farthest 30 are named.
-    label_names : sequence of str or None, default None
-        Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
-    axis_names : tuple of two str
-        Labels of the axes.
-    title : str or None, default None
-        Title of the figure.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     References
     ----------
@@ -244,7 +225,7 @@ def _arrows_of(components: Any, rows: np.ndarray, names: Any, labels: Any) -> tu
         )
     if names is not None and len(names) == len(rows) != d and labels is None:
         raise DataError(f"names has one entry per row, not one for each of the {d} columns. Pass it as labels=.")
-    words = shortened(names_of(names, d, "columns of the components", first=1), _LONGEST)
+    words = shorten(names_of(names, d, "columns of the components", first=1), _LONGEST)
     lengths = np.hypot(*table[:2])
     drawn = [j for j in np.argsort(-lengths, kind="stable")[:_MOST_ARROWS] if lengths[j] > 0]
     tips = table[:2, drawn].T / (lengths.max() or 1.0) * 0.9 * float(np.nanmax(np.abs(rows)))
@@ -256,7 +237,7 @@ def _points_of(points: Any, names: Any) -> tuple[np.ndarray, list[str], int]:
     if points is None:
         return np.empty((0, 2)), [], 0
     table = plane_of(points)
-    words = shortened(names_of(names, len(table), "points", first=1), _LONGEST)
+    words = shorten(names_of(names, len(table), "points", first=1), _LONGEST)
     drawn = np.argsort(-np.hypot(*table.T), kind="stable")[:_MOST_ARROWS]
     return table[drawn], [plain(words[j]) for j in drawn], len(table) - len(drawn)
 
@@ -288,7 +269,7 @@ def _draw_named(ax: Any, tips: np.ndarray, words: list[str], arrows: int, marked
         name.remove()
     named, sizes, tips = named[:count], sizes[:count], tips[:count]
     start, ends = ax.transData.transform((0.0, 0.0)), ax.transData.transform(tips)
-    away = places_of_names(start, ends, sizes, frame.get_points()) - ends
+    away = place_names(start, ends, sizes, frame.get_points()) - ends
     for name, offset, size in zip(named, away, sizes, strict=True):
         name.set_position(offset * 72 / figure.dpi)
         off = np.maximum(np.abs(offset) - size / 2, 0)  # distance between tip and box
@@ -312,3 +293,142 @@ def _table(components: Any) -> np.ndarray:
     if table.ndim != 2 or not table.size:
         raise DataError(f"components has shape {table.shape}. Pass one row per component, such as components_.")
     return table
+
+
+# --- dendrograms ---
+
+
+def _tree_of(model: Any) -> dict[str, Any]:
+    children = attribute(model, "children_")
+    found = {"children": children, "distances": attribute(model, "distances_", default=None)}
+    return {**found, "labels": attribute(model, "labels_", default=None), **column_names(model, len(children) + 1)}
+
+
+@called_as("dendrogram(model)", read=_tree_of)
+def dendrogram(
+    children: Any,
+    distances: Any = None,
+    labels: Any = None,
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw a dendrogram: each bar merges two clusters at the height of their distance.
+
+    Parameters
+    ----------
+    children : array-like of shape (d - 1, 2) or (d - 1, 4), or fitted model
+        Merges, such as ``children_``: row i merges two nodes into node d + i; nodes below d are leaves. Or the result
+        of scipy's ``linkage``, or a model with ``children_``, such as FeatureAgglomeration.
+    distances : array-like of shape (d - 1,) or None, default None
+        Distance of each merge, such as ``distances_``. None: merges are drawn in equal steps.
+    labels : array-like of shape (d,) or None, default None
+        Cluster of each leaf, such as ``labels_``: integers or strings. Clusters are drawn in color, merges between
+        them in gray.
+    names : sequence of str or None, default None
+        Names of the leaves. None: their numbers.
+
+    Examples
+    --------
+    >>> from lowland import FeatureAgglomeration, plots
+    >>> from lowland.data import load_dataset
+    >>> wine = load_dataset("wine")
+    >>> groups = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
+    >>> figure = plots.dendrogram(groups, names=wine.names)
+    """
+    table = on_host(children)
+    if table.ndim == 2 and table.shape[1] == 4 and distances is None:  # scipy: two nodes, distance, size
+        children, distances = table[:, :2], table[:, 2]
+    tree, heights, groups = _checked(children, distances, labels)
+    d = len(tree) + 1
+    words = shorten(names_of(names, d, "leaves"))
+    order = _leaves_in_order(tree)
+    ax = axes_for(ax, (min(14.0, max(5.5, 0.24 * d + 1.5)), 4.2))
+    _draw_bars(ax, tree, heights, groups, order)
+    ax.set_xlim(-0.7, d - 0.3)
+    ax.set_ylim(min(0.0, float(heights.min())), 1.05 * float(heights.max()) or 1.0)
+    ax.set_ylabel("merge step" if distances is None else "merge distance")
+    title_above(ax, title)
+    quiet(ax)
+    if d > _MOST_LEAVES:
+        ax.set_xticks([])
+        ax.set_xlabel(f"{d:,} leaves")
+        return figure_of(ax)
+    ax.set_xticks(range(d), [plain(words[leaf]) for leaf in order], rotation=60, ha="right", rotation_mode="anchor")
+    ax.tick_params(axis="x", length=0, labelsize="small")
+    if groups is not None:
+        for label, leaf in zip(ax.get_xticklabels(), order, strict=True):
+            label.set_color(_color(groups[leaf]))
+    return figure_of(ax)
+
+
+def _checked(children: Any, distances: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    tree = numbers(children, "children")
+    if tree.ndim != 2 or tree.shape[1] != 2 or not len(tree):
+        raise DataError(f"children has shape {tree.shape}. Pass two nodes per merge, shape (d - 1, 2).")
+    d = len(tree) + 1
+    if np.any(tree != np.floor(tree)):
+        raise DataError("children contains fractions. Pass two nodes per merge, as integers.")
+    if sorted(tree.ravel().tolist()) != list(range(2 * d - 2)) or np.any(tree >= d + np.arange(d - 1)[:, None]):
+        raise DataError(
+            f"The {d - 1} merges in children do not make one tree of {d} leaves: every node except the last must be "
+            "merged once, after it was created. Fit with compute_full_tree=True to get the full tree."
+        )
+    heights = np.arange(1.0, d) if distances is None else numbers(distances, "distances")
+    if heights.shape != (d - 1,):
+        raise DataError(
+            f"There are {d - 1} merges and distances has shape {heights.shape}. Pass one distance per merge."
+        )
+    return tree.astype(int), heights, None if labels is None else _groups(labels, d)
+
+
+def _groups(labels: Any, d: int) -> np.ndarray:
+    """The cluster number of each leaf, (d,): strings are numbered in sorted order."""
+    groups = on_host(labels)
+    if groups.shape != (d,):
+        raise DataError(f"There are {d} leaves and labels has shape {groups.shape}. Pass the cluster of each leaf.")
+    if missing_labels(groups).any():
+        raise DataError(
+            f"{missing_labels(groups).sum()} of the {d} labels are NaN or None. Pass the cluster of each leaf."
+        )
+    return groups.astype(int) if groups.dtype.kind in "biu" else classes_of(groups, least=1)[1]
+
+
+def _leaves_in_order(tree: np.ndarray) -> list[int]:
+    """The order of the leaves in which no bars cross."""
+    d, order, waiting = len(tree) + 1, [], [2 * len(tree)]
+    while waiting:
+        node = waiting.pop()
+        if node < d:
+            order.append(node)
+        else:
+            left, right = tree[node - d]
+            waiting += [int(right), int(left)]
+    return order
+
+
+def _draw_bars(ax: Any, tree: np.ndarray, heights: np.ndarray, groups: np.ndarray | None, order: list[int]) -> None:
+    """One bar per merge: up from each child, and across."""
+    try:
+        from matplotlib.collections import LineCollection
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "plot") from error
+    d = len(tree) + 1
+    across, up = np.zeros(2 * d - 1), np.zeros(2 * d - 1)
+    across[order] = np.arange(d)
+    group_of: list[Any] = [None] * (2 * d - 1) if groups is None else [*groups.tolist(), *[None] * (d - 1)]
+    bars, colors = [], []
+    for join, (left, right) in enumerate(tree):
+        node, height = d + join, heights[join]
+        across[node], up[node] = (across[left] + across[right]) / 2, height
+        if group_of[left] == group_of[right]:
+            group_of[node] = group_of[left]
+        bars.append([(across[left], up[left]), (across[left], height), (across[right], height),
+                     (across[right], up[right])])  # fmt: skip
+        colors.append(INK if groups is None else WEAK if group_of[node] is None else _color(group_of[node]))
+    ax.add_collection(LineCollection(bars, colors=colors, linewidths=1.4))
+
+
+def _color(group: Any) -> str:
+    return COLORS[int(group) % len(COLORS)]

@@ -1,4 +1,4 @@
-"""Legends of many or long names: shortened, in columns, next to axes that keep their size."""
+"""Legends of many or long names: short, in columns, next to axes that keep their size."""
 
 import itertools
 
@@ -9,22 +9,22 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from lowland import plots, quality
-from lowland.plots.legends import shortened
+from lowland.plots.names import shorten
 
 LONG = [f"a class with a very long descriptive name, number {i}" for i in range(30)]
 SOME = np.random.default_rng(0).standard_normal((600, 2))
 
 
 def test_short_names_are_kept_and_long_ones_keep_their_ends_and_differences():
-    assert shortened(["a", "bc"], 10) == ["a", "bc"]
-    short = shortened(LONG, 20)
+    assert shorten(["a", "bc"], 10) == ["a", "bc"]
+    short = shorten(LONG, 20)
     assert len(set(short)) == len(LONG)
     assert all(len(name) <= 24 for name in short)
     assert short[7].startswith("a class")
     assert short[7].endswith(" 7")
-    assert shortened(["x" * 50 + "a" + "y" * 50, "x" * 50 + "b" + "y" * 50], 10)[0] != "x…y"
-    assert len(set(shortened(["x" * 50 + "a" + "y" * 50, "x" * 50 + "b" + "y" * 50], 10))) == 2
-    assert shortened(["two\nlines"], 20) == ["two lines"]
+    assert shorten(["x" * 50 + "a" + "y" * 50, "x" * 50 + "b" + "y" * 50], 10)[0] != "x…y"
+    assert len(set(shorten(["x" * 50 + "a" + "y" * 50, "x" * 50 + "b" + "y" * 50], 10))) == 2
+    assert shorten(["two\nlines"], 20) == ["two lines"]
 
 
 @pytest.mark.parametrize(("classes", "names"), [(3, None), (20, None), (20, LONG), (30, LONG), (3, LONG)])

@@ -1,23 +1,30 @@
-"""Estimators of the intrinsic dimension, each with a confidence interval and its known bias."""
+"""Intrinsic dimension of a data set: seven estimators, each with a confidence interval and its known bias."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.arrays.random import generator
+from lowland.data.open import open_rows
+from lowland.errors import DataError, DataTypeError, DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import distance_matrix
-from lowland.math.neighbors.search import choose_searcher
+from lowland.math.graphs.geodesic_diagnostics import elbow, residual_variances
+from lowland.math.graphs.shortest_paths import geodesic_distances
+from lowland.math.neighbors.connectivity import ShortestBridges, connected
+from lowland.math.neighbors.search import choose_searcher, nearest_neighbors
 from lowland.math.statistics.rescaling import unit_of
-from lowland.quality.dimension import spacings as blocks
-from lowland.run.run import Run
+from lowland.quality import spacings
+from lowland.quality.inputs import SPARSE_ROWS
+from lowland.run.local import LocalRun
+from lowland.run.run import Run, run_for
+from lowland.suggestions import did_you_mean
 
 Estimator = Literal["auto", "mle", "twonn", "correlation", "pca", "global_pca", "isomap"]
 BY_SPACINGS = ("auto", "mle", "twonn")  # estimators that use the spacings of distances
@@ -128,19 +135,14 @@ class Work:
                 "hundreds."
             )
         if self.n <= self.k:
-            raise ParameterError(
-                f"the data has {self.n} {kind}.",
-                f"Choose at most {self.n - 1}.",
-                method="intrinsic_dimension",
-                n_neighbors=self.k,
-            )
+            raise _error(f"the data has {self.n} {kind}. Choose at most {self.n - 1}.", n_neighbors=self.k)
 
     def warn_if_discrete(self) -> None:
         """Warn if distances are discrete: a ball does not model rows on a grid, or groups of near-duplicate rows."""
-        if blocks.are_discrete(blocks.spacings(self.distances), self.n):
+        if spacings.are_discrete(spacings.log_spacings(self.distances), self.n):
             warn(
-                "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between "
-                "near-duplicate rows, so estimates from their spacings are unreliable. Choose `method='pca'`.",
+                "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between near-duplicate "
+                "rows, so estimates from their spacings are unreliable. Choose `method='pca'`.",
                 DataWarning,
             )
 
@@ -150,7 +152,7 @@ class Work:
         _, first, place = np.unique(host, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         self.place = rank[place.reshape(-1)]
-        self.X = self.taken(np.sort(first))
+        self.X = self.take(np.sort(first))
         duplicates = len(host) - self.n
         self._check_rows()
         if duplicates:
@@ -167,13 +169,13 @@ class Work:
     @property
     def asked(self) -> np.ndarray:
         """The sampled rows whose neighbors are searched, sorted."""
-        return self.drawn(self.most)
+        return self.draw(self.most)
 
-    def drawn(self, most: int) -> np.ndarray:
+    def draw(self, most: int) -> np.ndarray:
         """Rows sampled at random, sorted: the same for all estimators."""
         return np.sort(self.order[:most])
 
-    def taken(self, places: np.ndarray) -> Array:
+    def take(self, places: np.ndarray) -> Array:
         """The rows at these indices."""
         xp = xp_of(self.X)
         return xp.take(self.X, like(places, self.X, xp.int64), axis=0)
@@ -182,16 +184,16 @@ class Work:
         """Standard error of the mean of values, (m,), that are correlated between neighbors."""
         places = slice(None) if asked is None else np.searchsorted(self.asked, asked)
         rows = self.asked if asked is None else asked
-        return math.sqrt(blocks.covariance_of_means(values[:, None], self.indices[places], rows)[0, 0])
+        return math.sqrt(spacings.covariance_of_means(values[:, None], self.indices[places], rows)[0, 0])
 
-    def map_of(self, values: np.ndarray) -> np.ndarray | None:
+    def expand(self, values: np.ndarray) -> np.ndarray | None:
         """Values of the distinct rows, expanded to all rows, if local estimates were requested."""
         return values[self.place] if self.per_point else None
 
-    def found(self, method: str, value: float, error: float, about: str, **more: Any) -> IntrinsicDimension:
+    def result(self, method: str, value: float, error: float, about: str, **more: Any) -> IntrinsicDimension:
         """The result for an estimate with its standard error; the interval stays above zero."""
         name, bias = _KNOWN[method]
-        if not value < 0.99 * blocks.MOST:  # NaN as well
+        if not value < 0.99 * spacings.MOST:  # NaN as well
             raise DataError(
                 f"{name}: the distances to the nearest neighbors are all equal, as on a grid, so there is no estimate. "
                 "Choose another method, or add a little noise to the rows."
@@ -201,24 +203,16 @@ class Work:
         above, below = _BIAS.get(method, (0.0, 0.0))
         more.setdefault("interval", _ASYMPTOTIC if method not in _BIAS else _WIDENED)
         return IntrinsicDimension(
-            value,
-            value / ratio / (1 + above),
-            value * ratio / (1 - below),
-            self.confidence,
-            n_rows=len(self.place),
-            method=method,
-            name=name,
-            bias=bias,
-            about=about,
-            **more,
-        )
+            value, value / ratio / (1 + above), value * ratio / (1 - below), self.confidence, n_rows=len(self.place),
+            method=method, name=name, bias=bias, about=about, **more,
+        )  # fmt: skip
 
 
 # --- the estimators ---------------------------------------------------------------------------------------------------
 
 
 def _auto(work: Work) -> IntrinsicDimension:
-    trend, curve = blocks.calibrated_dimension(work.distances, work.indices, work.asked, work.n)
+    trend, curve = spacings.calibrated_dimension(work.distances, work.indices, work.asked, work.n)
     first, last = trend.at_scale[0], trend.at_scale[-1]
     radius = trend.scale * work.unit
     course = f"from {first:.3g} at radius {radius[0]:.3g} to {last:.3g} at {radius[-1]:.3g}"
@@ -233,8 +227,8 @@ def _auto(work: Work) -> IntrinsicDimension:
     }[trend.taken]
     local = None
     if work.per_point:
-        each = blocks.smoothed(blocks.spacings(work.distances).mean(axis=1), work.indices)
-        local = work.map_of(curve.dimension(each))
+        each = spacings.neighborhood_means(spacings.log_spacings(work.distances).mean(axis=1), work.indices)
+        local = work.expand(curve.dimension(each))
     details = {
         "sampled rows": len(work.asked),
         "neighbors": work.k,
@@ -243,40 +237,42 @@ def _auto(work: Work) -> IntrinsicDimension:
         "slope in standard errors": trend.slope,
         "taken from": trend.taken,
     }
-    return work.found("auto", trend.value, trend.error, about, per_point=local, details=details)
+    return work.result("auto", trend.value, trend.error, about, per_point=local, details=details)
 
 
 def _mle(work: Work) -> IntrinsicDimension:
-    each = blocks.spacings(work.distances).mean(axis=1)
+    each = spacings.log_spacings(work.distances).mean(axis=1)
     value = 1 / each.mean() if each.any() else math.inf
-    local = work.map_of(1 / np.maximum(blocks.smoothed(each, work.indices), 1e-9)) if work.per_point else None
+    local = None
+    if work.per_point:
+        local = work.expand(1 / np.maximum(spacings.neighborhood_means(each, work.indices), 1e-9))
     about = f"From the {work.k} nearest neighbors of {len(work.asked)} rows."
     details = {"sampled rows": len(work.asked), "neighbors": work.k}
-    return work.found("mle", value, value**2 * work.error_of_mean(each), about, per_point=local, details=details)
+    return work.result("mle", value, value**2 * work.error_of_mean(each), about, per_point=local, details=details)
 
 
 def _twonn(work: Work) -> IntrinsicDimension:
-    value = blocks.two_nearest(work.distances)
-    each = blocks.spacings(work.distances[:, :2])[:, 0]
+    value = spacings.two_nearest(work.distances)
+    each = spacings.log_spacings(work.distances[:, :2])[:, 0]
     each = np.minimum(each, np.quantile(each, 0.9))  # the fit leaves out the largest ratios, too
     relative_error = work.error_of_mean(each) / max(each.mean(), 1e-300)
     local = None
     if work.per_point:
-        ratios = blocks.smoothed(blocks.spacings(work.distances[:, :2])[:, 0], work.indices)
-        local = work.map_of(1 / np.maximum(ratios, 1e-9))
+        ratios = spacings.neighborhood_means(spacings.log_spacings(work.distances[:, :2])[:, 0], work.indices)
+        local = work.expand(1 / np.maximum(ratios, 1e-9))
     about = f"From the two nearest neighbors of {len(work.asked)} rows, without the 10% with the largest ratios."
-    return work.found(
+    return work.result(
         "twonn", value, value * relative_error, about, per_point=local, details={"sampled rows": len(work.asked)}
     )
 
 
 def _correlation(work: Work) -> IntrinsicDimension:
-    rows = work.drawn(_PAIRED)
+    rows = work.draw(_PAIRED)
     m = len(rows)
     low = min(3 / m, 0.1)
     high = min(max(0.03, 10 * low), 0.5)
-    D = to_numpy(distance_matrix(work.taken(rows), work.run))
-    found = blocks.correlation_sum(D, low, high)
+    D = to_numpy(distance_matrix(work.take(rows), work.run))
+    found = spacings.correlation_sum(D, low, high)
     radius = found.radius * work.unit
     about = (
         f"Slope of the correlation sum over radii from {radius[0]:.3g} to {radius[-1]:.3g}, which contain "
@@ -284,64 +280,64 @@ def _correlation(work: Work) -> IntrinsicDimension:
     )
     details = {"rows": m, "radius": radius, "fraction of pairs": found.fraction}
     interval = "normal, from the variance between rows"
-    return work.found("correlation", found.slope, found.error, about, interval=interval, details=details)
+    return work.result("correlation", found.slope, found.error, about, interval=interval, details=details)
 
 
 def _pca(work: Work) -> IntrinsicDimension:
-    rows = work.asked if work.per_point else np.intersect1d(work.asked, work.drawn(_NEIGHBORHOODS))
-    ranks = blocks.local_ranks(work.X, rows, work.indices[np.searchsorted(work.asked, rows)])
+    rows = work.asked if work.per_point else np.intersect1d(work.asked, work.draw(_NEIGHBORHOODS))
+    ranks = spacings.local_ranks(work.X, rows, work.indices[np.searchsorted(work.asked, rows)])
     about = (
         f"Mean number of components with at least 5% of the first one's variance, in {len(rows)} neighborhoods of "
         f"{work.k + 1} rows."
     )
     details = {"neighborhoods": len(rows), "neighbors": work.k}
     error = work.error_of_mean(ranks, rows)
-    return work.found("pca", float(ranks.mean()), error, about, per_point=work.map_of(ranks), details=details)
+    return work.result("pca", float(ranks.mean()), error, about, per_point=work.expand(ranks), details=details)
 
 
 def _global_pca(work: Work) -> IntrinsicDimension:
-    rows = work.drawn(_PAIRED)
-    value, error = blocks.participation(to_numpy(work.taken(rows)))
+    rows = work.draw(_PAIRED)
+    value, error = spacings.participation(to_numpy(work.take(rows)))
     about = (
         f"Participation ratio: (sum of variances)² / sum of squared variances, over the components of {len(rows)} rows."
     )
     interval = "normal, from the variance between rows"
-    return work.found("global_pca", value, error, about, interval=interval, details={"rows": len(rows)})
+    return work.result("global_pca", value, error, about, interval=interval, details={"rows": len(rows)})
 
 
 def _isomap(work: Work) -> IntrinsicDimension:
-    from lowland.methods.registry import load_method
-
-    Isomap = load_method("Isomap")
-    rows = work.drawn(_MAPPED_BY_ISOMAP)
+    rows = work.draw(_MAPPED_BY_ISOMAP)
     k = min(work.k, 10)
 
-    def fitted(places: np.ndarray) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", UserWarning
-            )  # warnings about the embedding; the relevant one is given below
-            return Isomap(2, n_neighbors=k).fit(to_numpy(work.taken(places)))
+    def residuals_and_components(places: np.ndarray) -> tuple[np.ndarray, int]:
+        """Residual variances of embeddings in 1, 2, … dimensions, and the components of the neighbor graph."""
+        X = to_numpy(work.take(places))
+        graph = nearest_neighbors(X, k, LocalRun())
+        joined = connected(graph, "connect", ShortestBridges(X), LocalRun())
+        return residual_variances(geodesic_distances(joined.graph, LocalRun())), joined.count
 
-    def elbow(map_: Any) -> int:
-        return min(int(map_.elbow_), work.X.shape[1])  # at most the number of columns
+    def elbow_of(left: np.ndarray, n: int) -> int:
+        return min(elbow(left, n), work.X.shape[1])  # at most the number of columns
 
-    whole = fitted(rows)
-    if whole.n_connected_components_ > 1:
+    left, components = residuals_and_components(rows)
+    if components > 1:
         warn(f"`intrinsic_dimension(method='isomap')`: the graph of {k} nearest neighbors has "
-             f"{whole.n_connected_components_} connected components, which were joined by their shortest edges. "
+             f"{components} connected components, which were joined by their shortest edges. "
              "Estimate the dimension of each component separately.",
              DataWarning)  # fmt: skip
     left_out = work.order[: len(rows)] % 10
-    parts = [elbow(fitted(rows[left_out != part])) for part in work.run.iterate("fitting Isomap to subsets", _REPEATS)]
-    found = work.found(
-        "isomap", float(elbow(whole)), 0.0,
-        f"Elbow of the residual variances of {len(rows)} rows, at {whole.residual_variances_[elbow(whole) - 1]:.2g}.",
+    parts = []
+    for part in work.run.iterate("fitting Isomap to subsets", _REPEATS):
+        some = rows[left_out != part]
+        parts.append(elbow_of(residuals_and_components(some)[0], len(some)))
+    value = elbow_of(left, len(rows))
+    found = work.result(
+        "isomap", float(value), 0.0,
+        f"Elbow of the residual variances of {len(rows)} rows, at {left[value - 1]:.2g}.",
         interval=f"range of the elbows when a different tenth of the rows is left out each time: {parts}",
-        details={"rows": len(rows), "neighbors": k, "residual variances": np.asarray(whole.residual_variances_)},
+        details={"rows": len(rows), "neighbors": k, "residual variances": left},
     )  # fmt: skip
-    low, high = min(*parts, found.value), max(*parts, found.value)
-    return replace(found, low=float(low), high=float(high))
+    return replace(found, low=float(min(*parts, value)), high=float(max(*parts, value)))
 
 
 _ASYMPTOTIC = "normal, from the variance between rows, with the correlation between neighbors"
@@ -387,3 +383,99 @@ ESTIMATORS: dict[str, Callable[[Work], IntrinsicDimension]] = {
     "global_pca": _global_pca,
     "isomap": _isomap,
 }
+
+
+def intrinsic_dimension(
+    X: Any, method: Estimator | Literal["all"] = "auto", *, n_neighbors: int | None = None, per_point: bool = False,
+    confidence: float = 0.95, sample: int | None = 5_000, random_state: Any = None,
+) -> IntrinsicDimension:  # fmt: skip
+    """Estimate the intrinsic dimension of the rows, with a confidence interval and the known bias of the estimator.
+
+    The intrinsic dimension is the number of coordinates needed to describe the rows locally: 2 on a surface, whatever
+    the number of columns.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d) or path
+        Rows. They are compared by Euclidean distance, so the columns should have a common scale.
+    method : str, default "auto"
+        Estimator:
+
+        - "auto": maximum likelihood of Levina and Bickel, corrected for borders, curvature and noise.
+        - "mle": maximum likelihood, uncorrected.
+        - "twonn": ratio of the distances to the two nearest neighbors (Facco et al.).
+        - "correlation": correlation dimension (Grassberger and Procaccia).
+        - "pca": number of principal components of neighborhoods (Fukunaga and Olsen).
+        - "global_pca": participation ratio of the principal components of all rows.
+        - "isomap": elbow of Isomap's residual variances.
+        - "all": "auto", with all others in the attribute ``others``.
+    n_neighbors : int or None, default None
+        Number of neighbors per row. None: 20, or all other rows if there are fewer.
+    per_point : bool, default False
+        Also estimate the local dimension around each row ("auto", "mle", "twonn", "pca").
+    confidence : float, default 0.95
+        Confidence level of the interval. It covers sampling error; that of "auto" also the bias on Gaussian
+        clouds, spheres and cubes.
+    sample : int or None, default 5000
+        Number of rows, sampled at random, whose neighbors are searched among all rows. None, or ``per_point=True``:
+        all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
+
+    Returns
+    -------
+    IntrinsicDimension
+        Estimate, confidence interval, known bias and details.
+
+    References
+    ----------
+    Levina and Bickel 2004, *Maximum likelihood estimation of intrinsic dimension*, NIPS 17; averaged as in MacKay and
+    Ghahramani 2005, *Comments* on it. Ceruti et al. 2014 (DANCo), doi:10.1016/j.patcog.2014.02.013: the same kind of
+    correction, here with exact expectations instead of simulations.
+
+    Examples
+    --------
+    >>> from lowland import quality
+    >>> from lowland.data import load_dataset
+    >>> roll = quality.intrinsic_dimension(load_dataset("swiss_roll").X)
+    >>> f"{roll.value:.2f}, from {roll.low:.2f} to {roll.high:.2f}"
+    '1.96, from 1.70 to 2.19'
+    """
+    _check(method, n_neighbors, per_point, confidence, sample, random_state)
+    rows = open_rows(X)
+    if rows.is_sparse:
+        raise DataTypeError(SPARSE_ROWS)
+    run = run_for(rows)
+    table = run.to_array(rows, "The intrinsic dimension")
+    rng = generator(0 if random_state is None else random_state)
+    work = Work(table, run, n_neighbors, per_point, confidence, sample, rng)
+    if method in (*BY_SPACINGS, "all"):
+        work.warn_if_discrete()
+    if method != "all":
+        return ESTIMATORS[method](work)
+    others = [ESTIMATORS[each] for each in get_args(Estimator) if each != "auto"]
+    return replace(ESTIMATORS["auto"](work), others=tuple(of(work) for of in others))
+
+
+def _check(
+    method: str, n_neighbors: int | None, per_point: bool, confidence: float, sample: int | None, random_state: Any
+) -> None:
+    known = (*get_args(Estimator), "all")
+    if method not in known:
+        choices = f"Choose one of {', '.join(repr(each) for each in known)}."
+        raise _error(f"unknown method. {did_you_mean(method, known)}{choices}", method=method)
+    for name, value, least in (("n_neighbors", n_neighbors, 2), ("sample", sample, 20)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least):
+            raise _error(f"choose an integer of at least {least}.", **{name: value})
+    if not isinstance(confidence, float | np.floating) or not 0 < confidence < 1:
+        raise _error("choose a number between 0 and 1.", confidence=confidence)
+    seeds = int | np.integer | np.random.Generator | np.random.RandomState | None
+    if not isinstance(random_state, seeds) or (isinstance(random_state, int | np.integer) and random_state < 0):
+        raise _error("choose an integer of at least 0, or a Generator.", random_state=random_state)
+    if per_point and method not in (*MAPPED, "all"):
+        choices = f"Choose among {', '.join(map(repr, MAPPED))}."
+        raise _error(f"this estimator has no local version. {choices}", method=method, per_point=True)
+
+
+def _error(reason: str, **parameters: Any) -> ParameterError:
+    return ParameterError(reason, method="intrinsic_dimension", given=parameters)

@@ -35,7 +35,7 @@ def shell_edges(k: int) -> np.ndarray:
     return np.array([edge for edge in edges if edge < k] + [k])
 
 
-def spacings(distances: np.ndarray) -> np.ndarray:
+def log_spacings(distances: np.ndarray) -> np.ndarray:
     """Return s_j = j ln(r_{j+1} / r_j) of distances sorted within each row, (m, k) -> (m, k - 1)."""
     return np.diff(np.log(distances.astype(np.float64)), axis=1) * np.arange(1, distances.shape[1])
 
@@ -49,8 +49,7 @@ def are_discrete(values: np.ndarray, n: int) -> bool:
     """Whether the mean spacings, of (m, k - 1) values among n points, jump from one neighbor to the next.
 
     They change slowly with j wherever points are random, also on curved surfaces, with noise, or rounded. On a grid
-    they are
-    near zero within a ring of neighbors and large between rings, whatever d is.
+    they are near zero within a ring of neighbors and large between rings, whatever d is.
     """
     m = len(values)
     means = values[:, : max(2, n // 3)].mean(axis=0)  # at larger radii the border of the data has an effect
@@ -88,9 +87,8 @@ def fraction_within(r: np.ndarray, rho: np.ndarray, d: float) -> np.ndarray:
     """Return the fraction of the unit d-ball that lies within r of a point at distance rho from its center.
 
     Two intersecting balls share two caps. A cap at distance a from the center of a ball of radius R has the fraction
-    I(1 - a²/R²; (d + 1)/2, 1/2) / 2 of its volume, where I is the regularized incomplete beta function (Li 2011). d
-    may be
-    fractional.
+    I(1 - a²/R²; (d + 1)/2, 1/2) / 2 of its volume, where I is the regularized incomplete beta function (Li 2011). d may
+    be fractional.
     """
     from scipy.special import betainc
 
@@ -107,10 +105,8 @@ def ball_spacings(d: float, n: int, edges: np.ndarray) -> np.ndarray:
     """Return the expected spacings, by shell, of n points distributed uniformly in a d-ball, (shells,).
 
     If F(r) is the fraction of the ball within r of a point, F(r_k) of its k-th neighbor is Beta(k, n - k), and given
-    r_k the
-    mean of ln(r_k / r_j) over j < k is G(r_k) = (∫ F(s) / s ds up to r_k) / F(r_k). The means over the k-th neighbors
-    and over
-    the points of the ball are computed by Gaussian quadrature, without simulation.
+    r_k the mean of ln(r_k / r_j) over j < k is G(r_k) = (∫ F(s) / s ds up to r_k) / F(r_k). The means over the k-th
+    neighbors and over the points of the ball are computed by Gaussian quadrature, without simulation.
     """
     from scipy.special import betaincinv
 
@@ -175,9 +171,8 @@ def over_scales(at_scale: np.ndarray, covariance: np.ndarray, radius: np.ndarray
     The logarithm of the dimension is modeled as linear in radius², as curvature implies. If it rises, the line is
     extrapolated toward zero, but no further below the smallest radius² than half of the range of radius². Noise adds
     dimensions at the smallest scales: if it falls, the line is evaluated at the largest radius, but not below every
-    estimate.
-    Without a trend all scales are averaged. The slope is shrunk by 1 - (2/t)², where t is its t statistic, so that the
-    estimate changes continuously.
+    estimate. Without a trend all scales are averaged. The slope is shrunk by 1 - (2/t)², where t is its t statistic, so
+    that the estimate changes continuously.
     """
     w = weights / weights.sum()
     x = radius**2 / radius[-1] ** 2
@@ -211,7 +206,7 @@ def calibrated_dimension(
     ``distances`` and ``indices`` (m, k) are those of the neighbors of the rows ``asked`` (m,), among n.
     """
     edges = shell_edges(distances.shape[1])
-    s = shell_means(spacings(distances), edges)  # (m, shells)
+    s = shell_means(log_spacings(distances), edges)  # (m, shells)
     means = s.mean(axis=0)
     curve = BallCurve.around(means, n, edges)
     shells = range(len(means))
@@ -226,7 +221,7 @@ def calibrated_dimension(
     return over_scales(d, covariance, radius, np.diff(edges).astype(np.float64)), curve
 
 
-def smoothed(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def neighborhood_means(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return the mean of each point's value and those of its neighbors, (n,)."""
     return (values + values[indices].sum(axis=1)) / (1 + indices.shape[1])
 
