@@ -122,12 +122,12 @@ def _embeddings(texts: tuple[str, ...], data: Any) -> dict[str, Any] | None:
 
 def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
     """The values of --sweep, converted to the types of the parameters."""
-    from lowland.study.parameter_grid import split_sweep, swept
+    from lowland.study.plan import find_parameter, split_sweep
 
     found: dict[str, list[Any]] = {}
     for text in texts:
         name, values = split_sweep(text)
-        method, flag = swept(name)
+        method, flag = find_parameter(name)
         try:
             found.setdefault(f"{method.verb}.{flag.name}", []).extend(value_of(flag, value) for value in values)
         except ParameterError as error:
