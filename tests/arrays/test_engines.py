@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowland.arrays.engines import Adam, Engine, choose_engine, torch_on
+from lowland.arrays.engines import AdamSteps, Engine, choose_engine, torch_on
 from lowland.errors import MissingExtra, ParameterError
 
 
@@ -25,7 +25,7 @@ def test_adam_step_follows_the_paper_in_numpy_and_torch():
     for name in ("numpy", "torch"):
         engine = Engine(name, dtype="float64")
         found = engine.copy(np.ones(3))
-        adam = Adam(found)
+        adam = AdamSteps(found)
         for g in gradients:
             adam.step(engine.array(g), 0.01)
         np.testing.assert_allclose(np.asarray(found), theta, rtol=1e-12)

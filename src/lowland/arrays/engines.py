@@ -82,7 +82,7 @@ def torch_on(threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class Adam:
+class AdamSteps:
     """Adam (Kingma and Ba 2015) of weights that it updates in place. torch.optim takes two seconds to import."""
 
     def __init__(self, theta: Array) -> None:

@@ -138,7 +138,7 @@ class DiffusionMap(
         """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
         return self._fit(X, y, graph=graph)
 
-    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:  # type: ignore[override]
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, graph)._returned_embedding(X)
 

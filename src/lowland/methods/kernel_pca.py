@@ -341,7 +341,7 @@ class KernelPCA(
         """Return the coordinates of the training rows, (n, k)."""
         return self.eigenvectors_ * xp_of(self.eigenvalues_).sqrt(self.eigenvalues_)[None, :]
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
         """Fit to the rows of X and return their coordinates, (n, k)."""
         X = opened_once(X)
         self.fit(X, y)

@@ -144,7 +144,7 @@ class MDS(
         """
         return self._fit(X, y, init=init, pair_weights=weights, callback=callback)
 
-    def fit_transform(
+    def fit_transform(  # type: ignore[override]
         self,
         X: Any,
         y: Any = None,

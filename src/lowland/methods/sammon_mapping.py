@@ -95,7 +95,7 @@ class SammonMapping(
         """
         return self._fit(X, y, init=init, callback=callback)
 
-    def fit_transform(
+    def fit_transform(  # type: ignore[override]
         self, X: Any, y: Any = None, init: Any = None, callback: Callable[[Snapshot], Any] | None = None
     ) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""

@@ -162,7 +162,7 @@ class SpectralEmbedding(
         """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
         return self._fit(X, y, graph=graph)
 
-    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:  # type: ignore[override]
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, graph)._returned_embedding(X)
 
@@ -335,7 +335,9 @@ class SpectralEmbedding(
     def _neighborhood(self, X: Any = None) -> Neighborhood:
         """The neighbors. A given graph has no other distances to connect its components: they stay disconnected."""
         p, k = self._params, vars(self).get("n_neighbors_")
-        policy = "ignore" if X is not None and self._takes_graph(X) and p.disconnected == "connect" else p.disconnected
+        policy: Policy = p.disconnected
+        if X is not None and self._takes_graph(X) and policy == "connect":
+            policy = "ignore"
         return Neighborhood(
             "SpectralEmbedding", self._measure(), None if k is None else int(k) - 1, policy=policy,
             rng=self._start_generator(),

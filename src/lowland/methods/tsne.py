@@ -228,7 +228,7 @@ class TSNE(
         """
         return self._fit(X, y, graph=graph, callback=callback)
 
-    def fit_transform(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Any:  # type: ignore[override]
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, graph, callback)._returned_embedding(X)
 

@@ -286,7 +286,7 @@ class UMAP(
         """
         return self._fit(X, y, graph=graph, callback=callback)
 
-    def fit_transform(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Any:  # type: ignore[override]
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, graph, callback)._returned_embedding(X)
 
@@ -341,7 +341,8 @@ class UMAP(
     def _repeat(self, found: Components, inverse: np.ndarray, first: np.ndarray, X: Array) -> None:
         """Set the attributes of all rows from those of the distinct ones."""
         found = replace(found, labels=found.labels[inverse], kept=found.kept[inverse])
-        self.embedding_ = like(to_numpy(self.embedding_)[inverse], X)
+        Z: Array = self.embedding_
+        self.embedding_ = like(to_numpy(Z)[inverse], X)
         self.__dict__.update(found.attributes(X))
         if self.densmap or self.output_dens:
             self.rad_orig_, self.rad_emb_ = self.rad_orig_[inverse], self.rad_emb_[inverse]

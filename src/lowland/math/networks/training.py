@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.arrays.engines import Adam, Engine, torch_on
+from lowland.arrays.engines import AdamSteps, Engine, torch_on
 from lowland.arrays.namespace import Array, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.data.rows import Rows
@@ -400,7 +400,7 @@ def train_by_adam(
     needed = 4 * (2 * batches.window * batches.rows.d + 6 * len(start))
     run.require(needed, "A window of rows and the weights", "Choose narrower layers")
     theta = batches.engine.copy(start)
-    adam, g, steps = Adam(theta), xp_of(theta).empty_like(theta), batches.steps_per_epoch
+    adam, g, steps = AdamSteps(theta), xp_of(theta).empty_like(theta), batches.steps_per_epoch
     monitor = _Monitor(loss, schedule, batches, watch)
     whole = batches.training_rows() if batches.n_training * batches.rows.d * 4 <= run.budget / 4 else None
     with run.stage("training by Adam", schedule.max_iter) as stage, np.errstate(over="ignore", invalid="ignore"):
