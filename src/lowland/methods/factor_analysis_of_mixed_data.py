@@ -9,7 +9,7 @@ import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.categories import levels_of
-from lowland.data.columns import selected
+from lowland.data.reader import selected
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError
 from lowland.math.correspondence.categories import Expanded, MixedMomentsOf, MixedPoints

@@ -80,6 +80,7 @@ class LinearDiscriminantAnalysis(
     ClassifierMixin,
     MomentsMethod,
     verb="lda",
+    scale_free=True,
     linear=True,
     streams=True,
     reads_y=True,

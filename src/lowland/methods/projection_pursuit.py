@@ -36,6 +36,7 @@ from lowland.run.run import Run
 class ProjectionPursuit(
     InvertibleMethod,
     verb="projection-pursuit",
+    scale_free=True,
     linear=True,
     streams=True,
     quick={"n_starts": 200, "n_null": 1},
