@@ -140,7 +140,7 @@ def test_leading_eigenpairs_give_the_result_of_all(monkeypatch):
     for n, d in ((60, 130), (90, 130), (400, 130)):  # a root of low rank, a singular R, one of full rank
         X, _ = sample(n, d, 4, seed=1)
         whole = FactorAnalysis(4).fit(X)
-        for place in ("wide_tables", "correlations"):
+        for place in ("likelihood_searches", "correlations"):
             monkeypatch.setattr(f"lowland.math.factors.{place}.MANY", 100)
         few, em = FactorAnalysis(4, tol=0).fit(X), FactorAnalysis(4, method="em", tol=1e-7, max_iter=5000).fit(X)
         monkeypatch.undo()
@@ -179,7 +179,7 @@ def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
 
 def test_a_covariance_of_full_rank_though_the_rows_are_few(monkeypatch):
     """A regularized covariance: its rank does not follow from the number of rows."""
-    for place in ("wide_tables", "correlations"):
+    for place in ("likelihood_searches", "correlations"):
         monkeypatch.setattr(f"lowland.math.factors.{place}.MANY", 100)
     S = np.cov(sample(1000, 110, 3)[0], rowvar=False)
     few, many = (FactorAnalysis(3).fit_covariance(S, n) for n in (40, 1000))

@@ -131,7 +131,7 @@ def test_files_in_slabs_and_saved_models(tmp_path, monkeypatch):
     X.to_csv(tmp_path / "x.csv", index=False)
     whole = FactorAnalysisOfMixedData(2).fit(X)
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 2000)
-    monkeypatch.setattr("lowland.math.correspondence.mixed_moments._BLOCK_BYTES", 500)
+    monkeypatch.setattr("lowland.math.correspondence.categories._BLOCK_BYTES", 500)
     parts = FactorAnalysisOfMixedData(2).fit(tmp_path / "x.csv")
     Z = parts.transform(tmp_path / "x.csv")
     np.testing.assert_allclose(Z, whole.transform(X), atol=1e-8)
