@@ -6,13 +6,16 @@ import functools
 from typing import Any
 
 from lowland.errors import ParameterError
-from lowland.methods.groups import GROUPS, LIVE
-from lowland.methods.registry import Entry, Flag, entries, find_method
+from lowland.methods.registry import FIRST, Entry, Flag, entries, find_method
 from lowland.suggestions import did_you_mean
 
 MAIN = (
     "n_components", "n_neighbors", "perplexity", "min_dist", "metric", "kernel", "gamma", "method", "grid", "epochs",
     "hidden_layer_sizes", "metric_mds", "n_clusters", "n_features_to_select", "rotation", "alpha", "n_landmarks",
+)  # fmt: skip
+GROUPS = (
+    "Linear", "Neighbor embeddings", "Distances", "Manifolds", "Networks and prototypes", "Labels",
+    "Categories and counts", "Columns", "Other",
 )  # fmt: skip
 DEFAULTS = {"n_components": 2, "random_state": 0}  # of a map, whatever the method's own default is
 NUMERIC = ("int", "float", "numbers")
@@ -20,17 +23,16 @@ NUMERIC = ("int", "float", "numbers")
 
 @functools.cache
 def catalog() -> list[dict[str, Any]]:
-    """Return all methods, in the order of their groups."""
-    order = {name: (group, i) for group, names in GROUPS.items() for i, name in enumerate(names)}
-    groups = [*GROUPS, "Other"]
-    found = [_method(entry, order.get(entry.name, ("Other", 0))[0]) for entry in entries().values()]
-    return sorted(found, key=lambda m: (groups.index(m["group"]), order.get(m["name"], ("Other", 0))[1]))
+    """Return all methods, in the order of their groups; the first map's method comes first."""
+    found = [_method(entry) for entry in entries().values()]
+    return sorted(found, key=lambda m: (GROUPS.index(m["group"]), m["name"] != FIRST, m["name"].lower()))
 
 
-def _method(entry: Entry, group: str) -> dict[str, Any]:
+def _method(entry: Entry) -> dict[str, Any]:
     return {
-        "name": entry.name, "verb": entry.verb, "summary": entry.summary, "group": group,
-        "needs_labels": entry.needs_y, "live": entry.name in LIVE, "streams": entry.streams, "transform": True,
+        "name": entry.name, "verb": entry.verb, "summary": entry.summary,
+        "group": entry.group if entry.group in GROUPS else GROUPS[-1], "needs_labels": entry.needs_y,
+        "live": entry.live, "streams": entry.streams, "transform": True,
         "parameters": [_parameter(flag) for flag in entry.flags if is_settable(flag)],
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ from lowland.errors import FileProblem
 from lowland.explorer.folder import Folder
 from lowland.explorer.queue import Events, Job, Limits, Queue
 from lowland.explorer.workspace import Record, RequestError, Store, Workspace, not_found
-from lowland.methods.groups import FIRST
+from lowland.methods.registry import FIRST
 from lowland.run.processes import TaskOutcome
 
 ROLES = ("feature", "id", "label", "weight", "keep", "drop")

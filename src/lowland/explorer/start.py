@@ -17,7 +17,7 @@ from lowland.data.table import Table
 from lowland.data.write import write_columns
 from lowland.errors import MissingExtra, MissingFile, ParameterError
 from lowland.explorer.panels import Panels, labeled_table, plain_column
-from lowland.methods.groups import NOTEBOOK
+from lowland.methods.registry import NOTEBOOK
 from lowland.study.comparison import compare
 from lowland.study.result import StudyResult
 

@@ -61,7 +61,12 @@ def _limited_in_a_study(n: int, d: int) -> tuple[dict[str, Any] | None, str] | N
 
 
 class Autoencoder(
-    InvertibleMethod, verb="autoencoder", streams=True, order_free=False, study=StudyHints(limited=_limited_in_a_study)
+    InvertibleMethod,
+    verb="autoencoder",
+    group="Networks and prototypes",
+    streams=True,
+    order_free=False,
+    study=StudyHints(limited=_limited_in_a_study),
 ):
     """Autoencoder: a neural network trained to reconstruct its input from a low-dimensional code, the embedding.
 

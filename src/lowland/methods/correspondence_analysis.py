@@ -31,6 +31,7 @@ from lowland.run.run import Run
 class CorrespondenceAnalysis(
     Method,
     verb="ca",
+    group="Categories and counts",
     streams=True,
     takes_sparse=True,
     reads="counts",

@@ -42,6 +42,7 @@ from lowland.run.run import Run, run_for
 class DiffusionMap(
     Method,
     verb="diffusion-map",
+    group="Manifolds",
     attributes=GRAPH_ATTRIBUTES | METRIC_ATTRIBUTES,
     takes_sparse=True,
     tolerance=1e-9,

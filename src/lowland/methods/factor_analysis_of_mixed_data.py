@@ -28,6 +28,7 @@ _UNKNOWN = "Fit with handle_unknown='ignore' to place such values at the mean."
 class FactorAnalysisOfMixedData(
     CategoryMap,
     verb="famd",
+    group="Categories and counts",
     streams=True,
     reads="mixed",
     missing_remedy="Set `missing='category'` to make missing categories a level of their own.",

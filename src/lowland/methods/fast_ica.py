@@ -23,7 +23,9 @@ from lowland.methods.base.method import InvertibleMethod, RandomState, attribute
 from lowland.run.run import Run
 
 
-class FastICA(InvertibleMethod, verb="fast-ica", scale_free=True, linear=True, streams=True, tolerance=1e-6):
+class FastICA(
+    InvertibleMethod, verb="fast-ica", group="Linear", scale_free=True, linear=True, streams=True, tolerance=1e-6
+):
     """Independent component analysis: columns as linear mixtures of statistically independent, non-Gaussian sources.
 
     Problem: x = A s with independent, non-Gaussian sources s and an unknown mixing matrix A. Find y = W K(x - mean),

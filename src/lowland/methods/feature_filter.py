@@ -31,6 +31,7 @@ _FOR_ONE_PASS = "Choose `statistic='pearson'`, 'anova' or another statistic that
 class FeatureFilter(
     ColumnMap,
     verb="select-filter",
+    group="Columns",
     streams=True,
     takes_sparse=True,
     reads_y=True,

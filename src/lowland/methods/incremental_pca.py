@@ -31,6 +31,7 @@ from lowland.run.run import Run
 class IncrementalPCA(
     MomentsMethod,
     verb="incremental-pca",
+    group="Linear",
     attributes=PRINCIPAL_ATTRIBUTES,
     linear=True,
     streams=True,

@@ -55,6 +55,7 @@ _SHORTEST = 1e-150  # a longest edge below this: its square underflows
 class Isomap(
     Method,
     verb="isomap",
+    group="Manifolds",
     attributes=GRAPH_ATTRIBUTES | METRIC_ATTRIBUTES,
     takes_sparse=True,
     tolerance=1e-7,

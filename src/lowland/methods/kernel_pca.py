@@ -57,6 +57,7 @@ class LearnedInverse:
 class KernelPCA(
     Method,
     verb="kernel-pca",
+    group="Manifolds",
     takes_sparse=True,
     streams_with_landmarks=True,
     study=StudyHints(parameters={"kernel": "rbf", "gamma": "median"}, all_pairs_up_to=ALL_PAIRS),

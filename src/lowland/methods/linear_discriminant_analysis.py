@@ -80,6 +80,7 @@ class LinearDiscriminantAnalysis(
     ClassifierMixin,
     MomentsMethod,
     verb="lda",
+    group="Labels",
     scale_free=True,
     linear=True,
     streams=True,

@@ -12,6 +12,7 @@ from lowland.methods.base.traits import StudyHints
 class LocalMAP(
     PairEmbedding,
     verb="localmap",
+    group="Neighbor embeddings",
     order_free=False,
     min_rows=4,
     study=StudyHints(parameters={"n_neighbors": None}, graph_neighbors=graph_neighbors),

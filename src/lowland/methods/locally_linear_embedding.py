@@ -48,6 +48,7 @@ from lowland.run.run import Run, run_for
 class LocallyLinearEmbedding(
     Method,
     verb="locally-linear-embedding",
+    group="Manifolds",
     attributes=GRAPH_ATTRIBUTES,
     takes_sparse=True,
     tolerance=1e-6,

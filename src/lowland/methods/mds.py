@@ -30,6 +30,7 @@ from lowland.run.run import Run
 class MDS(
     Method,
     verb="mds",
+    group="Distances",
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     tolerance=1e-6,

@@ -34,6 +34,7 @@ _UNKNOWN = "Fit with handle_unknown='ignore' to leave such values out."
 class MultipleCorrespondenceAnalysis(
     CategoryMap,
     verb="mca",
+    group="Categories and counts",
     streams=True,
     reads="categories",
     missing_remedy="Set `missing='category'` to make them a level of their own, or `missing='passive'` to leave them "

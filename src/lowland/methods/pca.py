@@ -51,6 +51,7 @@ class Storage(NamedTuple):
 class PCA(
     MomentsMethod,
     verb="pca",
+    group="Linear",
     attributes=PRINCIPAL_ATTRIBUTES,
     linear=True,
     streams=True,

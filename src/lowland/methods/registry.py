@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import inspect
 import json
 import os
 import re
@@ -23,6 +24,9 @@ from lowland.errors import ParameterError
 from lowland.suggestions import suggested
 
 _FOLDER = Path(__file__).parent
+
+FIRST = "PCA"  # the map that is computed when a table is opened
+NOTEBOOK = ("pca", "umap")  # the maps that a notebook shows
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Entry:
     verb: str
     module: str
     summary: str
+    group: str  # the heading under which lists show it
+    live: bool  # whether a callback sees the map while it is computed
     streams: bool
     streams_with_landmarks: bool
     takes_sparse: bool
@@ -170,7 +176,8 @@ def _entry_of(cls: Any) -> Entry:
     own = traits_of(cls)
     traits = (own.takes_sparse, own.order_free, own.needs_y, hasattr(cls, "fit_covariance"))
     streams = (own.streams, own.streams_with_landmarks)
-    named = (cls.__name__, own.verb, cls.__module__, summary)
+    live = "callback" in inspect.signature(cls.fit).parameters
+    named = (cls.__name__, own.verb, cls.__module__, summary, own.group, live)
     kept = [attribute.name for attribute in attributes_of(cls)]
     return Entry(*named, *streams, *traits, kept, [_flag_of(p) for p in parameters_of(cls)])
 

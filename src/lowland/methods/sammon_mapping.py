@@ -25,6 +25,7 @@ from lowland.run.run import Run
 class SammonMapping(
     Method,
     verb="sammon",
+    group="Distances",
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     tolerance=1e-5,

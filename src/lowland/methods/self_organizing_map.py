@@ -39,6 +39,7 @@ from lowland.run.run import Run
 class SelfOrganizingMap(
     InvertibleMethod,
     verb="som",
+    group="Networks and prototypes",
     streams=True,
     predicts="unit",
     width_parameter=None,

@@ -40,6 +40,7 @@ class SequentialFeatureSelector(
     MetaEstimatorMixin,
     ColumnMap,
     verb="select-sequential",
+    group="Columns",
     reads_y=True,
     needs_y=True,
     width_parameter="n_features_to_select",

@@ -53,6 +53,7 @@ _NOT_SQUARE = "Pass rows with `affinity='nearest_neighbors'` or 'rbf' to have af
 class SpectralEmbedding(
     Method,
     verb="spectral-embedding",
+    group="Manifolds",
     attributes=GRAPH_ATTRIBUTES | METRIC_ATTRIBUTES,
     takes_sparse=True,
     missing_remedy=SKIP_MISSING,

@@ -39,6 +39,7 @@ _FOR_NUMBERS = "`estimator='regressor'`"  # what a user sets if y holds numbers,
 class TreeSelector(
     ColumnMap,
     verb="select-tree",
+    group="Columns",
     reads_y=True,
     needs_y=True,
     width_parameter="n_features_to_select",

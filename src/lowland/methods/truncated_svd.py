@@ -19,7 +19,9 @@ from lowland.methods.base.method import InvertibleMethod, RandomState, attribute
 from lowland.run.run import Run
 
 
-class TruncatedSVD(InvertibleMethod, verb="truncated-svd", linear=True, streams=True, takes_sparse=True, min_rows=1):
+class TruncatedSVD(
+    InvertibleMethod, verb="truncated-svd", group="Linear", linear=True, streams=True, takes_sparse=True, min_rows=1
+):
     """Truncated SVD: best rank-k approximation without centering; latent semantic analysis of term-document matrices.
 
     Problem: the best approximation of rank k in the least-squares sense, min |X - U D V'|², with U'U = V'V = I and D

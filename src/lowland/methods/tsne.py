@@ -75,6 +75,7 @@ def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | Non
 class TSNE(
     Method,
     verb="tsne",
+    group="Neighbor embeddings",
     attributes=EMBEDDING_ATTRIBUTES,
     takes_sparse=True,
     missing_remedy=SKIP_MISSING,

@@ -28,6 +28,7 @@ from lowland.run.run import Run
 class VectorQuantizer(
     InvertibleMethod,
     verb="quantize",
+    group="Networks and prototypes",
     streams=True,
     predicts="code",
     width_parameter="n_clusters",

@@ -32,7 +32,7 @@ from lowland.explorer.routes.analysis import MaskRequest, map_coordinates
 from lowland.explorer.routes.tables import store_upload
 from lowland.explorer.session import Session, new_id, unique_names
 from lowland.explorer.workspace import RequestError, not_found, read_json, write_array
-from lowland.methods.groups import FIRST
+from lowland.methods.registry import FIRST
 from lowland.run.processes import TaskOutcome
 
 router = APIRouter(tags=["exports"], route_class=CheckedRoute)

@@ -27,7 +27,7 @@ from lowland.explorer.requests import (
 )
 from lowland.explorer.session import Session, new_id
 from lowland.explorer.workspace import RequestError
-from lowland.methods.groups import FIRST
+from lowland.methods.registry import FIRST
 from lowland.plain import png
 from lowland.run.memory import show_bytes
 

@@ -45,6 +45,7 @@ class Traits:
     """
 
     verb: str = ""  # the name on the command line; a class without one is not a method
+    group: str = "Other"  # the heading under which lists show it
     streams: bool = False  # whether files are read in chunks and may be larger than memory
     streams_with_landmarks: bool = False  # the same, if n_landmarks is set
     order_free: bool = True  # whether permuting the rows only permutes the result
