@@ -11,8 +11,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from lowland.math.embeddings.fuzzy_graph import FuzzyGraph, fuzzy_graph, local_scales, mean_length, similarity_curve
-from lowland.math.embeddings.target_graph import intersection, within_classes
+from lowland.math.embeddings.fuzzy_graph import (
+    FuzzyGraph,
+    fuzzy_graph,
+    intersection,
+    local_scales,
+    mean_length,
+    similarity_curve,
+    within_classes,
+)
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.run.local import LocalRun
 

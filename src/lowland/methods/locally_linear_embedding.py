@@ -10,17 +10,17 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.sparse_rows import all_equal
-from lowland.math.graphs.alignment import graph_with_points, modified_alignment, tangent_alignment
-from lowland.math.graphs.lle_weights import (
+from lowland.math.graphs.locally_linear import (
     LocalCoordinates,
     WeightsOfNeighbors,
     coordinates_of_errors,
+    graph_with_points,
     lle_coordinates,
-    weight_matrix,
-)
-from lowland.math.graphs.strong_components import (
+    modified_alignment,
     points_to_add,
     sink_components,
+    tangent_alignment,
+    weight_matrix,
     with_reinforced_bridges,
     with_reverse_edges,
     without_self_loops,
@@ -60,9 +60,9 @@ class LocallyLinearEmbedding(
     that sum to zero. The solution: the eigenvectors of M with the smallest eigenvalues, except the constant one.
 
     1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
-       (``math.neighbors.connectivity``, ``math.graphs.strong_components``).
-    2. Compute the reconstruction weights of every neighborhood (``math.graphs.lle_weights``). The other methods
-       sum one small matrix per neighborhood into M instead (``math.graphs.alignment``): of several weight vectors
+       (``math.neighbors.connectivity``, ``math.graphs.locally_linear``).
+    2. Compute the reconstruction weights of every neighborhood (``math.graphs.locally_linear``). The other methods
+       sum one small matrix per neighborhood into M instead (``math.graphs.locally_linear``): of several weight vectors
        (modified), of second derivatives (hessian), or of residuals of the local tangent space (ltsa).
     3. Compute the eigenvectors of the smallest eigenvalues (``math.spectra.trailing``).
     4. New rows: reconstruction weights of their nearest training rows, applied to the coordinates of these.

@@ -14,12 +14,18 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import distance_matrix
-from lowland.math.embeddings.anchor import Anchor
-from lowland.math.embeddings.descent import StoppingRule
-from lowland.math.embeddings.kl_divergence import KLDivergence, schedule
-from lowland.math.embeddings.perplexity import gaussian_affinities, given_affinities, joint, uniform_affinities
+from lowland.math.embeddings.descent import StoppingRule, Together
+from lowland.math.embeddings.kl_divergence import (
+    Anchor,
+    KLDivergence,
+    gaussian_affinities,
+    given_affinities,
+    joint,
+    schedule,
+    uniform_affinities,
+)
+from lowland.math.embeddings.new_points import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
 from lowland.math.embeddings.repulsion import choose_repulsion
-from lowland.math.embeddings.row_blocks import Together
 from lowland.math.embeddings.starts import (
     classical_start,
     random_start,
@@ -27,11 +33,10 @@ from lowland.math.embeddings.starts import (
     with_deviation,
     within_reach,
 )
-from lowland.math.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
-from lowland.math.graphs.graph_affinities import affinity_components
+from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.neighbors.out_of_sample import ByGivenDistances
+from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.scaling.majorization import stress_majorization
 from lowland.methods.base.method import Method, RandomState, attribute, param
@@ -91,13 +96,13 @@ class TSNE(
     q_ij ∝ (1 + |z_i - z_j|²/dof)^-dof.
 
     1. Find 3 * perplexity neighbors of each row (``math.neighbors.search``) and compute the affinities
-       (``math.embeddings.perplexity``).
+       (``math.embeddings.kl_divergence``).
     2. Start with principal components, scaled to a standard deviation of 1e-4 (``math.embeddings.starts``).
     3. Gradient descent with momentum (``math.embeddings.descent``): 250 iterations with the attraction multiplied by
        ``early_exaggeration``, then the others (``math.embeddings.kl_divergence``). The repulsion between all pairs is
        exact for few rows. For many rows it is a convolution on a grid in 1 or 2 dimensions, a Barnes-Hut sum by an
        octree in 3, and an estimate from a random sample in more (``math.embeddings.repulsion``).
-    4. New rows: gradient descent in the field of the training rows (``math.embeddings.tsne_new_rows``).
+    4. New rows: gradient descent in the field of the training rows (``math.embeddings.new_points``).
 
     Notes
     -----

@@ -14,35 +14,31 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError, shown, with_remedy
 from lowland.math.distances.sparse_rows import all_equal
-from lowland.math.embeddings.component_starts import separate_start
-from lowland.math.embeddings.cross_entropy import CrossEntropy, EdgeForces
-from lowland.math.embeddings.densities import DensityTerm, MapRadii, log_radii
-from lowland.math.embeddings.descent import Embedded
-from lowland.math.embeddings.edge_placing import DensityOfNewRows, PlacedByEdges
+from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, MapRadii, log_radii
+from lowland.math.embeddings.descent import Embedded, TensorEdges, on_device, together
 from lowland.math.embeddings.fuzzy_graph import (
     FuzzyGraph,
     directed_graph,
     fuzzy_graph,
+    intersection,
     mean_length,
     similarity_curve,
+    within_classes,
 )
-from lowland.math.embeddings.local_inverse import LocalRegression
-from lowland.math.embeddings.row_blocks import together
+from lowland.math.embeddings.new_points import DensityOfNewRows, LocalRegression, PlacedByEdges
 from lowland.math.embeddings.starts import (
     classical_start,
+    separate_start,
     spectral_start,
     spectral_start_on_device,
     with_jitter,
     with_largest,
     with_range,
 )
-from lowland.math.embeddings.target_graph import intersection, within_classes
-from lowland.math.embeddings.tensor_edges import TensorEdges, on_device
-from lowland.math.graphs.graph_affinities import affinity_components
+from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.neighbors.out_of_sample import ByGivenDistances
-from lowland.math.neighbors.search import nearest_neighbors
+from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
-from lowland.kernels.sparse_graphs import filter_step, level_shape
+from lowland.kernels.graphs import filter_step, level_shape
 from lowland.math.spectra import trailing
 from lowland.math.spectra.trailing import Costs, TrailingProblem, trailing_eigenpairs
 from lowland.run.local import LocalRun

@@ -1,23 +1,32 @@
-"""The optimizer of neighbor embeddings: phases of gradient descent on the coordinates of all rows at once.
+"""The optimizer of neighbor embeddings: phases of gradient descent on the coordinates of all points at once.
 
-An objective computes its gradient by rows: a thread owns a block of rows and all their pairs. All rows move at the end
-of an iteration. So the result is the same to the last bit on any number of threads.
+An objective computes its gradient by rows: a thread owns a block of rows and all their pairs. All points move at the
+end of an iteration. Sums are added by fixed blocks, which depend only on the number of rows. So the result is the same
+to the last bit on any number of threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, on_accelerator, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, on_accelerator, to_numpy, xp_of
+from lowland.arrays.segment_sums import segment_sums
 from lowland.errors import warn, was_interrupted
-from lowland.math.embeddings.row_blocks import Together, bounds, count_blocks, together
+from lowland.kernels.descent_steps import adam_rows, momentum_rows
 from lowland.math.optimize.outcome import STOPPED, Accuracy, Divergence, Outcome, Promise, Snapshot
-from lowland.run.run import Run
+from lowland.run.run import Run, RunsTogether
 
+ROWS = 512  # rows of a block; of many rows, a multiple
+_MOST = 16  # blocks: calls from Python take turns, so that more of them keep the threads waiting
+_FEW = 8  # ranges for fewer threads, of which one may be late
+_LONGEST = 16_384  # rows in a range: Ctrl-C waits for its end
 EVERY = 50  # iterations between two values of the objective
 LAST_STEP = Promise(
     "longest step of the last iteration, relative to the extent of the map",
@@ -28,6 +37,97 @@ LAST_STEP = Promise(
 _ROWS_OF_A_THREAD = 16_384  # a step of so many rows takes as long as calling another thread
 _SETTLING = 200  # iterations of the last phase, after which the bound of the last step holds
 _SMALLEST_STEP = 1e-7  # of the extent of the map: if no row moves farther in an iteration, nothing moves anymore
+
+
+# --- work by blocks of rows -------------------------------------------------------------------------------------------
+
+
+def _block_rows(n: int) -> int:
+    """The number of rows of a block of n rows."""
+    return ROWS * max(1, -(-n // (ROWS * _MOST)))
+
+
+def count_blocks(n: int) -> int:
+    """Return the number of blocks of n rows."""
+    return max(1, -(-n // _block_rows(n)))
+
+
+def bounds(block: int, n: int) -> tuple[int, int]:
+    """Return the first row of a block, and the row after its last."""
+    size = _block_rows(n)
+    return block * size, min(n, (block + 1) * size)
+
+
+class Together:
+    """Runs work on blocks, on the threads of a run. A thread takes the next blocks when it is free."""
+
+    def __init__(self, rounds: RunsTogether | None, threads: int) -> None:
+        self.rounds, self.threads = rounds, threads
+
+    def __call__(self, blocks: int, work: Callable[[int], None]) -> None:
+        """Call ``work(block)`` once for every block from 0 to ``math`` - 1, in any order and on any thread."""
+        threads = min(self.threads, blocks)
+        if self.rounds is None or threads < 2:
+            for block in range(blocks):
+                work(block)
+            return
+        numbers = itertools.count()  # ``next`` is atomic
+
+        def take(_: int) -> None:
+            for block in iter(lambda: next(numbers), None):
+                if block >= blocks:
+                    return
+                work(block)
+
+        self.rounds(range(threads), take)
+
+    def limited(self, threads: int) -> Together:
+        """For short rounds, in which many threads would spend the time waiting for each other."""
+        return Together(self.rounds, max(1, min(self.threads, threads)))
+
+    def rows(self, n: int, work: Callable[[int, int], None], besides: Sequence[Callable[[], Any]] = ()) -> None:
+        """Call ``work(a, b)`` for ranges of n rows, which depend on the number of threads: rows must be independent."""
+        self.ranges(n, ROWS, work, besides, longest=_LONGEST)
+
+    def ranges(
+        self,
+        n: int,
+        unit: int,
+        work: Callable[[int, int], None],
+        besides: Sequence[Callable[[], Any]] = (),
+        longest: int | None = None,
+    ) -> None:
+        """Call ``work(a, b)`` for ranges of n items that begin at multiples of ``unit``, and the calls ``besides``."""
+        pieces = 1 if self.threads == 1 else max(_FEW, self.threads)
+        size = unit * max(1, -(-n // (unit * pieces)))
+        size = min(size, longest or size)
+        calls: list[Callable[[], Any]] = [*besides]
+        calls += [partial(work, a, min(n, a + size)) for a in range(0, n, size)]
+        self(len(calls), lambda i: calls[i]())
+
+    def sum(self, n: int, work: Callable[[int, int], float]) -> float:
+        """Return the sum of ``work(a, b)`` over the blocks of n rows, added in their order."""
+        parts = np.zeros(count_blocks(n))
+
+        def keep(block: int) -> None:
+            parts[block] = work(*bounds(block, n))
+
+        self(len(parts), keep)
+        return float(parts.sum())
+
+
+@contextmanager
+def together(run: Run) -> Iterator[Together]:
+    """Keep the threads of the run for many rounds over blocks."""
+    threads = run.settings.thread_count
+    if threads < 2:
+        yield Together(None, 1)
+        return
+    with run.rounds() as rounds:
+        yield Together(rounds, threads)
+
+
+# --- phases of gradient descent ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -261,8 +361,6 @@ class _Descent:
     def _with_momentum(self, G: Array, rate: float, blocks: Together, rule: Momentum) -> tuple[float, float]:
         V, gains = self.state  # type: ignore[misc]
         if isinstance(self.Z, np.ndarray):
-            from lowland.kernels.descent_steps import momentum_rows
-
             return self._over_blocks(
                 blocks,
                 lambda a, b: momentum_rows(
@@ -282,8 +380,6 @@ class _Descent:
         self.updates += 1
         first, second = 1 - rule.beta1**self.updates, 1 - rule.beta2**self.updates
         if isinstance(self.Z, np.ndarray):
-            from lowland.kernels.descent_steps import adam_rows
-
             return self._over_blocks(
                 blocks,
                 lambda a, b: adam_rows(self.Z, G, M, S, a, b, rate, rule.beta1, rule.beta2, first, second, rule.eps),
@@ -319,3 +415,62 @@ def _between(start: Mapping[str, float], end: Mapping[str, float], part: float) 
     if not end:
         return start
     return {name: value + part * (end.get(name, value) - value) for name, value in start.items()}
+
+
+# --- edges on a device ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TensorEdges:
+    """Edges sorted by row: edge e goes from row ``source[e]`` to row ``to[e]``."""
+
+    source: Array  # (edges,) int64
+    to: Array  # (edges,) int64
+    counts: Array  # (n,) int64, the edges of each row
+
+    @classmethod
+    def of(cls, start: np.ndarray, to: np.ndarray, home: Array) -> Self:
+        """Move the edges of row i, at ``start[i]:start[i + 1]``, to the device of ``home``."""
+        xp, device = xp_of(home), device_of(home)
+        counts = np.diff(start).astype(np.int64)
+        source = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+        return cls(*(xp.asarray(each, device=device) for each in (source, to.astype(np.int64), counts)))
+
+    def differences(self, Z: Array) -> tuple[Array, Array]:
+        """Return z_i - z_j of all edges, (edges, k), and their squared lengths, (edges,)."""
+        D = Z[self.source] - Z[self.to]
+        return D, xp_of(D).sum(D * D, axis=1)
+
+    def sums(self, values: Array) -> Array:
+        """Return the sum of the values of the edges of each row, (n, …)."""
+        return segment_sums(values, self.counts)
+
+
+def on_device(values: Any, home: Array, dtype: Any = None) -> Array:
+    """Return an array of numpy as a tensor beside ``home``."""
+    return xp_of(home).asarray(values, device=device_of(home), dtype=dtype)
+
+
+@dataclass(frozen=True)
+class NormalizedAffinities:
+    """D^-1/2 W D^-1/2 of symmetric affinities along edges, as an operator: its leading eigenvectors are those of W."""
+
+    edges: TensorEdges
+    weight: Array  # (edges,) float64
+    root: Array  # (n,) square roots of the degrees
+
+    @classmethod
+    def of(cls, edges: TensorEdges, weight: Array) -> Self:
+        """Compute the degrees."""
+        xp = xp_of(weight)
+        weight = xp.astype(weight, xp.float64)
+        return cls(edges, weight, xp.sqrt(edges.sums(weight)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        n = int(self.root.shape[0])
+        return n, n
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.edges.sums(self.weight[:, None] * (V / self.root[:, None])[self.edges.to]) / self.root[:, None]

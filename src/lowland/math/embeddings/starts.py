@@ -1,23 +1,26 @@
 """Initial coordinates of a neighbor embedding: principal components, Laplacian eigenmaps, random or given ones.
 
-The descent keeps the large-scale arrangement of its start: principal components keep that of the data.
+The descent keeps the large-scale arrangement of its start: principal components keep that of the data. The components
+of a disconnected graph are placed apart.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.arrays.precision import as_double
+from lowland.arrays.records import record
 from lowland.arrays.slices import slices
 from lowland.data.rows import ArrayRows, SparseRows
 from lowland.errors import DataError, warn
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.embeddings.tensor_edges import NormalizedAffinities, TensorEdges
+from lowland.math.embeddings.descent import NormalizedAffinities, TensorEdges
+from lowland.math.graphs.affinities import among
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
 from lowland.math.scaling.classical import Placement, classical_scaling
 from lowland.math.spectra.component_rules import Fixed
@@ -34,6 +37,9 @@ _STEPS = 30  # Krylov iterations
 _ONE_PLACE, _FAR = 1e-14, 1e-3  # extent of given coordinates, relative to their distance from the origin
 _SMALLEST = 1e-30  # extent of given coordinates whose squares are ordinary in float32
 _REACH = 1e3  # standard deviation of points whose gradients are almost zero
+_SMALL = 30  # rows of a component that starts at random places: too few for eigenvectors to matter
+_EXTENT = 10.0  # of the whole map
+_PRODUCT_ROWS = 256  # rows of every product: BLAS rounds a row alike in products of the same shape
 
 
 def principal_start(X: Any, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
@@ -169,3 +175,63 @@ def with_range(Z: np.ndarray, extent: float) -> np.ndarray:
 def with_jitter(Z: np.ndarray, deviation: float, rng: np.random.Generator) -> np.ndarray:
     """Return Z with normal noise added, so that duplicate rows can separate."""
     return Z + deviation * rng.standard_normal(Z.shape)
+
+
+# --- disconnected graphs ----------------------------------------------------------------------------------------------
+
+
+def separate_start(
+    W: Any, label: np.ndarray, centers: np.ndarray | None, k: int, run: Run, rng: np.random.Generator
+) -> np.ndarray:
+    """Return initial coordinates, (n, k): each component within half the distance to its nearest other component.
+
+    ``centers`` (components, k) are places that the components should have relative to each other; None: random ones.
+    """
+    count = int(label.max()) + 1
+    if centers is None:
+        centers = rng.standard_normal((count, k))
+    centers = with_largest(centers - centers.mean(axis=0), _EXTENT)
+    Z = np.empty((len(label), k))
+    for c in range(count):
+        members = np.flatnonzero(label == c)
+        others = np.delete(np.sqrt(np.sum((centers - centers[c]) ** 2, axis=1)), c)
+        radius = max(float(others.min()) / 2, 1e-2 * _EXTENT)
+        if len(members) <= max(_SMALL, k + 1):
+            inner = rng.uniform(-1, 1, (len(members), k))
+        else:
+            inner = with_largest(spectral_start(among(W, label == c), k, run, rng), 1.0)
+        Z[members] = centers[c] + radius * inner
+    return Z
+
+
+# --- many columns -----------------------------------------------------------------------------------------------------
+
+
+@record
+@dataclass(frozen=True)
+class ColumnReduction:
+    """The projection of rows on their first principal axes."""
+
+    mean: Array  # (d,)
+    axes: Array  # (d, q)
+
+    @classmethod
+    def of(cls, X: Any, most: int, run: Run) -> ColumnReduction:
+        """Return the projection on the first ``most`` principal axes of the rows, or on all there are."""
+        q = min(most, X.shape[0] - 1, X.shape[1])
+        found = principal_axes(SparseRows(X) if is_sparse(X) else ArrayRows(X), run, Fixed(q))
+        return cls(to_numpy(found.columns.mean), to_numpy(found.pairs.vectors[:, :q]))
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the coordinates of rows, (m, q), in their precision."""
+        if is_sparse(X):
+            return np.asarray(centered_product(X, self.mean, self.axes), dtype=X.dtype)
+        X = to_numpy(X)
+        V = like(self.axes, X)
+        out = np.empty((len(X), V.shape[1]), dtype=X.dtype)
+        block = np.zeros((_PRODUCT_ROWS, X.shape[1]), dtype=X.dtype)
+        for rows in slices(len(X), _PRODUCT_ROWS):
+            few = X[rows]
+            block[: len(few)] = few - self.mean
+            out[rows] = (block @ V)[: len(few)]
+        return out

@@ -82,15 +82,15 @@ class NeighborGraph:
 
     def symmetric(self) -> Self:
         """Return the graph with every edge in both directions, once each, with the shorter of two lengths."""
-        from lowland.kernels import sparse_graphs
+        from lowland.kernels import graphs
 
         start, edges = np.empty(self.n + 1, dtype=np.int64), 2 * len(self.to)
         to, length = np.empty(edges, dtype=np.int32), np.empty(edges, dtype=self.length.dtype)
         arrays = (self.start, self.to, self.length, start, to, length)
         if edges < _LARGE:
-            kept = sparse_graphs.symmetrize(*arrays)
+            kept = graphs.symmetrize(*arrays)
         else:
-            kept = in_one_call(lambda: sparse_graphs.symmetrize(*arrays), "the symmetric graph")
+            kept = in_one_call(lambda: graphs.symmetrize(*arrays), "the symmetric graph")
         return replace(self, start=start, to=to[:kept].copy(), length=length[:kept].copy())
 
     def with_edges(self, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> Self:

@@ -13,9 +13,8 @@ from lowland.arrays.precision import as_double
 from lowland.arrays.slices import slices
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.neighbors.matrix_products import rounding
-from lowland.math.neighbors.metric_space import MetricSpace
-from lowland.math.neighbors.searcher import Edges, Found, Searcher, joined_edges, sorted_edges, stacked
+from lowland.math.neighbors.brute_force import rounding
+from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, Searcher, joined_edges, sorted_edges, stacked
 from lowland.run.local import serial_run
 from lowland.run.run import Run
 

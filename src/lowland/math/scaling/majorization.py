@@ -15,13 +15,14 @@ from lowland.math.optimize.gradient_descent import StepSize, descend
 from lowland.math.optimize.lbfgs import Evaluation, Minimum, relative_step, safeguarded_lbfgs
 from lowland.math.optimize.outcome import Outcome, Promise, Watch
 from lowland.math.scaling.isotonic import IsotonicCurve
-from lowland.math.scaling.starts import in_principal_axes, starting_configurations
-from lowland.math.scaling.stress import stress_gradient
-from lowland.math.scaling.targets import (
+from lowland.math.scaling.stress import (
     Targets,
     WeightSums,
     check_connected,
     check_pair_weights,
+    in_principal_axes,
+    starting_configurations,
+    stress_gradient,
     weight_sums,
     without_weightless,
 )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import Stopped
-from lowland.kernels.sparse_graphs import level_shape
+from lowland.kernels.graphs import level_shape
 from lowland.run.progress import in_one_call
 from lowland.run.run import Run
 

@@ -18,7 +18,7 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
 from lowland.errors import DataError, ParameterError, Stopped
-from lowland.kernels.sparse_graphs import filter_step, level_shape
+from lowland.kernels.graphs import filter_step, level_shape
 from lowland.math.optimize.outcome import Promise
 from lowland.math.spectra.accuracy import LANCZOS, UNIT, as_read
 from lowland.math.spectra.leading import Eigenpairs, fix_signs, leading_eigenpairs
