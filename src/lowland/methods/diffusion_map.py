@@ -16,12 +16,12 @@ from lowland.math.distances.metrics import check_metric
 from lowland.math.distances.to_points import DistancesTo, check_distances, distance_matrix
 from lowland.math.graphs.affinities import (
     affinity_components,
-    among,
     edge_weights,
     kernel_sum_bandwidth,
     median_squared,
     require_graph,
     sampled_distances,
+    submatrix,
 )
 from lowland.math.graphs.laplacian import DiffusionCoordinates, diffusion_coordinates
 from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest
@@ -218,7 +218,7 @@ class DiffusionMap(
         kept = components.kept
         self.reach_ = None
         self.points_ = None if given else own_points(X, rows, kept)
-        return (K if kept.all() else among(K, kept)), label[kept]
+        return (K if kept.all() else submatrix(K, kept)), label[kept]
 
     def _choose_bandwidth(self, distances: Array) -> None:
         """Set the bandwidth ε, by the rule that ``epsilon`` names."""

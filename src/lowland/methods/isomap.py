@@ -21,7 +21,7 @@ from lowland.math.graphs.geodesics import (
     landmark_coordinates,
     replace_infinite,
     residual_variances,
-    sampled,
+    sample_points,
     strain,
     sweep_neighbors,
     symmetric_part,
@@ -340,7 +340,7 @@ class Isomap(
     def _sample(self) -> np.ndarray:
         """The geodesic distances between all rows, (s, s), or 1,000 sampled ones; with landmarks, between these."""
         D, marks = to_numpy(self.dist_matrix_), self._marks()
-        some = sampled(len(D))
+        some = sample_points(len(D))
         return D[np.ix_(some, some if marks is None else marks[some])]
 
     def _marks(self) -> np.ndarray | None:

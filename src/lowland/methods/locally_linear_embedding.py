@@ -13,17 +13,17 @@ from lowland.math.distances.sparse_rows import all_equal
 from lowland.math.graphs.locally_linear import (
     LocalCoordinates,
     WeightsOfNeighbors,
+    add_reverse_edges,
     coordinates_of_errors,
+    drop_self_loops,
     graph_with_points,
     lle_coordinates,
     modified_alignment,
     points_to_add,
+    reinforce_bridges,
     sink_components,
     tangent_alignment,
     weight_matrix,
-    with_reinforced_bridges,
-    with_reverse_edges,
-    without_self_loops,
 )
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
@@ -223,12 +223,12 @@ class LocallyLinearEmbedding(
 
     def _constrained(self, components: Components) -> NeighborGraph:
         """The neighbors by which each point is reconstructed, chosen so that every point is constrained."""
-        graph = without_self_loops(components.graph)
+        graph = drop_self_loops(components.graph)
         counts = np.diff(graph.start)
         if counts.min() < counts.max():
             self._check_enough(int(counts.min()), f" for row {np.flatnonzero(embedded_mask(self))[counts.argmin()]}")
         if self.n_edges_added_:
-            graph = with_reinforced_bridges(graph, to_numpy(self.component_labels_))
+            graph = reinforce_bridges(graph, to_numpy(self.component_labels_))
         if self.method in ("ltsa", "hessian"):
             apart = points_to_add(graph)
             return graph_with_points(graph, apart) if apart.any() else graph
@@ -254,7 +254,7 @@ class LocallyLinearEmbedding(
             "`n_neighbors` to avoid this.",
             DataWarning,
         )
-        return with_reverse_edges(graph, cut_off)
+        return add_reverse_edges(graph, cut_off)
 
     def _warn_of_lone_points(self, Z: np.ndarray) -> None:
         """Warn if a coordinate is nonzero almost only at one point, which its neighbors do not determine."""

@@ -16,10 +16,10 @@ from lowland.math.distances.kernel_functions import KernelMatrix, KernelWith
 from lowland.math.distances.sparse_rows import all_equal
 from lowland.math.graphs.affinities import (
     affinity_components,
-    among,
     edge_weights,
     median_squared,
     require_graph,
+    submatrix,
     symmetric_affinities,
 )
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
@@ -242,7 +242,7 @@ class SpectralEmbedding(
         vars(self).update(components.attributes(X))
         kept = components.kept
         self.points_ = None if self.affinity == "precomputed" else own_points(X, rows, kept)
-        return (W if kept.all() else among(W, kept)), label[kept]
+        return (W if kept.all() else submatrix(W, kept)), label[kept]
 
     def _kernel(self, X: Array, run: Run) -> Any:
         if callable(self.affinity):

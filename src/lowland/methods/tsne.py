@@ -14,25 +14,19 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import distance_matrix
-from lowland.math.embeddings.descent import StoppingRule, Together
+from lowland.math.embeddings.descent import RowBlocks, StoppingRule
 from lowland.math.embeddings.kl_divergence import (
     Anchor,
     KLDivergence,
     gaussian_affinities,
     given_affinities,
-    joint,
+    joint_affinities,
     schedule,
     uniform_affinities,
 )
 from lowland.math.embeddings.new_points import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
 from lowland.math.embeddings.repulsion import choose_repulsion
-from lowland.math.embeddings.starts import (
-    classical_start,
-    random_start,
-    spectral_start,
-    with_deviation,
-    within_reach,
-)
+from lowland.math.embeddings.starts import classical_start, limit_spread, random_start, scale_deviation, spectral_start
 from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
@@ -53,14 +47,7 @@ from lowland.methods.base.neighbor_embedding import (
     join_neighbors,
     principal_places,
 )
-from lowland.methods.base.neighborhood import (
-    Components,
-    Neighborhood,
-    embedded_mask,
-    graph_facts,
-    own_points,
-    rows_at,
-)
+from lowland.methods.base.neighborhood import Components, Neighborhood, embedded_mask, graph_facts, own_points, rows_at
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -315,7 +302,7 @@ class TSNE(
         self.kl_divergence_ = result.value
         objective = problem.objective
         if isinstance(objective, KLDivergence) and objective.anchor is not None:
-            self.kl_divergence_ = objective.divergence(to_numpy(result.Z), Together(None, 1))
+            self.kl_divergence_ = objective.divergence(to_numpy(result.Z), RowBlocks(None, 1))
 
     def _graph(self, X: Array, run: Run, given: Any) -> Components:
         """The neighbors of each row; for given affinities, a graph whose lengths are the affinities."""
@@ -331,7 +318,7 @@ class TSNE(
         with with_remedy("Pass rows with `affinity='gaussian'` to have affinities computed."):
             P = given_affinities(X)
         found = neighborhood.split(None, affinity_components(P), "Add affinities")
-        P = P if found.kept.all() else joint(P[found.kept][:, found.kept])
+        P = P if found.kept.all() else joint_affinities(P[found.kept][:, found.kept])
         self.n_neighbors_ = 0
         found = replace(found, graph=NeighborGraph(P.indptr, P.indices, P.data))
         return replace(neighborhood, remedy="Add affinities").without_lone_points(found)
@@ -388,10 +375,10 @@ class TSNE(
         """The initial coordinates, (n, k) float64."""
         n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
         if not isinstance(self.init, str):
-            return within_reach(given_places(self, "init", embedded_mask(self)), _DEVIATION)
+            return limit_spread(given_places(self, "init", embedded_mask(self)), _DEVIATION)
         if self.init == "random":
             return _DEVIATION * random_start(n, k, rng)
-        return with_deviation(
+        return scale_deviation(
             self._reference("spectral" if self.init == "spectral" else "pca", X, P, run, rng), _DEVIATION
         )
 

@@ -8,13 +8,13 @@ import lowland
 from lowland.kernels import umap as kernels
 from lowland.kernels.counter_random import draw, key_of
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, log_radii
-from lowland.math.embeddings.descent import DescentStep, Together, descend
+from lowland.math.embeddings.descent import DescentStep, RowBlocks, descend
 from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.run.local import LocalRun
 
-RUN, ALONE = LocalRun(), Together(None, 1)
+RUN, ALONE = LocalRun(), RowBlocks(None, 1)
 A, B = 1.577, 0.895
 X = np.random.default_rng(0).normal(size=(90, 4)) * np.linspace(0.2, 3, 90)[:, None]
 NEAR = nearest_neighbors(X, 9, RUN)

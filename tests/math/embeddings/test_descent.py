@@ -7,10 +7,10 @@ from lowland.math.embeddings.descent import (
     Momentum,
     Phase,
     StoppingRule,
-    bounds,
+    block_bounds,
     count_blocks,
     descend,
-    together,
+    row_blocks,
 )
 from lowland.math.optimize.outcome import Divergence, Outcome
 from lowland.run.local import LocalRun
@@ -25,18 +25,18 @@ SOLVER = Outcome("exact", "it is a test")
 
 @pytest.mark.parametrize("n", [1, ROWS - 1, ROWS, ROWS + 1, 10 * ROWS + 7])
 def test_blocks_cover_all_rows_once(n):
-    rows = [i for block in range(count_blocks(n)) for i in range(*bounds(block, n))]
+    rows = [i for block in range(count_blocks(n)) for i in range(*block_bounds(block, n))]
     assert rows == list(range(n))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 16])
 def test_sums_do_not_depend_on_the_number_of_threads(threads):
     x = np.random.default_rng(0).standard_normal(20 * ROWS + 3)
-    expected = sum(x[slice(*bounds(block, len(x)))].sum() for block in range(count_blocks(len(x))))
-    with together(LocalRun(Settings(threads=threads))) as blocks:
+    expected = sum(x[slice(*block_bounds(block, len(x)))].sum() for block in range(count_blocks(len(x))))
+    with row_blocks(LocalRun(Settings(threads=threads))) as blocks:
         assert blocks.sum(len(x), lambda a, b: x[a:b].sum()) == pytest.approx(expected, rel=1e-12)
         once = {blocks.sum(len(x), lambda a, b: x[a:b].sum()) for _ in range(20)}
-    with together(LocalRun(Settings(threads=1))) as alone:
+    with row_blocks(LocalRun(Settings(threads=1))) as alone:
         assert once == {alone.sum(len(x), lambda a, b: x[a:b].sum())}
 
 
@@ -46,7 +46,7 @@ def test_every_block_is_worked_on_once():
     def work(a, b):
         seen[a:b] += 1
 
-    with together(LocalRun(Settings(threads=3))) as blocks:
+    with row_blocks(LocalRun(Settings(threads=3))) as blocks:
         blocks.rows(len(seen), work)
     assert (seen == 1).all()
 
@@ -56,7 +56,7 @@ def test_an_error_in_a_block_reaches_the_caller():
         if a:
             raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), together(LocalRun(Settings(threads=2))) as blocks:
+    with pytest.raises(ZeroDivisionError), row_blocks(LocalRun(Settings(threads=2))) as blocks:
         blocks.rows(9 * ROWS, fail)
 
 
@@ -71,7 +71,7 @@ class Quadratic:
     def __init__(self, phases, fail_at=None, error=KeyboardInterrupt):
         self.phases, self.fail_at, self.error, self.steps = phases, fail_at, error, []
 
-    def gradient(self, Z, step, G, together):
+    def gradient(self, Z, step, G, blocks):
         self.steps.append(step)
         if step.iteration == self.fail_at:
             if self.error is not KeyboardInterrupt:
@@ -81,10 +81,10 @@ class Quadratic:
         def rows(a, b):
             G[a:b] = step.weights.get("pull", 1.0) * (Z[a:b] - TARGET[a:b])
 
-        together.rows(len(Z), rows)
+        blocks.rows(len(Z), rows)
 
-    def value(self, Z, step, together):
-        return together.sum(len(Z), lambda a, b: 0.5 * float(((Z[a:b] - TARGET[a:b]) ** 2).sum()))
+    def value(self, Z, step, blocks):
+        return blocks.sum(len(Z), lambda a, b: 0.5 * float(((Z[a:b] - TARGET[a:b]) ** 2).sum()))
 
 
 def run(threads=2, **options):

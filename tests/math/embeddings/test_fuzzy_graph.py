@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from lowland.math.embeddings.fuzzy_graph import (
     FuzzyGraph,
+    connect_locally,
     fuzzy_graph,
     fuzzy_union,
     intersection,
     local_scales,
-    locally_connected,
     mean_length,
     memberships,
-    within_classes,
+    weaken_between_classes,
 )
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
@@ -119,19 +119,19 @@ def between(graph, labels):
 
 
 def test_more_weight_of_the_target_leaves_less_between_classes():
-    fractions = [between(within_classes(GRAPH, LABELS, weight), LABELS) for weight in (0.0, 0.5, 0.8, 1.0)]
+    fractions = [between(weaken_between_classes(GRAPH, LABELS, weight), LABELS) for weight in (0.0, 0.5, 0.8, 1.0)]
     assert fractions == sorted(fractions, reverse=True)
     assert fractions[-1] == 0
 
 
 def test_unknown_labels_keep_the_structure():
     """All edges are weaker by the same factor, which the largest weight of each row removes."""
-    found = within_classes(GRAPH, np.full(60, -1), 0.5)
-    np.testing.assert_allclose(found.matrix().toarray(), locally_connected(GRAPH).matrix().toarray(), atol=1e-6)
+    found = weaken_between_classes(GRAPH, np.full(60, -1), 0.5)
+    np.testing.assert_allclose(found.matrix().toarray(), connect_locally(GRAPH).matrix().toarray(), atol=1e-6)
 
 
 def test_every_row_has_an_edge_of_weight_one():
-    W = within_classes(GRAPH, LABELS, 0.5).matrix().toarray()
+    W = weaken_between_classes(GRAPH, LABELS, 0.5).matrix().toarray()
     np.testing.assert_allclose(W.max(axis=1), 1)
 
 

@@ -4,7 +4,7 @@ import scipy.sparse
 from sklearn.manifold import _t_sne
 
 from lowland.errors import DataError
-from lowland.math.embeddings.descent import DescentStep, Together, descend
+from lowland.math.embeddings.descent import DescentStep, RowBlocks, descend
 from lowland.math.embeddings.kl_divergence import (
     Anchor,
     KLDivergence,
@@ -26,7 +26,7 @@ from . import tsne_formulas
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 6))
 P = gaussian_affinities(nearest_neighbors(X, 60), 20.0)
-SERIAL = Together(None, 1)
+SERIAL = RowBlocks(None, 1)
 POINTS = np.random.default_rng(0).standard_normal((700, 5)) * np.geomspace(1, 10, 700)[:, None]
 RUN = LocalRun(Settings(threads=2, progress=False))
 A = RNG.standard_normal((50, 2))

@@ -1,4 +1,4 @@
-"""New rows by their edges: each by itself, near their neighbors."""
+"""New points: each by itself, near its neighbors; and the way back to the data."""
 
 import pickle
 
@@ -9,7 +9,7 @@ import scipy.sparse
 from scipy.spatial.distance import cdist
 
 from lowland.math.embeddings.cross_entropy import EdgeForces, MapRadii
-from lowland.math.embeddings.descent import Together
+from lowland.math.embeddings.descent import RowBlocks
 from lowland.math.embeddings.new_points import (
     ByAttraction,
     DensityOfNewRows,
@@ -34,8 +34,8 @@ NEW_ROWS = RNG.standard_normal((30, 4))
 PLACE = ByAttraction(NearestAmong(POINTS, 40), None, SCALES, Z, 10)
 LABELS = np.arange(600) % 3
 BLOBS = RNG.standard_normal((600, 5)) + 8 * np.eye(5)[LABELS]
-PLACES = rng.normal(size=(300, 2))
-PLANE = PLACES @ rng.normal(size=(2, 7)) + rng.normal(size=7)
+MAP = rng.normal(size=(300, 2))
+PLANE = MAP @ rng.normal(size=(2, 7)) + rng.normal(size=7)
 
 
 # --- along edges ------------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_the_place_is_a_stationary_point_of_the_rows_own_divergence(dof):
 
     P = np.zeros(20 * 30)
     calibrate(np.arange(21) * 30, length.ravel(), np.log(place.perplexity), 1e-7, 0, 20, P)
-    mean = ExactRepulsion(dof)(Y, np.empty_like(Y), Together(None, 1)) / 600
+    mean = ExactRepulsion(dof)(Y, np.empty_like(Y), RowBlocks(None, 1)) / 600
     difference = Z[:, None] - Y[None]
     u = 1 / (1 + (difference**2).sum(axis=2) / dof)
     push = ((u ** (dof + 1))[:, :, None] * difference).sum(axis=1) / mean
@@ -230,15 +230,15 @@ def test_rows_far_outside_stay_finite_and_missing_rows_are_missing():
 
 
 def test_rows_on_a_plane_are_recovered():
-    found = LocalRegression.of(PLACES, PLANE, 15)
+    found = LocalRegression.of(MAP, PLANE, 15)
     new = 0.5 * rng.normal(size=(50, 2))
-    slope = np.linalg.lstsq(np.c_[np.ones(300), PLACES], PLANE, rcond=None)[0]
+    slope = np.linalg.lstsq(np.c_[np.ones(300), MAP], PLANE, rcond=None)[0]
     np.testing.assert_allclose(found(new), np.c_[np.ones(50), new] @ slope, atol=2e-2)
     assert found.leave_one_out_error() < 0.01
 
 
 def test_without_a_ridge_the_plane_is_exact():
-    near = PLACES[:20][None].repeat(3, axis=0)
+    near = MAP[:20][None].repeat(3, axis=0)
     Y = np.array([[0.1, 0.2], [0.0, 0.0], [-0.3, 0.1]])
     length = np.sqrt(((near - Y[:, None]) ** 2).sum(axis=2))
     order = np.argsort(length, axis=1)
@@ -257,12 +257,12 @@ def test_weights_sum_to_one_for_neighbors_at_one_place_or_on_a_line():
 
 
 def test_noise_in_the_rows_is_the_error():
-    noisy = LocalRegression.of(PLACES, rng.normal(size=(300, 40)), 15).leave_one_out_error()
+    noisy = LocalRegression.of(MAP, rng.normal(size=(300, 40)), 15).leave_one_out_error()
     assert 0.9 < noisy < 1.5
 
 
 def test_sparse_rows():
-    dense = LocalRegression.of(PLACES, PLANE, 15)
-    sparse = LocalRegression.of(PLACES, scipy.sparse.csr_array(PLANE), 15)
-    np.testing.assert_allclose(sparse(PLACES[:9]), dense(PLACES[:9]))
+    dense = LocalRegression.of(MAP, PLANE, 15)
+    sparse = LocalRegression.of(MAP, scipy.sparse.csr_array(PLANE), 15)
+    np.testing.assert_allclose(sparse(MAP[:9]), dense(MAP[:9]))
     assert abs(sparse.leave_one_out_error() - dense.leave_one_out_error()) < 1e-9

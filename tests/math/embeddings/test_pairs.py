@@ -5,7 +5,7 @@ from scipy.spatial.distance import cdist
 
 from lowland.errors import DataError
 from lowland.kernels.pacmap import draw_candidates
-from lowland.math.embeddings.descent import DescentStep, Together, descend
+from lowland.math.embeddings.descent import DescentStep, RowBlocks, descend
 from lowland.math.embeddings.pairs import (
     LocalAdjustment,
     PairCounts,
@@ -27,7 +27,7 @@ X = np.random.default_rng(0).standard_normal((3000, 4)).astype(np.float32)  # tw
 FEW = X[:80]
 N = 700  # two blocks of rows
 RNG = np.random.default_rng(0)
-ALONE = Together(None, 1)
+ALONE = RowBlocks(None, 1)
 WEIGHTS = {"neighbors": 2.0, "mid_near": 700.0, "further": 1.5}
 
 

@@ -4,7 +4,7 @@ import scipy.sparse
 
 from lowland import TSNE
 from lowland.data import load_dataset
-from lowland.math.embeddings.descent import Together, together
+from lowland.math.embeddings.descent import RowBlocks, row_blocks
 from lowland.math.embeddings.repulsion import (
     ExactRepulsion,
     GridConvolution,
@@ -20,7 +20,7 @@ from lowland.run.settings import Settings
 
 from .tsne_formulas import repulsion
 
-SERIAL = Together(None, 1)
+SERIAL = RowBlocks(None, 1)
 SPLINE = np.array([1, 4, 1]) / 6  # values of the cubic B-spline at its nodes
 RNG = np.random.default_rng(0)
 Z = RNG.uniform(-6, 6, (6, 5))[RNG.integers(0, 6, 900)] + RNG.normal(0, 1, (900, 5))
@@ -32,7 +32,7 @@ def test_the_exact_repulsion_is_the_formula(k, dof):
     Z = np.random.default_rng(0).normal(0, 3, (600, k))
     forces, total = repulsion(Z, dof)
     G = np.empty_like(Z)
-    assert ExactRepulsion(dof)(Z, G, Together(None, 1)) == pytest.approx(total, rel=1e-12)
+    assert ExactRepulsion(dof)(Z, G, RowBlocks(None, 1)) == pytest.approx(total, rel=1e-12)
     np.testing.assert_allclose(G, forces, rtol=1e-9, atol=1e-12)
 
 
@@ -110,7 +110,7 @@ def test_two_levels_agree_with_one(monkeypatch, shape, dof, spacing):
 def test_bits_are_equal_on_any_number_of_threads(shape):
     charges, found = np.random.default_rng(0).random(shape).astype(np.float32), []
     for threads in (1, 2, 3, 16):
-        with together(LocalRun(Settings(threads=threads, progress=False))) as blocks:
+        with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
             found.append(GridConvolution()(charges.copy(), 0.4, blocks))
     assert all((found[0] == each).all() for each in found)
 
@@ -199,7 +199,7 @@ def test_bits_are_equal_on_any_number_of_threads_with_a_grid(k):
     found = []
     for threads in (1, 2, 16):
         G = np.empty_like(Z)
-        with together(LocalRun(Settings(threads=threads, progress=False))) as blocks:
+        with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
             found.append((GridRepulsion()(Z, G, blocks), G))
     totals, forces = zip(*found, strict=True)
     assert len(set(totals)) == 1
@@ -304,7 +304,7 @@ def test_bits_are_equal_on_any_number_of_threads_with_a_tree():
     Z, found = clusters_in_3d(20_000).astype(np.float32), []
     for threads in (1, 2, 16):
         G = np.empty_like(Z)
-        with together(LocalRun(Settings(threads=threads, progress=False))) as blocks:
+        with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
             found.append((TreeRepulsion()(Z, G, blocks), G))
     totals, forces = zip(*found, strict=True)
     assert len(set(totals)) == 1
@@ -385,7 +385,7 @@ def test_bits_are_equal_on_any_number_of_threads_with_a_sample():
     P = scipy.sparse.csr_array(scipy.sparse.block_diag([EDGES] * 5))
     for threads in (1, 2, 16):
         G = np.empty_like(many)
-        with together(LocalRun(Settings(threads=threads, progress=False))) as blocks:
+        with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
             found.append((SampledRepulsion.of(P, 300, 1.0, 0)(many, G, blocks), G))
     totals, forces = zip(*found, strict=True)
     assert len(set(totals)) == 1

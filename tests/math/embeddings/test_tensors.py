@@ -4,29 +4,16 @@ import numpy as np
 import pytest
 
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, log_radii
-from lowland.math.embeddings.descent import (
-    DescentStep,
-    TensorEdges,
-    Together,
-    on_device,
-)
+from lowland.math.embeddings.descent import DescentStep, RowBlocks, TensorEdges, on_device
 from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
-from lowland.math.embeddings.kl_divergence import (
-    Anchor,
-    KLDivergence,
-    gaussian_affinities,
-    schedule,
-)
+from lowland.math.embeddings.kl_divergence import Anchor, KLDivergence, gaussian_affinities, schedule
 from lowland.math.embeddings.pairs import LocalAdjustment, PairForces, further_pairs, given_pairs, pair_phases
-from lowland.math.embeddings.repulsion import (
-    ExactRepulsion,
-    GridRepulsion,
-)
+from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 
 torch = pytest.importorskip("torch")
-SERIAL = Together(None, 1)
+SERIAL = RowBlocks(None, 1)
 RNG = np.random.default_rng(0)
 N = 300
 NEAR = nearest_neighbors(RNG.standard_normal((N, 4)), 9)

@@ -7,12 +7,12 @@ import scipy.sparse
 from lowland.errors import DataError, MemoryBudgetError
 from lowland.math.graphs.affinities import (
     affinity_components,
-    among,
     edge_weights,
     kernel_sum_bandwidth,
     median_squared,
     require_graph,
     sampled_distances,
+    submatrix,
     symmetric_affinities,
 )
 from lowland.math.neighbors.graph import NeighborGraph
@@ -82,7 +82,7 @@ def test_components_are_numbered_by_size_and_zero_affinities_are_not_edges(kind)
     assert affinity_components(kind(W)).tolist() == [0] * 5
     loops = W + 1e12 * np.eye(5)  # compared with which 1e-10 is rounding error
     assert affinity_components(kind(loops), loops=True).tolist() == [1, 1, 0, 0, 0]
-    chosen = among(kind(W), np.array([True, False, True, True, False]))
+    chosen = submatrix(kind(W), np.array([True, False, True, True, False]))
     np.testing.assert_array_equal(
         chosen.toarray() if scipy.sparse.issparse(chosen) else chosen, W[np.ix_([0, 2, 3], [0, 2, 3])]
     )

@@ -20,7 +20,7 @@ from lowland.math.graphs.geodesics import (
     landmark_coordinates,
     replace_infinite,
     residual_variances,
-    sampled,
+    sample_points,
     strain,
     sweep_neighbors,
     symmetric_part,
@@ -237,8 +237,8 @@ def test_diagnostics_do_not_depend_on_units(unit):
 
 
 def test_a_sample_is_all_points_or_spread_evenly_over_them():
-    assert sampled(5, 10).tolist() == [0, 1, 2, 3, 4]
-    some = sampled(10_000, 100)
+    assert sample_points(5, 10).tolist() == [0, 1, 2, 3, 4]
+    some = sample_points(10_000, 100)
     assert len(some) == 100
     assert np.diff(some).max() <= 200
 

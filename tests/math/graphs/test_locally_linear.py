@@ -13,23 +13,23 @@ from lowland.math.graphs.locally_linear import (
     BLOCK,
     LocalMatrices,
     WeightsOfNeighbors,
+    add_reverse_edges,
     bases_of,
     coordinates_of_errors,
+    drop_self_loops,
     error_matrix,
     graph_with_points,
     joint_table,
     lle_coordinates,
     modified_alignment,
     neighborhoods,
-    pieces_of,
+    pieces,
     points_to_add,
     reconstruction_weights,
+    reinforce_bridges,
     sink_components,
     tangent_alignment,
     weight_matrix,
-    with_reinforced_bridges,
-    with_reverse_edges,
-    without_self_loops,
 )
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong, nearest_neighbors
@@ -212,9 +212,9 @@ def test_sparse_rows_have_the_differences_of_dense_rows(table, monkeypatch, numb
 def test_pieces_cover_all_rows_once(table, monkeypatch):
     X, graph = table
     monkeypatch.setattr(module, "_NUMBERS", 500)
-    pieces = list(pieces_of(scipy.sparse.csr_array(X), graph.start, 2, 29))
-    assert len(pieces) > 1
-    assert [i for a, b in pieces for i in range(a, b)] == list(range(2, 29))
+    found = list(pieces(scipy.sparse.csr_array(X), graph.start, 2, 29))
+    assert len(found) > 1
+    assert [i for a, b in found for i in range(a, b)] == list(range(2, 29))
 
 
 def test_a_joint_table_holds_only_the_columns_in_use():
@@ -350,7 +350,7 @@ def test_components_that_no_edge_leaves():
     count, cut_off = sink_components(graph)
     assert count == 2
     assert cut_off.tolist() == [False, False, False, True, True, False, True]
-    opened = with_reverse_edges(graph, cut_off)
+    opened = add_reverse_edges(graph, cut_off)
     assert sink_components(opened)[0] == 1
     assert opened.to[opened.start[3] : opened.start[4]].tolist() == [4, 5, 6]  # 3 gets reverse edges
     assert opened.to[opened.start[2] : opened.start[3]].tolist() == [0, 1]  # the largest component is unchanged
@@ -367,7 +367,7 @@ def test_a_connected_graph_ends_with_one_sink_component(seed, n):
     graph = graph_of(*neighbors)
     count, cut_off = sink_components(graph)
     assert (count > 1) == cut_off.any()
-    assert sink_components(with_reverse_edges(graph, cut_off))[0] == 1
+    assert sink_components(add_reverse_edges(graph, cut_off))[0] == 1
 
 
 def test_points_in_no_other_neighborhood_are_added_to_their_own():
@@ -380,7 +380,7 @@ def test_points_in_no_other_neighborhood_are_added_to_their_own():
 
 
 def test_edges_from_a_point_to_itself_are_dropped():
-    graph = without_self_loops(graph_of([0, 1], [0], [2, 1]))
+    graph = drop_self_loops(graph_of([0, 1], [0], [2, 1]))
     assert graph.to.tolist() == [1, 0, 1]
     assert graph.start.tolist() == [0, 1, 2, 3]
 
@@ -388,11 +388,11 @@ def test_edges_from_a_point_to_itself_are_dropped():
 def test_a_bridge_is_reinforced_by_the_neighborhoods_at_its_ends():
     graph = graph_of([1, 2], [0, 2], [0, 1, 3], [2, 4, 5], [3, 5], [3, 4])  # 2-3 joins two triangles
     label = np.array([0, 0, 0, 1, 1, 1])
-    wide = with_reinforced_bridges(graph, label)
+    wide = reinforce_bridges(graph, label)
     crossing = {(int(i), int(j)) for i, j in zip(wide.sources, wide.to, strict=True) if label[i] != label[j]}
     assert crossing == {(2, 3), (3, 2)}  # half of two neighbors each, without the end point itself, is none
     larger = graph_of([1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2, 4], [3, 5, 6, 7], [4, 6, 7], [4, 5, 7], [4, 5, 6])
     label = np.repeat([0, 1], 4)
-    wide = with_reinforced_bridges(larger, label)
+    wide = reinforce_bridges(larger, label)
     crossing = {(int(i), int(j)) for i, j in zip(wide.sources, wide.to, strict=True) if i < j and label[i] != label[j]}
     assert crossing == {(0, 4), (0, 5), (3, 4), (3, 5)}

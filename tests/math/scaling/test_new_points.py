@@ -5,12 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from lowland.math.scaling.new_points import (
-    LeastStressPlacement,
-    _by_squares,
-    least_stress_points,
-    place_at_once,
-)
+from lowland.math.scaling.new_points import LeastStressPlacement, _by_squares, least_stress_points, place_at_once
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -26,8 +21,8 @@ def test_new_points_minimize_their_own_stress(rng, weighted):
 
         lowest = min(minimize(own, s, tol=1e-12).fun for s in (z, *rng.standard_normal((3, 2))))
         assert own(z) <= lowest * (1 + 1e-9)
-    together = place_at_once(T, W, Z - Z.mean(0), (_by_squares(T, Z - Z.mean(0)), Z[T.argmin(1)] - Z.mean(0)), 1e-11)
-    np.testing.assert_allclose(together + Z.mean(0), placed, atol=1e-8)
+    at_once = place_at_once(T, W, Z - Z.mean(0), (_by_squares(T, Z - Z.mean(0)), Z[T.argmin(1)] - Z.mean(0)), 1e-11)
+    np.testing.assert_allclose(at_once + Z.mean(0), placed, atol=1e-8)
 
 
 def test_exact_distances_are_reproduced_even_if_some_are_missing(rng):

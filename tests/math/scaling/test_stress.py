@@ -13,16 +13,16 @@ from lowland.math.scaling.stress import (
     check_pair_weights,
     classical_start,
     condensed_bases,
+    drop_weightless,
     given_start,
     gradient_by_ratios,
     gradient_by_slabs,
-    in_principal_axes,
     random_start,
+    rotate_to_axes,
     starting_configurations,
     stress_gradient,
     upper_triangle,
     weight_sums,
-    without_weightless,
 )
 from lowland.run.local import LocalRun
 
@@ -71,9 +71,9 @@ def test_weights_are_checked():
 
 def test_pairs_of_zero_weight_are_missing():
     W = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    D = without_weightless(TRIANGLE, W)
+    D = drop_weightless(TRIANGLE, W)
     assert np.argwhere(np.isnan(D)).tolist() == [[0, 1], [1, 0]]
-    assert without_weightless(TRIANGLE, np.ones((3, 3))) is TRIANGLE
+    assert drop_weightless(TRIANGLE, np.ones((3, 3))) is TRIANGLE
 
 
 def test_points_without_any_known_distance_are_refused():
@@ -98,8 +98,8 @@ def test_classical_initialization_recovers_points(rng):
 def test_principal_axes_remove_rotation_and_shift(rng):
     Z = rng.standard_normal((20, 3)) * [3, 2, 1]
     Q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
-    turned = in_principal_axes(Z @ Q + 7)
-    np.testing.assert_allclose(turned, in_principal_axes(Z), atol=1e-12)
+    turned = rotate_to_axes(Z @ Q + 7)
+    np.testing.assert_allclose(turned, rotate_to_axes(Z), atol=1e-12)
     np.testing.assert_allclose(turned.T @ turned, np.diag(np.diag(turned.T @ turned)), atol=1e-10)
 
 

@@ -15,7 +15,7 @@ from lowland.arrays.namespace import Array, device_of, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.arrays.segment_sums import segment_sums
 from lowland.kernels import umap as kernels
-from lowland.math.embeddings.descent import Adam, DescentStep, Phase, TensorEdges, Together, on_device
+from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, TensorEdges, on_device
 from lowland.math.embeddings.fuzzy_graph import FuzzyGraph
 from lowland.math.neighbors.graph import NeighborGraph
 
@@ -77,11 +77,11 @@ class DensityTerm:
         """The log radii of the data, standardized, (n,)."""
         return (self.radii - self.radii.mean()) / (float(self.radii.std()) or 1.0)
 
-    def in_map(self, graph: FuzzyGraph, Z: np.ndarray, together: Together) -> tuple[np.ndarray, np.ndarray]:
+    def in_map(self, graph: FuzzyGraph, Z: np.ndarray, blocks: RowBlocks) -> tuple[np.ndarray, np.ndarray]:
         """Return the sum of the similarities of each row, and its log radius, both (n,) float64."""
         total, radius = np.empty(len(Z)), np.empty(len(Z))
         a, b = np.float32(self.a), np.float32(self.b)
-        together.rows(
+        blocks.rows(
             len(Z),
             lambda first, last: kernels.map_radii(graph.start, graph.to, Z, Z, a, b, first, last, total, radius),
         )
@@ -94,19 +94,17 @@ class DensityTerm:
         data_std = float(self.radii.std()) or 1.0
         return MapRadii(float(radius.mean()), std, covariance, float(self.radii.mean()), data_std)
 
-    def correlation(self, graph: FuzzyGraph, Z: np.ndarray, together: Together) -> float:
+    def correlation(self, graph: FuzzyGraph, Z: np.ndarray, blocks: RowBlocks) -> float:
         """Return the correlation, with the shifted standard deviation."""
-        found = self.summary(self.in_map(graph, Z, together)[1])
+        found = self.summary(self.in_map(graph, Z, blocks)[1])
         return found.covariance / found.std
 
-    def add_gradient(
-        self, graph: FuzzyGraph, Z: np.ndarray, strength: float, G: np.ndarray, together: Together
-    ) -> None:
+    def add_gradient(self, graph: FuzzyGraph, Z: np.ndarray, strength: float, G: np.ndarray, blocks: RowBlocks) -> None:
         """Add the gradient of -strength · scale · correlation to G, (n, k)."""
-        total, radius = self.in_map(graph, Z, together)
+        total, radius = self.in_map(graph, Z, blocks)
         pull = self.summary(radius).pull(self.standard, radius, strength * self.scale / (2 * len(Z)))
         a, b = np.float32(self.a), np.float32(self.b)
-        together.rows(
+        blocks.rows(
             len(Z),
             lambda first, last: kernels.density_forces(
                 graph.start, graph.to, Z, Z, a, b, total, radius, pull, total, radius, pull, first, last, G
@@ -132,7 +130,7 @@ class TensorCrossEntropy:
     density: DensityTerm | None = None
     name: str = "cross-entropy"
 
-    def gradient(self, Z: Array, step: DescentStep, G: Array, together: Together) -> None:
+    def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
         """Compute the forces of one epoch at Z (n, k) into G."""
         xp, n, epoch = xp_of(Z), Z.shape[0], step.iteration
         now = xp.floor(self.weight * (epoch + 1)) > xp.floor(self.weight * epoch)
@@ -179,7 +177,7 @@ class TensorCrossEntropy:
         factor = -2 * (at(self.edges.source) + at(self.edges.to))
         return 2 * self.edges.sums(xp.clip(factor[:, None] * D, -_CLIP, _CLIP))
 
-    def value(self, Z: Array, step: DescentStep, together: Together) -> float:
+    def value(self, Z: Array, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective per row at Z; the repulsion is estimated from random rows."""
         xp, n = xp_of(Z), Z.shape[0]
         d2 = self.edges.differences(Z)[1]
@@ -305,24 +303,22 @@ class CrossEntropy:
         f = self.forces
         return TensorCrossEntropy(edges, weight, self.phases, f.a, f.b, f.gamma, f.negatives, f.seed, self.density)
 
-    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
+    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
         """Compute the forces of one epoch at Z (n, k) into G."""
-        together.rows(
-            len(Z), lambda first, last: self.forces.gradient(self.graph, Z, Z, step.iteration, first, last, G)
-        )
+        blocks.rows(len(Z), lambda first, last: self.forces.gradient(self.graph, Z, Z, step.iteration, first, last, G))
         strength = step.weights["density"]
         if self.density is not None and strength:
-            self.density.add_gradient(self.graph, Z, strength, G, together)
+            self.density.add_gradient(self.graph, Z, strength, G, blocks)
 
-    def value(self, Z: np.ndarray, step: DescentStep, together: Together) -> float:
+    def value(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z, with the density term; the repulsion is estimated."""
-        value = self.cross_entropy(Z, step.iteration, together)
+        value = self.cross_entropy(Z, step.iteration, blocks)
         strength = step.weights["density"]
         if self.density is not None and strength:
-            value -= strength * self.density.scale * self.density.correlation(self.graph, Z, together) / len(Z)
+            value -= strength * self.density.scale * self.density.correlation(self.graph, Z, blocks) / len(Z)
         return value
 
-    def cross_entropy(self, Z: np.ndarray, epoch: int, together: Together) -> float:
+    def cross_entropy(self, Z: np.ndarray, epoch: int, blocks: RowBlocks) -> float:
         """Return the cross-entropy per row at Z; the repulsion is estimated with the draws of an epoch."""
-        total = together.sum(len(Z), lambda first, last: self.forces.value(self.graph, Z, epoch, first, last))
+        total = blocks.sum(len(Z), lambda first, last: self.forces.value(self.graph, Z, epoch, first, last))
         return total / len(Z)

@@ -52,20 +52,20 @@ def count_blocks(n: int) -> int:
     return max(1, -(-n // _block_rows(n)))
 
 
-def bounds(block: int, n: int) -> tuple[int, int]:
+def block_bounds(block: int, n: int) -> tuple[int, int]:
     """Return the first row of a block, and the row after its last."""
     size = _block_rows(n)
     return block * size, min(n, (block + 1) * size)
 
 
-class Together:
+class RowBlocks:
     """Runs work on blocks, on the threads of a run. A thread takes the next blocks when it is free."""
 
     def __init__(self, rounds: RunsTogether | None, threads: int) -> None:
         self.rounds, self.threads = rounds, threads
 
     def __call__(self, blocks: int, work: Callable[[int], None]) -> None:
-        """Call ``work(block)`` once for every block from 0 to ``math`` - 1, in any order and on any thread."""
+        """Call ``work(block)`` once for every block from 0 to ``blocks`` - 1, in any order and on any thread."""
         threads = min(self.threads, blocks)
         if self.rounds is None or threads < 2:
             for block in range(blocks):
@@ -81,9 +81,9 @@ class Together:
 
         self.rounds(range(threads), take)
 
-    def limited(self, threads: int) -> Together:
+    def limited(self, threads: int) -> RowBlocks:
         """For short rounds, in which many threads would spend the time waiting for each other."""
-        return Together(self.rounds, max(1, min(self.threads, threads)))
+        return RowBlocks(self.rounds, max(1, min(self.threads, threads)))
 
     def rows(self, n: int, work: Callable[[int, int], None], besides: Sequence[Callable[[], Any]] = ()) -> None:
         """Call ``work(a, b)`` for ranges of n rows, which depend on the number of threads: rows must be independent."""
@@ -110,21 +110,21 @@ class Together:
         parts = np.zeros(count_blocks(n))
 
         def keep(block: int) -> None:
-            parts[block] = work(*bounds(block, n))
+            parts[block] = work(*block_bounds(block, n))
 
         self(len(parts), keep)
         return float(parts.sum())
 
 
 @contextmanager
-def together(run: Run) -> Iterator[Together]:
+def row_blocks(run: Run) -> Iterator[RowBlocks]:
     """Keep the threads of the run for many rounds over blocks."""
     threads = run.settings.thread_count
     if threads < 2:
-        yield Together(None, 1)
+        yield RowBlocks(None, 1)
         return
     with run.rounds() as rounds:
-        yield Together(rounds, threads)
+        yield RowBlocks(rounds, threads)
 
 
 # --- phases of gradient descent ---------------------------------------------------------------------------------------
@@ -184,11 +184,11 @@ class EmbeddingObjective(Protocol):
         """The schedule."""
         ...
 
-    def gradient(self, Z: Array, step: DescentStep, G: Array, together: Together) -> None:
+    def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
         ...
 
-    def value(self, Z: Array, step: DescentStep, together: Together) -> float:
+    def value(self, Z: Array, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z, exactly or as an estimate."""
         ...
 
@@ -239,7 +239,7 @@ def descend(
     stop = stop or StoppingRule()
     descent = _Descent(objective, start, stop, callback, every)
     interrupted = False
-    with together(run) as blocks, run.stage(f"minimizing the {objective.name}", descent.total) as stage:
+    with row_blocks(run) as blocks, run.stage(f"minimizing the {objective.name}", descent.total) as stage:
         try:
             descent.run(blocks, stage)
         except (KeyboardInterrupt, SystemError) as error:
@@ -279,7 +279,7 @@ class _Descent:
         self.best, self.best_at = float("inf"), 0
         self.state: tuple[Array, Array] | None = None  # of the update rule
 
-    def run(self, blocks: Together, stage: Any) -> None:
+    def run(self, blocks: RowBlocks, stage: Any) -> None:
         """All phases, until a stopping rule holds."""
         G = xp_of(self.Z).zeros_like(self.Z)
         phases = [phase for phase in self.objective.phases if phase.iterations]
@@ -300,7 +300,7 @@ class _Descent:
                 if self.done % self.every == 0 and self._is_over(blocks, stage, last=number == len(phases) - 1):
                     return
 
-    def _is_over(self, blocks: Together, stage: Any, *, last: bool) -> bool:
+    def _is_over(self, blocks: RowBlocks, stage: Any, *, last: bool) -> bool:
         """Record the objective, report it, and say whether to stop."""
         assert self.step is not None
         value = self.objective.value(self.Z, self.step, blocks)
@@ -336,7 +336,7 @@ class _Descent:
         bound = self.stop.last_step if settled else float("inf")
         return LAST_STEP.checked(self.longest_step / extent if self.done else 0.0, bound)
 
-    def last_value(self, blocks: Together) -> float:
+    def last_value(self, blocks: RowBlocks) -> float:
         """Return the objective at the end."""
         if self.step is None:
             return float("nan")
@@ -347,7 +347,7 @@ class _Descent:
 
     # --- update rules: each returns the sum of the squared gradient and the largest squared step ---
 
-    def _rule(self, phase: Phase) -> Callable[[Array, float, Together], tuple[float, float]]:
+    def _rule(self, phase: Phase) -> Callable[[Array, float, RowBlocks], tuple[float, float]]:
         zeros = xp_of(self.Z).zeros_like
         if self.state is None or not phase.keeps_state:
             unit = xp_of(self.Z).ones_like if isinstance(phase.rule, Momentum) else zeros
@@ -358,7 +358,7 @@ class _Descent:
         adam = phase.rule
         return lambda G, rate, blocks: self._with_adam(G, rate, blocks, adam)
 
-    def _with_momentum(self, G: Array, rate: float, blocks: Together, rule: Momentum) -> tuple[float, float]:
+    def _with_momentum(self, G: Array, rate: float, blocks: RowBlocks, rule: Momentum) -> tuple[float, float]:
         V, gains = self.state  # type: ignore[misc]
         if isinstance(self.Z, np.ndarray):
             return self._over_blocks(
@@ -375,7 +375,7 @@ class _Descent:
         self.Z += V
         return self._sums(G, V)
 
-    def _with_adam(self, G: Array, rate: float, blocks: Together, rule: Adam) -> tuple[float, float]:
+    def _with_adam(self, G: Array, rate: float, blocks: RowBlocks, rule: Adam) -> tuple[float, float]:
         M, S = self.state  # type: ignore[misc]
         self.updates += 1
         first, second = 1 - rule.beta1**self.updates, 1 - rule.beta2**self.updates
@@ -391,12 +391,12 @@ class _Descent:
         self.Z -= moved
         return self._sums(G, moved)
 
-    def _over_blocks(self, blocks: Together, work: Callable[[int, int], tuple[float, float]]) -> tuple[float, float]:
+    def _over_blocks(self, blocks: RowBlocks, work: Callable[[int, int], tuple[float, float]]) -> tuple[float, float]:
         n = len(self.Z)
         parts = np.zeros((count_blocks(n), 2))
 
         def keep(block: int) -> None:
-            parts[block] = work(*bounds(block, n))
+            parts[block] = work(*block_bounds(block, n))
 
         blocks.limited(n // _ROWS_OF_A_THREAD)(len(parts), keep)
         return float(parts[:, 0].sum()), float(parts[:, 1].max())

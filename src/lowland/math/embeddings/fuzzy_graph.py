@@ -134,7 +134,7 @@ def similarity_curve(min_dist: float, spread: float) -> tuple[float, float]:
 # --- intersection with a target ---------------------------------------------------------------------------------------
 
 
-def within_classes(graph: FuzzyGraph, codes: np.ndarray, weight: float) -> FuzzyGraph:
+def weaken_between_classes(graph: FuzzyGraph, codes: np.ndarray, weight: float) -> FuzzyGraph:
     """Return the graph with weaker edges between classes: times exp(-2.5 / (1 - weight)).
 
     ``codes`` are class numbers; -1 means unknown, and an edge of such a row is multiplied by exp(-1).
@@ -143,7 +143,7 @@ def within_classes(graph: FuzzyGraph, codes: np.ndarray, weight: float) -> Fuzzy
     here, there = np.repeat(codes, np.diff(graph.start)), codes[graph.to]
     factor = np.where(here == there, np.float32(1), np.float32(between))
     factor[(here < 0) | (there < 0)] = math.exp(-_UNKNOWN)
-    return locally_connected(FuzzyGraph(graph.start, graph.to, graph.weight * factor))
+    return connect_locally(FuzzyGraph(graph.start, graph.to, graph.weight * factor))
 
 
 def intersection(graph: FuzzyGraph, target: FuzzyGraph, weight: float) -> FuzzyGraph:
@@ -159,10 +159,10 @@ def intersection(graph: FuzzyGraph, target: FuzzyGraph, weight: float) -> FuzzyG
     a[a == 0], b[b == 0] = least, least_target
     powers = (1.0, weight / (1 - weight)) if weight < 0.5 else ((1 - weight) / weight, 1.0)
     pattern.data = a ** np.float32(powers[0]) * b ** np.float32(powers[1])
-    return locally_connected(FuzzyGraph.of_matrix(pattern))
+    return connect_locally(FuzzyGraph.of_matrix(pattern))
 
 
-def locally_connected(graph: FuzzyGraph) -> FuzzyGraph:
+def connect_locally(graph: FuzzyGraph) -> FuzzyGraph:
     """Return the union of the graph after each row is divided by its largest weight, so that no row is isolated."""
     counts = np.diff(graph.start)
     top = np.ones(graph.n, dtype=np.float32)

@@ -19,9 +19,9 @@ import scipy.sparse
 from lowland.arrays.namespace import Array, device_of, is_sparse, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.kernels.tsne import attract, calibrate, edge_denominators
-from lowland.math.embeddings.descent import DescentStep, Momentum, Phase, TensorEdges, Together, on_device, together
+from lowland.math.embeddings.descent import DescentStep, Momentum, Phase, RowBlocks, TensorEdges, on_device, row_blocks
 from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion, Repulsion
-from lowland.math.neighbors.graph import NeighborGraph, fault_of
+from lowland.math.neighbors.graph import NeighborGraph, describe_fault
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
@@ -46,7 +46,7 @@ def gaussian_affinities(
     In each row they are proportional to exp(-b d²), with b such that the entropy is the logarithm of the perplexity.
     Several perplexities: the average of their affinities.
     """
-    return joint(graph.matrix(conditional_affinities(graph, perplexity, run or LocalRun())))
+    return joint_affinities(graph.matrix(conditional_affinities(graph, perplexity, run or LocalRun())))
 
 
 def conditional_affinities(graph: NeighborGraph, perplexity: float | Sequence[float], run: Run) -> np.ndarray:
@@ -58,7 +58,7 @@ def conditional_affinities(graph: NeighborGraph, perplexity: float | Sequence[fl
         for log_perplexity in logs:
             calibrate(graph.start, graph.length, log_perplexity, _TOLERANCE, a, b, P)
 
-    with together(run) as blocks:
+    with row_blocks(run) as blocks:
         blocks.rows(graph.n, rows)
     return P / len(logs)
 
@@ -66,10 +66,10 @@ def conditional_affinities(graph: NeighborGraph, perplexity: float | Sequence[fl
 def uniform_affinities(graph: NeighborGraph) -> scipy.sparse.csr_array:
     """Return joint affinities that are equal for all neighbors of a row, (n, n)."""
     counts = np.maximum(np.diff(graph.start), 1)
-    return joint(graph.matrix(np.repeat(1 / counts, np.diff(graph.start))))
+    return joint_affinities(graph.matrix(np.repeat(1 / counts, np.diff(graph.start))))
 
 
-def joint(P: Any) -> scipy.sparse.csr_array:
+def joint_affinities(P: Any) -> scipy.sparse.csr_array:
     """Return the average of affinities and their transpose, scaled to the sum 1, in rows of sorted columns."""
     S = scipy.sparse.csr_array(P + P.T)
     S.sort_indices()
@@ -90,7 +90,7 @@ def given_affinities(P: Any) -> scipy.sparse.csr_array:
     bad = np.flatnonzero(~((P.data >= 0) & np.isfinite(P.data)))
     if len(bad):
         i, j = int(P.coords[0][bad[0]]), int(P.coords[1][bad[0]])
-        fault = fault_of(P.data[bad[0]]).replace("length", "value")
+        fault = describe_fault(P.data[bad[0]]).replace("length", "value")
         raise DataError(
             f"The affinities have a {fault} in row {i + 1}, column {j + 1}. They must be finite and nonnegative."
         )
@@ -100,7 +100,7 @@ def given_affinities(P: Any) -> scipy.sparse.csr_array:
     kept = scipy.sparse.coo_array(
         (P.data[other] / P.data[other].max(), (P.coords[0][other], P.coords[1][other])), P.shape
     )
-    return joint(kept.tocsr())
+    return joint_affinities(kept.tocsr())
 
 
 # --- anchor -----------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class TensorKLDivergence:
     name: str = "KL divergence"
     _spectra: dict[Any, Array] = field(default_factory=dict)
 
-    def gradient(self, Z: Array, step: DescentStep, G: Array, together: Together) -> None:
+    def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
         repulsion, total = self._repulsion(Z)
         D, d2 = self.edges.differences(Z)
@@ -168,12 +168,12 @@ class TensorKLDivergence:
         if self.anchor is not None:
             self.anchor.add_gradient(Z, G)
 
-    def value(self, Z: Array, step: DescentStep, together: Together) -> float:
+    def value(self, Z: Array, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z, without exaggeration."""
-        loss = self.divergence(Z, together)
+        loss = self.divergence(Z, blocks)
         return loss if self.anchor is None else self.anchor.with_value(Z, loss)
 
-    def divergence(self, Z: Array, together: Together) -> float:
+    def divergence(self, Z: Array, blocks: RowBlocks) -> float:
         """Return the KL divergence at Z."""
         xp = xp_of(Z)
         total = float(self._repulsion(Z)[1])
@@ -289,17 +289,17 @@ class KLDivergence:
             edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor, exact=exact, name=name
         )
 
-    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
+    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
         F = np.empty_like(Z)
-        total = self._forces(Z, F, G, step.iteration, together)
+        total = self._forces(Z, F, G, step.iteration, blocks)
         F *= 4 * step.weights["exaggeration"]
         G *= 4 / total
         np.subtract(F, G, out=G)
         if self.anchor is not None:
             self.anchor.add_gradient(Z, G)
 
-    def _forces(self, Z: np.ndarray, F: np.ndarray, R: np.ndarray, iteration: int, together: Together) -> float:
+    def _forces(self, Z: np.ndarray, F: np.ndarray, R: np.ndarray, iteration: int, blocks: RowBlocks) -> float:
         """Write attraction and repulsion to F and R (n, k), and return the sum of w.
 
         A repulsion in short rounds is the work of one thread, while the others compute the attraction.
@@ -309,24 +309,24 @@ class KLDivergence:
             attract(*self.edges, Z, 1 / self.dof, a, b, F)
 
         repulsion = self.repulsion
-        if isinstance(repulsion, GridRepulsion) and repulsion.is_for_one_thread(len(Z), together.threads):
+        if isinstance(repulsion, GridRepulsion) and repulsion.is_for_one_thread(len(Z), blocks.threads):
             totals: list[float] = []
-            alone = Together(None, 1)
-            together.rows(len(Z), attraction, [lambda: totals.append(repulsion(Z, R, alone, iteration))])
+            alone = RowBlocks(None, 1)
+            blocks.rows(len(Z), attraction, [lambda: totals.append(repulsion(Z, R, alone, iteration))])
             return totals[0]
-        total = repulsion(Z, R, together, iteration)
-        together.rows(len(Z), attraction)
+        total = repulsion(Z, R, blocks, iteration)
+        blocks.rows(len(Z), attraction)
         return total
 
-    def value(self, Z: np.ndarray, step: DescentStep, together: Together) -> float:
+    def value(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z, without exaggeration."""
-        loss = self.divergence(Z, together)
+        loss = self.divergence(Z, blocks)
         return loss if self.anchor is None else self.anchor.with_value(Z, loss)
 
-    def divergence(self, Z: np.ndarray, together: Together) -> float:
+    def divergence(self, Z: np.ndarray, blocks: RowBlocks) -> float:
         """Return the KL divergence at Z."""
-        total = self.repulsion(Z, np.empty_like(Z), together)
-        loss = together.sum(len(Z), lambda a, b: self._edge_loss(Z, a, b))
+        total = self.repulsion(Z, np.empty_like(Z), blocks)
+        loss = blocks.sum(len(Z), lambda a, b: self._edge_loss(Z, a, b))
         return self.dof * loss + math.log(total) - self.entropy
 
     def _edge_loss(self, Z: np.ndarray, a: int, b: int) -> float:

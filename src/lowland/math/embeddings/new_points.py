@@ -30,7 +30,7 @@ from lowland.kernels.pacmap import attract
 from lowland.kernels.repulsion import place_in_field
 from lowland.kernels.tsne import calibrate, place_among_all, start_at_best_neighbor
 from lowland.math.embeddings.cross_entropy import RULE, EdgeForces, MapRadii
-from lowland.math.embeddings.descent import Together
+from lowland.math.embeddings.descent import RowBlocks
 from lowland.math.embeddings.fuzzy_graph import FuzzyGraph, memberships
 from lowland.math.embeddings.pairs import EXTRA, Pairs, scaled_neighbors
 from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion, SplineGrid
@@ -47,7 +47,7 @@ NEW_PERPLEXITY = 10.0  # of a new row: it is placed by its nearest training rows
 _EXAGGERATION = 1.5  # of its attraction
 _RATE, _ROUNDS = 0.5, 100
 _MARGIN = 0.05  # of the tabulated field around the map, in units of its extent
-_SERIAL = Together(None, 1)
+_SERIAL = RowBlocks(None, 1)
 _tabulating = threading.Lock()  # several threads may need the same field at once
 _RIDGE = 1e-3  # of the slopes, in units of the radius of the neighborhood
 

@@ -30,7 +30,7 @@ from lowland.kernels.pacmap import draw_candidates, draw_further, list_at_both_e
 from lowland.math.distances.incomplete_rows import SharedColumns
 from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.embeddings.descent import Adam, DescentStep, Phase, TensorEdges, Together
+from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, TensorEdges
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.searcher import MetricSpace
 from lowland.run.run import Run
@@ -235,12 +235,12 @@ class TensorPairForces:
     phases: Sequence[Phase]
     radius: float = 0.0  # of LocalMAP in the map; 0: PaCMAP
     after: int = 0  # iterations before the local adjustment
-    redraw: Callable[[Array, DescentStep, Together], TensorEdges | None] | None = None  # of the further pairs
+    redraw: Callable[[Array, DescentStep, RowBlocks], TensorEdges | None] | None = None  # of the further pairs
     name: str = field(default="pair objective")
 
-    def gradient(self, Z: Array, step: DescentStep, G: Array, together: Together) -> None:
+    def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
-        drawn = None if self.redraw is None else self.redraw(Z, step, together)
+        drawn = None if self.redraw is None else self.redraw(Z, step, blocks)
         if drawn is not None:
             self.edges[2] = drawn
         xp = xp_of(Z)
@@ -255,7 +255,7 @@ class TensorPairForces:
                 factor = factor * (self.radius / 2) / xp.sqrt(1 + d2)
             G += edges.sums(factor[:, None] * D)
 
-    def value(self, Z: Array, step: DescentStep, together: Together) -> float:
+    def value(self, Z: Array, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z with the weights of the step, up to a constant."""
         xp, total = xp_of(Z), 0.0
         for edges, (kind, c, _) in zip(self.edges, _KINDS, strict=True):
@@ -322,25 +322,25 @@ class PairForces:
         if self.local is None:
             return TensorPairForces(edges, self.phases)
 
-        def redraw(Z: Array, step: DescentStep, together: Together) -> TensorEdges | None:
+        def redraw(Z: Array, step: DescentStep, blocks: RowBlocks) -> TensorEdges | None:
             if not self._is_due(step):
                 return None
-            self._redraw(to_numpy(Z), step, together)
+            self._redraw(to_numpy(Z), step, blocks)
             return TensorEdges.of(self.listed[2].start, self.listed[2].to, Z)
 
         return TensorPairForces(edges, self.phases, self.local.radius, self.local.after, redraw)
 
-    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
+    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
-        self._redraw(Z, step, together)
+        self._redraw(Z, step, blocks)
         compute = pacmap.gradient_2d if Z.shape[1] == 2 and Z.dtype == np.float32 else pacmap.gradient
         given = self._given(step)
-        together.rows(len(Z), lambda a, b: compute(Z, *given, a, b, G))
+        blocks.rows(len(Z), lambda a, b: compute(Z, *given, a, b, G))
 
-    def value(self, Z: np.ndarray, step: DescentStep, together: Together) -> float:
+    def value(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z with the weights of the step, up to a constant."""
         given = self._given(step)
-        return together.sum(len(Z), lambda a, b: pacmap.value(Z, *given, a, b))
+        return blocks.sum(len(Z), lambda a, b: pacmap.value(Z, *given, a, b))
 
     def _given(self, step: DescentStep) -> tuple[Any, ...]:
         lists = [part for pairs in self.listed for part in (pairs.start, pairs.to)]
@@ -348,7 +348,7 @@ class PairForces:
         is_local = self.local is not None and step.iteration > self.local.after
         return (*lists, *weights, self.local.radius / 2 if self.local is not None and is_local else 0.0)
 
-    def _redraw(self, Z: np.ndarray, step: DescentStep, together: Together) -> None:
+    def _redraw(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> None:
         """Every ten iterations of the last phase, draw the further pairs of LocalMAP again, by the map as it is."""
         local, done = self.local, step.iteration - 1
         if local is None or not self._is_due(step):
@@ -358,7 +358,7 @@ class PairForces:
         def draw(a: int, b: int) -> None:
             redraw_further(Z, np.float32(local.radius), local.seed, done, near.start, near.to, far.start, far.to, a, b)
 
-        together.rows(len(Z), draw)
+        blocks.rows(len(Z), draw)
         self.listed[2], self.drawn_at = far.at_both_ends(), done
 
     def _is_due(self, step: DescentStep) -> bool:

@@ -52,7 +52,7 @@ from lowland.kernels.repulsion import (
     spread,
 )
 from lowland.kernels.tsne import repel_all
-from lowland.math.embeddings.descent import Together
+from lowland.math.embeddings.descent import RowBlocks
 from lowland.math.optimize.outcome import Outcome
 
 RATIO = 4  # of the spacings of the coarse and the fine grid
@@ -91,17 +91,17 @@ class GridConvolution:
     _spectra: dict[Any, np.ndarray] = field(default_factory=dict)
     _scratch: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def __call__(self, charges: np.ndarray, spacing: float, together: Together) -> np.ndarray:
+    def __call__(self, charges: np.ndarray, spacing: float, blocks: RowBlocks) -> np.ndarray:
         """Return the coefficients on the nodes of the charges, which are overwritten."""
         if charges.ndim != 2 or min(charges.shape) < _WIDE:
             periods = tuple(2 * m for m in charges.shape)
-            return self._convolved(charges, self._spectrum("whole", periods, spacing, charges.dtype), together)
+            return self._convolved(charges, self._spectrum("whole", periods, spacing, charges.dtype), blocks)
         coarse = tuple(-(-(m + 9) // RATIO) for m in charges.shape)
         periods = tuple(2 * fast_length(m) for m in coarse)
         smooth = self._spectrum("smooth", periods, spacing, charges.dtype)
         periods = tuple(2 * fast_length(-(-(m + _RADIUS + _DECAY) // 2)) for m in charges.shape)
         rest = self._spectrum("rest", periods, spacing, charges.dtype)
-        return self._in_two_levels(charges, rest, smooth, coarse, together)
+        return self._in_two_levels(charges, rest, smooth, coarse, blocks)
 
     def _spectrum(self, part: str, periods: tuple[int, ...], spacing: float, dtype: np.dtype) -> np.ndarray:
         """The transform of a part of w, divided by that of the splines, (period / 2 + 1,): it is even and real."""
@@ -130,19 +130,19 @@ class GridConvolution:
         inside = squares - beyond  # 0 beyond the radius
         return (1 + beyond / self.dof) ** -self.dof * (1 + first * inside + second * inside**2)
 
-    def _convolved(self, charges: np.ndarray, spectrum: np.ndarray, together: Together) -> np.ndarray:
+    def _convolved(self, charges: np.ndarray, spectrum: np.ndarray, blocks: RowBlocks) -> np.ndarray:
         """The charges convolved with the function of this spectrum, on their nodes; they are overwritten."""
         transforms = self._transforms("one level", charges, spectrum)
         if charges.ndim == 1:
             return transforms.in_one_dimension()
         m, lines, block = len(charges), transforms.A.shape[-1], max(1, _LINES // math.prod(charges.shape[1:-1]))
-        together.ranges(m, block, transforms.forward)
-        together.ranges(lines, block, transforms.across)
-        together.ranges(m, block, transforms.back)
+        blocks.ranges(m, block, transforms.forward)
+        blocks.ranges(lines, block, transforms.across)
+        blocks.ranges(m, block, transforms.back)
         return charges
 
     def _in_two_levels(
-        self, charges: np.ndarray, rest: np.ndarray, smooth: np.ndarray, coarse: tuple[int, ...], together: Together
+        self, charges: np.ndarray, rest: np.ndarray, smooth: np.ndarray, coarse: tuple[int, ...], blocks: RowBlocks
     ) -> np.ndarray:
         """The charges (m0, m1) convolved with the rest on their own grid plus the smooth part on the coarse one.
 
@@ -157,15 +157,15 @@ class GridConvolution:
 
         def on_coarse_grid() -> None:
             coarsen_columns(R, C)
-            self._convolved(C, smooth, Together(None, 1))
+            self._convolved(C, smooth, RowBlocks(None, 1))
 
         def back(a: int, b: int) -> None:
             transforms.back(a, b)
             add_refined(C, a, b, charges)
 
-        together.ranges(m, _LINES, forward)
-        together.ranges(transforms.A.shape[-1], _LINES, transforms.across, [on_coarse_grid])
-        together.ranges(m, _LINES, back)
+        blocks.ranges(m, _LINES, forward)
+        blocks.ranges(transforms.A.shape[-1], _LINES, transforms.across, [on_coarse_grid])
+        blocks.ranges(m, _LINES, back)
         return charges
 
     def _transforms(self, name: str, charges: np.ndarray, spectrum: np.ndarray) -> _LineTransforms:
@@ -295,24 +295,24 @@ class GridRepulsion:
         """Whether to leave it to one of several threads: in short rounds, they would wait longer than they work."""
         return threads > 1 and (threads < _THREADS or n < _FEW_ROWS)
 
-    def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together, iteration: int = -1) -> float:
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
-        grid, together = SplineGrid.around(Z, self.dof), together.limited(_THREADS)
-        potential = self.potential(Z, grid, together).ravel()
+        grid, blocks = SplineGrid.around(Z, self.dof), blocks.limited(_THREADS)
+        potential = self.potential(Z, grid, blocks).ravel()
         steps, inverse = grid.steps, 1 / grid.spacing
         n = Z.shape[0]
-        return together.sum(n, lambda a, b: read_potential(Z, a, b, grid.origin, inverse, steps, potential, G)) - n
+        return blocks.sum(n, lambda a, b: read_potential(Z, a, b, grid.origin, inverse, steps, potential, G)) - n
 
-    def potential(self, Z: np.ndarray, grid: SplineGrid, together: Together) -> np.ndarray:
+    def potential(self, Z: np.ndarray, grid: SplineGrid, blocks: RowBlocks) -> np.ndarray:
         """Return the coefficients of the splines whose sum is the potential of the points, one per node.
 
         They are overwritten by the next call.
         """
-        charges = _spread(Z, grid, self._convolution.room("charges", grid.nodes, Z.dtype), together)
-        return self._convolution(charges, grid.spacing, together)
+        charges = _spread(Z, grid, self._convolution.room("charges", grid.nodes, Z.dtype), blocks)
+        return self._convolution(charges, grid.spacing, blocks)
 
 
-def _spread(Z: np.ndarray, grid: SplineGrid, charges: np.ndarray, together: Together) -> np.ndarray:
+def _spread(Z: np.ndarray, grid: SplineGrid, charges: np.ndarray, blocks: RowBlocks) -> np.ndarray:
     """Spread the points to the nodes. Even bands first, then odd ones: no two threads write to the same node."""
     charges[:], steps, inverse = 0, grid.steps, 1 / grid.spacing
     height = max(_BAND, -(-grid.nodes[0] // _BANDS))
@@ -325,7 +325,7 @@ def _spread(Z: np.ndarray, grid: SplineGrid, charges: np.ndarray, together: Toge
             band = 2 * half + parity
             spread(Z, rows[start[band] : start[band + 1]], grid.origin, inverse, steps, flat)
 
-        together(-(-(bands - parity) // 2), work)
+        blocks(-(-(bands - parity) // 2), work)
     return charges
 
 
@@ -370,7 +370,7 @@ class TreeRepulsion:
     dof: float = 1.0
     theta: float = 0.5
 
-    def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together, iteration: int = -1) -> float:
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, 3); return the sum of w over all ordered pairs of different rows."""
         tree, n = Octree.of(Z), len(Z)
 
@@ -383,7 +383,7 @@ class TreeRepulsion:
                 tree.points, tree.order, tree.cells, tree.centers, tree.sides, starts, self.theta, self.dof, G
             )
 
-        return together.sum(n, repel) - n
+        return blocks.sum(n, repel) - n
 
 
 # --- sample -----------------------------------------------------------------------------------------------------------
@@ -404,11 +404,11 @@ class SampledRepulsion:
         """Sum exactly where P (n, n) has entries. It has none on the diagonal."""
         return cls(P.indptr.astype(np.int64), P.indices.astype(np.uint32), size, dof, seed)
 
-    def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together, iteration: int = -1) -> float:
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write an estimate of sum_j u w (z_i - z_j) to G (n, k); return one of the sum of w over all ordered pairs."""
         size = min(self.size, len(Z))
         of_edges, of_draws = (self.start, self.to, Z, self.dof), (self.seed, iteration // _KEPT, size)
-        return together.sum(len(Z), lambda a, b: repel_by_sample(*of_edges, *of_draws, a, b, G))
+        return blocks.sum(len(Z), lambda a, b: repel_by_sample(*of_edges, *of_draws, a, b, G))
 
 
 # --- all pairs, and the choice ----------------------------------------------------------------------------------------
@@ -417,7 +417,7 @@ class SampledRepulsion:
 class Repulsion(Protocol):
     """The repulsive forces of a map and the normalization of its similarities."""
 
-    def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together, iteration: int = -1) -> float:
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows.
 
         An estimate from a sample depends on the iteration; -1 is for values of the objective.
@@ -431,10 +431,10 @@ class ExactRepulsion:
 
     dof: float = 1.0
 
-    def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together, iteration: int = -1) -> float:
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
         T = np.ascontiguousarray(Z.T)
-        return together.sum(Z.shape[0], lambda a, b: repel_all(T, self.dof, a, b, G)) - Z.shape[0]
+        return blocks.sum(Z.shape[0], lambda a, b: repel_all(T, self.dof, a, b, G)) - Z.shape[0]
 
 
 def choose_repulsion(

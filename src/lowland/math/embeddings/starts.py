@@ -20,7 +20,7 @@ from lowland.errors import DataError, warn
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.embeddings.descent import NormalizedAffinities, TensorEdges
-from lowland.math.graphs.affinities import among
+from lowland.math.graphs.affinities import submatrix
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
 from lowland.math.scaling.classical import Placement, classical_scaling
 from lowland.math.spectra.component_rules import Fixed
@@ -49,13 +49,13 @@ def principal_start(X: Any, k: int, run: Run, rng: np.random.Generator) -> np.nd
     axes = principal_axes(rows, run, Fixed(most), options=SolverOptions(rng=lambda: np.random.default_rng(0)))
     V = like(axes.pairs.vectors[:, :most], X.data if is_sparse(X) else X)
     Z = to_numpy(as_double(centered_product(X, axes.columns.mean, V)))
-    return with_noise_columns(Z, k, rng)
+    return add_noise_columns(Z, k, rng)
 
 
 def classical_start(D: Array, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
     """Return classical scaling of given distances of all pairs, (n, k) float64."""
     most = min(k, D.shape[0] - 1)
-    return with_noise_columns(to_numpy(as_double(classical_scaling(D, most, run, fewer=True).Z)), k, rng)
+    return add_noise_columns(to_numpy(as_double(classical_scaling(D, most, run, fewer=True).Z)), k, rng)
 
 
 def landmark_start(
@@ -75,20 +75,20 @@ def landmark_start(
     np.fill_diagonal(D, 0)
     scaling = classical_scaling(D, min(k, len(places) - 1), run, fewer=True)
     if len(places) == n:
-        return with_noise_columns(to_numpy(scaling.Z), k, rng)
+        return add_noise_columns(to_numpy(scaling.Z), k, rng)
     place = Placement(scaling.weights, scaling.means)
 
     def placed(rows: slice) -> np.ndarray:
         E = np.asarray(measure(X[rows]), dtype=np.float64)
         return to_numpy(place(np.where(np.isnan(E), mean, E)))
 
-    return with_noise_columns(np.concatenate(run.each("placing rows", slices(n, _LANDMARKS), placed)), k, rng)
+    return add_noise_columns(np.concatenate(run.each("placing rows", slices(n, _LANDMARKS), placed)), k, rng)
 
 
 def spectral_start(W: Any, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
     """Return the first k Laplacian eigenmaps of symmetric affinities of a connected graph, (n, k) float64."""
     most = min(k, W.shape[0] - 1)
-    return with_noise_columns(laplacian_eigenmaps(W, most, run, rng=np.random.default_rng(0), tol=_TOL).Z, k, rng)
+    return add_noise_columns(laplacian_eigenmaps(W, most, run, rng=np.random.default_rng(0), tol=_TOL).Z, k, rng)
 
 
 def spectral_start_on_device(
@@ -101,7 +101,7 @@ def spectral_start_on_device(
         W, most + 1, run=run, solver="krylov", rng=np.random.default_rng(0), tol=_TOL_ON_DEVICE, max_iter=_STEPS,
         like_array=W.root[:1, None], definite=False,
     )  # fmt: skip
-    return with_noise_columns(to_numpy(pairs.vectors[:, 1:] / W.root[:, None]), k, rng)
+    return add_noise_columns(to_numpy(pairs.vectors[:, 1:] / W.root[:, None]), k, rng)
 
 
 def random_start(n: int, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -134,7 +134,7 @@ def given_start(init: Any, n: int, k: int) -> np.ndarray:
     return Z if _SMALLEST < unit * spread < 1 / _SMALLEST else Z / unit
 
 
-def within_reach(Z: np.ndarray, deviation: float) -> np.ndarray:
+def limit_spread(Z: np.ndarray, deviation: float) -> np.ndarray:
     """Return initial coordinates, scaled to this standard deviation if no step could bring the points together."""
     wide = float(Z.std())
     if wide < _REACH:
@@ -143,10 +143,10 @@ def within_reach(Z: np.ndarray, deviation: float) -> np.ndarray:
         f"The initial coordinates have a standard deviation of {wide:.2g}, where the gradient is almost zero. They are "
         f"scaled to {deviation:g}. Pass coordinates between 1e-4 and 100."
     )
-    return with_deviation(Z, deviation)
+    return scale_deviation(Z, deviation)
 
 
-def with_noise_columns(Z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def add_noise_columns(Z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Return Z with further columns up to k, random and a thousandth as wide: rows could not separate along zeros."""
     if Z.shape[1] >= k:
         return Z
@@ -154,25 +154,25 @@ def with_noise_columns(Z: np.ndarray, k: int, rng: np.random.Generator) -> np.nd
     return np.hstack([Z, width * rng.standard_normal((len(Z), k - Z.shape[1]))])
 
 
-def with_deviation(Z: np.ndarray, deviation: float) -> np.ndarray:
+def scale_deviation(Z: np.ndarray, deviation: float) -> np.ndarray:
     """Return Z centered, and scaled so that its first column has this standard deviation."""
     Z = Z - Z.mean(axis=0)
     wide = float(np.std(Z[:, 0])) or float(np.abs(Z).max()) or 1.0
     return Z * (deviation / wide)
 
 
-def with_largest(Z: np.ndarray, largest: float) -> np.ndarray:
+def scale_largest(Z: np.ndarray, largest: float) -> np.ndarray:
     """Return Z scaled so that its largest coordinate is ``largest``."""
     return Z * (largest / (float(np.abs(Z).max(initial=0.0)) or 1.0))
 
 
-def with_range(Z: np.ndarray, extent: float) -> np.ndarray:
+def scale_range(Z: np.ndarray, extent: float) -> np.ndarray:
     """Return Z with every column scaled to the range from 0 to ``extent``."""
     low, high = Z.min(axis=0), Z.max(axis=0)
     return (Z - low) * (extent / np.where(high > low, high - low, 1.0))
 
 
-def with_jitter(Z: np.ndarray, deviation: float, rng: np.random.Generator) -> np.ndarray:
+def add_jitter(Z: np.ndarray, deviation: float, rng: np.random.Generator) -> np.ndarray:
     """Return Z with normal noise added, so that duplicate rows can separate."""
     return Z + deviation * rng.standard_normal(Z.shape)
 
@@ -190,7 +190,7 @@ def separate_start(
     count = int(label.max()) + 1
     if centers is None:
         centers = rng.standard_normal((count, k))
-    centers = with_largest(centers - centers.mean(axis=0), _EXTENT)
+    centers = scale_largest(centers - centers.mean(axis=0), _EXTENT)
     Z = np.empty((len(label), k))
     for c in range(count):
         members = np.flatnonzero(label == c)
@@ -199,7 +199,7 @@ def separate_start(
         if len(members) <= max(_SMALL, k + 1):
             inner = rng.uniform(-1, 1, (len(members), k))
         else:
-            inner = with_largest(spectral_start(among(W, label == c), k, run, rng), 1.0)
+            inner = scale_largest(spectral_start(submatrix(W, label == c), k, run, rng), 1.0)
         Z[members] = centers[c] + radius * inner
     return Z
 

@@ -251,7 +251,7 @@ def without_loops(degree: Array, W: Any) -> Array:
 
     Where little is left, the difference has lost its digits: the other affinities are summed again.
     """
-    own = diagonal_of(W)
+    own = diagonal(W)
     left = degree - like(own, degree)
     lossy = lossy_points(left, own)
     if not lossy.size:
@@ -280,7 +280,7 @@ def rows_without_loops(W: Any, points: np.ndarray) -> Iterator[tuple[np.ndarray,
         yield now, xp.where(others, rows, xp.zeros_like(rows))
 
 
-def diagonal_of(W: Any) -> np.ndarray:
+def diagonal(W: Any) -> np.ndarray:
     """Return each point's affinity with itself, (n,), on the host in float64."""
     return (W.diagonal() if is_sparse(W) else to_numpy(xp_of(W).linalg.diagonal(W))).astype(np.float64)
 
@@ -305,7 +305,7 @@ def _dense_components(W: Array, root: np.ndarray) -> np.ndarray:
     return label
 
 
-def among(W: Any, kept: np.ndarray) -> Any:
+def submatrix(W: Any, kept: np.ndarray) -> Any:
     """Return the affinities among the marked points."""
     places = np.flatnonzero(kept)
     if is_sparse(W):

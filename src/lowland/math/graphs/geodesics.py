@@ -342,7 +342,7 @@ def strain(D: np.ndarray, means: np.ndarray, kept: np.ndarray) -> float:
     return max(0.0, total - float(np.sum(kept * kept))) ** 0.5 / len(D) * unit * unit
 
 
-def sampled(n: int, most: int = SAMPLE) -> np.ndarray:
+def sample_points(n: int, most: int = SAMPLE) -> np.ndarray:
     """Return the indices of all points, or of ``most`` spread evenly over them."""
     return np.arange(n) if n <= most else np.flatnonzero(evenly_spread(n, most, np.random.default_rng(0)))
 
@@ -470,7 +470,7 @@ def _checked(counts: int | Iterable[int], n: int) -> list[int]:
 
 def _geodesics(graph: NeighborGraph, run: Run) -> np.ndarray:
     """Geodesic distances between all points, (n, n), or from sampled points, (s, n)."""
-    some = sampled(graph.n, _EXACT)
+    some = sample_points(graph.n, _EXACT)
     return geodesic_distances(graph, run, sources=None if len(some) == graph.n else some)
 
 
@@ -508,8 +508,8 @@ def _step(
 ) -> SweepStep:
     sizes = np.bincount(component_labels(graph))
     once = cut & (graph.sources < graph.to)
-    of = sampled(graph.n, _EXACT)  # the points of the rows of D
-    some = sampled(len(of))
+    of = sample_points(graph.n, _EXACT)  # the points of the rows of D
+    some = sample_points(len(of))
     among = D[np.ix_(some, of[some])]
     replace_infinite(among)
     return SweepStep(

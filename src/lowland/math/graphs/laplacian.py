@@ -16,7 +16,7 @@ from lowland.arrays.precision import as_double, rounding_in
 from lowland.data.rows import ArrayRows
 from lowland.math.graphs.affinities import (
     affinity_components,
-    diagonal_of,
+    diagonal,
     lossy_points,
     rows_without_loops,
     without_loops,
@@ -67,7 +67,7 @@ class Laplacian:
             xp = xp_of(W)
             ones = xp.ones_like(as_double(W[:, :1])) if g is None else g
             degree = times_rows(ArrayRows(W), ones, run)[:, 0]
-        own = None if loops else like(diagonal_of(W), degree)
+        own = None if loops else like(diagonal(W), degree)
         if own is not None:
             degree = without_loops(degree, W) if density is None else degree - own * density
         return cls(W, degree if g is None else degree * density, normalized, density, own)

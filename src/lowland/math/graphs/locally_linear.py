@@ -63,7 +63,7 @@ class Neighborhoods:
 
 def neighborhoods(X: Array, graph: NeighborGraph, first: int, last: int) -> Iterator[Neighborhoods]:
     """Yield the neighborhoods of the points ``first`` to ``last``, all at once, or a few at a time if X is sparse."""
-    for a, b in pieces_of(X, graph.start, first, last):
+    for a, b in pieces(X, graph.start, first, last):
         i, j = graph.start[a], graph.start[b]
         start, to = graph.start[a : b + 1] - i, graph.to[i:j]
         if is_sparse(X):
@@ -73,7 +73,7 @@ def neighborhoods(X: Array, graph: NeighborGraph, first: int, last: int) -> Iter
             yield Neighborhoods(a, b, X, a, start, to)
 
 
-def pieces_of(X: Any, start: np.ndarray, first: int, last: int) -> Iterator[tuple[int, int]]:
+def pieces(X: Any, start: np.ndarray, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Yield the bounds of pieces of neighborhoods: one piece, or several whose dense tables are small."""
     if not is_sparse(X):
         yield first, last
@@ -121,7 +121,7 @@ def weight_matrix(X: Array, graph: NeighborGraph, run: Run, *, reg: float = 1e-3
             a, b = graph.start[some.first], graph.start[some.last]
             values[a:b] = reconstruction_weights(some.points, some.table, some.start, some.to, reg)
 
-    in_blocks(graph.n, work, run, "computing weights")
+    run_blocks(graph.n, work, run, "computing weights")
     return graph.matrix(values)
 
 
@@ -247,7 +247,7 @@ class WeightsOfNeighbors:
         """The same for sparse rows, a few at a time."""
         X, points = scipy.sparse.csr_array(X), scipy.sparse.csr_array(self.nearest.points)
         w, fitted = np.empty(len(to)), np.empty(X.shape[0], dtype=bool)
-        for a, b in pieces_of(X, start, 0, X.shape[0]):
+        for a, b in pieces(X, start, 0, X.shape[0]):
             table, places = joint_table(X[a:b], points, to[start[a] : start[b]])
             mine, own = start[a : b + 1] - start[a], table[: b - a]
             w[start[a] : start[b]] = reconstruction_weights(own, table, mine, places, self.reg)
@@ -255,7 +255,7 @@ class WeightsOfNeighbors:
         return w, fitted
 
 
-def in_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> None:
+def run_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> None:
     """Call ``work(first, last)`` for blocks of n points, on the run's threads; each writes to its own range."""
     if n <= BLOCK:
         work(0, n)
@@ -290,7 +290,7 @@ class LocalMatrices:
         def count(first: int, last: int) -> None:
             count_entries(first, last, self.start, self.to, mine, sets, np.full(n, -1, dtype=np.int32), counts)
 
-        in_blocks(n, count, run, "counting entries")
+        run_blocks(n, count, run, "counting entries")
         begin = np.concatenate([[0], np.cumsum(counts)])
         run.require(12 * begin[-1], f"The {begin[-1]} entries of the alignment matrix", "Use fewer neighbors")
         columns, values = np.empty(begin[-1], dtype=np.int32), np.empty(begin[-1])
@@ -302,7 +302,7 @@ class LocalMatrices:
                 values,
             )  # fmt: skip
 
-        in_blocks(n, fill, run, "summing neighborhoods")
+        run_blocks(n, fill, run, "summing neighborhoods")
         return scipy.sparse.csr_array((values, columns, begin), shape=(n, n))
 
 
@@ -325,7 +325,7 @@ def tangent_alignment(
                 bases[a:b] - bases[a], values[bases[a] : bases[b]],
             )  # fmt: skip
 
-    in_blocks(graph.n, work, run, "fitting tangent spaces" if kind == "ltsa" else "fitting quadratic functions")
+    run_blocks(graph.n, work, run, "fitting tangent spaces" if kind == "ltsa" else "fitting quadratic functions")
     return LocalMatrices(graph.start, graph.to, values)
 
 
@@ -349,7 +349,7 @@ def modified_alignment(X: Array, graph: NeighborGraph, k: int, run: Run, *, reg:
                 some.table, some.own, some.start, some.to, vectors[a * q : b * q], squares[some.first : some.last]
             )
 
-    in_blocks(graph.n, extend, run, "fitting tangent spaces")
+    run_blocks(graph.n, extend, run, "fitting tangent spaces")
     eta = _median_ratio(squares, k)
 
     def weigh(first: int, last: int) -> None:
@@ -359,7 +359,7 @@ def modified_alignment(X: Array, graph: NeighborGraph, k: int, run: Run, *, reg:
             bases[first:last] - bases[first], values[bases[first] : bases[last]],
         )  # fmt: skip
 
-    in_blocks(graph.n, weigh, run, "computing weights")
+    run_blocks(graph.n, weigh, run, "computing weights")
     return LocalMatrices(with_point.start, with_point.to, values)
 
 
@@ -398,7 +398,7 @@ def _room(numbers: int, n: int, run: Run) -> np.ndarray:
 # --- strong components ------------------------------------------------------------------------------------------------
 
 
-def without_self_loops(graph: NeighborGraph) -> NeighborGraph:
+def drop_self_loops(graph: NeighborGraph) -> NeighborGraph:
     """Return the graph without edges from a point to itself."""
     other = graph.to != graph.sources
     return graph if other.all() else graph.chosen(other)
@@ -431,7 +431,7 @@ def sink_components(graph: NeighborGraph) -> tuple[int, np.ndarray]:
     return int(is_sink.sum()), cut_off[label]
 
 
-def with_reverse_edges(graph: NeighborGraph, cut_off: np.ndarray) -> NeighborGraph:
+def add_reverse_edges(graph: NeighborGraph, cut_off: np.ndarray) -> NeighborGraph:
     """Return the graph with the reverse of every edge that leads to a marked point from another component.
 
     In a connected graph, one sink component remains.
@@ -442,7 +442,7 @@ def with_reverse_edges(graph: NeighborGraph, cut_off: np.ndarray) -> NeighborGra
     return graph.with_edges(i, j, graph.length[back])
 
 
-def with_reinforced_bridges(graph: NeighborGraph, label: np.ndarray) -> NeighborGraph:
+def reinforce_bridges(graph: NeighborGraph, label: np.ndarray) -> NeighborGraph:
     """Return the graph with each bridge between components, (n,) ``label``, extended to the neighbors of its ends.
 
     A single edge hardly constrains the offset between components: in its neighborhood it is a dimension of its own. So

@@ -27,7 +27,7 @@ from lowland.math.distances.incomplete_rows import SharedColumns
 from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.distances.sparse_rows import csr, squared_differences, unit
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, Searcher, joined_edges, sorted_edges, stacked
+from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, Searcher, join_edges, sort_edges, stack_blocks
 from lowland.run.local import LocalRun, serial_run
 from lowland.run.run import Run
 
@@ -120,7 +120,7 @@ class BruteForce(Searcher):
             here = rows[block]
             return self._smallest(np.ascontiguousarray(self._points[here]), k, labels[here], labels)
 
-        return stacked(self._threads(run).each("searching neighbors", slices(len(rows), self._step()), look_up), k)
+        return stack_blocks(self._threads(run).each("searching neighbors", slices(len(rows), self._step()), look_up), k)
 
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points of new rows; with given distances, X holds the distances."""
@@ -128,7 +128,7 @@ class BruteForce(Searcher):
         n = Q.shape[1] if self.metric == "precomputed" else self._points.shape[0]
         labels = np.arange(n)
         none = np.full(len(Q), -1)
-        return stacked(
+        return stack_blocks(
             [self._smallest(np.ascontiguousarray(Q[b]), k, none[b], labels) for b in slices(len(Q), self._step())], k
         )
 
@@ -155,9 +155,9 @@ class BruteForce(Searcher):
                 i, j = np.nonzero(reach >= D)
                 parts.append((i, j + start, D[i, j].astype(np.float64)))
             i, j, values = (np.concatenate(each) for each in zip(*parts, strict=True))
-            return sorted_edges(i, j, values, block)
+            return sort_edges(i, j, values, block)
 
-        return joined_edges(self._threads(run), n, self._step(), look_up, self._lengths)
+        return join_edges(self._threads(run), n, self._step(), look_up, self._lengths)
 
 
 # --- matrix products --------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ class Products(Searcher):
             return compare._smallest(np.ascontiguousarray(Q[here]), k, own[here], labels)
 
         parts = run.each("resolving near ties", slices(len(open_rows), compare._step()), look_up)
-        indices[open_rows], powers[open_rows] = stacked(parts, k)
+        indices[open_rows], powers[open_rows] = stack_blocks(parts, k)
         return indices, self.space.lengths(powers)
 
     def _proposed(
@@ -318,9 +318,9 @@ class Products(Searcher):
             powers = np.empty(len(i))
             neighbor_search.measure_pairs(self._points[block], i, self._points, j, 2.0, powers)
             inside = powers <= reach
-            return sorted_edges(i[inside], j[inside], powers[inside], block)
+            return sort_edges(i[inside], j[inside], powers[inside], block)
 
-        return joined_edges(run, n, step, look_up, self.space.lengths)
+        return join_edges(run, n, step, look_up, self.space.lengths)
 
 
 def candidates(k: int, n: int) -> int:
@@ -457,7 +457,9 @@ class SparseSearch(Searcher):
         def look_up(block: slice) -> Found:
             return self._smallest(Q[block], k, own[block], labels)
 
-        return stacked(self._threads(run).each("searching neighbors", slices(Q.shape[0], self._step()), look_up), k)
+        return stack_blocks(
+            self._threads(run).each("searching neighbors", slices(Q.shape[0], self._step()), look_up), k
+        )
 
     def _smallest(self, Q: Any, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
         """The k nearest points of a block of rows: the nearest of some candidates, compared by differences."""
@@ -489,9 +491,9 @@ class SparseSearch(Searcher):
             i, j = np.nonzero(near >= D)
             values = D[i, j] if self._space is None else squared_differences(Q, self._points, i, j)
             inside = values <= reach
-            return sorted_edges(i[inside], j[inside], values[inside], block)
+            return sort_edges(i[inside], j[inside], values[inside], block)
 
-        return joined_edges(self._threads(run), n, self._step(), look_up, self._lengths)
+        return join_edges(self._threads(run), n, self._step(), look_up, self._lengths)
 
 
 _ROUNDING = 1e-8  # relative error of squared distances from products, where these are not computed from differences

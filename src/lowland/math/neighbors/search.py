@@ -19,7 +19,7 @@ from lowland.math.distances.metrics import Metric, allows_nan, check_metric, usa
 from lowland.math.distances.sparse_rows import all_equal, finite_rows
 from lowland.math.distances.to_points import check_distances, check_new_distances
 from lowland.math.neighbors.brute_force import BruteForce, Products, SparseSearch
-from lowland.math.neighbors.graph import NeighborGraph, fault_of
+from lowland.math.neighbors.graph import NeighborGraph, describe_fault
 from lowland.math.neighbors.hnsw import Approximate, approximate_search, is_faster_approximately
 from lowland.math.neighbors.searcher import MetricSpace, Searcher
 from lowland.math.neighbors.torch_search import TorchSearch
@@ -97,7 +97,7 @@ def nearest_neighbors(
     found = searcher.nearest(k, run)
     if allows_nan(metric):
         refuse_incomparable(X, *found)
-    indices, distances = all_found(*found, n)
+    indices, distances = check_found(*found, n)
     _refuse_if_equal(X, distances, metric, params or {})
     recall = 1.0
     if isinstance(searcher, Approximate):
@@ -150,7 +150,7 @@ def _rounded_up(x: float) -> float:
     return float(f"{math.ceil(x / step) * step:.3g}")
 
 
-def all_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def check_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Raise an error if a neighbor is missing: kernels on the graph use every index without a check."""
     if indices.size and (indices.min() < 0 or indices.max() >= n or not np.isfinite(distances).all()):
         raise DataError("Some rows are infinitely far from all others. Rescale the columns, or remove such rows.")
@@ -222,7 +222,7 @@ class NearestAmong:
         if allows_nan(self.metric):
             return self._among_comparable(searcher, X)
         if all_finite(X):
-            return all_found(*searcher.nearest_to(X, self.k), n)
+            return check_found(*searcher.nearest_to(X, self.k), n)
         # (m,); other rows have no neighbors
         finite = finite_rows(X) if is_sparse(X) else to_numpy(xp_of(X).all(usable_values(X, self.metric), axis=1))
         indices, distances = np.zeros((len(finite), self.k), dtype=np.int32), np.full((len(finite), self.k), np.nan)
@@ -230,7 +230,7 @@ class NearestAmong:
             rows = (
                 X[finite] if is_sparse(X) else xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
             )
-            indices[finite], distances[finite] = all_found(*searcher.nearest_to(rows, self.k), n)
+            indices[finite], distances[finite] = check_found(*searcher.nearest_to(rows, self.k), n)
         return indices, distances
 
     def _among_comparable(self, searcher: Searcher, X: Array) -> tuple[np.ndarray, np.ndarray]:
@@ -272,7 +272,7 @@ class ByGivenDistances:
         bad = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
         if len(bad):
             raise DataError(
-                f"A new row has a distance of {fault_of(X.data[bad[0]])}, to training row {X.indices[bad[0]]}. "
+                f"A new row has a distance of {describe_fault(X.data[bad[0]])}, to training row {X.indices[bad[0]]}. "
                 "Distances must be finite and nonnegative. Do not store unknown distances."
             )
         rows, here = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), self.kept[X.indices]

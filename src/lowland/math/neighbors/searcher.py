@@ -57,14 +57,14 @@ class Searcher(Protocol):
         return indices[:, 0].astype(np.int64), lengths[:, 0]
 
 
-def stacked(found: list[Found], k: int) -> Found:
+def stack_blocks(found: list[Found], k: int) -> Found:
     """The results of all blocks as one."""
     if not found:
         return np.empty((0, k), dtype=np.int32), np.empty((0, k))
     return np.concatenate([i for i, _ in found]), np.concatenate([v for _, v in found])
 
 
-def sorted_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, block: slice) -> Edges:
+def sort_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, block: slice) -> Edges:
     """The edges of a block of rows, sorted by length within each row, without the row itself."""
     others = i + block.start != j
     i, j, values = i[others], j[others], values[others]
@@ -73,7 +73,7 @@ def sorted_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, block: slice)
     return counts, j[order].astype(np.int32), values[order]
 
 
-def joined_edges(
+def join_edges(
     run: Run, n: int, step: int, look_up: Callable[[slice], Edges], lengths: Callable[[np.ndarray], np.ndarray]
 ) -> Edges:
     """The edges of all rows; the memory budget is checked as they are found."""

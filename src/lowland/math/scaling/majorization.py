@@ -20,11 +20,11 @@ from lowland.math.scaling.stress import (
     WeightSums,
     check_connected,
     check_pair_weights,
-    in_principal_axes,
+    drop_weightless,
+    rotate_to_axes,
     starting_configurations,
     stress_gradient,
     weight_sums,
-    without_weightless,
 )
 from lowland.run.run import Run, all_finite, run_for
 
@@ -142,7 +142,7 @@ class ScalingProblem:
         """Check the weights, and that enough distances are known."""
         run = run or run_for(ArrayRows(D))
         W = None if weights is None else check_pair_weights(weights, D)
-        D = D if W is None else without_weightless(D, W)
+        D = D if W is None else drop_weightless(D, W)
         missing = not all_finite(D)
         if W is not None or missing:
             check_connected(D)
@@ -171,7 +171,7 @@ class ScalingProblem:
     def turned(self, Z: Array, *, to_axes: bool) -> Array:
         """Center a configuration and rotate it to its principal axes, on the device of the dissimilarities."""
         Z = like(Z, self.D, xp_of(self.D).float64)
-        return in_principal_axes(Z) if to_axes else Z - xp_of(Z).mean(Z, axis=0)[None, :]
+        return rotate_to_axes(Z) if to_axes else Z - xp_of(Z).mean(Z, axis=0)[None, :]
 
 
 def stress_outcome(minimum: Minimum, eps: float) -> Outcome:

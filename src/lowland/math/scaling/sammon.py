@@ -17,7 +17,7 @@ from lowland.arrays.precision import as_double
 from lowland.data.rows import ArrayRows, slab_rows
 from lowland.math.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
 from lowland.math.optimize.outcome import Outcome, Promise, Watch
-from lowland.math.scaling.stress import Targets, in_principal_axes, starting_configurations, stress_gradient
+from lowland.math.scaling.stress import Targets, rotate_to_axes, starting_configurations, stress_gradient
 from lowland.run.run import Run, run_for
 
 _SHORTEST = 1e-6  # length of a step that the rounding errors of the stress may hide
@@ -191,7 +191,7 @@ def sammon_coordinates(
         """Report a configuration as the result is returned."""
         assert watch is not None
         relative = (2 * value + merged.fixed) / (merged.total or 1.0)
-        return watch(iteration, in_principal_axes(merged.expanded(Z)), relative)
+        return watch(iteration, rotate_to_axes(merged.expanded(Z)), relative)
 
     seen = None if watch is None else shown
     if len(merged.first) == 1:  # all points coincide
@@ -199,7 +199,7 @@ def sammon_coordinates(
     else:
         found = safeguarded_lbfgs(Z, stress, _ShortStep(tol), max_iter=max_iter, run=run, watch=seen)
     trace = tuple((2 * value + merged.fixed) / (merged.total or 1.0) for value in found.outcome.trace)
-    Z = in_principal_axes(merged.expanded(found.at.Z))
+    Z = rotate_to_axes(merged.expanded(found.at.Z))
     step, extent = _ShortStep.lengths(found.at)
     accuracy = NEWTON_STEP.checked(step / extent if extent > 0 else 0.0, max(tol, _SHORTEST))
     outcome = replace(found.outcome, trace=trace, accuracy=accuracy)

@@ -180,7 +180,7 @@ def check_pair_weights(weights: Any, beside: Array) -> Array:
     return like(W, beside)
 
 
-def without_weightless(D: Array, W: Array) -> Array:
+def drop_weightless(D: Array, W: Array) -> Array:
     """Return the dissimilarities with NaN for pairs of weight zero: the initialization ignores them too."""
     xp = xp_of(W)
     weightless = (W == 0) & ~like(np.eye(W.shape[0], dtype=bool), W, xp.bool)  # the diagonal is ignored
@@ -339,7 +339,7 @@ def _mean_known(D: Array) -> Array:
     return (sums / row_sums(xp.astype(known, xp.float64)))[:, None]
 
 
-def in_principal_axes(Z: Array) -> Array:
+def rotate_to_axes(Z: Array) -> Array:
     """Return the configuration centered and rotated to its principal axes, with fixed signs; the stress is the same."""
     xp = xp_of(Z)
     C = Z - xp.mean(Z, axis=0)[None, :]
