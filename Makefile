@@ -40,7 +40,7 @@ gallery: .venv/installed  ## run every script in examples/: pictures and the cla
 docs: .venv/installed  ## generate pages and pictures
 	$(BIN)/python docs/generate.py
 
-texts: .venv/installed  ## the same without pictures: index of methods, reference, tables
+texts: .venv/installed  ## the same without pictures: reference, tables
 	$(BIN)/python docs/generate.py --texts
 
 clean:

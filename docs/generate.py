@@ -1,7 +1,7 @@
-"""Generate the index of methods, the reference, the tables of methods, and the pictures.
+"""Generate the reference, the tables of methods, and the pictures.
 
 ``make docs`` generates everything, ``make texts`` everything but the pictures. The output is deterministic. Tests check
-that the index, the reference and the tables are up to date. The tables are generated from the class of each method and
+that the reference and the tables are up to date. The tables are generated from the class of each method and
 from the table "In short" of its page.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 import lowland
 from lowland.methods.base.params import Attribute, attributes_of, parameters_of
 from lowland.methods.base.traits import traits_of
-from lowland.methods.registry import INDEX, Entry, entries, index_text, load_method
+from lowland.methods.registry import Entry, entries, load_method
 
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
@@ -40,7 +40,6 @@ SHORT = (
 
 def main(*, draw_pictures: bool = True) -> None:
     """Generate everything."""
-    INDEX.write_text(index_text(), encoding="utf-8")
     (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
     README.write_text(with_methods(README.read_text(encoding="utf-8")), encoding="utf-8")
     WHICH.write_text(with_facts(WHICH.read_text(encoding="utf-8")), encoding="utf-8")

@@ -8,7 +8,7 @@ Berens and Kobak (2022), Attraction-repulsion spectrum in neighbor embeddings, a
 
 from gallery import load_dataset, panels, show
 from lowland import TSNE, SpectralEmbedding, quality
-from lowland.quality.procrustes import Procrustes
+from lowland.quality.alignment import Procrustes
 from maps import class_map, legend_below
 
 digits = load_dataset("digits")

@@ -10,7 +10,7 @@ import numpy as np
 from gallery import panels, show
 from lowland import PCA, LocallyLinearEmbedding, plots
 from lowland.data import moved_patch
-from lowland.quality.procrustes import Procrustes
+from lowland.quality.alignment import Procrustes
 from sheets import explained
 
 patch = moved_patch(961)

@@ -29,12 +29,6 @@ _PLACES = {
 _MODULES = ("algorithms", "data", "errors", "plots", "quality", "rules", "study")
 
 
-def _methods() -> dict[str, str]:
-    from lowland.methods.registry import entries
-
-    return {name: entry.module for name, entry in entries().items()}
-
-
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return __dir__()
@@ -42,13 +36,21 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"lowland.{_PLACES[name]}"), name)
     elif name in _MODULES:
         value = importlib.import_module(f"lowland.{name}")
-    elif not name.startswith("_") and name in _methods():
-        value = getattr(importlib.import_module(_methods()[name]), name)
     else:
-        raise AttributeError(f"module 'lowland' has no attribute {name!r}")
+        value = None if name.startswith("_") else _method(name)
+        if value is None:
+            raise AttributeError(f"module 'lowland' has no attribute {name!r}")
     globals()[name] = value
     return value
 
 
+def _method(name: str) -> Any:
+    from lowland.methods.registry import class_named
+
+    return class_named(name)
+
+
 def __dir__() -> list[str]:
-    return sorted({*_PLACES, *_MODULES, *_methods(), "__version__"})
+    from lowland.methods.registry import method_names
+
+    return sorted({*_PLACES, *_MODULES, *method_names(), "__version__"})

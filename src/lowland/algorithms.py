@@ -20,9 +20,9 @@ from lowland.math.scaling.majorization import stress_majorization
 from lowland.math.scaling.nonmetric import nonmetric_scaling
 from lowland.math.scaling.sammon import sammon_coordinates
 from lowland.math.selection.column_clustering import cluster_tree, cut_tree
-from lowland.math.selection.exhaustive_search import best_subset
 from lowland.math.selection.filter_scores import filter_scores
 from lowland.math.selection.lasso_path import lasso_path
+from lowland.math.selection.subset_search import best_subset
 from lowland.math.spectra.discriminants import discriminant_axes_of_scatter
 from lowland.math.spectra.principal_axes import principal_axes_of_covariance
 from lowland.math.spectra.whitening_matrices import whitening_matrix

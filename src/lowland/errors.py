@@ -10,8 +10,9 @@ import re
 import reprlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 
 class LowlandError(Exception):
@@ -43,8 +44,8 @@ class ParameterError(LowlandError, ValueError, TypeError):
     """
 
     def __init__(
-        self, reason: str, remedy: str = "", *, method: str = "", given: dict[str, object] | None = None,
-        **parameters: object,
+        self, reason: str, remedy: str = "", *, method: str = "", given: Mapping[str, object] | None = None,
+        **parameters: Any,
     ) -> None:  # fmt: skip
         """``given`` holds parameters whose names are also arguments here, such as ``{"method": "em"}``."""
         parameters = {**(given or {}), **parameters}

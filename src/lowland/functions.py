@@ -15,7 +15,7 @@ from lowland.arrays.random import generator
 from lowland.errors import ParameterError, warn
 from lowland.math.scaling.majorization import stress_majorization
 from lowland.methods.registry import load_method
-from lowland.quality.neighborhoods import nearest
+from lowland.quality import neighborhoods
 
 
 def fastica(
@@ -190,4 +190,4 @@ def trustworthiness(
         raise ParameterError(
             f"`n_neighbors` ({n_neighbors}) should be less than n_samples / 2 ({n / 2}). Choose at most {(n - 1) // 2}."
         )
-    return float(nearest.trustworthiness(X, X_embedded, n_neighbors, metric=metric, sample=None).value)
+    return float(neighborhoods.trustworthiness(X, X_embedded, n_neighbors, metric=metric, sample=None).value)

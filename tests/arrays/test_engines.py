@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lowland.arrays.engines import Engine, choose_engine, torch_on
-from lowland.errors import ParameterError
+from lowland.arrays.engines import Adam, Engine, choose_engine, torch_on
+from lowland.errors import MissingExtra, ParameterError
 
 
 def test_numpy_engine():
@@ -12,7 +12,6 @@ def test_numpy_engine():
     X = np.ones((2, 3), dtype=np.float32)
     assert engine.array(X) is X
     assert engine.copy(X) is not X
-    assert engine.empty((4, 5)).shape == (4, 5)
     assert engine.array(np.ones(2)).dtype == np.float32
 
 
@@ -26,7 +25,7 @@ def test_adam_step_follows_the_paper_in_numpy_and_torch():
     for name in ("numpy", "torch"):
         engine = Engine(name, dtype="float64")
         found = engine.copy(np.ones(3))
-        adam = engine.adam(found)
+        adam = Adam(found)
         for g in gradients:
             adam.step(engine.array(g), 0.01)
         np.testing.assert_allclose(np.asarray(found), theta, rtol=1e-12)
@@ -36,10 +35,12 @@ def test_the_requested_engine_is_used():
     assert choose_engine("numpy", None, np.ones(1), "float32") == Engine("numpy", "cpu", "float32")
     with pytest.raises(ParameterError, match=r"device=.*numpy.*CPU.*engine='torch'"):
         choose_engine("numpy", "cuda", np.ones(1), "float32")
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
     assert choose_engine("auto", None, np.ones(1), "float64") == Engine("torch", "cpu", "float64")
-    with pytest.raises(ParameterError, match=r"device=.*torch cannot use.*device=None"):
-        choose_engine("torch", "nowhere", np.ones(1), "float32")
+    for device in ("cuda:99", "nowhere"):
+        with pytest.raises(ParameterError, match=rf"device='{device}': torch cannot use.*device=None") as refused:
+            choose_engine("torch", device, np.ones(1), "float32")
+        assert ("or 'cuda'" in str(refused.value)) == torch.cuda.is_available()
 
 
 def test_the_thread_count_of_torch_is_restored():
@@ -48,3 +49,13 @@ def test_the_thread_count_of_torch_is_restored():
     with torch_on(1):
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == before
+
+
+def test_a_missing_torch_is_reported(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    home = np.zeros(3)
+    assert choose_engine("auto", None, home, "float32") == Engine("numpy")
+    with pytest.raises(MissingExtra, match=r"lowland\[torch\]"):
+        choose_engine("torch", None, home, "float32")
+    with pytest.raises(ParameterError, match=r"numpy.*CPU"):
+        choose_engine("auto", "cuda", home, "float32")

@@ -13,8 +13,7 @@ from lowland import PCA, Autoencoder
 from lowland.arrays.engines import Engine
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped
-from lowland.math.networks import batches
-from lowland.math.networks.training import threads_for
+from lowland.math.networks import training
 from lowland.methods.autoencoder import layer_widths
 from lowland.run.local import LocalRun
 
@@ -73,18 +72,6 @@ def test_every_activation_beats_a_linear_network(bend):
     assert model.reconstruction_error(X).mean() < 0.6 * PCA(1).fit(X).distortion()
 
 
-def test_encode_and_decode_equal_transform_and_inverse():
-    X = arc()
-    model = Autoencoder(2, random_state=0).fit(X)
-    np.testing.assert_array_equal(model.encode(X), model.transform(X))
-    np.testing.assert_array_equal(model.decode(model.encode(X)), model.inverse_transform(model.transform(X)))
-    errors = np.sum((model.decode(model.encode(X)) - X) ** 2, axis=1)
-    np.testing.assert_allclose(model.reconstruction_error(X), errors, rtol=1e-9)
-    assert model.reconstruction_error(X).shape == (600,)
-    strange = np.full((1, 3), 60.0)
-    assert model.reconstruction_error(strange)[0] > 100 * model.reconstruction_error(X).max()
-
-
 def test_reported_losses_are_correct():
     X = arc()
     whole = Autoencoder(2, validation_fraction=0, random_state=0).fit(X)
@@ -92,7 +79,7 @@ def test_reported_losses_are_correct():
     assert whole.validation_loss_ is None
     assert whole.validation_losses_ == ()
     model = Autoencoder(2, random_state=0).fit(X)
-    held = batches.choose_validation_rows(600, 0.1, 10**6, _after_the_weights(model))
+    held = training.choose_validation_rows(600, 0.1, 10**6, _after_the_weights(model))
     errors = model.reconstruction_error(X)
     assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-6)
     assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-6)
@@ -148,22 +135,6 @@ def test_early_stopping_waits_while_the_learning_rate_rises():
 # --- seeds, engines, files
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
-def test_results_depend_on_the_seed(solver):
-    X = arc(200)
-    a, b, c = (Autoencoder(1, solver=solver, max_iter=30, random_state=seed) for seed in (1, 1, 2))
-    with pytest.warns(ConvergenceWarning) if solver == "lbfgs" else _quietly():
-        a, b, c = (model.fit(X).transform(X) for model in (a, b, c))
-    np.testing.assert_array_equal(a, b)
-    assert np.abs(a - c).max() > 1e-3
-
-
-def _quietly():
-    import contextlib
-
-    return contextlib.nullcontext()
-
-
 @pytest.mark.parametrize("options", [{}, {"noise": 0.2}, {"noise": 0.2, "noise_kind": "masking"}, {"sparsity": 0.1}])
 def test_both_engines_agree_with_adam(options):
     pytest.importorskip("torch")
@@ -193,7 +164,7 @@ def test_training_from_a_file_larger_than_memory_agrees_with_the_array(tmp_path,
 
     pytest.importorskip(engine)
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 6000)
-    monkeypatch.setattr(batches, "WINDOW_BYTES", 4000)
+    monkeypatch.setattr(training, "WINDOW_BYTES", 4000)
     X = arc(2000, dtype=np.float32)
     pa.parquet.write_table(pa.table({name: X[:, j] for j, name in enumerate("abc")}), tmp_path / "x.parquet")
     options = {"solver": "adam", "engine": engine, "max_iter": 4, "batch_size": 50, "random_state": 0}
@@ -281,10 +252,10 @@ def test_one_thread_if_requested_or_if_there_is_little_work(monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
     monkeypatch.setattr(torch, "set_num_threads", asked.append)
     for threads, work in ((1, 2**40), (3, 2**40), (3, 10)):
-        with lowland.config(threads=threads), threads_for(Engine("torch"), work, LocalRun()):
+        with lowland.config(threads=threads), training.threads_for(Engine("torch"), work, LocalRun()):
             pass
     assert asked == [1, 4, 3, 4, 1, 4]
-    with threads_for(Engine("numpy"), 10, LocalRun()):
+    with training.threads_for(Engine("numpy"), 10, LocalRun()):
         blas = [lib for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"]
         # faiss, once a test of neighbors has loaded it, brings its own BLAS, whose threads a run does not limit
         assert {lib["num_threads"] for lib in blas if "faiss" not in lib["filepath"]} == {1}
@@ -351,7 +322,7 @@ def test_the_loss_is_that_of_the_stored_weights(options):
     X = arc(300)
     model = Autoencoder(2, random_state=0, **options).fit(X)
     errors = model.reconstruction_error(X)
-    held = batches.choose_validation_rows(300, 0.1, 10**6, _after_the_weights(model))
+    held = training.choose_validation_rows(300, 0.1, 10**6, _after_the_weights(model))
     assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-4)
     assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-4)
 
@@ -369,8 +340,8 @@ def test_early_stopping_keeps_the_best_weights(digits):
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
 def test_a_fit_stopped_by_a_callback_leaves_no_result(solver):
     model = Autoencoder(1, solver=solver)
-    training = ("training by L-BFGS", "training by Adam")
-    with lowland.config(progress=lambda event: event.stage not in training), pytest.raises(Stopped):
+    stages = ("training by L-BFGS", "training by Adam")
+    with lowland.config(progress=lambda event: event.stage not in stages), pytest.raises(Stopped):
         model.fit(arc())
     with pytest.raises(NotFittedError):
         model.transform(arc())
@@ -389,8 +360,6 @@ def test_progress_counts_to_the_end(solver):
     ("options", "words"),
     [
         ({"n_components": 4}, "at most 3"),
-        ({"hidden_layer_sizes": (5, 0)}, "integers"),
-        ({"hidden_layer_sizes": (5, 2.5)}, "integers"),
         ({"decoder_layer_sizes": (-1,)}, "decoder_layer_sizes"),
         ({"solver": "lbfgs", "noise": 0.1}, "solver='adam'"),
         ({"noise": 1.5, "noise_kind": "masking"}, "between 0 and 1"),
@@ -413,22 +382,12 @@ def test_constant_rows_warn():
     np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 7.0))), 7.0, atol=1e-3)
 
 
-def test_variance_that_underflows_is_refused():
-    with pytest.raises(DataError, match=r"too small.*Rescale"):
-        Autoencoder(1).fit(1e-165 * arc(60))
-
-
 @pytest.mark.parametrize("size", [2.0**-80, 2.0**100])
 def test_errors_of_tiny_and_huge_float32(size):
     X = arc(100, dtype=np.float32)
     errors, sized = (Autoencoder(1, random_state=0).fit(Y).reconstruction_error(Y) for Y in (X, X * np.float32(size)))
     assert sized.dtype == np.float64
     assert sized.mean() / size**2 == pytest.approx(errors.mean(), rel=1e-3)
-
-
-def test_widths_may_be_an_array():
-    model = Autoencoder(1, hidden_layer_sizes=np.array([3, 4]), decoder_layer_sizes=np.array([5])).fit(arc(100))
-    assert [b.shape[0] for _, b in (*model.encoder_, *model.decoder_)] == [3, 4, 1, 5, 3]
 
 
 def test_a_constant_column_is_reconstructed():
@@ -444,7 +403,7 @@ def test_codes_of_the_wrong_width():
 
 def test_every_form_of_hidden_layer_sizes():
     assert layer_widths((512, 256.0), 4, "hidden_layer_sizes") == (512, 256)
-    assert layer_widths(7, 4, "hidden_layer_sizes") == (7,)
+    assert layer_widths(7, 4, "hidden_layer_sizes") == layer_widths(np.array([7]), 4, "hidden_layer_sizes") == (7,)
     assert layer_widths((), 4, "hidden_layer_sizes") == ()
     assert [layer_widths(None, d, "hidden_layer_sizes") for d in (3, 64, 1000)] == [(16,), (128,), (512,)]
     for bad in ("512", (0,), (1.5,), (True,), ((3,),), (float("nan"),)):

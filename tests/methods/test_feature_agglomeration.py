@@ -6,14 +6,20 @@ import scipy.sparse
 import sklearn.cluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 
 import lowland
 from lowland import FeatureAgglomeration
 from lowland.data import load_dataset
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
-from lowland.math.selection.column_clustering import cluster_tree, cut_tree
+from lowland.math.selection.column_clustering import (
+    cluster_tree,
+    connectivity_graph,
+    constrained_tree,
+    cut_tree,
+    uses_spanning_tree,
+)
 from lowland.math.selection.column_distances import column_distances, euclidean_distances
 from lowland.run.run import run_for
 
@@ -58,13 +64,6 @@ def test_the_tree_agrees_with_scikit_learn(linkage, metric):
             ours.inverse_transform(ours.transform(X)), theirs.inverse_transform(ours.transform(X))
         )
         assert (ours.n_clusters_, ours.n_leaves_, ours.n_connected_components_) == (k, 14, 1)
-
-
-def test_groups_of_digits_agree_with_scikit_learn():
-    X = load_dataset("digits").X
-    ours, theirs = FeatureAgglomeration(20).fit(X), peer(X, n_clusters=20)
-    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
-    np.testing.assert_allclose(ours.distances_, theirs.distances_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -139,17 +138,6 @@ def test_distances_of_near_columns_far_from_the_origin_are_accurate(far, near, s
     np.testing.assert_allclose(distances(X), squareform(pdist(X.T)), rtol=2e-9)
 
 
-def test_duplicate_columns_are_at_distance_zero_and_join_first():
-    X = table(d=5)
-    wide = np.column_stack([X, X[:, [1, 3]]])
-    D = distances(wide)
-    assert D[1, 5] == D[3, 6] == 0
-    tree = FeatureAgglomeration(5).fit(wide)
-    assert tree.labels_[1] == tree.labels_[5]
-    assert tree.labels_[3] == tree.labels_[6]
-    np.testing.assert_array_equal(tree.distances_[:2], 0)
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation", "absolute-correlation"])
 @pytest.mark.parametrize("far", [0.0, 100.0])
 def test_nearly_equal_columns_are_separated_by_every_metric(metric, far):
@@ -204,19 +192,6 @@ def test_one_small_column_among_large_ones_is_not_constant():
     np.testing.assert_allclose(distances(small, "correlation"), distances(X, "correlation"), rtol=1e-9)
 
 
-def test_connectivity_of_small_columns():
-    X, links = table(), np.eye(14, k=1) + np.eye(14, k=-1)
-    large, small = (FeatureAgglomeration(4, connectivity=links).fit(Y) for Y in (X, np.ldexp(X, -570)))
-    np.testing.assert_array_equal(small.labels_, large.labels_)
-    np.testing.assert_allclose(small.distances_, np.ldexp(large.distances_, -570), rtol=1e-9)
-
-
-def test_float32_rows_are_compared_in_float64():
-    X = table(dtype=np.float32)
-    X = np.column_stack([X, X[:, 0] + np.float32(1e-3)])
-    np.testing.assert_allclose(distances(X), squareform(pdist(X.astype(float).T)), rtol=1e-9)
-
-
 def test_correlations():
     X = table()
     R = np.corrcoef(X.T)
@@ -262,6 +237,43 @@ def test_cuts_are_nested_with_the_requested_number_of_groups(d, seed, linkage):
         before = groups
 
 
+PAIRS = np.array([[0.0, 1.0, 4.0, 6.0], [1.0, 0.0, 5.0, 5.0], [4.0, 5.0, 0.0, 2.0], [6.0, 5.0, 2.0, 0.0]])
+
+
+@pytest.mark.parametrize(("linkage", "last"), [("single", 4.0), ("complete", 6.0), ("average", 5.0)])
+def test_two_pairs_by_hand(linkage, last):
+    tree = cluster_tree(PAIRS, linkage)
+    assert tree.children[:2].tolist() == [[0, 1], [2, 3]]
+    assert tree.heights.tolist() == [1.0, 2.0, last]
+    assert tree.n_leaves == 4
+    assert [tree.n_clusters_at(height) for height in (0.5, 1.5, 3.0, 10.0)] == [4, 3, 2, 1]
+    labels = cut_tree(tree, 2)
+    assert labels[0] == labels[1] != labels[2] == labels[3]
+    assert cut_tree(tree, 1).tolist() == [0, 0, 0, 0]
+    assert sorted(cut_tree(tree, 4)) == [0, 1, 2, 3]
+
+
+def test_single_linkage_by_a_spanning_tree_gives_the_same_tree():
+    D = cdist(*[np.random.default_rng(0).standard_normal((12, 3))] * 2)
+    one, other = (cluster_tree(D, "single", spanning_tree=spans) for spans in (False, True))
+    np.testing.assert_allclose(one.heights, other.heights)
+    for k in (2, 5, 9):
+        same = [labels[:, None] == labels[None, :] for labels in (cut_tree(one, k), cut_tree(other, k))]
+        np.testing.assert_array_equal(*same)
+    assert uses_spanning_tree("manhattan")
+    assert not uses_spanning_tree("cosine")
+
+
+@pytest.mark.parametrize("linkage", ["average", "single"])
+@pytest.mark.parametrize("n_clusters", [None, 2])
+def test_connectivity_of_a_path_merges_only_neighbors(n_clusters, linkage):
+    """0 and 2 are nearest, but have no edge."""
+    D = np.array([[0.0, 5.0, 1.0], [5.0, 0.0, 6.0], [1.0, 6.0, 0.0]])
+    links = connectivity_graph(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), 3, lambda: D)
+    labels = cut_tree(constrained_tree(links, D, linkage, n_clusters), 2)
+    assert labels[0] == labels[1] != labels[2]
+
+
 # --- rows by groups
 
 
@@ -293,13 +305,6 @@ def test_a_pooling_function_does_not_hide_nan():
     X[3, 2] = np.nan
     with pytest.raises(DataError, match=r"NaN \(1 value\) in column 2"):
         model.transform(X)
-
-
-def test_pooling_after_inverse_transform_changes_nothing():
-    X = table()
-    model = FeatureAgglomeration(5).fit(X)
-    Z = model.transform(X)
-    np.testing.assert_allclose(model.transform(model.inverse_transform(Z)), Z, rtol=1e-12)
 
 
 @pytest.mark.parametrize("function", [np.mean, np.median, np.max, np.min])
@@ -418,26 +423,21 @@ def test_overflow_is_reported():
         euclidean_distances(rows := open_rows(table() * 1e200), run_for(rows))
 
 
-def test_the_command_line_names_the_groups(tmp_path):
-    import pandas as pd
-    from click.testing import CliRunner
-
-    from lowland.cli.main import cli
-
-    iris = load_dataset("iris")
-    pd.DataFrame(iris.X, columns=list("abcd")).to_csv(tmp_path / "x.csv", index=False)
-    words = ["fit", "agglomerate", tmp_path / "x.csv", "-k", 2, "--metric", "correlation", "--linkage", "average"]
-    words += ["--memory", "1GB", "--to", tmp_path / "z.csv", "--model", tmp_path / "m.lowland"]
-    result = CliRunner().invoke(cli, [str(word) for word in words])
-    assert result.exit_code == 0, result.output
-    lines = [line for line in result.output.splitlines() if not line.startswith(("Solver", "Accuracy"))]
-    assert [line.split(": ")[1] for line in lines if ": " in line] == ["a, c, d", "b"]
-    model = FeatureAgglomeration(2, metric="correlation", linkage="average").fit(iris.X)
-    np.testing.assert_allclose(pd.read_csv(tmp_path / "z.csv"), model.transform(iris.X))
-
-
 def test_a_vector_of_cluster_values_is_one_row(iris):
     model, theirs = (cls(2).fit(iris.X) for cls in (FeatureAgglomeration, sklearn.cluster.FeatureAgglomeration))
     values = np.array([2.0, 5.0])
     np.testing.assert_array_equal(model.inverse_transform(values), theirs.inverse_transform(values))
     np.testing.assert_array_equal(model.inverse_transform(values[None, :])[0], model.inverse_transform(values))
+
+
+def test_connectivity_of_small_columns():
+    X, links = table(), np.eye(14, k=1) + np.eye(14, k=-1)
+    large, small = (FeatureAgglomeration(4, connectivity=links).fit(Y) for Y in (X, np.ldexp(X, -570)))
+    np.testing.assert_array_equal(small.labels_, large.labels_)
+    np.testing.assert_allclose(small.distances_, np.ldexp(large.distances_, -570), rtol=1e-9)
+
+
+def test_float32_rows_are_compared_in_float64():
+    X = table(dtype=np.float32)
+    X = np.column_stack([X, X[:, 0] + np.float32(1e-3)])
+    np.testing.assert_allclose(distances(X), squareform(pdist(X.astype(float).T)), rtol=1e-9)

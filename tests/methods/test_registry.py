@@ -36,10 +36,42 @@ def test_names_of_methods_are_unique():
         assert find_method(e.name) is find_method(e.verb) is e
 
 
-def test_a_missing_file_is_not_a_method(monkeypatch):
-    left = registry._modules() - {"lowland.methods.pca"}
-    monkeypatch.setattr(registry, "_modules", lambda: left)
-    assert "PCA" not in registry.entries.__wrapped__()
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The file that keeps the index, in an empty cache folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return registry._cache_path()
+
+
+def test_the_index_is_kept_until_a_source_file_changes(cache, monkeypatch):
+    first = entries.__wrapped__()
+    assert cache.exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(registry, "build_entries", lambda: pytest.fail("not read from the cache"))
+        assert entries.__wrapped__() == first
+    monkeypatch.setattr(registry, "_stamp", lambda: "changed")
+    monkeypatch.setattr(registry, "build_entries", lambda: list(first.values())[:3])
+    assert len(entries.__wrapped__()) == 3
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"stamp": ', '{"stamp": "STAMP", "methods": [{"name": 3}]}'])
+def test_a_damaged_index_is_made_again(cache, text):
+    cache.parent.mkdir(parents=True)
+    cache.write_text(text.replace("STAMP", registry._stamp()), encoding="utf-8")
+    assert entries.__wrapped__() == entries()
+
+
+def test_without_a_cache_folder_methods_are_found(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # no folder can be made in a file
+    assert entries.__wrapped__() == entries()
+
+
+def test_classes_are_found_and_listed_without_the_index():
+    assert list(registry.method_names()) == sorted(entries())
+    program = "import lowland; lowland.PCA, dir(lowland); print(lowland.methods.registry.entries.cache_info())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "misses=0" in done.stdout
 
 
 NEW_METHOD = """

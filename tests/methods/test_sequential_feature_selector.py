@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn import config_context
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.feature_selection import SelectorMixin
@@ -99,25 +99,6 @@ def test_the_same_columns_as_scikit_learn_for_classes(wine):
         theirs = Theirs(model, n_features_to_select=2, cv=3).fit(X, y)
         np.testing.assert_array_equal(ours.support_, theirs.support_)
     assert ours.solver_.name == "closed form"
-
-
-@pytest.mark.parametrize("direction", ["forward", "backward", "floating-forward", "floating-backward"])
-def test_closed_form_and_refitted_scores_give_the_same_path(wine, table, direction):
-    for X, y in (table, (wine.X[:, :8], wine.y)):
-        short, long = (
-            SequentialFeatureSelector(n_features_to_select=3, direction=direction, cv=3, closed_form=closed).fit(X, y)
-            for closed in (True, False)
-        )
-        assert (short.solver_.name, long.solver_.name) == ("closed form", "refitting")
-        assert [s.features for s in short.path_] == [s.features for s in long.path_]
-        np.testing.assert_allclose([s.score for s in short.path_], [s.score for s in long.path_], atol=1e-9)
-        assert short.n_subsets_ == long.n_subsets_
-
-
-def test_floating_search_removes_columns_and_keeps_the_best_of_each_size(wine):
-    selector = SequentialFeatureSelector(n_features_to_select=4, direction="floating-backward").fit(wine.X, wine.y)
-    assert {step.action for step in selector.path_} == {"add", "remove"}
-    assert selector.score_ == max(step.score for step in selector.path_ if step.size == 4)
 
 
 def test_exhaustive_is_best_by_its_score(wine):
@@ -331,6 +312,8 @@ BAD = {
         DataError,
         "underflow.*'r2'",
     ),
+    "NaN in y": ({}, np.full(80, np.nan), DataError, "NaN"),
+    "one class": ({"estimator": "discriminant"}, np.ones(80, dtype=int), DataError, "number of classes"),
     "one row a test part": ({"cv": 80, "estimator": "linear"}, 0, DataError, "two rows"),
 }
 
@@ -344,27 +327,12 @@ def test_bad_input_is_reported(table, what):
     assert str(caught.value).endswith(".")
 
 
-def test_missing_values_of_y_and_a_constant_y(table):
-    X, y = table
-    with pytest.raises(DataError, match="NaN"):
-        SequentialFeatureSelector().fit(X, np.where(y > 10, np.nan, y))
-    with pytest.raises(DataError, match="constant"):
-        SequentialFeatureSelector("linear", scoring="wilks").fit(X, np.ones(80))
-    with pytest.raises(DataError, match="number of classes"):
-        SequentialFeatureSelector("discriminant").fit(X, np.ones(80, dtype=int))
-
-
 def test_constant_columns_are_reported_and_come_last(table):
     X, y = table
     X = np.column_stack([np.full(80, 7.0), X[:, [2, 5]]])
     with pytest.warns(DataWarning, match="Column 'x0' is constant"):
         selector = SequentialFeatureSelector(n_features_to_select=2).fit(X, y)
     assert selector.get_support().tolist() == [False, True, True]
-
-
-def test_columns_that_are_all_constant_are_refused(table):
-    with pytest.raises(DataError, match="Every column is constant"):
-        SequentialFeatureSelector().fit(np.ones((80, 3)), table[1])
 
 
 def test_a_class_of_one_row_is_reported(table):
@@ -381,34 +349,6 @@ def test_a_column_on_which_the_model_fails_is_skipped(wine):
         selector = SequentialFeatureSelector(n_features_to_select=1, closed_form=False, cv=2).fit(X, wine.y)
     assert selector.get_support().tolist() == [False, False, True]
     assert any("were skipped" in str(each.message) for each in reported)
-
-
-def test_an_exhaustive_search_that_is_too_long_is_refused():
-    X = np.random.default_rng(0).standard_normal((60, 40))
-    with pytest.raises(ParameterError, match="'wilks'"):
-        SequentialFeatureSelector(n_features_to_select=20, direction="exhaustive").fit(X, X[:, 0])
-
-
-def test_it_clones_with_its_model():
-    selector = clone(SequentialFeatureSelector(Ridge(2.0), n_features_to_select=3))
-    assert selector.set_params(estimator__alpha=5.0).estimator.alpha == 5.0
-
-
-def test_on_the_command_line(wine, tmp_path, monkeypatch):
-    pandas = pytest.importorskip("pandas")
-    from click.testing import CliRunner
-
-    from lowland.cli.main import cli
-
-    monkeypatch.chdir(tmp_path)
-    pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y).to_csv("wine.csv", index=False)
-    line = "fit select-sequential wine.csv --label kind -k 2 --direction floating-forward --to z.csv --model m"
-    result = CliRunner().invoke(cli, line.split())
-    assert result.exit_code == 0, result.output
-    assert "flavanoids" in result.output
-    assert list(pandas.read_csv("z.csv").columns) == ["alcohol", "flavanoids", "kind"]
-    assert CliRunner().invoke(cli, ["transform", "m", "wine.csv", "--to", "again.csv"]).exit_code == 0
-    assert CliRunner().invoke(cli, ["fit", "select-sequential", "wine.csv", "-k", "2"]).exit_code == 2
 
 
 # --- as a meta-estimator of scikit-learn ---

@@ -45,17 +45,6 @@ def test_the_same_initialization_gives_the_result_of_k_means(digits, k, far):
     np.testing.assert_allclose(ours.transform(X), cdist(X, ours.cluster_centers_), atol=1e-9 * max(1, far * 1e-3))
 
 
-def test_weights_agree_with_k_means(digits):
-    weights = np.random.default_rng(0).integers(0, 4, len(digits)).astype(float)
-    start = digits[:7]
-    ours = VectorQuantizer(7, init=start, random_state=0).fit(digits, sample_weight=weights)
-    theirs = KMeans(7, init=start, n_init=1).fit(digits, sample_weight=weights)
-    np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-6)
-    assert ours.inertia_ == pytest.approx(theirs.inertia_)
-    assert ours.counts_.sum() == pytest.approx(weights.sum())
-    assert ours.n_samples_ == np.count_nonzero(weights)
-
-
 def test_weights_count_repetitions_and_zero_leaves_out():
     X = clouds(200)
     weights = np.random.default_rng(1).integers(0, 4, 200)
@@ -100,7 +89,7 @@ def test_the_distortion_never_rises(k, seed, init):
     assert np.all(np.diff(trace) <= 1e-9 * trace[:-1])
     assert trace[-1] == model.distortion_
     assert model.converged_
-    assert len(trace) in (model.n_iter_, model.n_iter_ + 1)
+    assert len(trace) == model.n_iter_ + 1
 
 
 def test_known_clusters_are_found():
@@ -125,15 +114,6 @@ def test_as_many_codes_as_rows_reconstruct_exactly():
     assert model.entropy_ == pytest.approx(np.log2(20))
 
 
-@pytest.mark.parametrize("tol", [0.0, 1e-4, 1e-1])
-def test_the_trace_contains_the_initial_value_and_every_iteration(tol):
-    for seed in range(4):
-        model = VectorQuantizer(4, tol=tol, random_state=seed).fit(clouds(seed=seed))
-        assert model.converged_
-        assert len(model.trace_) == model.n_iter_ + 1
-        assert model.trace_[-1] == model.distortion_
-
-
 # --- the API of KMeans
 
 
@@ -143,6 +123,9 @@ def test_labels_and_scores_agree_with_k_means(digits):
     theirs = KMeans(10, init=start, n_init=1).fit(digits, sample_weight=w)
     ours = VectorQuantizer(10, init=start, random_state=0)
     np.testing.assert_array_equal(ours.fit_predict(digits, sample_weight=w), theirs.labels_)
+    np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-6)
+    assert ours.counts_.sum() == pytest.approx(w.sum())
+    assert ours.n_samples_ == np.count_nonzero(w)
     np.testing.assert_array_equal(ours.labels_, ours.predict(digits))
     assert ours.score(digits) == pytest.approx(theirs.score(digits))
     assert ours.score(digits, sample_weight=w) == pytest.approx(-ours.inertia_)
@@ -189,11 +172,6 @@ def test_bits_per_row_and_compression(digits):
     assert model.entropy_ == pytest.approx(-(fractions * np.log2(fractions)).sum())
     assert model.entropy_ < 5
     assert VectorQuantizer(32, random_state=0).fit(digits.astype(np.float32)).compression_ == 32 * 64 / 5
-
-
-def test_more_codes_have_less_distortion(digits):
-    lost = [VectorQuantizer(k, random_state=0).fit(digits).distortion_ for k in (2, 8, 32)]
-    assert lost == sorted(lost, reverse=True)
 
 
 # --- rows and codes
@@ -250,6 +228,9 @@ def test_an_empty_cluster_is_relocated():
     assert np.all(np.diff(model.trace_) <= 0)
     theirs = KMeans(6, init=start, n_init=1).fit(X)
     assert model.inertia_ == pytest.approx(theirs.inertia_)
+    torch = pytest.importorskip("torch")
+    found = VectorQuantizer(6, init=start, random_state=0).fit(torch.asarray(X))
+    np.testing.assert_allclose(np.asarray(found.cluster_centers_), model.cluster_centers_, atol=1e-9)
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random"])
@@ -278,21 +259,6 @@ def test_constant_rows_warn():
 # --- where the rows come from
 
 
-def test_order_and_chunks_do_not_matter(monkeypatch, tmp_path):
-    X = clouds(500)
-    whole = VectorQuantizer(7, random_state=0).fit(X)
-    order = np.random.default_rng(0).permutation(500)
-    np.testing.assert_allclose(
-        VectorQuantizer(7, random_state=0).fit(X[order]).cluster_centers_, whole.cluster_centers_, atol=1e-9
-    )
-    np.save(tmp_path / "x.npy", X)
-    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 2000)
-    for other in (tmp_path / "x.npy", [X[:1], X[1:77], X[77:]]):
-        found = VectorQuantizer(7, random_state=0).fit(other)
-        np.testing.assert_allclose(found.cluster_centers_, whole.cluster_centers_, atol=1e-9)
-        np.testing.assert_array_equal(found.predict(other), whole.predict(X))
-
-
 def test_tensors_and_dask_give_the_codes_of_the_array():
     torch, da = pytest.importorskip("torch"), pytest.importorskip("dask.array")
     X, weights = clouds(400), np.random.default_rng(2).uniform(0, 2, 400)
@@ -305,25 +271,9 @@ def test_tensors_and_dask_give_the_codes_of_the_array():
         assert isinstance(found.predict(other), kind)
 
 
-def test_an_empty_cluster_is_relocated_from_tensors():
-    torch = pytest.importorskip("torch")
-    X = clouds(300)
-    start = np.vstack([X[:5], [[1e4] * 5]])
-    model, found = (VectorQuantizer(6, init=start, random_state=0).fit(rows) for rows in (X, torch.asarray(X)))
-    np.testing.assert_allclose(np.asarray(found.cluster_centers_), model.cluster_centers_, atol=1e-9)
-
-
-def test_float32_finds_the_codes_of_float64():
-    X = clouds(dtype=np.float32)
-    single, double = VectorQuantizer(6, random_state=0).fit(X), VectorQuantizer(6, random_state=0).fit(X.astype(float))
-    assert single.cluster_centers_.dtype == np.float32
-    np.testing.assert_allclose(single.cluster_centers_, double.cluster_centers_, rtol=1e-5)
-    np.testing.assert_array_equal(single.predict(X), double.predict(X.astype(float)))
-
-
 def test_many_rows_are_initialized_from_a_sample(monkeypatch):
-    monkeypatch.setattr("lowland.math.prototypes.kmeans_start._SAMPLE", 200)
-    monkeypatch.setattr("lowland.math.prototypes.kmeans_start._SAMPLE_PER_CODE", 1)
+    monkeypatch.setattr("lowland.math.prototypes.kmeans._SAMPLE", 200)
+    monkeypatch.setattr("lowland.math.prototypes.kmeans._SAMPLE_PER_CODE", 1)
     X = clouds(3000)
     plain, settled = (
         VectorQuantizer(6, random_state=0).fit(X),
@@ -334,12 +284,6 @@ def test_many_rows_are_initialized_from_a_sample(monkeypatch):
     for model in (plain, settled, weighted):
         assert model.distortion_ < 5.5
     assert settled.trace_[0] < plain.trace_[0]
-
-
-def test_the_seed_determines_the_initialization(digits):
-    first, again, other = (VectorQuantizer(10, random_state=seed).fit(digits[:400]) for seed in (0, 0, 1))
-    assert np.array_equal(first.cluster_centers_, again.cluster_centers_)
-    assert not np.array_equal(first.cluster_centers_, other.cluster_centers_)
 
 
 # --- invalid parameters
@@ -365,47 +309,9 @@ def test_too_few_iterations_warn(digits):
     assert (model.n_iter_, len(model.trace_)) == (2, 3)
 
 
-def test_nan_in_a_pass_is_reported():
-    X = clouds()
-    X[7, 1] = np.nan
-    with pytest.raises(DataError, match=r"NaN.*column 1"):
-        VectorQuantizer(3, random_state=0).fit(X)
-
-
-def test_the_command_line_writes_distances_and_indices(tmp_path, digits):
-    from click.testing import CliRunner
-
-    from lowland.cli.main import cli
-
-    np.save(tmp_path / "x.npy", digits[:200])
-
-    def call(*words):
-        result = CliRunner().invoke(cli, [str(word) for word in words])
-        assert result.exit_code == 0, result.output
-        return result.output
-
-    files = {name: tmp_path / name for name in ("x.npy", "z.npy", "c.npy", "back.npy", "m.lowland")}
-    shown = call("fit", "quantize", files["x.npy"], "-k", 4, "--to", files["z.npy"], "--model", files["m.lowland"])
-    assert [line.split()[-1] for line in shown.splitlines() if line.startswith("Bits per row")] == ["2", "4096"]
-    call("predict", files["m.lowland"], files["x.npy"], "--to", files["c.npy"])
-    call("inverse", files["m.lowland"], files["z.npy"], "--to", files["back.npy"])
-    model = VectorQuantizer(4, random_state=0).fit(digits[:200])
-    np.testing.assert_allclose(np.load(files["z.npy"]), model.transform(digits[:200]))
-    np.testing.assert_array_equal(np.load(files["c.npy"])[:, 0], model.predict(digits[:200]))
-    np.testing.assert_allclose(np.load(files["back.npy"]), model.cluster_centers_[model.predict(digits[:200])])
-
-
 def test_saved_with_its_initialization(tmp_path, digits):
     model = VectorQuantizer(3, init=digits[:3], random_state=0).fit(digits)
     lowland.save(model, tmp_path / "m.lowland")
     loaded = lowland.load(tmp_path / "m.lowland")
     np.testing.assert_array_equal(loaded.init, digits[:3])
     np.testing.assert_array_equal(loaded.fit(digits).cluster_centers_, model.cluster_centers_)
-
-
-@pytest.mark.parametrize("size", [1e-30, 1e30])
-def test_float32_rows_of_any_size_are_quantized(size):
-    X = clouds().astype(np.float32)
-    here, there = (VectorQuantizer(3, random_state=0).fit(each) for each in (X, X * np.float32(size)))
-    np.testing.assert_allclose(there.cluster_centers_ / size, here.cluster_centers_, rtol=1e-5, atol=1e-5)
-    np.testing.assert_array_equal(there.labels_, here.labels_)

@@ -9,8 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import silhouette_samples, silhouette_score
-from sklearn.model_selection import LeaveOneOut, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 
 import lowland
@@ -32,22 +31,6 @@ def test_the_hit_rate_is_the_fraction_of_neighbors_with_the_same_label(wine):
     found = quality.neighborhood_hit(Z, y, 7, per_row=True)
     np.testing.assert_allclose(found.per_row, expected)
     assert found.value == pytest.approx(expected.mean())
-
-
-def test_accuracy_is_leave_one_out_accuracy(wine):
-    Z, y = wine
-    for k in (1, 3):
-        expected = cross_val_score(KNeighborsClassifier(k), Z, y, cv=LeaveOneOut()).mean()
-        assert quality.nearest_neighbor_accuracy(Z, y, k).value == pytest.approx(expected, abs=0.012)  # ties of votes
-    assert set(quality.nearest_neighbor_accuracy(Z, y, per_row=True).per_row) <= {0.0, 1.0}
-
-
-def test_ties_are_decided_by_the_nearest_neighbor():
-    Z = np.array([[0.0], [1], [2.5], [10], [11], [12.5]])
-    y = ["b", "a", "b", "a", "a", "a"]  # the first has a at 1 and b at 2.5
-    found = quality.nearest_neighbor_accuracy(Z, y, 2, per_row=True).per_row
-    assert found[0] == 0
-    assert found[3] == 1
 
 
 def test_silhouette_agrees_with_scikit_learn(wine):

@@ -132,8 +132,8 @@ def test_distances_beyond_the_memory_budget_are_recomputed(cloud, metric, monkey
         return [each for m in both for each in (m.value, m.high) if each is not None]
 
     kept = found()
-    monkeypatch.setattr("lowland.quality.sampled_pairs.KEPT_BYTES", 0)
-    monkeypatch.setattr("lowland.quality.sampled_pairs._BLOCK", 200 * 30)
+    monkeypatch.setattr("lowland.quality.original_space.KEPT_DISTANCES", 0)
+    monkeypatch.setattr("lowland.quality.original_space._DISTANCES", 200 * 30)
     assert found() == pytest.approx(kept, rel=1e-12)
 
 
@@ -146,18 +146,6 @@ def test_the_stress_of_all_rows_needs_no_matrix_of_pairs(rng):
     tracemalloc.stop()
     assert found.sample is None
     assert peak < 80e6  # one matrix of distances has 128 MB
-
-
-def test_rows_without_coordinates_are_left_out(cloud):
-    X, Z = cloud
-    holes = Z.copy()
-    holes[3] = np.nan
-    kept = np.arange(200) != 3
-    found = quality.normalized_stress(X, holes, per_row=True)
-    assert found.value == quality.normalized_stress(X[kept], Z[kept]).value
-    assert found.left_out == 1
-    assert np.isnan(found.per_row[3])
-    assert quality.shepard(X, holes).left_out == 1
 
 
 def test_metrics_estimated_from_all_rows(cloud):

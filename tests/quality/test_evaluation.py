@@ -1,19 +1,13 @@
-"""All measures at once, stability under resampling, and the description of a measure."""
-
-import warnings
+"""All measures at once, and the description of a measure."""
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from scipy.spatial import procrustes
-from scipy.spatial.distance import cdist
 
 import lowland
 from lowland import quality
 from lowland.data import load_dataset
-from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.errors import DataError, ParameterError
 from lowland.math.neighbors.ranks import PointSet
-from lowland.quality.procrustes import Procrustes
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +122,8 @@ def test_the_original_space_is_prepared_once(iris, monkeypatch):
     assert [m.value for m in again] == [m.value for m in first]
     assert counted == []
     assert len(quality.evaluate(high, lowland.PCA(1).fit_transform(iris.X))) == 11
+    with pytest.raises(ParameterError, match=r"OriginalSpace.*evaluate"):
+        quality.trustworthiness(high, iris.X[:, :2])
 
 
 def test_a_sample_has_intervals_and_is_stratified_by_class():
@@ -140,137 +136,12 @@ def test_a_sample_has_intervals_and_is_stratified_by_class():
     assert all(m.low <= m.value <= m.high for m in found)
 
 
-def test_rows_without_coordinates(iris):
-    Z = lowland.PCA(2).fit_transform(iris.X)
-    Z[10] = np.nan
-    found = quality.evaluate(iris.X, Z, iris.y)
-    assert {m.left_out for m in found} == {1}
-    kept = np.arange(150) != 10
-    alone = quality.evaluate(iris.X[kept], Z[kept], iris.y[kept])
-    assert [m.value for m in found] == [m.value for m in alone]
-
-
 def test_a_good_embedding_scores_better_than_noise(iris, rng):
     good = quality.evaluate(iris.X, lowland.PCA(2).fit_transform(iris.X), iris.y)
     bad = quality.evaluate(iris.X, rng.standard_normal((150, 2)), iris.y)
     for a, b in zip(good, bad, strict=True):
         if a.name != "nearest-neighbor accuracy in the data":
             assert a.value > b.value if a.better == "higher" else a.value < b.value, a.name
-
-
-def test_evaluating_the_embedding_of_the_largest_component():
-    X = np.concatenate([load_dataset("swiss_roll", n=200).X, load_dataset("swiss_roll", n=30).X + 500])
-    with pytest.warns(lowland.errors.DataWarning, match="disconnected: .* connected components"):
-        Z = lowland.Isomap(2, disconnected="largest").fit_transform(X)
-    assert quality.trustworthiness(X, Z).left_out == 30
-
-
-# --- stability
-
-
-def test_procrustes_agrees_with_scipy(rng):
-    A, B = rng.standard_normal((2, 30, 3))
-    laid = Procrustes.onto(A, B)
-    assert 1 - laid.explained == pytest.approx(procrustes(B, A)[2])
-    left = np.sum((laid(A) - B) ** 2) / np.sum((B - B.mean(axis=0)) ** 2)
-    assert left == pytest.approx(1 - laid.explained)
-    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    same = Procrustes.onto(4 * A @ turn - 1, A)
-    assert same.explained == pytest.approx(1)
-    assert same.scale == pytest.approx(0.25)
-    np.testing.assert_allclose(same(4 * A @ turn - 1), A, atol=1e-12)
-
-
-@pytest.mark.parametrize("size", [1e-300, 1e-90, 1e80, 1e200, 1e307])
-def test_procrustes_does_not_depend_on_extreme_scales(size, rng):
-    A, B = rng.uniform(-1, 1, (2, 30, 3))
-    plain, laid = Procrustes.onto(A, B), Procrustes.onto(size * A, size * B)
-    assert laid.explained == pytest.approx(plain.explained)
-    assert laid.scale == pytest.approx(plain.scale)
-    np.testing.assert_allclose(laid(size * A) / size, plain(A), atol=1e-12)
-    assert Procrustes.onto(size * A, B).explained == pytest.approx(plain.explained)
-
-
-@pytest.mark.parametrize("size", [1e-200, 1e-90, 1e80, 1e200])
-def test_stability_does_not_depend_on_the_size_of_coordinates(size, iris):
-    class Sized(lowland.PCA):
-        def fit_transform(self, X, y=None):
-            return size * super().fit_transform(X)
-
-    plain = quality.stability(lowland.PCA(2), iris.X, resamples=3, per_row=True)
-    found = quality.stability(Sized(2), iris.X, resamples=3, per_row=True)
-    assert found.value == pytest.approx(plain.value)
-    np.testing.assert_allclose(found.per_row, plain.per_row, rtol=1e-6)
-
-
-@pytest.mark.parametrize("resample", ["halves", "bootstrap"])
-def test_well_determined_directions_are_stable_and_others_are_not(resample, rng):
-    line = rng.standard_normal((200, 5)) * [10, 5, 0.1, 0.1, 0.1]
-    round_ = rng.standard_normal((200, 5))
-    sure = quality.stability(lowland.PCA(2), line, resample=resample, per_row=True)
-    assert sure.value > 0.999
-    assert sure.low <= sure.value <= sure.high <= 1
-    assert sure.per_row.shape == (200,)
-    assert np.nanmax(sure.per_row) < 0.1
-    loose = quality.stability(lowland.PCA(2), round_, resample=resample)
-    assert loose.high < 0.95
-    again = quality.stability(lowland.PCA(2), round_, resample=resample)
-    assert again.value == loose.value
-    assert quality.stability(lowland.PCA(2), round_, resample=resample, random_state=1).value != loose.value
-
-
-def test_stability_with_a_rule_with_labels_and_with_omitted_rows(iris):
-    assert quality.stability(lowland.PCA(0.9), load_dataset("wine").X, resamples=3).value > 0.9
-    assert quality.stability(lowland.LinearDiscriminantAnalysis(n_components=2), iris.X, iris.y).value > 0.9
-    with pytest.warns(lowland.errors.DataWarning):
-        found = quality.stability(lowland.Isomap(2, disconnected="largest"), iris.X, resamples=2, per_row=True)
-    assert found.left_out == 50
-    assert np.isnan(found.per_row).sum() >= 50
-
-
-@pytest.mark.parametrize("resample", ["halves", "bootstrap"])
-def test_stability_draws_columns_with_the_rows_where_pairs_are_given(resample, iris):
-    D = cdist(iris.X, iris.X)
-    by_rows = quality.stability(lowland.ClassicalMDS(2), iris.X, resamples=3, resample=resample)
-    by_pairs = quality.stability(lowland.ClassicalMDS(2, metric="precomputed"), D, resamples=3, resample=resample)
-    assert by_pairs.value == pytest.approx(by_rows.value)
-    by_rows = quality.stability(lowland.KernelPCA(2), iris.X, resamples=3, resample=resample)
-    by_pairs = quality.stability(
-        lowland.KernelPCA(2, kernel="precomputed"), iris.X @ iris.X.T, resamples=3, resample=resample
-    )
-    assert by_pairs.value == pytest.approx(by_rows.value)
-
-
-def test_stability_takes_tensors(iris):
-    torch = pytest.importorskip("torch")
-    found = quality.stability(lowland.PCA(2), torch.tensor(iris.X), resamples=3)
-    assert found.value == pytest.approx(quality.stability(lowland.PCA(2), iris.X, resamples=3).value, abs=1e-9)
-
-
-def test_invalid_input_of_stability_is_reported(iris):
-    with pytest.raises(DataTypeError, match=r"int .*fit_transform.*PCA\(2\)"):
-        quality.stability(3, iris.X)
-    with pytest.raises(DataTypeError, match=r"PCA .*fit_transform.*PCA\(2\)"):
-        quality.stability(lowland.PCA, iris.X)
-    with pytest.raises(ParameterError, match="resamples=1"):
-        quality.stability(lowland.PCA(2), iris.X, resamples=1)
-    with pytest.raises(ParameterError, match="resample='jack'"):
-        quality.stability(lowland.PCA(2), iris.X, resample="jack")
-    with pytest.raises(DataError, match="one value for each"):
-        quality.stability(lowland.PCA(2), iris.X, iris.y[:5])
-    with pytest.raises(DataError, match=r"resample of 75 of the 150 rows: .*[Cc]hoose at most 74"):
-        quality.stability(lowland.Isomap(2, n_neighbors=100), iris.X)
-    with pytest.raises(DataError, match="fewer than 3 different rows"):
-        quality.stability(lowland.PCA(2), iris.X[:3], resample="bootstrap", resamples=20)
-    two_parts = iris.X[:100]
-    with (
-        warnings.catch_warnings(action="ignore", category=lowland.errors.DataWarning),
-        pytest.raises(DataError, match="disconnected='connect'"),
-    ):
-        quality.stability(lowland.Isomap(2, disconnected="largest"), two_parts)
-    D = csr_array(cdist(iris.X, iris.X))
-    with pytest.raises(DataTypeError, match=r"Sparse distances .* all pairs"):
-        quality.stability(lowland.Isomap(2, metric="precomputed"), D)
 
 
 # --- the inverse transform of every method
@@ -294,13 +165,6 @@ def test_reconstruction_of_every_method_with_an_inverse(model, iris):
     np.testing.assert_allclose(found.per_row, ((iris.X - back) ** 2).sum(axis=1), rtol=1e-7, atol=1e-9)
     assert found.value == pytest.approx(quality.reconstruction_error(model, iris.X).value)
     assert quality.explained_variance_fraction(model, iris.X).value <= 1
-
-
-def test_methods_without_an_inverse_are_reported(iris):
-    with pytest.raises(DataTypeError, match="Isomap has no inverse transform"):
-        quality.reconstruction_error(lowland.Isomap(2, n_neighbors=50).fit(iris.X), iris.X)
-    with pytest.raises(DataTypeError, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
-        quality.reconstruction_error(lowland.KernelPCA(2).fit(iris.X), iris.X)
 
 
 def test_a_measure_describes_itself():

@@ -6,11 +6,11 @@ import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_torch, on_accelerator, to_numpy
+from lowland.arrays.namespace import Array, is_torch, on_accelerator, to_numpy, xp_of
 from lowland.errors import MissingExtra, ParameterError
 
 
@@ -37,18 +37,6 @@ class Engine:
         """Return a copy of the values, otherwise as ``array``."""
         found = self.array(values)
         return found.copy() if self.name == "numpy" else found.clone()
-
-    def empty(self, shape: tuple[int, ...]) -> Array:
-        """Return an uninitialized array."""
-        if self.name == "numpy":
-            return np.empty(shape, dtype=self.dtype)
-        import torch
-
-        return torch.empty(shape, dtype=getattr(torch, self.dtype), device=self.device)
-
-    def adam(self, theta: Array) -> Any:
-        """Return the Adam optimizer of theta, which it updates in place."""
-        return _NumpyAdam(theta) if self.name == "numpy" else _TorchAdam(theta)
 
 
 def choose_engine(
@@ -94,49 +82,24 @@ def torch_on(threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-_BETAS = (0.9, 0.999)
-_EPSILON = 1e-8
+class Adam:
+    """Adam (Kingma and Ba 2015) of weights that it updates in place. torch.optim takes two seconds to import."""
 
+    def __init__(self, theta: Array) -> None:
+        xp = xp_of(theta)
+        self.theta, self.first, self.second, self.steps = theta, xp.zeros_like(theta), xp.zeros_like(theta), 0
 
-class _NumpyAdam:
-    """Adam (Kingma and Ba 2015) in numpy, all updates in place."""
-
-    def __init__(self, theta: np.ndarray) -> None:
-        self.theta = theta
-        self.first, self.second, self.scratch = (np.zeros_like(theta) for _ in range(3))
-        self.steps = 0
-
-    def step(self, g: np.ndarray, rate: float) -> None:
+    def step(self, g: Array, rate: float) -> None:
+        """Move the weights by one step against the gradient g."""
         self.steps += 1
-        work = self.scratch
-        for moment, beta, power in ((self.first, _BETAS[0], 1), (self.second, _BETAS[1], 2)):
-            moment *= beta
-            np.multiply(g, g if power == 2 else 1, out=work)
-            work *= 1 - beta
-            moment += work
-        first, second = (1 - beta**self.steps for beta in _BETAS)  # both began at zero
-        np.sqrt(self.second, out=work)
-        work *= 1 / second**0.5
-        work += _EPSILON
-        np.divide(self.first, work, out=work)
-        work *= rate / first
-        self.theta -= work
-
-
-class _TorchAdam:
-    """Adam in torch. torch.optim would work as well, but takes two seconds to import."""
-
-    def __init__(self, theta: Any) -> None:
-        import torch
-
-        self.theta, self.sqrt = theta, torch.sqrt
-        self.first, self.second, self.scratch = (torch.zeros_like(theta) for _ in range(3))
-        self.steps = 0
-
-    def step(self, g: Any, rate: float) -> None:
-        self.steps += 1
-        first, root = 1 - _BETAS[0] ** self.steps, (1 - _BETAS[1] ** self.steps) ** 0.5
-        self.first.lerp_(g, 1 - _BETAS[0])
-        self.second.mul_(_BETAS[1]).addcmul_(g, g, value=1 - _BETAS[1])
-        work = self.sqrt(self.second, out=self.scratch).add_(_EPSILON * root)
-        self.theta.addcdiv_(self.first, work, value=-rate * root / first)
+        self.first *= 0.9
+        self.first += g * (1 - 0.9)
+        self.second *= 0.999
+        self.second += g * g * (1 - 0.999)
+        first, second = (1 - beta**self.steps for beta in (0.9, 0.999))  # both moments began at zero
+        move = xp_of(g).sqrt(self.second)
+        move *= 1 / second**0.5
+        move += 1e-8
+        move = self.first / move
+        move *= rate / first
+        self.theta -= move

@@ -16,20 +16,17 @@ from lowland.arrays.precision import result_dtype
 from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import in_slabs
-from lowland.math.networks.batches import (
+from lowland.math.networks.network import Activation, FeedForward, Network, NetworkLoss, ReconstructionErrors, Sparsity
+from lowland.math.networks.training import (
+    LITTLE,
     MiniBatches,
     Noise,
+    TrainingResult,
+    TrainingSchedule,
     ValueRange,
     choose_validation_rows,
     double_moments,
     rounded_scaling,
-)
-from lowland.math.networks.layers import Activation, FeedForward, Network, NetworkLoss, ReconstructionErrors, Sparsity
-from lowland.math.networks.training import (
-    LITTLE,
-    TrainingResult,
-    TrainingSchedule,
-    bytes_of_lbfgs,
     threads_for,
     train_by_adam,
     train_by_lbfgs,
@@ -75,10 +72,10 @@ class Autoencoder(
 
     With identity activations the optimum is the subspace of PCA. Nonlinear activations can follow curved surfaces.
 
-    1. Center the rows and divide them by one scale factor (``math.networks.batches``). Hold out validation rows.
-    2. Initialize the weights at random (``math.networks.layers``).
+    1. Center the rows and divide them by one scale factor (``math.networks.training``). Hold out validation rows.
+    2. Initialize the weights at random (``math.networks.network``).
     3. Minimize the loss: small tables by L-BFGS with all rows in every step, larger ones by Adam with shuffled
-       mini-batches (``math.networks.training``).
+       mini-batches.
     4. Early stopping: stop when the validation loss no longer decreases, and keep the weights with the lowest one.
     5. The code of a row is z = f(x). The inverse transform is g(z).
 
@@ -246,8 +243,6 @@ class Autoencoder(
         """Train with all rows in every step, or with mini-batches."""
         schedule = self._schedule(solver, batches.steps_per_epoch)
         if solver == "lbfgs":
-            needed = bytes_of_lbfgs(batches, len(start))
-            run.require(needed, "Training with all rows in every step", "Choose `solver='adam'`")
             return train_by_lbfgs(start, loss, batches, schedule, run, watch)
         noise = Noise(self.noise_kind, self.noise) if self.noise else None
         try:

@@ -192,7 +192,7 @@ class DiffusionMap(
         neighborhood = self._neighborhood()
         found = neighborhood.find(X, run, given)
         components = neighborhood.join(found, X, run)
-        vars(self).update(components.attributes(X))
+        self.__dict__.update(components.attributes(X))
         graph, kept = components.graph, components.kept
         if not np.any(graph.length > 0):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
@@ -214,7 +214,7 @@ class DiffusionMap(
         K = _heat(D, self.epsilon_)
         label = affinity_components(K, loops=True)
         components = self._neighborhood().split(None, label, "Raise `epsilon`")
-        vars(self).update(components.attributes(X))
+        self.__dict__.update(components.attributes(X))
         kept = components.kept
         self.reach_ = None
         self.points_ = None if given else own_points(X, rows, kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,21 +13,21 @@ from sklearn.utils.validation import check_memory
 from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.math.optimize.outcome import Accuracy, Outcome
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.column_clustering import (
     ClusterTree,
     Graph,
     Linkage,
-    accuracy_of,
-    accuracy_of_constrained,
+    PoolColumns,
+    SpreadGroups,
     cluster_tree,
     connectivity_graph,
     constrained_tree,
     cut_tree,
+    named_groups,
     uses_spanning_tree,
 )
 from lowland.math.selection.column_distances import EUCLIDEAN, METRIC_NAMES, column_distances
-from lowland.math.selection.column_pooling import PoolColumns, SpreadGroups, named_groups
 from lowland.methods.base.method import InvertibleMethod, attribute, param
 from lowland.run.run import Run
 from lowland.suggestions import did_you_mean
@@ -147,9 +148,8 @@ class FeatureAgglomeration(
         by_ward = self.linkage == "ward" and self.metric == "correlation"
         if self.connectivity is None:
             D, self.n_samples_ = column_distances(rows, run, self.metric, as_euclidean=by_ward)
-            tree = keep(cluster_tree)(D, self.linkage, spanning_tree=uses_spanning_tree(self.metric))
-            self._record("all pairs of columns", accuracy_of(tree, D, self.linkage))
-            return tree
+            self._record_convergence(Outcome("agglomerative", f"{self.linkage} linkage, all pairs of columns"))
+            return keep(cluster_tree)(D, self.linkage, spanning_tree=uses_spanning_tree(self.metric))
 
         def columns() -> np.ndarray:
             X = to_numpy(run.to_array(rows, "FeatureAgglomeration with connectivity"))
@@ -162,15 +162,8 @@ class FeatureAgglomeration(
         else:
             points, self.n_samples_ = column_distances(rows, run, self.metric)
         stop = None if self._whole(rows.d) else self.n_clusters
-        tree = keep(constrained_tree)(links, points, self.linkage, stop)
-        self._record("along the connectivity graph", accuracy_of_constrained(tree, points, self.linkage))
-        return tree
-
-    def _record(self, reason: str, accuracy: Accuracy) -> None:
-        self._record_convergence(
-            Outcome("agglomerative", f"{self.linkage} linkage, {reason}", accuracy=accuracy),
-            "Choose another linkage or metric.",
-        )
+        self._record_convergence(Outcome("agglomerative", f"{self.linkage} linkage, along the connectivity graph"))
+        return keep(constrained_tree)(links, points, self.linkage, stop)
 
     def _whole(self, d: int) -> bool:
         """Whether a constrained tree is built up to its root."""
@@ -180,39 +173,30 @@ class FeatureAgglomeration(
 
     def _check(self, d: int) -> None:
         """Refuse invalid parameters before any row is read."""
-        k, metric, owner = self.n_clusters, self.metric, type(self).__name__
+        k, height, metric = self.n_clusters, self.distance_threshold, self.metric
+        refuse = partial(ParameterError, method="FeatureAgglomeration")
         if d < 2:
             raise DataError(
-                f"The data has {d} column (`{d} feature(s), n_features={d}`), but {owner} needs at least 2. Pass "
-                "at least 2 columns."
+                f"The data has {d} column (`{d} feature(s), n_features={d}`), but FeatureAgglomeration needs at least "
+                "2. Pass at least 2 columns."
             )
-        if (k is None) == (self.distance_threshold is None):
-            raise ParameterError(
-                "exactly one of `n_clusters` and `distance_threshold` has to be set, and the other needs to be `None`.",
-                method=owner,
-                n_clusters=k,
-                distance_threshold=self.distance_threshold,
-            )
+        if (k is None) == (height is None):
+            reason = "exactly one of `n_clusters` and `distance_threshold` has to be set,"
+            raise refuse(reason, "and the other needs to be `None`.", n_clusters=k, distance_threshold=height)
         if k is not None and k > d:
-            raise ParameterError(
-                f"the data has {d} columns (`n_features={d}`).", f"Choose at most {d}.", method=owner, n_clusters=k
-            )
-        if self.distance_threshold is not None and not self.compute_full_tree:
-            raise ParameterError(f"{owner}: `compute_full_tree` must be `True` if `distance_threshold` is set.")
+            raise refuse(f"the data has {d} columns (`n_features={d}`).", f"Choose at most {d}.", n_clusters=k)
+        if height is not None and not self.compute_full_tree:
+            raise refuse("`compute_full_tree` must be `True` if `distance_threshold` is set.")
         if isinstance(metric, str) and metric not in METRIC_NAMES:
-            raise ParameterError(
-                f"unknown metric. {did_you_mean(metric, METRIC_NAMES)}Choose one of {', '.join(METRIC_NAMES)}, or a "
-                "function.",
-                method=owner,
-                metric=metric,
-            )
+            remedy = f"{did_you_mean(metric, METRIC_NAMES)}Choose one of {', '.join(METRIC_NAMES)}, or a function."
+            raise refuse("unknown metric.", remedy, metric=metric)
         on_links = self.connectivity is not None
         if self.linkage == "ward" and metric not in (EUCLIDEAN if on_links else (*EUCLIDEAN, "correlation")):
-            shown = metric if isinstance(metric, str) else "a function"
-            raise ParameterError(
-                f"{owner}: {shown} was provided as metric. Ward can only work with euclidean distances (i.e. "
-                "'euclidean' and 'l2'; without connectivity also 'correlation', as the Euclidean distance of "
-                "standardized columns). Choose `linkage='average'`."
+            raise refuse(
+                f"{metric if isinstance(metric, str) else 'a function'} was provided as metric. Ward can only work "
+                "with euclidean distances (i.e. 'euclidean' and 'l2'; without connectivity also 'correlation', as the "
+                "Euclidean distance of standardized columns).",
+                "Set `linkage='average'`.",
             )
 
     # --- rows and clusters ---

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -14,16 +14,12 @@ from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.selection import mrmr
-from lowland.math.selection.column_statistics import MomentsAndTarget
-from lowland.math.selection.columns import ColumnReader, listed
-from lowland.math.selection.dependence import column_scores, measure_for
-from lowland.math.selection.discoveries import discoveries, ranked
-from lowland.math.selection.filter_scores import IN_MEMORY, StatisticName, choose_statistic, one_pass
-from lowland.math.selection.filters import FilterScores, joined_scores
-from lowland.math.selection.function_scores import function_scores
-from lowland.math.selection.mutual_information import discrete_columns
-from lowland.math.selection.selection_path import Step, numbered
+from lowland.math.selection import filter_scores as scoring
+from lowland.math.selection.column_statistics import ColumnsAndMoments, FilterScores, joined_scores
+from lowland.math.selection.columns import listed
+from lowland.math.selection.dependence import ColumnReader, column_scores, discrete_columns
+from lowland.math.selection.filter_scores import IN_MEMORY, StatisticName
+from lowland.math.selection.subset_search import Step, numbered
 from lowland.math.statistics.targets import Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
@@ -48,11 +44,11 @@ class FeatureFilter(
     s(x_j, x_i) over the columns i that are already selected.
 
     1. Compute the statistic in one pass: variance, Pearson correlation, ANOVA F, chi-square
-       (``math.selection.filters``). Or compute it in memory: Spearman correlation, distance correlation, mutual
-       information (``math.selection.dependence``).
-    2. For mRMR: add columns one at a time, each relevant and not redundant (``math.selection.mrmr``).
+       (``math.selection.column_statistics``). Or compute it in memory: Spearman correlation, distance correlation,
+       mutual information (``math.selection.dependence``).
+    2. For mRMR: add columns one at a time, each relevant and not redundant (``math.selection.filter_scores``).
     3. Select the best k columns, a fraction of them, those above a threshold, or those that pass at a given false
-       discovery rate (``math.selection.discoveries``).
+       discovery rate (``math.selection.filter_scores``).
     4. ``transform`` returns the selected columns.
 
     Notes
@@ -157,19 +153,22 @@ class FeatureFilter(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Score the columns, rank them, select some."""
-        self.statistic_, target = choose_statistic(self.statistic, y, self.target, for_numbers="`target='numbers'`")
+        self.statistic_, target = scoring.choose_statistic(
+            self.statistic, y, self.target, for_numbers="`target='numbers'`"
+        )
         self._check_choices(self.statistic_)
         self._fitted.allow_nan = rows.allow_nan = (
             self._handles_missing and not rows.is_sparse and self.statistic_ != "mrmr"
         )
-        least = self._count(rows.d)
+        k = self.n_features_to_select  # where neither threshold nor rate decides
+        least = max(1, rows.d // 2) if isinstance(k, str) else self._check_count(k, rows.d)
         if self.statistic_ == "mrmr":
             assert target is not None
             found, order = self._by_relevance(rows, run, target, least)
         else:
             scores = self._available_scores if self._handles_missing and not rows.is_sparse else self._scores
             found = scores(rows, run, y, target)
-            order = ranked(np.where(found.constant, -np.inf, found.strength))  # constant columns come last
+            order = scoring.ranked(np.where(found.constant, -np.inf, found.strength))  # constant columns come last
         if found.constant.all():
             raise DataError("Every column is constant, so no column can be selected. Pass columns that vary.")
         self.scores_, self.pvalues_, self.n_samples_ = found.values, found.pvalues, found.n
@@ -178,24 +177,21 @@ class FeatureFilter(
         self.support_ = self._support(found, least)
         self.classes_ = None if target is None else target.classes
         self._warn_of_support(found, rows)
-        bound = math.inf if callable(self.statistic) else 0.0
-        accuracy = found.accuracy(vars(self).get("relevance_", found.values), bound=bound)
-        outcome = Outcome("univariate", self.statistic_, accuracy=accuracy)
-        self._record_convergence(outcome, "Check the columns, or choose another statistic.")
+        self._record_convergence(Outcome("univariate", self.statistic_))
 
     def _scores(
         self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None, columns: np.ndarray | None = None
     ) -> FilterScores:
         """The scores of all columns, in one pass or with the rows in memory; ``columns``: which ones the rows hold."""
-        summed = one_pass(self.statistic_, target, lambda: self._names(rows))
+        summed = scoring.one_pass(self.statistic_, target, lambda: self._names(rows))
         if summed is not None:
             return summed.scores(run.fold(rows, summed.of, *summed.aligned, name=summed.stage))
         X = self._in_memory(rows, run, y)
         if callable(self.statistic):
-            return function_scores(self.statistic, X, y, run, self.n_permutations, self._seed())
+            return scoring.function_scores(self.statistic, X, y, run, self.n_permutations, self._seed())
         assert target is not None
-        discrete = self._discrete(rows) if columns is None else self._discrete_among(columns)
-        measure = measure_for(self.statistic_, target, discrete, self.n_neighbors, self._seed())
+        discrete = self._discrete(rows, columns)
+        measure = scoring.measure_for(self.statistic_, target, discrete, self.n_neighbors, self._seed())
         return column_scores(ColumnReader(X), measure, run, self.n_permutations, self._seed())
 
     def _available_scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> FilterScores:
@@ -231,23 +227,25 @@ class FeatureFilter(
         if self.mrmr_redundancy == "correlation":
             remedy = "Choose `mrmr_redundancy='mutual-information'`, drop columns first by another statistic"
             run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} correlation matrix", remedy)
-            of = MomentsAndTarget(target.n_classes)
-            relevance = mrmr.by_correlation(run.fold(rows, of, target.values, name="computing correlations"))
+            of = partial(ColumnsAndMoments.of, classes=target.n_classes)
+            relevance = scoring.by_correlation(run.fold(rows, of, target.values, name="computing correlations"))
         else:
             columns = ColumnReader(self._in_memory(rows, run, target.values))
-            relevance = mrmr.by_information(columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run)
-        search = mrmr.GreedyChoice(relevance, quotient=self.mrmr_form == "quotient")
-        moves = (move for _, move in zip(run.iterate("adding columns", k), search.moves(k), strict=True))
+            relevance = scoring.by_information(
+                columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run
+            )
+        steps = run.iterate("adding columns", k)
+        moves, scores, order = scoring.mrmr(relevance, steps, quotient=self.mrmr_form == "quotient")
         self.path_, self.relevance_ = tuple(numbered(moves, self._names(rows))), relevance.values
-        return FilterScores(search.scores, None, relevance.constant, relevance.n), search.ranking()
+        return FilterScores(scores, None, relevance.constant, relevance.n), order
 
     def _support(self, found: FilterScores, k: int) -> np.ndarray:
         """The mask of the selected columns."""
         if self.false_discovery_rate is not None:
             if found.pvalues is None:
-                raise ParameterError(_no_pvalue(self.statistic_))
+                raise _no_pvalue(self.statistic_)
             yekutieli = self.fdr_method == "benjamini-yekutieli"
-            return discoveries(found.pvalues, self.false_discovery_rate, any_dependence=yekutieli)
+            return scoring.discoveries(found.pvalues, self.false_discovery_rate, any_dependence=yekutieli)
         if self.threshold is not None:
             return found.strength > self.threshold
         return self.ranking_ <= k
@@ -272,39 +270,23 @@ class FeatureFilter(
 
     def _check_choices(self, name: str) -> None:
         """Refuse contradictory parameters before any row is read."""
+        refuse = partial(ParameterError, method="FeatureFilter")
         ways = ("n_features_to_select", "threshold", "false_discovery_rate")
-        given = [way for way in ways if getattr(self, way) not in (None, "auto")]
+        given = {way: getattr(self, way) for way in ways if getattr(self, way) not in (None, "auto")}
         if len(given) > 1:
-            raise ParameterError(
-                f"FeatureFilter: {' and '.join(given)} each determine how many columns are selected. Set only one."
-            )
+            raise refuse("each of these determines how many columns are selected.", "Set only one.", given=given)
         if self.threshold is not None and np.isnan(self.threshold):
-            raise ParameterError("FeatureFilter(threshold=nan): no score exceeds NaN. Pass a number.")
-        in_memory = name in IN_MEMORY or callable(self.statistic)
-        if self.n_permutations and not in_memory:
-            raise ParameterError(
-                f"permutation p-values need a statistic computed in memory: {', '.join(IN_MEMORY)}, or a function.",
-                "Leave `n_permutations` out.",
-                method="FeatureFilter",
-                statistic=name,
-                n_permutations=self.n_permutations,
-            )
-        if self.false_discovery_rate is not None:
-            permuted = name == "mutual-information" and self.n_permutations > 0
-            if name in ("variance", "mrmr") or (name == "mutual-information" and not permuted):
-                raise ParameterError(_no_pvalue(name))
+            raise refuse("no score exceeds NaN.", "Pass a number.", threshold=self.threshold)
+        if self.n_permutations and name not in IN_MEMORY and not callable(self.statistic):
+            reason = f"permutation p-values need a statistic in memory: {', '.join(IN_MEMORY)}, or a function."
+            remedy = "Leave `n_permutations` out."
+            raise refuse(reason, remedy, statistic=name, n_permutations=self.n_permutations)
+        untested = name in ("variance", "mrmr") or (name == "mutual-information" and not self.n_permutations)
+        if self.false_discovery_rate is not None and untested:
+            raise _no_pvalue(name)
         if name == "mrmr" and self.threshold is not None:
-            raise ParameterError(
-                "`FeatureFilter(statistic='mrmr', threshold=...)`: mRMR scores depend on the columns already "
-                "selected, so no threshold applies to all of them. Set `n_features_to_select` instead."
-            )
-
-    def _count(self, d: int) -> int:
-        """The number of columns to select, where neither threshold nor rate decides."""
-        k = self.n_features_to_select
-        if isinstance(k, str):
-            return max(1, d // 2)
-        return self._check_count(k, d)
+            reason = "mRMR scores depend on the columns already selected, so no threshold applies to all of them."
+            raise refuse(reason, "Set `n_features_to_select` instead.", statistic="mrmr", threshold=self.threshold)
 
     def _in_memory(self, rows: Rows, run: Run, y: np.ndarray | None) -> Any:
         """All rows on the host; sparse rows stay sparse."""
@@ -319,18 +301,15 @@ class FeatureFilter(
             )
         return X if is_sparse(X) else to_numpy(X)
 
-    def _discrete(self, rows: Rows) -> np.ndarray:
-        return discrete_columns(self.discrete_features, rows.d, rows.is_sparse)
-
-    def _discrete_among(self, columns: np.ndarray) -> np.ndarray:
-        return discrete_columns(self.discrete_features, self.n_features_in_, False)[columns]
+    def _discrete(self, rows: Rows, columns: np.ndarray | None = None) -> np.ndarray:
+        mask = discrete_columns(self.discrete_features, self.n_features_in_, rows.is_sparse)
+        return mask if columns is None else mask[columns]
 
     def _seed(self) -> int:
         return int(self._generator().integers(2**31))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.array_api_support = False  # support_ stays on the host
         tags.target_tags.required = self._wants_y
         tags.input_tags.positive_only = self.statistic == "chi2"
         return tags
@@ -365,11 +344,9 @@ class FeatureFilter(
         return facts
 
 
-def _no_pvalue(name: str) -> str:
-    remedy = "Set `n_permutations=999`, or set" if name == "mutual-information" else "Set"
-    if name not in ("variance", "mrmr", "mutual-information"):
-        remedy = "Return scores and p-values, set `n_permutations=999`, or set"
-    return (
-        f"FeatureFilter(statistic={name!r}) has no p-value, and false_discovery_rate needs p-values. {remedy} "
-        "n_features_to_select or threshold instead."
-    )
+def _no_pvalue(name: str) -> ParameterError:
+    remedies = {"variance": "Set", "mrmr": "Set", "mutual-information": "Set `n_permutations=999`, or set"}
+    remedy = remedies.get(name, "Return scores and p-values, set `n_permutations=999`, or set")
+    remedy += " `n_features_to_select` or `threshold` instead."
+    reason = "the statistic has no p-value, and `false_discovery_rate` needs p-values."
+    return ParameterError(reason, remedy, method="FeatureFilter", statistic=name)

@@ -17,6 +17,7 @@ from lowland.math.graphs.geodesics import (
     GeodesicsToNewRows,
     PathMethod,
     SweepStep,
+    elbow,
     geodesic_distances,
     landmark_coordinates,
     replace_infinite,
@@ -29,7 +30,6 @@ from lowland.math.graphs.geodesics import (
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
-from lowland.math.spectra.component_rules import ANY, Knee, Spectrum
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
@@ -53,7 +53,6 @@ from lowland.run.run import Run, run_for
 _MANY = 30_000  # rows above which the cost of all pairs is announced
 _LANDMARKS = 1000  # a number of landmarks that is usually enough
 _PAIR = 4e-8  # seconds per pair of rows, measured on two cores with swiss rolls of 10,000 rows
-_ONE_DIMENSIONAL = 1e-3  # residual variance below which one dimension is enough
 _SHORTEST = 1e-150  # a longest edge below this: its square underflows
 
 
@@ -191,7 +190,7 @@ class Isomap(
         here = LocalRun()  # shortest paths are computed on this machine, also for rows from a cluster
         self._announce_cost(X.shape[0], here)
         found = neighborhood.graph(X, here, graph)
-        vars(self).update(found.attributes(X))
+        self.__dict__.update(found.attributes(X))
         if 0 < (longest := float(found.graph.length.max(initial=0))) < _SHORTEST:
             raise DataError(
                 f"Isomap: distances of neighbors, at most {longest:.2g}, are too small to be squared. Rescale the "
@@ -330,12 +329,8 @@ class Isomap(
         return self._elbow_of(self.residual_variances_)
 
     def _elbow_of(self, left: np.ndarray) -> int:
-        if left[0] < _ONE_DIMENSIONAL or left[0] <= left[-1] or len(left) < 3:
-            return 1
-        choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), self.n_samples_, len(left), ANY))
-        assert choice is not None  # the rule has the whole spectrum
-        elbow = choice.n_components + 1  # the rule counts the dimensions before the elbow
-        return elbow if self.points_ is None else min(elbow, int(self.n_features_in_))
+        found = elbow(left, self.n_samples_)
+        return found if self.points_ is None else min(found, int(self.n_features_in_))
 
     def _sample(self) -> np.ndarray:
         """The geodesic distances between all rows, (s, s), or 1,000 sampled ones; with landmarks, between these."""

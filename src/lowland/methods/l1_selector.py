@@ -7,19 +7,16 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import Tags
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, warn, with_remedy
-from lowland.math.selection import lasso_data, lasso_path
-from lowland.math.selection.lasso import LassoProblem, Solution
-from lowland.math.selection.lasso_data import LassoData, in_own_units
-from lowland.math.selection.lasso_path import LassoPath
-from lowland.math.selection.one_standard_error import ValidationCurve
-from lowland.math.selection.scorers import Splitter, folds_of
-from lowland.math.selection.selection_path import numbered
-from lowland.math.selection.stability_selection import StableColumns
+from lowland.math.selection import lasso_path
+from lowland.math.selection.columns import check_constant
+from lowland.math.selection.cross_validation import Splitter, best_model, folds_of
+from lowland.math.selection.lasso import Solution
+from lowland.math.selection.lasso_path import LassoData, LassoPath, LassoProblem, in_own_units
+from lowland.math.selection.subset_search import numbered
 from lowland.math.statistics.fold_moments import Layout
 from lowland.math.statistics.targets import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
@@ -46,12 +43,12 @@ class L1Selector(
     numbers and the mean of -log p(class) for classes. For large α every β_j is zero; as α decreases, columns enter.
 
     1. Compute the moments of columns and target for each fold, in one pass (``math.statistics.fold_moments``).
-       Classes, and data with more columns than rows, need the rows in memory (``math.selection.lasso_data``).
+       Classes, and data with more columns than rows, need the rows in memory (``math.selection.lasso_path``).
     2. Compute the regularization path by coordinate descent on the covariances with warm starts, each penalty to a
        given duality gap (``math.selection.lasso``, ``math.selection.lasso_path``). For classes: proximal Newton
        steps (``math.selection.logistic_lasso``).
-    3. Choose the penalty by cross-validation (``math.selection.one_standard_error``). Or select the columns that
-       random halves of the rows select repeatedly (``math.selection.stability_selection``), or the first k columns
+    3. Choose the penalty by cross-validation (``math.selection.cross_validation``). Or select the columns that
+       random halves of the rows select repeatedly (``math.selection.lasso_path``), or the first k columns
        to enter the path.
     4. ``transform`` returns the selected columns.
 
@@ -173,8 +170,8 @@ class L1Selector(
         self.error_bound_ = None
         target = Target.of(y, _KINDS[self.estimator], for_numbers=_FOR_NUMBERS).standardized()
         names, layout_of = self._names(rows), partial(self._layout, target)
-        sample = lasso_data.sample_of(rows, run, target, layout_of, standardize=self.standardize)
-        lasso_data.check_columns(sample, names)
+        sample = lasso_path.sample_of(rows, run, target, layout_of, standardize=self.standardize)
+        check_constant(sample.scale == 0, names)
         problem = sample.whole()
         alphas = self._grid(problem.alpha_max, target)
         F = len(sample.layout.splits)
@@ -200,7 +197,7 @@ class L1Selector(
         folds = folds_of(self.cv, np.empty((n, 0)), target.values, classifier=classes, for_numbers=_FOR_NUMBERS)
         layout = Layout.of_folds(folds, n)
         with with_remedy(f"If `y` holds numbers rather than classes, set {_FOR_NUMBERS}."):
-            lasso_data.check_classes_of_folds(target, layout)
+            lasso_path.check_classes_of_folds(target, layout)
         return layout
 
     def _grid(self, alpha_max: float, target: Target) -> np.ndarray:
@@ -217,7 +214,7 @@ class L1Selector(
         """The columns with nonzero coefficients at the penalty that cross-validation chooses."""
         losses = lasso_path.cross_validated_losses(sample, path.alphas, self.tol, self.max_iter, tick)
         self.cv_losses_ = losses * target.scale**2
-        best = path.solutions[ValidationCurve.of(losses).chosen(self.rule)]
+        best = path.solutions[best_model(losses, self.rule)]
         support = best.support
         if not support.any():
             first = int(np.argmax(self.entry_alphas_))
@@ -246,17 +243,18 @@ class L1Selector(
     ) -> tuple[np.ndarray, Solution]:
         """The columns that most halves select; the model is the one of all rows with as many columns."""
         d, k = int((sample.scale > 0).sum()), self.n_features_to_select
-        stable = StableColumns.of(
-            sample, alphas / alphas[0], threshold=self.threshold, at_least=k or 0,
-            expected_false_positives=self.expected_false_positives, tol=self.tol, max_iter=self.max_iter, tick=tick,
+        q = max(lasso_path.entrants_allowed(d, self.threshold, self.expected_false_positives), k or 0)
+        often = lasso_path.selection_frequencies(
+            sample, min(q, d), alphas / alphas[0], self.tol, self.max_iter, tick
         )  # fmt: skip
-        self.stability_ = stable.frequencies
-        _, best = lasso_path.first_to_enter(problem, alphas, min(stable.q, d), self.tol, self.max_iter, linger=True)
+        self.stability_ = often
+        _, best = lasso_path.first_to_enter(problem, alphas, min(q, d), self.tol, self.max_iter, linger=True)
         if k is not None:
             sizes = np.abs(best.coef).max(axis=0)
-            return self._filled(stable.ranked(sizes), sizes, k), best
-        self.error_bound_ = stable.error_bound
-        support = stable.frequencies >= self.threshold - 1e-12
+            order = [int(j) for j in np.lexsort((-sizes, -often)) if often[j] > 0]
+            return self._filled(order, sizes, k), best
+        self.error_bound_ = lasso_path.error_bound(d, self.threshold, q)
+        support = often >= self.threshold - 1e-12
         if self.error_bound_ > self.expected_false_positives * (1 + 1e-9):
             warn(
                 f"`L1Selector(expected_false_positives={self.expected_false_positives:g})`: each half selects at "
@@ -265,13 +263,13 @@ class L1Selector(
                 DataWarning,
             )
         if not support.any():
-            most = int(np.argmax(stable.frequencies))
+            most = int(np.argmax(often))
             support = np.arange(len(support)) == most
             warn(
                 f"`L1Selector(threshold={self.threshold:g})`: no column is selected in {self.threshold:.0%} of the "
-                f"halves. Only column {names[most]!r}, the most frequent with {stable.frequencies[most]:.0%}, is "
+                f"halves. Only column {names[most]!r}, the most frequent with {often[most]:.0%}, is "
                 "selected. Lower `threshold`, or raise `expected_false_positives`, which lets each half select more "
-                f"than {stable.q}.",
+                f"than {q}.",
                 DataWarning,
             )
         return support, best
@@ -315,11 +313,6 @@ class L1Selector(
         coef, intercept = in_own_units(best, sample, target)
         self.coef_ = coef[0] if target.classes is None else coef
         self.intercept_ = float(intercept[0]) if target.classes is None else intercept
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = False  # models are fitted on the host, and support_ stays there
-        return tags
 
     def _facts(self) -> dict[str, Any]:
         facts = {"penalty": self.alpha_, "bound on expected false positives": self.error_bound_}

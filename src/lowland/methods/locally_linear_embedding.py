@@ -159,7 +159,7 @@ class LocallyLinearEmbedding(
         self._check_choices(X, graph)
         self._require(X.shape[0], run)
         components = self._neighborhood().graph(X, run, graph, symmetric=False)
-        vars(self).update(components.attributes(X))
+        self.__dict__.update(components.attributes(X))
         self.points_ = own_points(X, rows, components.kept)
         points = self.points_ if is_sparse(X) else to_numpy(self.points_)
         found = self._coordinates(points, self._constrained(components), run)

@@ -16,7 +16,7 @@ from lowland import __version__
 from lowland.data.write import atomic_write
 from lowland.errors import DataWarning, FileProblem, MissingFile, ModelFileError, file_error, warn
 from lowland.methods.base.model_steps import STEPS, check_steps, decoded_estimator, encoded_estimator, is_known
-from lowland.methods.registry import entries
+from lowland.methods.registry import method_names
 
 FORMAT = 1
 
@@ -59,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> Any:
                 f"{str(path)!r} was written by a newer version of Lowland ({header['lowland']}). Update with: "
                 "pip install -U lowland"
             )
-        if header["class"] not in entries() and header["class"] not in STEPS:
+        if header["class"] not in method_names() and header["class"] not in STEPS:
             raise ModelFileError(
                 f"{str(path)!r} contains the method {header['class']!r}, which Lowland {__version__} does not have. "
                 "Load it with the version that wrote it, or update Lowland."
@@ -70,7 +70,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             model = decoded_estimator(header, arrays)
         except ModelFileError as error:
             raise ModelFileError(f"{str(path)!r} is not a valid model file: {error}") from error
-        if header["class"] in entries() and not isinstance(vars(model).get("n_features_in_"), int):
+        if header["class"] in method_names() and not isinstance(vars(model).get("n_features_in_"), int):
             raise ModelFileError(f"{str(path)!r} contains no fitted model: n_features_in_ is missing. Save it again.")
         _compare_versions(header, path)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:

@@ -1,15 +1,20 @@
-"""The registry of methods. A generated index lists them without importing any of them.
+"""The registry of methods: every file in this folder that defines a class with a ``verb``.
 
-A file in this folder that is not in the index yet is imported and indexed in memory, so that a new method works at
-once. ``make docs`` and ``make texts`` regenerate the index; a test checks that it is up to date.
+A class is found by the name of its file, without reading any other. Everything else, such as the parameters that the
+command line shows, needs all classes. It is collected at first use and kept in the user's cache folder until a source
+file changes, so that ``lowland methods`` need not import them.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import json
 import os
+import re
+import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +22,7 @@ from typing import Any
 from lowland.errors import ParameterError
 from lowland.suggestions import suggested
 
-INDEX = Path(__file__).with_name("index.json")
-_NO_METHODS = ("__init__", "model_files", "registry")  # files in this folder that define no method
+_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -47,19 +51,49 @@ class Entry:
     order_free: bool
     needs_y: bool  # whether it requires labels
     takes_covariance: bool  # whether it can be fitted to a covariance matrix
+    attributes: list[str]  # names of the fitted attributes
     flags: list[Flag]
 
 
 @functools.cache
 def entries() -> dict[str, Entry]:
-    """Return the methods by class name: those in the index, and those of files that are not in it yet."""
-    listed = json.loads(INDEX.read_text(encoding="utf-8"))
-    indexed = [Entry(**{**e, "flags": [Flag(**flag) for flag in e["flags"]]}) for e in listed]
-    modules = _modules()
-    found = [e for e in indexed if e.module in modules]
-    for module in sorted(modules - {e.module for e in indexed}):
-        found += _entries_in(module)
-    return {e.name: e for e in sorted(found, key=lambda e: e.module)}
+    """Return the methods by class name, sorted by module: from the cache, or from the classes themselves."""
+    path, stamp = _cache_path(), _stamp()
+    with suppress(OSError, ValueError, KeyError, TypeError):  # no index, a damaged one, or one of other sources
+        return _read_index(path.read_text(encoding="utf-8"), stamp)
+    text = json.dumps({"stamp": stamp, "methods": [asdict(e) for e in build_entries()]})
+    with suppress(OSError):  # a folder that cannot be written: collect them again next time
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)  # at once: another process may read it
+    return _read_index(text, stamp)
+
+
+def _read_index(text: str, stamp: str) -> dict[str, Entry]:
+    kept = json.loads(text)
+    if kept["stamp"] != stamp:
+        raise ValueError("The source files have changed.")
+    found = [Entry(**{**e, "flags": [Flag(**flag) for flag in e["flags"]]}) for e in kept["methods"]]
+    return {e.name: e for e in found}
+
+
+def _cache_path() -> Path:
+    """The index of this installation in the user's cache folder, which XDG_CACHE_HOME can set."""
+    windows = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+    cache = os.environ.get("XDG_CACHE_HOME") or windows or os.path.expanduser("~/.cache")
+    return Path(cache) / "lowland" / f"methods-{hashlib.sha256(str(_FOLDER).encode()).hexdigest()[:12]}.json"
+
+
+def _stamp() -> str:
+    """The state of all source files: a parameter may name a type that another folder defines."""
+    states = []
+    for folder, _, names in os.walk(_FOLDER.parent):
+        for name in names:
+            if name.endswith(".py"):
+                state = os.stat(os.path.join(folder, name))
+                states.append(f"{folder}/{name} {state.st_mtime_ns} {state.st_size}")
+    return hashlib.sha256("\n".join(sorted(states)).encode()).hexdigest()
 
 
 def match_method(name: str) -> Entry | None:
@@ -81,23 +115,43 @@ def find_method(name: str) -> Entry:
 
 def load_method(name: str) -> type[Any]:
     """Return the class of a method, named as for ``find_method``."""
-    e = entries().get(name) or find_method(name)
+    cls = class_named(name)
+    if cls is not None:
+        return cls
+    e = find_method(name)
     return getattr(importlib.import_module(e.module), e.name)
+
+
+def class_named(name: str) -> type[Any] | None:
+    """Return the class of a method by its exact name, or None; it is in the file of the same name in lower case."""
+    module = _modules().get(name.lower())
+    cls = None if module is None else getattr(importlib.import_module(module), name, None)
+    return cls if isinstance(cls, type) and cls.__module__ == module else None
+
+
+@functools.cache
+def method_names() -> tuple[str, ...]:
+    """Return the names of the classes, sorted, read from the files without importing them."""
+    found = []
+    for plain, module in _modules().items():
+        text = (_FOLDER / f"{module.rpartition('.')[2]}.py").read_text(encoding="utf-8")
+        found += [name for name in re.findall(r"^class (\w+)", text, re.MULTILINE) if name.lower() == plain]
+    return tuple(sorted(found))
 
 
 def build_entries() -> list[Entry]:
     """Find all methods by importing every file in this folder."""
-    return [e for module in sorted(_modules()) for e in _entries_in(module)]
+    return [e for module in sorted(_modules().values()) for e in _entries_in(module)]
 
 
 def _plain(name: str) -> str:
     return name.strip().lower().replace("-", "").replace("_", "")
 
 
-def _modules() -> set[str]:
-    """The modules in this folder that may define a method, by their file names."""
-    stems = {name.removesuffix(".py") for name in os.listdir(INDEX.parent) if name.endswith(".py")}
-    return {f"{__package__}.{stem}" for stem in stems.difference(_NO_METHODS) if stem.isidentifier()}
+def _modules() -> dict[str, str]:
+    """The modules in this folder, by the lower-case name of the class that they may define."""
+    stems = [name.removesuffix(".py") for name in os.listdir(_FOLDER) if name.endswith(".py")]
+    return {_plain(stem): f"{__package__}.{stem}" for stem in stems if stem.isidentifier() and stem[0] != "_"}
 
 
 def _entries_in(module: str) -> list[Entry]:
@@ -109,7 +163,7 @@ def _entries_in(module: str) -> list[Entry]:
 
 
 def _entry_of(cls: Any) -> Entry:
-    from lowland.methods.base.params import parameters_of
+    from lowland.methods.base.params import attributes_of, parameters_of
     from lowland.methods.base.traits import traits_of
 
     summary = (cls.__doc__ or "").strip().splitlines()[0]
@@ -117,7 +171,8 @@ def _entry_of(cls: Any) -> Entry:
     traits = (own.takes_sparse, own.order_free, own.needs_y, hasattr(cls, "fit_covariance"))
     streams = (own.streams, own.streams_with_landmarks)
     named = (cls.__name__, own.verb, cls.__module__, summary)
-    return Entry(*named, *streams, *traits, [_flag_of(p) for p in parameters_of(cls)])
+    kept = [attribute.name for attribute in attributes_of(cls)]
+    return Entry(*named, *streams, *traits, kept, [_flag_of(p) for p in parameters_of(cls)])
 
 
 def _flag_of(p: Any) -> Flag:
@@ -132,8 +187,3 @@ def _flag_of(p: Any) -> Flag:
     names[Sequence[float]] = names[Sequence[int]] = names[Sequence] = "numbers"
     texts = [str(c) for part in parts if typing.get_origin(part) is typing.Literal for c in typing.get_args(part)]
     return Flag(p.name, p.words, p.default, p.doc, texts or None, [names[part] for part in parts if part in names])
-
-
-def index_text() -> str:
-    """Return the contents of the index file."""
-    return json.dumps([asdict(e) for e in build_entries()], indent=1, ensure_ascii=False) + "\n"

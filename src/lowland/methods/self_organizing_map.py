@@ -14,19 +14,19 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.math.optimize.outcome import STOPPED, Outcome, Snapshot, Watch
+from lowland.math.optimize.outcome import Snapshot, Watch
 from lowland.math.prototypes.codebook import Codebook, NearestIndex
 from lowland.math.prototypes.grids import Grid, usual_grid
-from lowland.math.prototypes.som_batch import (
+from lowland.math.prototypes.som import (
+    GridPosition,
+    PrototypeAt,
     Schedule,
     TrainedMap,
-    last_change,
+    map_errors,
     principal_plane,
-    quantization_sums,
     train_in_batches,
+    train_online,
 )
-from lowland.math.prototypes.som_maps import GridPosition, PrototypeAt
-from lowland.math.prototypes.som_online import train_online
 from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.labels import ClassLabels
@@ -60,8 +60,8 @@ class SelfOrganizingMap(
     2. Initialize the prototypes on the plane of the first two principal components (``math.spectra.principal_axes``).
     3. Batch training: each epoch finds the best-matching unit of every row in one pass and recomputes all prototypes,
        while the radius decreases. Further epochs at the final radius follow until the map converges
-       (``math.prototypes.som_batch``). Online training: the rows are presented one at a time, and each moves its
-       best-matching unit and the neighbors of that unit toward itself (``math.prototypes.som_online``).
+       (``math.prototypes.som``). Online training: the rows are presented one at a time, and each moves its
+       best-matching unit and the neighbors of that unit toward itself.
     4. The coordinates of a row are the grid position of its best-matching unit. The inverse transform returns the
        prototype of the unit.
 
@@ -176,7 +176,7 @@ class SelfOrganizingMap(
         if self.training == "batch":
             found = train_in_batches(rows, run, grid, scaling, start, schedule, watch)
         else:
-            found = self._train_online(rows, run, grid, scaling, start, schedule, watch)
+            found = train_online(rows, run, grid, scaling, start, schedule, self._generator(), watch)
         self._keep(found, grid, axes)
 
     def _watch(self, callback: Callable[[Snapshot], Any], rows: Rows, run: Run, grid: Grid) -> Watch:
@@ -237,26 +237,6 @@ class SelfOrganizingMap(
             self.tol,
         )
 
-    def _train_online(
-        self,
-        rows: Rows,
-        run: Run,
-        grid: Grid,
-        scaling: UniformScaling,
-        start: np.ndarray,
-        schedule: Schedule,
-        watch: Watch | None,
-    ) -> TrainedMap:
-        X = to_numpy(run.to_array(rows, "Online training"))
-        prototypes, trace = train_online(X, run, grid, scaling, start, schedule, self._generator(), watch)
-        stopped = len(trace) < schedule.epochs
-        sums = quantization_sums(rows, run, prototypes, grid)
-        trace.append(sums.error / sums.rows)
-        accuracy = last_change(trace, schedule, planned=True)
-        why = STOPPED if stopped else "the schedule ended"
-        outcome = Outcome.of_trace("online", trace, why, converged=not stopped, accuracy=accuracy)
-        return TrainedMap(prototypes, sums, schedule.radius, outcome)
-
     def _keep(self, found: TrainedMap, grid: Grid, axes: Axes) -> None:
         """Set the fitted attributes, as arrays of the library and the precision of the data."""
         mean = axes.columns.mean
@@ -266,10 +246,9 @@ class SelfOrganizingMap(
         self.prototypes_ = like(found.prototypes, mean, kind)
         self.positions_ = like(grid.positions, mean, kind)
         self.u_matrix_ = like(grid.u_matrix(np.asarray(found.prototypes, dtype=np.float64)), mean, kind)
-        self.hits_ = like(found.sums.counts.reshape(self.grid_), mean, xp.int64)
-        self.n_samples_ = int(found.sums.rows)
-        self.quantization_error_ = found.sums.error / found.sums.rows
-        self.topographic_error_ = found.sums.torn / found.sums.rows
+        self.hits_ = like(found.errors.hits.reshape(self.grid_), mean, xp.int64)
+        self.n_samples_ = int(found.errors.hits.sum())
+        self.quantization_error_, self.topographic_error_ = found.errors.quantization, found.errors.topographic
         self.trace_, self.radii_ = found.outcome.trace, found.radii
         self.converged_, self.stopped_because_ = found.outcome.converged, found.outcome.stopped_because
         self._record_convergence(
@@ -298,9 +277,8 @@ class SelfOrganizingMap(
     def predict(self, X: Any) -> Any:
         """Return the index of the best-matching unit of each row, counted from 0, row by row of the grid."""
         rows, run = self._rows_to_map(X)
-        numbers = run.gather(NearestIndex(Codebook.of(self.prototypes_)), rows, 1, name="finding best-matching units")[
-            :, 0
-        ]
+        find = NearestIndex(Codebook.of(self.prototypes_))
+        numbers = run.gather(find, rows, 1, name="finding best-matching units")[:, 0]
         return ClassLabels(np.arange(self._grid().units))(numbers)
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
@@ -327,8 +305,8 @@ class SelfOrganizingMap(
         topographic error is the fraction of rows whose two nearest units are not neighbors on the grid.
         """
         rows, run = self._rows_to_map(X)
-        sums = quantization_sums(rows, run, self.prototypes_, self._grid())
-        return sums.error / sums.rows, sums.torn / sums.rows
+        found = map_errors(rows, run, self.prototypes_, self._grid())
+        return found.quantization, found.topographic
 
     def _facts(self) -> dict[str, Any]:
         return {

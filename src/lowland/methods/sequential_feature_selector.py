@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,22 +22,11 @@ from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped, warn
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.selection.column_updates import of_order_one
-from lowland.math.selection.refit_scores import Metadata
-from lowland.math.selection.scorers import (
-    OWN_SCORE,
-    Estimator,
-    Splitter,
-    accuracy_of,
-    has_wilks,
-    is_instance,
-    model_of,
-    scores_for,
-    warn_of_constants,
-)
-from lowland.math.selection.selection_path import Step
-from lowland.math.selection.subset_scores import Tally
-from lowland.math.selection.subset_search import final_step, n_scores, removes_columns, search
+from lowland.math.selection.columns import check_constant, constant_columns
+from lowland.math.selection.cross_validation import Splitter
+from lowland.math.selection.model_scores import Estimator, model_of, scores_for
+from lowland.math.selection.subset_scores import Metadata, Tally, of_order_one
+from lowland.math.selection.subset_search import Step, final_step, n_scores, numbered, removes_columns, search
 from lowland.math.statistics.labels import classes_of
 from lowland.methods.base.column_map import ColumnMap, integer_table
 from lowland.methods.base.method import attribute, param
@@ -45,16 +34,6 @@ from lowland.run.run import Run
 
 _RECEIVERS = (("splitter", "split"), ("estimator", "fit"), ("scorer", "score"))  # of metadata
 _FOR_NUMBERS = "`estimator='linear'`"  # what a user sets if y holds numbers, not classes
-
-
-@dataclass
-class SearchState:
-    """What a search has found so far; an interrupted search keeps it as the result."""
-
-    n_samples: int = 0
-    classes: np.ndarray | None = None
-    path: list[Step] = field(default_factory=list)
-    outcome: Outcome = field(default_factory=lambda: Outcome("none"))
 
 
 class SequentialFeatureSelector(
@@ -71,13 +50,12 @@ class SequentialFeatureSelector(
     Problem: find the subset S of k columns that maximizes J(S), the cross-validated score of a model fitted to the
     columns of S alone. There are d!/(k!(d - k)!) such subsets, so a greedy search changes one column at a time.
 
-    1. Score a subset: in closed form for least squares and linear discriminant analysis, from the moments of the folds
-       (``math.selection.least_squares_scores``, ``math.selection.discriminant_scores``); otherwise by fitting the
-       model to every fold (``math.selection.refit_scores``).
+    1. Score a subset: in closed form for least squares and linear discriminant analysis, from the moments of the folds;
+       otherwise by fitting the model to every fold (``math.selection.subset_scores``).
     2. Forward: add the column that increases J most. Backward: remove the column whose removal decreases J least.
-    3. Floating: after each step, reverse steps as long as that improves on the best subset of the same size
-       (``math.selection.greedy_search``). Exhaustive: score all subsets; branch and bound where J cannot decrease
-       when a column is added (``math.selection.exhaustive_search``).
+    3. Floating: after each step, reverse steps as long as that improves on the best subset of the same size.
+       Exhaustive: score all subsets; branch and bound where J cannot decrease when a column is added
+       (``math.selection.subset_search``).
     4. ``transform`` returns the selected columns.
 
     Notes
@@ -191,97 +169,75 @@ class SequentialFeatureSelector(
         to = {name: dict(getattr(routed.get(name, {}), method, {})) for name, method in _RECEIVERS}
         return Metadata(to["splitter"], to["estimator"], to["scorer"])
 
+    def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
+        stops: list[BaseException] = []
+        super()._fit(X, y, weights, stops=stops, **given)
+        for stop in stops:  # the search so far is a valid, shorter search
+            words = (
+                f"SequentialFeatureSelector was stopped after {len(self.path_)} steps. The result so far is available: "
+                "path_ holds the steps, support_ the best subset among them."
+            )
+            if isinstance(stop, Stopped):
+                stop.args = (words,)
+            else:
+                stop.add_note(words)
+            raise stop
+        return self
+
     def _solve(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None,
-        found: SearchState | None = None, metadata: Metadata | None = None,
+        stops: list[BaseException] | None = None, metadata: Metadata | None = None,
     ) -> None:  # fmt: skip
-        """Score subsets, search, keep the path."""
-        found = found or SearchState()
+        """Score subsets, search, keep the path; what interrupts the search after its first step goes to ``stops``."""
         self._fitted.allow_nan = self._takes_nan
         X = self._table(rows, run)
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
-        self._check_wilks(model, X, y)
         names = self._names(rows)
-        warn_of_constants(X, names)
+        check_constant(constant_columns(X), names)
         if self.estimator in (None, "linear", "discriminant") and not rows.is_sparse:
             X, _ = of_order_one(X)  # these models do not depend on the units of the columns
-        found.classes = classes_of(y)[0] if y is not None and y.ndim == 1 and is_classifier(model) else None
-        found.n_samples = int(X.shape[0])
+        self.classes_ = classes_of(y)[0] if y is not None and y.ndim == 1 and is_classifier(model) else None
+        self.n_samples_ = int(X.shape[0])
         total = None if self.n_features_to_select == "auto" and self.tol else n_scores(rows.d, k, self.direction)
-        with run.stage("scoring subsets", total) as stage:
-            tally = Tally(stage.advance)
-            scores, found.outcome = scores_for(
-                model, X, y, scoring=self.scoring, cv=self.cv, n_jobs=self.n_jobs, closed=self.closed_form, tally=tally,
-                for_numbers=_FOR_NUMBERS, metadata=metadata or Metadata(),
-            )  # fmt: skip
-            gain = self.tol / scores.unit if self.tol is not None and self.n_features_to_select == "auto" else None
-            for move in search(scores, k, self.direction, gain):
-                in_own_unit = move._replace(score=move.score * scores.unit)
-                found.path.append(Step.of(len(found.path) + 1, in_own_unit, names))
-            self.n_subsets_ = tally.n
-            best = final_step(found.path, self.direction) if found.path else None
-            accuracy = OWN_SCORE.checked(0.0, 0.0)
-            if best is not None:
-                accuracy = accuracy_of(scores, best.features, best.score / scores.unit)
-            found.outcome = replace(found.outcome, accuracy=accuracy)
+        path: list[Step] = []
+        try:
+            with run.stage("scoring subsets", total) as stage:
+                tally = Tally(stage.advance)
+                scores, outcome = scores_for(
+                    model, X, y, scoring=self.scoring, cv=self.cv, n_jobs=self.n_jobs, closed=self.closed_form,
+                    tally=tally, for_numbers=_FOR_NUMBERS, metadata=metadata or Metadata(),
+                )  # fmt: skip
+                gain = self.tol / scores.unit if self.tol is not None and self.n_features_to_select == "auto" else None
+                moves = search(scores, k, self.direction, gain)
+                for step in numbered((move._replace(score=move.score * scores.unit) for move in moves), names):
+                    path.append(step)  # one by one: an interrupted search keeps its path
+                self.n_subsets_ = tally.n
+        except (KeyboardInterrupt, Stopped) as stop:
+            if stops is None or not path:
+                raise
+            stops.append(stop)
         if tally.failures:
             warn(
                 f"{len(tally.failures)} of {tally.n} subsets were skipped because the model could not be fitted. "
                 f"{tally.failures[0]}",
                 DataWarning,
             )
-        self._keep(found, rows.d, interrupted=False)
-
-    def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
-        y, weights = self._roles(X, y, weights)
-        found = SearchState()
-        try:
-            return super()._fit(X, y, weights, found=found, **given)
-        except (KeyboardInterrupt, Stopped) as stop:
-            if found.path:  # the search so far is a valid, shorter search
-                self._keep_interrupted(found, y, stop)
-            raise
-
-    def _keep_interrupted(self, found: SearchState, y: Any, stop: BaseException) -> None:
-        """Make the path so far the result, and add a note to the interruption, which is raised again."""
-        self._record_label_name(y)
-        self._keep(found, self.n_features_in_, interrupted=True)
-        words = (
-            f"SequentialFeatureSelector was stopped after {len(found.path)} steps. The result so far is available: "
-            "path_ holds the steps, support_ the best subset among them."
-        )
-        if isinstance(stop, Stopped):
-            stop.args = (words,)
-        else:
-            stop.add_note(words)
-
-    def _keep(self, found: SearchState, d: int, *, interrupted: bool) -> None:
-        """Set the fitted attributes: the best subset of the final size."""
-        self.path_ = tuple(found.path)
-        self.n_samples_, self.classes_ = found.n_samples, found.classes
-        self.support_ = np.ones(d, dtype=bool)
-        self.score_ = math.nan
-        if self.path_:
-            best = final_step(self.path_, self.direction)
-            self.support_ = np.isin(np.arange(d), best.features)
-            self.score_ = best.score
-        self.interrupted_ = interrupted
-        self._record_convergence(found.outcome, "Set `closed_form=False`.")
+        best = final_step(path, self.direction) if path else None
+        self.path_, self.interrupted_ = tuple(path), bool(stops)
+        self.support_ = np.isin(np.arange(rows.d), range(rows.d) if best is None else best.features)
+        self.score_ = math.nan if best is None else best.score
+        self._record_convergence(outcome)
 
     # --- checks ---
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
         if self.estimator is not None and not isinstance(self.estimator, str):
-            if not is_instance(self.estimator):
-                raise ParameterError(
-                    "the parameter 'estimator' must be an instance with get_params, such as LinearRegression(), not "
-                    "a class.",
-                    method="SequentialFeatureSelector",
-                    estimator=self.estimator,
-                )
+            if not _is_instance(self.estimator):
+                reason = "it must be an instance with get_params, such as LinearRegression(), not a class."
+                raise ParameterError(reason, method="SequentialFeatureSelector", estimator=self.estimator)
             if y is None and not self._tags_of_model().target_tags.required:  # the model needs no target
                 return open_rows(X), None
-        if self.estimator == "linear" or is_instance(self.estimator):
+        if self.estimator == "linear" or _is_instance(self.estimator):
             several = _several_targets(y)
             if several is not None:
                 rows = open_rows(X)
@@ -319,31 +275,16 @@ class SequentialFeatureSelector(
             run.require(8 * numbers_held, "Sequential feature selection", "Use fewer rows or columns")
         return X.tocsc() if is_sparse(X) else to_numpy(X)
 
-    def _check_wilks(self, model: Any, X: Any, y: np.ndarray | None) -> None:
-        if self.scoring == "wilks" and not has_wilks(model, X, y):
-            raise ParameterError(
-                "Wilks' lambda is available for least squares and linear discriminant analysis on dense rows.",
-                f"Choose `estimator='linear'` or 'discriminant', or another scoring for {type(model).__name__}.",
-                method="SequentialFeatureSelector",
-                scoring="wilks",
-            )
-
     def _count(self, d: int) -> int:
         """The number of columns at which the search ends, at least one."""
         k, removes = self.n_features_to_select, removes_columns(self.direction)
         if self.tol is not None and not math.isfinite(self.tol):
-            raise ParameterError(
-                "`tol` must be a finite number, the smallest gain that continues the search, or `None`.",
-                method="SequentialFeatureSelector",
-                tol=self.tol,
-            )
+            reason = "`tol` must be a finite number, the smallest gain that continues the search, or `None`."
+            raise ParameterError(reason, method="SequentialFeatureSelector", tol=self.tol)
         if self.tol is not None and self.tol < 0 and not removes:
-            raise ParameterError(
-                "`tol` must be strictly positive when doing forward selection. Negative values are for backward "
-                "searches: they bound the loss per removed column.",
-                method="SequentialFeatureSelector",
-                tol=self.tol,
-            )
+            reason = "`tol` must be strictly positive when doing forward selection."
+            remedy = "Negative values are for backward searches: they bound the loss per removed column."
+            raise ParameterError(reason, remedy, method="SequentialFeatureSelector", tol=self.tol)
         if isinstance(k, str):
             half = d - d // 2 if removes else max(1, d // 2)  # scikit-learn takes half of the steps
             return half if self.tol is None else 1 if removes else d
@@ -351,7 +292,6 @@ class SequentialFeatureSelector(
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.array_api_support = False  # models are fitted on the host, and support_ stays there
         tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.allow_nan = self._takes_nan
         return tags
@@ -376,3 +316,8 @@ def _several_targets(y: Any) -> np.ndarray | None:
         return None
     values = to_numpy(y) if is_array(y) else np.asarray(y)
     return values if values.ndim == 2 and values.shape[1] > 1 else None
+
+
+def _is_instance(model: Any) -> bool:
+    """Whether a model is an instance that can be cloned, not a class."""
+    return not inspect.isclass(model) and hasattr(model, "get_params")

@@ -206,7 +206,7 @@ class SpectralEmbedding(
         else:
             found = neighborhood.find(X, run, given)
         components = neighborhood.join(found, X, run)
-        vars(self).update(components.attributes(X))
+        self.__dict__.update(components.attributes(X))
         graph, kept = components.graph, components.kept
         if not graph.length.size or not np.any(graph.length > 0):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
@@ -239,7 +239,7 @@ class SpectralEmbedding(
                 )
         label = affinity_components(W)
         components = self._neighborhood(X).split(None, label, remedy)
-        vars(self).update(components.attributes(X))
+        self.__dict__.update(components.attributes(X))
         kept = components.kept
         self.points_ = None if self.affinity == "precomputed" else own_points(X, rows, kept)
         return (W if kept.all() else submatrix(W, kept)), label[kept]

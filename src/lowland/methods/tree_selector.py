@@ -7,26 +7,26 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import Tags
 
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.selection.columns import rows_in_memory
-from lowland.math.selection.one_standard_error import ValidationCurve
-from lowland.math.selection.scorers import Splitter, folds_of, scorer_of, warn_of_constants
-from lowland.math.selection.selection_path import numbered
-from lowland.math.selection.tree_importance import (
+from lowland.math.selection.columns import check_constant, constant_columns, rows_in_memory
+from lowland.math.selection.cross_validation import Splitter, best_model, folds_of, scorer_of
+from lowland.math.selection.subset_search import numbered
+from lowland.math.selection.trees import (
+    Pruning,
     cross_validated_losses,
     features_of,
     grow,
     in_own_units,
+    permutation_importances,
     ranks_of,
     removal_alphas,
     removals,
-    shuffled_losses,
+    rules_of,
+    weakest_links,
 )
-from lowland.math.selection.tree_pruning import Pruning, accuracy_of_leaves, rules_of, weakest_links
 from lowland.math.statistics.targets import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
@@ -52,9 +52,9 @@ class TreeSelector(
 
     1. Grow a full tree on the ranks of the values, with scikit-learn's ``DecisionTreeClassifier`` or
        ``DecisionTreeRegressor``.
-    2. Compute the complexity α at which each split is pruned, weakest link first (``math.selection.tree_pruning``).
+    2. Compute the complexity α at which each split is pruned, weakest link first (``math.selection.trees``).
     3. Grow one tree per fold, prune it at every α, and choose α by the loss on the held-out rows
-       (``math.selection.tree_importance``, ``math.selection.one_standard_error``).
+       (``math.selection.cross_validation``).
     4. Permute each column in the held-out rows: the decrease of the score is its permutation importance.
     5. ``transform`` returns the columns of the pruned tree, or the k most important ones.
 
@@ -142,9 +142,9 @@ class TreeSelector(
         X = self._columns(rows, run, len(y), names)
         Z = ranks_of(X)
         target = Target.of(y, _KINDS[self.estimator], for_numbers=_FOR_NUMBERS).standardized()
-        model = self._tree(classes=target.classes is not None)
-        scorer = scorer_of(model, self.scoring)
         classes = target.classes is not None
+        model = self._tree(classes=classes)
+        scorer = scorer_of(model, self.scoring)
         folds = folds_of(self.cv, Z, target.values, classifier=classes, for_numbers=_FOR_NUMBERS)
         with run.stage("growing trees", 1 + 2 * len(folds)) as stage:
             grown = grow(model, Z, target.values)
@@ -153,17 +153,27 @@ class TreeSelector(
             pruning = Pruning.of(node_alphas)
             stage.advance()
             losses = cross_validated_losses(model, Z, target.values, folds, pruning.alphas, stage.advance)
-            best = ValidationCurve.of(losses).chosen(self.rule)
+            best = best_model(losses, self.rule)
             model.set_params(ccp_alpha=float(pruning.alphas[best]))
-            drops = shuffled_losses(model, scorer, Z, target, folds, self.n_repeats, self._generator(), stage.advance)
+            drops = permutation_importances(
+                model, scorer, Z, target, folds, self.n_repeats, self._generator(), stage.advance
+            )
         pruned = in_own_units(grow(model, Z, target.values), target)
-        self._keep_pruning(grown, node_alphas, pruning, losses, target, best, names)
-        self.features_pruned_ = features_of(pruned.tree_)
+        unit = target.scale**2
+        self.features_grown_, self.features_pruned_ = features_of(grown.tree_), features_of(pruned.tree_)
+        last = removal_alphas(grown.tree_, node_alphas, self.n_features_in_)
+        self.removal_alphas_ = last * unit
+        self.alphas_, self.n_leaves_ = pruning.alphas * unit, pruning.n_leaves
+        self.alpha_ = float(self.alphas_[best])
+        self.cv_losses_ = losses * unit
+        scores = 1 - losses.mean(axis=1)  # accuracy, or R², since y has unit variance here
+        self.score_ = float(scores[best])
+        self.path_ = tuple(numbered(removals(last, self.features_grown_, pruning.alphas, scores), names))
+        self.classes_, self.n_samples_ = target.classes, len(target.values)
         self.permutation_importances_ = drops.mean(axis=1)
         self.permutation_importances_std_ = drops.std(axis=1)
         self.impurity_importances_ = pruned.feature_importances_
-        accuracy = accuracy_of_leaves(grown.tree_, target.values)
-        self._record_convergence(Outcome("cart", "pruned by cross-validation", accuracy=accuracy), "Check `y`.")
+        self._record_convergence(Outcome("cart", "pruned by cross-validation"))
         self.rules_ = rules_of(pruned, names, X, target.classes)
         self.support_ = self._chosen(int(grown.tree_.feature[0]), names)
 
@@ -174,39 +184,13 @@ class TreeSelector(
         why = "TreeSelector needs all rows in memory, which"
         run.require(3 * 8 * n * rows.d, why, "Use fewer rows or columns")
         X = rows_in_memory(rows, run, n, "TreeSelector")
-        if (X.min(axis=0) == X.max(axis=0)).all():
-            raise DataError("Every column is constant, so the tree cannot split. Pass columns that vary.")
-        warn_of_constants(X, names)
+        check_constant(constant_columns(X), names)
         return X
 
     def _tree(self, *, classes: bool) -> Any:
         kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
         seed = int(self._generator().integers(2**31 - 1))
         return kind(max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf, random_state=seed)
-
-    def _keep_pruning(
-        self,
-        grown: Any,
-        node_alphas: np.ndarray,
-        pruning: Pruning,
-        losses: np.ndarray,
-        target: Target,
-        best: int,
-        names: list[str],
-    ) -> None:
-        """Set the attributes of the full tree and of its pruning, in the original units of y."""
-        curve = ValidationCurve.of(losses)
-        unit = target.scale**2
-        self.features_grown_ = features_of(grown.tree_)
-        self.removal_alphas_ = removal_alphas(grown.tree_, node_alphas, self.n_features_in_) * unit
-        self.alphas_, self.n_leaves_ = pruning.alphas * unit, pruning.n_leaves
-        self.alpha_ = float(self.alphas_[best])
-        self.cv_losses_ = losses * unit
-        scores = 1 - curve.mean  # accuracy, or R², since y has unit variance here
-        self.score_ = float(scores[best])
-        moves = removals(self.removal_alphas_ / unit, self.features_grown_, pruning.alphas, scores)
-        self.path_ = tuple(numbered(moves, names))
-        self.classes_, self.n_samples_ = target.classes, len(target.values)
 
     def _chosen(self, root: int, names: list[str]) -> np.ndarray:
         """The columns of the pruned tree, or the k most important; ties are broken by removal alpha, then impurity."""
@@ -228,17 +212,9 @@ class TreeSelector(
 
     def _check_split(self, grown: Any, n: int) -> None:
         if grown.tree_.node_count == 1:
-            raise ParameterError(
-                f"no split of the {n} rows leaves {self.min_samples_leaf} on both sides, so the tree uses no column.",
-                "Lower `min_samples_leaf`.",
-                method="TreeSelector",
-                min_samples_leaf=self.min_samples_leaf,
-            )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = False  # trees are grown on the host, and support_ stays there
-        return tags
+            least = self.min_samples_leaf
+            reason = f"no split of the {n} rows leaves {least} on both sides, so the tree uses no column."
+            raise ParameterError(reason, "Lower `min_samples_leaf`.", method="TreeSelector", min_samples_leaf=least)
 
     # --- out ---
 

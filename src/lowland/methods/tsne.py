@@ -295,7 +295,7 @@ class TSNE(
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
         found = self._graph(X, run, graph)
-        vars(self).update(found.attributes(X))
+        self.__dict__.update(found.attributes(X))
         self.points_ = None if self._measure().precomputed else own_points(X, rows, found.kept)
         problem = self._problem(rows_at(X, found.kept), found, run)
         result = embed(self, problem, found, X, run, callback, "learning_rate")

@@ -312,7 +312,7 @@ class UMAP(
         self.seed_ = int(self._generator().integers(2**31))
         neighborhood = self._neighborhood()
         found = join_neighbors(neighborhood, self._neighbors(neighborhood, X, run, graph), X, run)
-        vars(self).update(found.attributes(X))
+        self.__dict__.update(found.attributes(X))
         self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
         labels = None if y is None else self._as_labels(y, X.shape[0])[found.kept]
         problem = self._problem(rows_at(X, found.kept), found.graph, run, labels)
@@ -331,7 +331,7 @@ class UMAP(
         """Set the attributes of all rows from those of the distinct ones."""
         found = replace(found, labels=found.labels[inverse], kept=found.kept[inverse])
         self.embedding_ = like(to_numpy(self.embedding_)[inverse], X)
-        vars(self).update(found.attributes(X))
+        self.__dict__.update(found.attributes(X))
         if self.densmap or self.output_dens:
             self.rad_orig_, self.rad_emb_ = self.rad_orig_[inverse], self.rad_emb_[inverse]
         self.unique_index_ = first
@@ -555,7 +555,10 @@ class UMAP(
 
         Up to 500 training rows are each predicted from the others.
         """
-        return self._decoding().leave_one_out_error()
+        try:
+            return self._decoding().leave_one_out_error()
+        except ParameterError as error:  # so that dir(model) works
+            raise AttributeError(str(error)) from error
 
     def _decoding(self) -> LocalRegression:
         check_is_fitted(self)

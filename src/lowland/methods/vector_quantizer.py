@@ -15,16 +15,8 @@ from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import DistancesTo, in_slabs
 from lowland.math.optimize.outcome import Accuracy
-from lowland.math.prototypes.code_sums import CodeSums
-from lowland.math.prototypes.codebook import (
-    CodeLookup,
-    NearestCodebook,
-    NearestIndex,
-    entropy_in_bits,
-    in_low_slabs,
-)
-from lowland.math.prototypes.kmeans import Quantization, SumByCode, lloyd, lloyd_over_rows
-from lowland.math.prototypes.kmeans_start import RowSample
+from lowland.math.prototypes.codebook import Codebook, CodeLookup, NearestIndex, SumByPrototype, in_small_slabs
+from lowland.math.prototypes.kmeans import Quantization, RowSample, lloyd, lloyd_over_rows
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.moments import ColumnMoments, refuse_underflow
 from lowland.math.statistics.rescaling import power_of_two
@@ -53,8 +45,8 @@ class VectorQuantizer(
 
     1. Compute the mean and the variance of the columns, which scale the rows and the tolerance
        (``math.statistics.moments``).
-    2. Initialize by greedy k-means++ on all rows, or on a sample of a large table (``math.prototypes.kmeans_start``).
-    3. Lloyd's algorithm (``math.prototypes.kmeans``): one pass assigns the rows to their nearest code vectors and sums
+    2. Initialize by greedy k-means++ on all rows, or on a sample of a large table (``math.prototypes.kmeans``).
+    3. Lloyd's algorithm: one pass assigns the rows to their nearest code vectors and sums
        them, then each code vector moves to the mean of its rows. An empty cluster is moved to the row farthest from its
        code vector.
     4. The coordinates are the distances to the code vectors, or the index of the nearest one. The inverse transform
@@ -62,9 +54,10 @@ class VectorQuantizer(
 
     Notes
     -----
-    Cost: 2 n k d operations and one pass over the rows per iteration. Memory: k d and a sample of rows; the table is
-    never held in memory. The result is a local minimum that depends on the initialization: raise ``n_init`` to try
-    several. Standardize the columns if their units of measurement differ.
+    Cost: 2 n k d operations and one pass over the rows per iteration. Memory: k d and a sample of rows; a file is never
+    held in memory, and an array gets a float32 copy if the memory budget allows. The result is a local minimum that
+    depends on the initialization: raise ``n_init`` to try several. Standardize the columns if their units of
+    measurement differ.
 
     Prefer ``SelfOrganizingMap`` for code vectors that are ordered on a grid, and ``PCA`` where the rows vary along
     directions rather than in clusters.
@@ -129,7 +122,7 @@ class VectorQuantizer(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute column moments, initialize, run Lloyd's algorithm; keep the best of ``n_init`` results."""
-        columns: ColumnMoments = run.fold(in_low_slabs(rows), ColumnMoments.of, weights, name="summing columns")
+        columns: ColumnMoments = run.fold(in_small_slabs(rows), ColumnMoments.of, weights, name="summing columns")
         self._check_count(columns)
         if columns.rows > 1:
             refuse_underflow(columns.underflow, columns.squares, columns.n)
@@ -197,7 +190,8 @@ class VectorQuantizer(
         self.distortion_ = found.outcome.trace[-1]
         self.explained_variance_fraction_ = 1 - found.inertia / total if total > 0 else 1.0
         self.bits_per_row_ = math.log2(k)
-        self.entropy_ = entropy_in_bits(counts)
+        used = counts[counts > 0] / counts.sum()
+        self.entropy_ = float(abs(np.sum(used * np.log2(used))))
         self.compression_ = 8.0 * dtype.itemsize * self.n_features_in_ / math.log2(k) if k > 1 else math.inf
         outcome = found.outcome
         self.trace_, self.converged_ = outcome.trace, outcome.converged
@@ -230,7 +224,7 @@ class VectorQuantizer(
 
     def _encoding(self) -> DistancesTo | NearestIndex:
         if self._params.output == "index":
-            return NearestIndex(NearestCodebook.of(self.cluster_centers_))
+            return NearestIndex(Codebook.of(self.cluster_centers_))
         return DistancesTo.of(self.cluster_centers_, "euclidean", None)
 
     def _decoding(self) -> CodeLookup:
@@ -264,7 +258,7 @@ class VectorQuantizer(
 
     def _indices_of(self, rows: Rows, run: Run) -> Any:
         k = int(self.cluster_centers_.shape[0])
-        encoding = NearestIndex(NearestCodebook.of(self.cluster_centers_))
+        encoding = NearestIndex(Codebook.of(self.cluster_centers_))
         numbers = run.gather(encoding, in_slabs(rows, k), 1, name="finding code vectors")[:, 0]
         return ClassLabels(np.arange(k))(numbers)
 
@@ -280,9 +274,9 @@ class VectorQuantizer(
     def _distortion_sums(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """Return the sum of squared distances and the sum of the weights."""
         rows, run = self._rows_to_map(X)
-        book, weights = NearestCodebook.of(self.cluster_centers_), self._weights(sample_weight, rows)
-        sums: CodeSums = run.fold(in_low_slabs(rows), SumByCode(book), weights, name="computing the distortion")
-        return float(sums.error * book.scaling.unit**2), float(sums.counts.sum())
+        book, weights = Codebook.of(self.cluster_centers_), self._weights(sample_weight, rows)
+        sums = run.fold(in_small_slabs(rows), SumByPrototype(book), weights, name="computing the distortion")
+        return float(sums.squares * book.scaling.unit**2), sums.rows
 
     def _facts(self) -> dict[str, Any]:
         bits = 8 * to_numpy(self.cluster_centers_).dtype.itemsize * self.n_features_in_

@@ -2,15 +2,20 @@
 
 Functions take arrays, data frames, or a fitted model of Lowland or scikit-learn."""
 
-from lowland.plots.biplots import biplot, loadings
-from lowland.plots.dendrograms import dendrogram
-from lowland.plots.image_grids import components_as_images, images, reconstructions
-from lowland.plots.quality_curves import residual_variances, rnx_curve, shepard
+from lowland.plots.columns import biplot, dendrogram, loadings
+from lowland.plots.curves import (
+    coefficient_paths,
+    decay,
+    distortion_curve,
+    residual_variances,
+    rnx_curve,
+    scree,
+    selection_path,
+    shepard,
+)
+from lowland.plots.pictures import components_as_images, images, reconstructions, thumbnails
 from lowland.plots.scatter import embedding
-from lowland.plots.selection_paths import coefficient_paths, selection_path
 from lowland.plots.som_maps import component_planes, hit_map, u_matrix
-from lowland.plots.spectra import decay, distortion_curve, scree
-from lowland.plots.thumbnail_maps import thumbnails
 
 __all__ = [
     "biplot",

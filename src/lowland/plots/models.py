@@ -4,43 +4,71 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from lowland.docstrings import with_parameters
 from lowland.errors import DataError, DataTypeError
+from lowland.methods.registry import entries
 
 Given = ParamSpec("Given")
 Drawn = TypeVar("Drawn")
 Read = Callable[..., dict[str, Any]]  # from a model, or a model and rows, to arguments of the figure
-WITH_COMPONENTS = "ClassicalMDS, FactorAnalysis, FastICA, IncrementalPCA, PCA, ProjectionPursuit and TruncatedSVD"
-WITH_POINTS = "CorrespondenceAnalysis, FactorAnalysisOfMixedData and MultipleCorrespondenceAnalysis"
+# What the parameters of the figures mean; a figure describes only those that differ.
+SHARED = """
+names : sequence of str or None, default None
+    Names of the d columns. None: those of the data frame or of the model, or their numbers.
+label_names : sequence of str or None, default None
+    Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
+axis_names : tuple of two str
+    Labels of the axes.
+image_shape : tuple (height, width)
+    Shape of the images in pixels, such as ``Sample.image_shape``.
+columns : int or None, default None
+    Number of images per line. None: about twice as many as lines.
+choice : int, Choice or None, default None
+    Number of components kept, or ``choice_`` of a model; they are highlighted.
+topology : "hexagonal" or "rectangular", default "hexagonal"
+    Layout of the cells, as the model's ``topology``.
+colors : str, default "gray_r"
+    Matplotlib colormap. "gray_r" draws dark on light, "gray" suits photographs.
+size : float or None, default None
+    Area of a marker in square points. None: smaller with more rows.
+title : str or None, default None
+    Title of the figure.
+ax : matplotlib Axes or None, default None
+    Axes to draw in. None: a new figure.
+"""
+RETURNS = """
+matplotlib Figure, or ``ax`` if it was given
+    A notebook shows the figure; ``figure.savefig(path)`` saves it.
+"""
 
 
 class _Missing(Exception):
-    """An attribute that a model does not have."""
+    """An attribute that a model does not have; without a name, it is not fitted."""
 
 
 def called_as(
-    call: str, *, of: str = "", read: Read | None = None, rows: bool = False, model: bool = False
+    call: str, *, read: Read | None = None, rows: bool = False, model: bool = False
 ) -> Callable[[Callable[Given, Drawn]], Callable[Given, Drawn]]:
     """Let a figure be called with a fitted model in place of its first argument; return ``ax`` if one was given.
 
-    call : the correct call, for error messages. of : the methods that have the attributes. read : returns the arguments
-    that the model supplies. rows : whether the rows X follow the model. model : whether the figure takes a model as is.
+    call : the correct call, for error messages. read : returns the arguments that the model supplies. rows : whether
+    the rows X follow the model. model : whether the figure takes a model as is.
     """
 
     def decorated(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
-        signature = inspect.signature(draw)
+        signature = inspect.signature(with_parameters(SHARED, returns=RETURNS)(draw))
         first = next(iter(signature.parameters))
 
         @functools.wraps(draw)
         def figure(*args: Any, **kwargs: Any) -> Any:
             if read is not None and is_model(args[0] if args else kwargs.get(first)):
                 subject, others = (args[0], args[1:]) if args else (kwargs.pop(first), ())
-                args, kwargs = (), _arguments(signature, draw.__name__, call, of, read, rows, subject, others, kwargs)
+                args, kwargs = (), _arguments(signature, draw.__name__, call, read, rows, subject, others, kwargs)
             if not model:
                 for value in (*args, *kwargs.values()):
                     refuse_model(value, call)
@@ -58,15 +86,7 @@ def called_as(
 
 
 def _arguments(
-    signature: inspect.Signature,
-    name: str,
-    call: str,
-    of: str,
-    read: Read,
-    rows: bool,
-    model: Any,
-    args: Any,
-    more: Any,
+    signature: inspect.Signature, name: str, call: str, read: Read, rows: bool, model: Any, args: Any, more: Any
 ) -> dict[str, Any]:
     """The arguments of a figure: those that the model supplies, then those given."""
     left, X = list(args), more.pop("X", None) if rows else None
@@ -75,7 +95,7 @@ def _arguments(
     try:
         supplied = read(model, X) if rows else read(model)
     except _Missing as missing:
-        raise DataError(_lacking(model, str(missing), of, call)) from None
+        raise DataError(_lacking(model, str(missing), call)) from None
     positional = [one for one, kind in signature.parameters.items() if kind.kind is kind.POSITIONAL_OR_KEYWORD]
     places = [one for one in positional if one not in supplied or one == "names"]  # names of the model are a default
     if len(left) > len(places):
@@ -83,14 +103,18 @@ def _arguments(
     return {**supplied, **dict(zip(places, left, strict=False)), **more}
 
 
-def _lacking(model: Any, attribute: str, of: str, call: str) -> str:
+def _lacking(model: Any, attribute: str, call: str) -> str:
     """The message for a model without an attribute: it is not fitted, or of another method."""
     kind = model if isinstance(model, type) else type(estimator_of(model))
-    named = {one.__name__ for one in kind.__mro__} & set(re.findall(r"\w+", of))
-    if not _is_fitted(model) and (named or not of):
+    owners = [entry.name for entry in entries().values() if attribute in entry.attributes]
+    named = {one.__name__ for one in kind.__mro__} & set(owners)
+    if not attribute or (named and not _is_fitted(model)):
         return f"{kind.__name__} is a model that is not fitted. Fit it and write plots.{call}."
-    owners = f", an attribute of {of}" if of and not named else ""
-    return f"{kind.__name__} is a model without {attribute}{owners}. Fit one that has it and write plots.{call}."
+    of = ""
+    if owners and not named:
+        *others, last = owners
+        of = f", an attribute of {', '.join(others)}{' and ' if others else ''}{last}"
+    return f"{kind.__name__} is a model without {attribute}{of}. Fit one that has it and write plots.{call}."
 
 
 def _is_fitted(model: Any) -> bool:
@@ -143,11 +167,9 @@ def attribute(model: Any, *words: str, default: Any = _Missing) -> Any:
 
 def coordinates(model: Any, X: Any) -> Any:
     """Return the coordinates of the rows X, or of the training rows if X is None."""
-    if X is None or not hasattr(model, "transform"):
-        return attribute(model, "embedding_")
     if not _is_fitted(model):
-        raise _Missing("embedding_")
-    return model.transform(X)
+        raise _Missing
+    return attribute(model, "embedding_") if X is None or not hasattr(model, "transform") else model.transform(X)
 
 
 def column_names(model: Any, count: int, X: Any = None) -> dict[str, Any]:

@@ -9,9 +9,8 @@ import numpy as np
 
 from lowland.errors import DataError, ParameterError
 from lowland.math.statistics.labels import missing_labels, unboxed
-from lowland.plots.label_placement import moved_apart
-from lowland.plots.legends import legend_of, shortened
 from lowland.plots.models import called_as, coordinates
+from lowland.plots.names import legend_of, move_apart, shorten
 from lowland.plots.style import (
     COLORS,
     INK,
@@ -55,23 +54,8 @@ def embedding(
         numbers are shown with a color bar. Rows with a missing label (NaN or None) are gray. Long names are shortened.
         A ``Measure`` with ``per_row``, such as ``quality.trustworthiness(X, Z, per_row=True)``, shows where the
         embedding is reliable.
-    label_names : sequence of str or None, default None
-        Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
-    axis_names : tuple of two str
-        Labels of the axes.
-    title : str or None, default None
-        Title of the figure.
-    size : float or None, default None
-        Area of a marker in square points. None: smaller with more rows.
     centers : bool, default False
         Also write the name of each class at the median of its points.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -149,7 +133,7 @@ def _name_centers(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, st
     box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
     look = {"ha": "center", "va": "center", "fontweight": "bold", "color": INK, "bbox": box}
     look["fontsize"] = "medium" if len(names) <= 12 else "small"
-    parts = [(Z[marks == one], name) for one, name in zip(names, shortened(list(names.values()), 16), strict=True)]
+    parts = [(Z[marks == one], name) for one, name in zip(names, shorten(list(names.values()), 16), strict=True)]
     parts = [(mine, name) for mine, name in parts if np.isfinite(mine).all(axis=1).any()]
     texts = [ax.text(*np.nanmedian(mine, axis=0), plain(name), **look) for mine, name in parts]
     figure = figure_of(ax)
@@ -157,7 +141,7 @@ def _name_centers(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, st
     to_pixels = ax.transData
     places = to_pixels.transform([text.get_position() for text in texts])
     sizes = np.array([text.get_window_extent().size for text in texts])
-    for text, place in zip(texts, moved_apart(places, sizes, ax.get_window_extent().get_points()), strict=True):
+    for text, place in zip(texts, move_apart(places, sizes, ax.get_window_extent().get_points()), strict=True):
         text.set_position(to_pixels.inverted().transform(place))
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.errors import DataError, MissingExtra, ParameterError
-from lowland.plots.legends import shortened
 from lowland.plots.models import attribute, called_as, column_names
+from lowland.plots.names import shorten
 from lowland.plots.style import (
     INK,
     SEQUENTIAL,
@@ -39,7 +39,7 @@ def _planes_of(model: Any) -> dict[str, Any]:
     return {**found, **column_names(model, units.shape[1])}
 
 
-@called_as("u_matrix(model)", of="SelfOrganizingMap", read=_cells_of("distances", "u_matrix_"))
+@called_as("u_matrix(model)", read=_cells_of("distances", "u_matrix_"))
 def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the U-matrix: the mean distance of each unit to its neighboring units; dark ridges separate clusters.
 
@@ -47,17 +47,6 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     ----------
     distances : array-like of shape (rows, columns), or fitted SelfOrganizingMap
         Mean distances, such as ``u_matrix_``; or the map itself.
-    topology : "hexagonal" or "rectangular", default "hexagonal"
-        Layout of the cells, as the model's ``topology``.
-    title : str or None, default None
-        Title of the figure.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     References
     ----------
@@ -77,7 +66,7 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     return _finished(ax, title)
 
 
-@called_as("component_planes(model)", of="SelfOrganizingMap", read=_planes_of)
+@called_as("component_planes(model)", read=_planes_of)
 def component_planes(
     units: Any,
     grid: tuple[int, int],
@@ -95,19 +84,10 @@ def component_planes(
         Prototypes, such as ``prototypes_``, or some of their columns; or the map itself, without ``grid``.
     grid : tuple of two int
         Rows and columns of the grid, such as ``grid_``.
-    topology : "hexagonal" or "rectangular", default "hexagonal"
-        Layout of the cells, as the model's ``topology``.
     names : sequence of str or None, default None
         Titles of the panels, followed by the range of values. None: those of the model, or the numbers of the columns.
     panels_across : int or None, default None
         Number of panels per line. None: about as many as lines.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -127,7 +107,7 @@ def component_planes(
         )
     _check_topology(topology)
     d = table.shape[1]
-    words = shortened(names_of(names, d, "columns of units"), _LONGEST)
+    words = shorten(names_of(names, d, "columns of units"), _LONGEST)
     across = math.ceil(math.sqrt(d)) if panels_across is None else as_integer(panels_across, "panels_across")
     wide, high = _centers(grid, topology).max(axis=0) + np.array([2.0, 3.0])  # with space between panels and for titles
     ax = axes_for(ax, (2.3 * across, 2.3 * high / wide * math.ceil(d / across)))
@@ -140,7 +120,7 @@ def component_planes(
     return _finished(ax, None)
 
 
-@called_as("hit_map(model)", of="SelfOrganizingMap", read=_cells_of("hits", "hits_"))
+@called_as("hit_map(model)", read=_cells_of("hits", "hits_"))
 def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the hit map: the number of rows per best-matching unit, as the area of a mark in its cell.
 
@@ -148,17 +128,8 @@ def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = 
     ----------
     hits : array-like of shape (rows, columns), or fitted SelfOrganizingMap
         Number of rows per unit, such as ``hits_``; or the map itself.
-    topology : "hexagonal" or "rectangular", default "hexagonal"
-        Layout of the cells, as the model's ``topology``.
     title : str or None, default None
         Title of the figure. None: the number of rows, units and dead units.
-    ax : matplotlib Axes or None, default None
-        Axes to draw in. None: a new figure.
-
-    Returns
-    -------
-    matplotlib Figure, or ``ax`` if it was given
-        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------

@@ -91,20 +91,3 @@ def names_of(names: Any, count: int, of: str, first: int = 0) -> list[str]:
     if len(words) != count:
         raise DataError(f"There are {len(words)} names for {count} {of}. Pass one name for each.")
     return words
-
-
-def image_rows(images: Any, image_shape: Any) -> tuple[np.ndarray, Any]:
-    """Return images as rows of pixels, and their shape; (n, height, width) gives the shape, if none is given."""
-    pixels = on_host(images)
-    if pixels.ndim != 3:
-        return pixels, image_shape
-    return pixels.reshape(len(pixels), -1), pixels.shape[1:] if image_shape is None else image_shape
-
-
-def height_and_width(image_shape: Any) -> tuple[int, int]:
-    """Return the shape of images, checked."""
-    try:
-        height, width = image_shape
-    except (TypeError, ValueError):
-        raise ParameterError(f"image_shape={image_shape!r}: pass height and width, such as (8, 8).") from None
-    return as_integer(height, "image_shape: height"), as_integer(width, "image_shape: width")

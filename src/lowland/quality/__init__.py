@@ -1,14 +1,13 @@
 """Quality measures of an embedding: neighborhoods, distances, classes, reconstruction, stability, dimension."""
 
-from lowland.quality.amari import amari_distance
+from lowland.quality.alignment import amari_distance, stability
 from lowland.quality.class_separation import (
     downstream_accuracy,
     nearest_neighbor_accuracy,
     neighborhood_hit,
     silhouette,
 )
-from lowland.quality.dimension.estimation import intrinsic_dimension
-from lowland.quality.dimension.estimators import IntrinsicDimension
+from lowland.quality.dimension import IntrinsicDimension, intrinsic_dimension
 from lowland.quality.distance_preservation import (
     Shepard,
     normalized_stress,
@@ -19,17 +18,19 @@ from lowland.quality.distance_preservation import (
 )
 from lowland.quality.evaluation import evaluate
 from lowland.quality.measure import Measure
-from lowland.quality.neighborhoods.co_ranks import CoRanking, co_ranking, co_ranking_matrix, r_nx_area
-from lowland.quality.neighborhoods.nearest import (
+from lowland.quality.neighborhoods import (
+    CoRanking,
+    co_ranking,
+    co_ranking_matrix,
     continuity,
     lcmc,
     mean_relative_rank_errors,
+    r_nx_area,
     trustworthiness,
     trustworthiness_and_continuity,
 )
 from lowland.quality.original_space import OriginalSpace
 from lowland.quality.reconstruction import explained_variance_fraction, reconstruction_error
-from lowland.quality.resampling import stability
 
 __all__ = [
     "CoRanking",

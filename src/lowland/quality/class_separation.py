@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.slices import slices
+from lowland.docstrings import with_parameters
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.distances.metrics import Metric
 from lowland.math.neighbors.ranks import PointSet
 from lowland.math.statistics.labels import shown
 from lowland.quality.inputs import (
+    SEARCHED,
+    SHARED,
     EvaluatedRows,
     Sample,
     check_neighbors,
@@ -22,13 +25,22 @@ from lowland.quality.inputs import (
     sample_rows,
 )
 from lowland.quality.measure import Measure, student_quantile, wilson_interval
-from lowland.quality.neighborhoods.nearest import COUNTED
+from lowland.quality.neighborhoods import COUNTED
 from lowland.quality.original_space import ORDERED, OriginalSpace
 from lowland.run.local import LocalRun
 
+LABELED = """
+Z : array-like of shape (n, k)
+    Coordinates, or the original rows for comparison. Rows with NaN are left out and counted in ``left_out``.
+n_neighbors : int, default 5
+    Number of neighbors k, at most n - 1.
+metric : str or function, default "euclidean"
+    Distance metric. With "precomputed", Z contains the distances, shape (n, n).
+"""
 _BLOCK = 1 << 20  # distances per thread
 
 
+@with_parameters(SHARED, LABELED, SEARCHED)
 def neighborhood_hit(
     Z: Any, y: Any, n_neighbors: int = 5, *, per_row: bool = False, sample: Sample = "auto", random_state: Any = None
 ) -> Measure:
@@ -38,17 +50,6 @@ def neighborhood_hit(
     ----------
     Z : array-like of shape (n, k)
         Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
-    y : array-like of shape (n,)
-        Class label of each row: integers or strings.
-    n_neighbors : int, default 5
-        Number of neighbors k, at most n - 1.
-    per_row : bool, default False
-        Also return the value of each row, in the attribute ``per_row``.
-    sample : int, "auto" or None, default "auto"
-        Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
-        all rows.
-    random_state : int, Generator or None, default None
-        Seed of the sample. None draws the same sample every time.
 
     Returns
     -------
@@ -71,38 +72,15 @@ def neighborhood_hit(
     return near.hit(per_row)
 
 
+@with_parameters(SHARED, LABELED, SEARCHED)
 def nearest_neighbor_accuracy(
-    Z: Any,
-    y: Any,
-    n_neighbors: int = 5,
-    *,
-    metric: Metric = "euclidean",
-    per_row: bool = False,
-    sample: Sample = "auto",
-    random_state: Any = None,
-) -> Measure:
+    Z: Any, y: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
+    sample: Sample = "auto", random_state: Any = None,
+) -> Measure:  # fmt: skip
     """Return the leave-one-out accuracy of a k-nearest-neighbor classifier.
 
     Each row is classified by a majority vote of its k nearest neighbors; a tie is decided by the nearest one.
     Compare with the accuracy in the data, ``nearest_neighbor_accuracy(X, y)``.
-
-    Parameters
-    ----------
-    Z : array-like of shape (n, k)
-        Coordinates, or the original rows for comparison. Rows with NaN are left out and counted in ``left_out``.
-    y : array-like of shape (n,)
-        Class label of each row: integers or strings.
-    n_neighbors : int, default 5
-        Number of neighbors k, at most n - 1.
-    metric : str or function, default "euclidean"
-        Distance metric. With "precomputed", Z contains the distances, shape (n, n).
-    per_row : bool, default False
-        Also return the value of each row, in the attribute ``per_row``.
-    sample : int, "auto" or None, default "auto"
-        Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
-        all rows.
-    random_state : int, Generator or None, default None
-        Seed of the sample. None draws the same sample every time.
 
     Returns
     -------
@@ -121,35 +99,16 @@ def nearest_neighbor_accuracy(
     return _NearestLabels.of(Z, y, n_neighbors, metric, sample, random_state).accuracy("", per_row)
 
 
+@with_parameters(SHARED, LABELED)
 def silhouette(
-    Z: Any,
-    y: Any,
-    *,
-    metric: Metric = "euclidean",
-    per_row: bool = False,
-    sample: Sample = "auto",
+    Z: Any, y: Any, *, metric: Metric = "euclidean", per_row: bool = False, sample: Sample = "auto",
     random_state: Any = None,
-) -> Measure:
+) -> Measure:  # fmt: skip
     """Return the mean silhouette coefficient of the classes.
 
     The silhouette of a row is (b - a)/max(a, b), where a is the mean distance to the other rows of its class and b the
     mean distance to the rows of the nearest other class. 1: compact classes, far apart. 0: overlapping classes. Below
     0: rows lie among another class. The silhouette of the only row of a class is 0.
-
-    Parameters
-    ----------
-    Z : array-like of shape (n, k)
-        Coordinates, or the original rows for comparison. Rows with NaN are left out and counted in ``left_out``.
-    y : array-like of shape (n,)
-        Class label of each row: integers or strings.
-    metric : str or function, default "euclidean"
-        Distance metric. With "precomputed", Z contains the distances, shape (n, n).
-    per_row : bool, default False
-        Also return the value of each row, in the attribute ``per_row``.
-    sample : int, "auto" or None, default "auto"
-        Number of sampled rows that are compared with all others. "auto": all rows up to 4,096. None: all rows.
-    random_state : int, Generator or None, default None
-        Seed of the sample. None draws the same sample every time.
 
     Returns
     -------
@@ -205,6 +164,7 @@ def silhouette_of(
     return evaluated.mean("silhouette", values, "higher", about, ends=(-1.0, 1.0), per_row=per_row)
 
 
+@with_parameters(SHARED, LABELED)
 def downstream_accuracy(
     Z: Any, y: Any, classifier: Any = None, *, folds: int = 5, per_row: bool = False, random_state: Any = None
 ) -> Measure:
@@ -214,8 +174,6 @@ def downstream_accuracy(
     ----------
     Z : array-like of shape (n, k)
         Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
-    y : array-like of shape (n,)
-        Class label of each row: integers or strings.
     classifier : scikit-learn classifier or None, default None
         Classifier to train, not fitted. None: k-nearest neighbors with k = 5.
     folds : int, default 5
@@ -234,9 +192,8 @@ def downstream_accuracy(
     Notes
     -----
     The confidence interval is corrected for the overlap of the training folds (Nadeau and Bengio), and is never
-    narrower
-    than Wilson's interval of a fraction of n rows. A supervised method such as LDA has seen the labels of the held-out
-    rows. Evaluate it on other rows, or use ``lowland.compare``, which refits it in each fold.
+    narrower than Wilson's interval of a fraction of n rows. A supervised method such as LDA has seen the labels of the
+    held-out rows. Evaluate it on other rows, or use ``lowland.compare``, which refits it in each fold.
 
     References
     ----------

@@ -13,17 +13,25 @@ from typing import Any
 
 import numpy as np
 
+from lowland.docstrings import with_parameters
 from lowland.errors import DataError
 from lowland.math.distances.metrics import Metric
 from lowland.math.neighbors.ranks import PointSet
-from lowland.quality.inputs import Sample
+from lowland.quality.inputs import SHARED, Sample
 from lowland.quality.measure import Measure
-from lowland.quality.original_space import OriginalSpace
-from lowland.quality.sampled_pairs import SampledPairs, Table
+from lowland.quality.original_space import OriginalSpace, SampledPairs, Table
 
+PAIRS = """
+rescale : bool, default True
+    Multiply the distances in Z by the factor s that minimizes the stress. False: s = 1, the stress that MDS and
+    Sammon mapping minimize.
+sample : int, "auto" or None, default "auto"
+    Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
+"""
 _ROUNDING = 1e-12  # standard deviation, relative to the mean, below which distances are equal up to rounding error
 
 
+@with_parameters(SHARED, PAIRS)
 def raw_stress(
     X: Any, Z: Any, *, metric: Metric = "euclidean", rescale: bool = True, per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -35,22 +43,8 @@ def raw_stress(
 
     Parameters
     ----------
-    X : array-like of shape (n, d), path, or OriginalSpace
-        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
-        distances, shape (n, n).
-    Z : array-like of shape (n, k)
-        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
-    metric : str or function, default "euclidean"
-        Distance metric in X. Distances in Z are Euclidean.
-    rescale : bool, default True
-        Multiply the distances in Z by the factor s that minimizes the stress. False: s = 1, the stress that MDS and
-        Sammon mapping minimize.
     per_row : bool, default False
         Also return the contribution of each row; the contributions add up to the value.
-    sample : int, "auto" or None, default "auto"
-        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
-    random_state : int, Generator or None, default None
-        Seed of the sample. None draws the same sample every time.
 
     Returns
     -------
@@ -74,6 +68,7 @@ def raw_stress(
     return _DistanceComparison.of(X, Z, metric, sample, random_state).raw(rescale, per_row)
 
 
+@with_parameters(SHARED, PAIRS)
 def normalized_stress(
     X: Any, Z: Any, *, metric: Metric = "euclidean", rescale: bool = True, per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -81,25 +76,6 @@ def normalized_stress(
     """Return the normalized stress (Kruskal's stress-1): the root of sum (δ - s d)² / sum δ².
 
     δ is the distance in X and d the distance in Z. 0 is perfect; with ``rescale=True`` the worst value is 1.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d), path, or OriginalSpace
-        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
-        distances, shape (n, n).
-    Z : array-like of shape (n, k)
-        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
-    metric : str or function, default "euclidean"
-        Distance metric in X. Distances in Z are Euclidean.
-    rescale : bool, default True
-        Multiply the distances in Z by the factor s that minimizes the stress. False: s = 1, the stress that MDS and
-        Sammon mapping minimize.
-    per_row : bool, default False
-        Also return the value of each row, in the attribute ``per_row``.
-    sample : int, "auto" or None, default "auto"
-        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
-    random_state : int, Generator or None, default None
-        Seed of the sample. None draws the same sample every time.
 
     Returns
     -------
@@ -121,6 +97,7 @@ def normalized_stress(
     return _DistanceComparison.of(X, Z, metric, sample, random_state).normalized(rescale, per_row)
 
 
+@with_parameters(SHARED, PAIRS)
 def sammon_stress(
     X: Any, Z: Any, *, metric: Metric = "euclidean", rescale: bool = True, per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -128,25 +105,6 @@ def sammon_stress(
     """Return the Sammon stress: sum (δ - s d)²/δ over sum δ, which gives more weight to small distances.
 
     δ is the distance in X and d the distance in Z. Pairs of duplicate rows, δ = 0, are left out.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d), path, or OriginalSpace
-        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
-        distances, shape (n, n).
-    Z : array-like of shape (n, k)
-        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
-    metric : str or function, default "euclidean"
-        Distance metric in X. Distances in Z are Euclidean.
-    rescale : bool, default True
-        Multiply the distances in Z by the factor s that minimizes the stress. False: s = 1, the stress that MDS and
-        Sammon mapping minimize.
-    per_row : bool, default False
-        Also return the value of each row, in the attribute ``per_row``.
-    sample : int, "auto" or None, default "auto"
-        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
-    random_state : int, Generator or None, default None
-        Seed of the sample. None draws the same sample every time.
 
     Returns
     -------
@@ -168,26 +126,13 @@ def sammon_stress(
     return _DistanceComparison.of(X, Z, metric, sample, random_state).sammon(rescale, per_row)
 
 
+@with_parameters(SHARED, PAIRS)
 def residual_variance(
     X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
 ) -> Measure:
     """Return the residual variance 1 - r², where r is the Pearson correlation of the distances in X and in Z.
 
     For Isomap, pass its geodesic distances: ``residual_variance(isomap.dist_matrix_, Z, metric="precomputed")``.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d), path, or OriginalSpace
-        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
-        distances, shape (n, n).
-    Z : array-like of shape (n, k)
-        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
-    metric : str or function, default "euclidean"
-        Distance metric in X. Distances in Z are Euclidean.
-    sample : int, "auto" or None, default "auto"
-        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
-    random_state : int, Generator or None, default None
-        Seed of the sample. None draws the same sample every time.
 
     Returns
     -------
@@ -241,24 +186,11 @@ class Shepard:
     left_out: int
 
 
+@with_parameters(SHARED, PAIRS)
 def shepard(
     X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
 ) -> Shepard:
     """Return the Shepard diagram: pairwise distances in X and in Z, with their Spearman and Pearson correlations.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d), path, or OriginalSpace
-        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
-        distances, shape (n, n).
-    Z : array-like of shape (n, k)
-        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
-    metric : str or function, default "euclidean"
-        Distance metric in X. Distances in Z are Euclidean.
-    sample : int, "auto" or None, default "auto"
-        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
-    random_state : int, Generator or None, default None
-        Seed of the sample. None draws the same sample every time.
 
     Returns
     -------
@@ -308,7 +240,7 @@ class _DistanceComparison:
 
     @classmethod
     def of(cls, X: Any, Z: Any, metric: Metric, sample: Sample, random_state: Any) -> _DistanceComparison:
-        high, side = OriginalSpace.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
+        high, side = OriginalSpace.open_pair(X, Z, metric=metric, sample=sample, random_state=random_state)
         return cls(high.pairs, side)
 
     @property

@@ -7,55 +7,43 @@ from typing import Any
 
 import numpy as np
 
+from lowland.docstrings import with_parameters
 from lowland.errors import warn
 from lowland.math.distances.metrics import Metric
 from lowland.quality.class_separation import label_measures
 from lowland.quality.distance_preservation import DistanceMeasures, Shepard
-from lowland.quality.inputs import Sample, labeled_classes, open_coordinates
+from lowland.quality.inputs import SHARED, Sample, labeled_classes
 from lowland.quality.measure import Measure
-from lowland.quality.neighborhoods.co_ranks import CoRanking, neighborhood_measures
+from lowland.quality.neighborhoods import CoRanking, neighborhood_measures
 from lowland.quality.original_space import OriginalSpace
 from lowland.quality.reconstruction import has_inverse_transform, no_inverse_transform, reconstruction_measures
 
 
+@with_parameters(SHARED)
 def evaluate(
-    X: Any,
-    Z: Any,
-    y: Any = None,
-    *,
-    model: Any = None,
-    n_neighbors: int = 5,
-    metric: Metric = "euclidean",
-    sample: Sample = "auto",
-    random_state: Any = None,
-) -> tuple[Measure, ...]:
+    X: Any, Z: Any, y: Any = None, *, model: Any = None, n_neighbors: int = 5, metric: Metric = "euclidean",
+    sample: Sample = "auto", random_state: Any = None,
+) -> tuple[Measure, ...]:  # fmt: skip
     """Return all quality measures that apply: of neighborhoods, distances, classes and reconstruction.
 
-    Z may come from any library. Measures that are undefined, such as neighborhoods if all distances are equal, are
-    left out
-    with a warning.
+    Z may come from any library. Measures that are undefined, such as neighborhoods if all distances are equal, are left
+    out with a warning.
 
     Parameters
     ----------
     X : array-like of shape (n, d), path, or OriginalSpace
         Original rows, or rows prepared once with ``OriginalSpace.of`` to evaluate many embeddings.
-    Z : array-like of shape (n, k)
-        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
     y : array-like of shape (n,) or None, default None
         Class label of each row with coordinates. Rows whose label is missing (None or NaN) are left out of the
         measures of class separation. None: no such measures.
     model : fitted method or None, default None
         The method that computed Z. If it has an inverse transform, the reconstruction is measured, too. If it
         standardizes the columns (``scale=True``), distances in X are those of the columns divided by its ``scale_``.
-    n_neighbors : int, default 5
-        Size k of the neighborhood, less than n / 2.
     metric : str or function, default "euclidean"
         Distance metric in X, unless X is an ``OriginalSpace``.
     sample : int, "auto" or None, default "auto"
         Number of sampled rows. "auto": all rows up to 4,096 for ranks, and at most 1,448 for pairwise distances.
         None: all rows.
-    random_state : int, Generator or None, default None
-        Seed of the sample. None draws the same sample every time.
 
     Returns
     -------
@@ -107,12 +95,10 @@ def evaluate_in_detail(
     sample: Sample = "auto", random_state: Any = None, per_row: bool = False,
 ) -> DetailedEvaluation:  # fmt: skip
     """``evaluate`` with curves and Shepard diagram; ``per_row``: trustworthiness and continuity also of each row."""
-    C, kept = open_coordinates(Z)
-    labeled, codes = (None, None) if y is None else labeled_classes(y, kept)
-    high = OriginalSpace.prepared_once(
-        X, labels=y, metric=metric, scale=scale, sample=sample, random_state=random_state
+    high, side = OriginalSpace.open_pair(
+        X, Z, labels=y, metric=metric, scale=scale, sample=sample, random_state=random_state
     )
-    high, side = high.paired(C, kept)
+    labeled, codes = (None, None) if y is None else labeled_classes(y, high.evaluated.kept)
     of_ranks, ranks = neighborhood_measures(high, side, n_neighbors, per_row=per_row)
     distances = DistanceMeasures.of(high, side)
     of_labels: tuple[Measure, ...] = ()

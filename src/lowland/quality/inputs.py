@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,17 +17,43 @@ from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.distances.metrics import Metric, allows_nan, check_metric
 from lowland.math.distances.to_points import check_distances
-from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
+from lowland.math.neighbors.ranks import PointSet
 from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
-from lowland.run.local import LocalRun
-from lowland.run.run import Run, run_for
+from lowland.run.run import run_for
 
 Sample = int | Literal["auto"] | None  # number of rows to evaluate
 
 MIN_ROWS = 3
+SPARSE_ROWS = "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
 MIN_SAMPLE = 20
 _RING = 8  # sampled rows per ring
+
+# What the parameters of the measures mean; a measure describes only those that differ.
+SHARED = """
+X : array-like of shape (n, d), path, or OriginalSpace
+    Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
+    distances, shape (n, n).
+Z : array-like of shape (n, k)
+    Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+y : array-like of shape (n,)
+    Class label of each row: integers or strings.
+n_neighbors : int, default 5
+    Size k of the neighborhood, less than n / 2.
+metric : str or function, default "euclidean"
+    Distance metric in X. Distances in Z are Euclidean.
+per_row : bool, default False
+    Also return the value of each row, in the attribute ``per_row``.
+sample : int, "auto" or None, default "auto"
+    Number of sampled rows that are compared with all others. "auto": all rows up to 4,096. None: all rows.
+random_state : int, Generator or None, default None
+    Seed of the sample. None draws the same sample every time.
+"""
+SEARCHED = """
+sample : int, "auto" or None, default "auto"
+    Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
+    all rows.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +62,21 @@ class EvaluatedRows:
 
     kept: np.ndarray  # (N,) bool
     rows: np.ndarray | None = None  # (m,) indices among the kept rows; None: all of them
-    n: int = field(init=False)  # rows with coordinates
-    left_out: int = field(init=False)  # rows without coordinates
-    sample: int | None = field(init=False)  # number of sampled rows; None: all rows are evaluated
 
-    def __post_init__(self) -> None:
-        n = int(self.kept.sum())
-        sample = None if self.rows is None else len(self.rows)
-        for name, value in {"n": n, "left_out": len(self.kept) - n, "sample": sample}.items():
-            object.__setattr__(self, name, value)
+    @cached_property
+    def n(self) -> int:
+        """Number of rows with coordinates."""
+        return int(self.kept.sum())
+
+    @property
+    def left_out(self) -> int:
+        """Number of rows without coordinates."""
+        return len(self.kept) - self.n
+
+    @property
+    def sample(self) -> int | None:
+        """Number of sampled rows; None if all rows are evaluated."""
+        return None if self.rows is None else len(self.rows)
 
     def mean(
         self, name: str, values: np.ndarray, better: Better, about: str, *, ends: Bounds = (0.0, 1.0),
@@ -66,32 +99,12 @@ class EvaluatedRows:
         return each
 
 
-@dataclass(frozen=True, eq=False)
-class EmbeddedPair:
-    """Rows and coordinates of the same points; rows without coordinates are left out of both."""
-
-    X: PointSet
-    Z: ShuffledPoints  # ties are broken in another order than in X
-    kept: np.ndarray  # (N,) bool
-    run: Run
-
-    @property
-    def n(self) -> int:
-        """Number of points."""
-        return self.X.n
-
-
-def open_pair(X: Any, Z: Any, metric: Metric = "euclidean") -> EmbeddedPair:
-    """Open rows and coordinates; rows without coordinates (NaN) are left out."""
-    side, (C, kept) = open_original(X, metric), open_coordinates(Z)
-    if side.n != len(kept):
+def check_same_rows(n: int, kept: np.ndarray) -> None:
+    """Raise an error if there are coordinates for another number of rows than n."""
+    if n != len(kept):
         raise DataError(
-            f"`X` has {side.n:,} rows and `Z` has {len(kept):,}. Pass the coordinates of the rows of `X`, in the "
-            "same order."
+            f"`X` has {n:,} rows and `Z` has {len(kept):,}. Pass the coordinates of the rows of `X`, in the same order."
         )
-    if not kept.all():
-        side = side.among(kept)
-    return EmbeddedPair(side, ShuffledPoints.of(PointSet.of(C)), kept, LocalRun())
 
 
 def open_original(X: Any, metric: Metric, scale: Any = None) -> PointSet:
@@ -100,9 +113,7 @@ def open_original(X: Any, metric: Metric, scale: Any = None) -> PointSet:
     rows = open_categories(X) if metric == "gower" else open_rows(X)
     rows.allow_nan = allows_nan(metric)
     if rows.is_sparse:
-        raise DataTypeError(
-            "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
-        )
+        raise DataTypeError(SPARSE_ROWS)
     table = to_numpy(run_for(rows).to_array(rows, "Comparing rows"))
     if metric == "precomputed":
         table = check_distances(table)
@@ -228,9 +239,8 @@ def sample_rows(
     """Sample rows, stratified by class (``strata``) and by distance from the center; None: use all rows.
 
     "auto" samples as many rows as give ``comparisons`` comparisons with all others, and at least ``least``. The rows
-    are
-    sorted by class and by ring around the mean, and every n/m-th row is taken from a random first one. Each row has the
-    same probability, and every region of the data is represented in proportion.
+    are sorted by class and by ring around the mean, and every n/m-th row is taken from a random first one. Each row has
+    the same probability, and every region of the data is represented in proportion.
     """
     check_sample(sample)
     n = side.n

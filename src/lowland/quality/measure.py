@@ -79,13 +79,12 @@ def confidence_interval(
     """Return the 95% confidence interval of a mean over m of n rows, of values with the standard deviation ``spread``.
 
     ``ends`` are the smallest and the largest value that a row can have. The sample may have missed all rare rows, and
-    then
-    the standard deviation carries no information about them. If the mean of all rows lies δ closer to an end at
+    then the standard deviation carries no information about them. If the mean of all rows lies δ closer to an end at
     distance R, the least extreme explanation is that a fraction δ/R of the rows lies at that end; the variance is then
     (1 - δ/R)(spread² + δR). The interval contains every δ that Student's t-test does not reject with this variance. For
     binary values it is Wilson's interval (1927, doi:10.2307/2276774); if all sampled values are equal it is close to
-    the rule
-    of three. ``shared``: how many times its fraction of the total a row contributes, such as 2 in sums over pairs.
+    the rule of three. ``shared``: how many times its fraction of the total a row contributes, such as 2 in sums over
+    pairs.
     """
     q = student_quantile(m - 1) ** 2 * max(0.0, 1 / m - 1 / n)
     low, high = (_half_width(np.abs(end - value) * shared, spread, q) for end in ends)

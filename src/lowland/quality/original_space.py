@@ -1,7 +1,8 @@
-"""Original rows prepared once for comparison with many embeddings: a sample, its ranks and distances."""
+"""Original rows prepared once for comparison with many embeddings: a sample, its ranks, and distances of pairs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -9,18 +10,32 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.slices import slices
-from lowland.errors import DataError, ParameterError
+from lowland.docstrings import with_parameters
+from lowland.errors import ParameterError
 from lowland.math.distances.metrics import Metric
 from lowland.math.neighbors.ranks import PointSet
-from lowland.quality.inputs import EvaluatedRows, Sample, class_strata, open_coordinates, open_original, sample_rows
-from lowland.quality.sampled_pairs import SampledPairs
-from lowland.run.local import LocalRun
+from lowland.quality.inputs import (
+    SHARED,
+    EvaluatedRows,
+    Sample,
+    check_same_rows,
+    class_strata,
+    open_coordinates,
+    open_original,
+    sample_rows,
+)
+from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
+from lowland.run.local import LocalRun, serial_run
 from lowland.run.run import Run
 
 ORDERED = 1 << 24  # pairs of rows that "auto" ranks: all of 4,096 rows
 PAIRED = 1448  # rows of which "auto" compares all pairs, a million
-KEPT_BYTES = 1 << 28  # bytes of ranks to keep; larger ones are computed again for each embedding
-_BLOCK = 1 << 21  # ranks per thread
+KEPT_RANKS = 1 << 28  # bytes of ranks to keep; larger ones are computed again for each embedding
+KEPT_DISTANCES = 1 << 25  # bytes of distances to keep; larger tables are computed again for each sum
+_RANKS = 1 << 21  # per thread
+_DISTANCES = 1 << 19  # per thread
+
+Table = Callable[[slice], np.ndarray]  # block of rows -> their values with all rows, (b, m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +63,29 @@ class OriginalSpace:
     run: Run
     scaled: bool = False  # whether the columns were divided by scale factors
     found: dict[int, np.ndarray] = field(default_factory=dict)  # nearest neighbors, by k
-    n: int = field(init=False)  # number of rows
-    m: int = field(init=False)  # number of evaluated rows
-    places: np.ndarray = field(init=False)  # (m,) their indices
-    step: int = field(init=False)  # rows per thread
 
-    def __post_init__(self) -> None:
-        n = len(self.side.X)
-        places = np.arange(n) if self.evaluated.rows is None else self.evaluated.rows
-        for name, value in {"n": n, "m": len(places), "places": places, "step": max(1, _BLOCK // n)}.items():
-            object.__setattr__(self, name, value)
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.side.X)
+
+    @property
+    def m(self) -> int:
+        """Number of evaluated rows."""
+        return len(self.places)
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The indices of the evaluated rows, (m,)."""
+        return np.arange(self.n) if self.evaluated.rows is None else self.evaluated.rows
+
+    @property
+    def step(self) -> int:
+        """Number of rows per thread."""
+        return max(1, _RANKS // self.n)
 
     @classmethod
+    @with_parameters(SHARED)
     def of(
         cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None, sample: Sample = "auto",
         random_state: Any = None,
@@ -78,10 +104,6 @@ class OriginalSpace:
         scale : array-like of shape (d,), True or None, default None
             Scale factors by which the columns are divided first, such as ``scale_`` of a model. True: the standard
             deviations of the columns; constant columns are not divided.
-        sample : int, "auto" or None, default "auto"
-            Number of sampled rows that are compared with all others. "auto": all rows up to 4,096. None: all rows.
-        random_state : int, Generator or None, default None
-            Seed of the sample. None draws the same sample every time.
 
         Returns
         -------
@@ -102,32 +124,19 @@ class OriginalSpace:
         return cls(source, side, EvaluatedRows(kept, rows), sample, random_state, strata, LocalRun(), scaled)
 
     @classmethod
-    def beside(
-        cls, X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
-    ) -> tuple[Self, PointSet]:
-        """Open or reuse prepared rows, with their coordinates; rows without coordinates are left out of both."""
-        high = cls.prepared_once(X, metric=metric, sample=sample, random_state=random_state)
-        return high.paired(*open_coordinates(Z))
-
-    @classmethod
-    def prepared_once(
-        cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None, sample: Sample = "auto",
-        random_state: Any = None,
-    ) -> Self:  # fmt: skip
-        """Prepare rows, or reuse prepared ones if the parameters do not contradict them."""
-        if not isinstance(X, cls):
-            return cls.of(X, labels=labels, metric=metric, scale=scale, sample=sample, random_state=random_state)
-        X._check_the_same(metric, sample, random_state)
-        return X
-
-    def paired(self, C: np.ndarray, kept: np.ndarray) -> tuple[Self, PointSet]:
-        """These rows and their coordinates C; ``kept`` is the mask of the rows that have some, (n,)."""
-        if self.n != len(kept):
-            raise DataError(
-                f"`X` has {self.n:,} rows and `Z` has {len(kept):,}. Pass the coordinates of the rows of `X`, in the "
-                "same order."
-            )
-        return (self if kept.all() else self.among(kept)), PointSet.of(C)
+    def open_pair(
+        cls, X: Any, Z: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None,
+        sample: Sample = "auto", random_state: Any = None,
+    ) -> tuple[Self, PointSet]:  # fmt: skip
+        """Prepare rows, or reuse prepared ones, with coordinates; rows without coordinates are left out of both."""
+        if isinstance(X, cls):
+            X._check_the_same(metric, sample, random_state)
+            high = X
+        else:
+            high = cls.of(X, labels=labels, metric=metric, scale=scale, sample=sample, random_state=random_state)
+        C, kept = open_coordinates(Z)
+        check_same_rows(high.n, kept)
+        return (high if kept.all() else high.among(kept)), PointSet.of(C)
 
     def _check_the_same(self, metric: Metric, sample: Sample, random_state: Any) -> None:
         """Raise an error if a parameter contradicts the one used to prepare the rows; defaults always agree."""
@@ -147,15 +156,14 @@ class OriginalSpace:
         side = self.side.among(kept)
         return self._sampled(self.source, side, kept, self.sample, self.random_state, strata, self.scaled)
 
-    def prepared(self) -> Self:
+    def compute_ranks(self) -> None:
         """Compute the ranks now, on all threads, unless they are too many to keep."""
-        if 4 * self.m * self.n <= KEPT_BYTES:
+        if 4 * self.m * self.n <= KEPT_RANKS:
             _ = self._kept_ranks
-        return self
 
     def ranks(self, block: slice) -> np.ndarray:
         """The ranks of all points as neighbors of a block of the evaluated rows, (b, n) int32."""
-        if 4 * self.m * self.n > KEPT_BYTES:
+        if 4 * self.m * self.n > KEPT_RANKS:
             return self.side.all_ranks(self.places[block])
         return self._kept_ranks[block]
 
@@ -183,3 +191,117 @@ class OriginalSpace:
             self.evaluated.kept, sample_rows(self.side, sample, 0, self.random_state, self.strata)
         )
         return SampledPairs(self.side, evaluated, self.run)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledPairs:
+    """The pairs of the sampled rows, and their distances in the data; each pair counts in the rows of both."""
+
+    side: PointSet
+    evaluated: EvaluatedRows
+    run: Run
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The sampled rows, (m,)."""
+        return np.arange(len(self.side.X)) if self.evaluated.rows is None else self.evaluated.rows
+
+    @property
+    def m(self) -> int:
+        """Number of sampled rows."""
+        return len(self.rows)
+
+    @cached_property
+    def original(self) -> Table:
+        """The distances in the data, in the unit of their side."""
+        return self.of(self.side)
+
+    @cached_property
+    def original_ranks(self) -> Table:
+        """The ranks of these distances among all pairs; ties have the mean rank."""
+        return self.ranks(self.original)
+
+    def of(self, side: PointSet) -> Table:
+        """The distances on one side, in its unit."""
+        few = side.alone(self.rows)
+
+        def measured(block: slice) -> np.ndarray:
+            return (
+                side.distances(self.rows[block])[:, self.rows]
+                if few is None
+                else few.distances(np.arange(self.m)[block])
+            )
+
+        if 8 * self.m**2 > KEPT_DISTANCES:
+            return measured
+        return self._whole(measured, side).__getitem__
+
+    def ranks(self, table: Table) -> Table:
+        """The ranks of the values of all pairs; ties have the mean rank."""
+        from scipy.spatial.distance import squareform
+        from scipy.stats import rankdata
+
+        return squareform(rankdata(self.once(table)), checks=False).__getitem__
+
+    def once(self, table: Table) -> np.ndarray:
+        """The values of all pairs i < j, each once, (p,)."""
+        self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows at once", "Choose a smaller sample")
+        return self._whole(table, None)[np.triu_indices(self.m, 1)]
+
+    def _whole(self, table: Table, side: PointSet | None) -> np.ndarray:
+        out = np.empty((self.m, self.m))
+
+        def work(block: slice) -> None:
+            out[block] = table(block)
+
+        self._each("computing distances", side, work)
+        return out
+
+    @cached_property
+    def _blocks(self) -> list[slice]:
+        return slices(self.m, max(1, _DISTANCES // self.m))
+
+    def _each(self, name: str, side: PointSet | None, work: Callable[[slice], None]) -> None:
+        """Process every block of rows on the threads that a side allows; a single block without threads or progress."""
+        if len(self._blocks) == 1:
+            work(self._blocks[0])
+        else:
+            run = serial_run() if side is None else side.threads(self.run)
+            run.each(name, self._blocks, work)
+
+    def sums(self, A: Table, B: Table, *of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """For each row, sums of functions of two tables over its pairs, (f, m); a row and itself are not a pair."""
+        out = np.empty((len(of), self.m))
+
+        def work(block: slice) -> None:
+            a, b = A(block), B(block)
+            own = np.arange(len(a))
+            with np.errstate(over="ignore"):  # callers check for infinite values
+                for f, sums in zip(of, out, strict=True):
+                    values = f(a, b)
+                    values[own, own + block.start] = 0.0
+                    sums[block] = values.sum(axis=1)
+
+        self._each("comparing distances", self.side, work)
+        return out
+
+    def measure(
+        self, name: str, value: float, better: Better, about: str, left: Callable[[], np.ndarray], *, ends: Bounds,
+        shared: int = 2, of: Callable[[float], float] = float, each: Callable[[], np.ndarray] | None = None,
+    ) -> Measure:  # fmt: skip
+        """A measure, ``of`` a value between two ends, with its confidence interval if the rows are a sample.
+
+        The interval is a jackknife over the rows: ``left`` returns the values with each row and its pairs left out in
+        turn. If a few rows make up most of the value, the interval is too narrow, since a sample may miss all of them.
+        """
+        low = high = None
+        if self.evaluated.rows is not None:
+            without, m = left(), self.m
+            spread = (m - 1) * float(np.sqrt(np.mean((without - without.mean()) ** 2) * m / (m - 1)))
+            low, high = (
+                of(float(e)) for e in confidence_interval(value, spread, m, self.side.n, ends=ends, shared=shared)
+            )
+        per_row = None if each is None else self.evaluated.spread(each())
+        return Measure(
+            name, of(value), per_row, better, about, low, high, self.evaluated.sample, self.evaluated.left_out
+        )

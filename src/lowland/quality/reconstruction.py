@@ -14,23 +14,27 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
+from lowland.docstrings import with_parameters
 from lowland.errors import DataError, DataTypeError
 from lowland.math.statistics.moments import ColumnMoments
 from lowland.methods.base.affine import Affine
 from lowland.quality.measure import Measure
 
+MODEL = """
+model : fitted method with inverse_transform
+    The method to evaluate, such as PCA.
+X : array-like of shape (n, d) or path
+    Rows to reconstruct: training rows or new rows.
+"""
 _LEAST = 1e-290  # smaller sums of squares have lost digits to underflow
 
 
+@with_parameters(MODEL)
 def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     """Return the reconstruction error: the mean of |x - x̂|², where x̂ is the inverse transform of the coordinates of x.
 
     Parameters
     ----------
-    model : fitted method with inverse_transform
-        The method to evaluate, such as PCA.
-    X : array-like of shape (n, d) or path
-        Rows to reconstruct: training rows or new rows.
     per_row : bool, default False
         Also return |x - x̂|² of each row. Rows far above the mean are unlike the training rows.
 
@@ -42,8 +46,8 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     Notes
     -----
     For PCA and its training rows this equals ``distortion()``, the sum of the discarded eigenvalues. With
-    ``scale=True``
-    it does not: the distortion refers to standardized columns, the reconstruction error to the original columns.
+    ``scale=True`` it does not: the distortion refers to standardized columns, the reconstruction error to the original
+    columns.
 
     Examples
     --------
@@ -62,15 +66,9 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     return _mean_error(rows, errors, float(each.mean()), each)
 
 
+@with_parameters(MODEL)
 def explained_variance_fraction(model: Any, X: Any) -> Measure:
     """Return the explained variance ratio of the reconstruction: 1 - sum |x - x̂|² / sum |x - mean|².
-
-    Parameters
-    ----------
-    model : fitted method with inverse_transform
-        The method to evaluate, such as PCA.
-    X : array-like of shape (n, d) or path
-        Rows to reconstruct: training rows or new rows.
 
     Returns
     -------
@@ -80,8 +78,7 @@ def explained_variance_fraction(model: Any, X: Any) -> Measure:
     Notes
     -----
     For PCA and its training rows this is the sum of ``explained_variance_ratio_``. It can be lower for new rows, and
-    negative for
-    a model of other data.
+    negative for a model of other data.
 
     Examples
     --------

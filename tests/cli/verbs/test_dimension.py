@@ -10,7 +10,7 @@ from lowland import quality
 from lowland.cli.verbs.dimension import MAPPED, METHODS
 from lowland.data import load_dataset
 from lowland.data.write import write_chunks
-from lowland.quality.dimension import estimators as estimators
+from lowland.quality import dimension
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def roll():
 
 
 def test_choices_of_the_command_agree_with_the_library():
-    assert (*get_args(estimators.Estimator), "all") == METHODS
-    assert MAPPED == estimators.MAPPED
+    assert (*get_args(dimension.Estimator), "all") == METHODS
+    assert MAPPED == dimension.MAPPED
 
 
 def test_a_table(lowland, roll):

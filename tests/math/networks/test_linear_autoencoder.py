@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowland.math.networks.linear_autoencoder import ENCODERS, CoderPair, linear_autoencoder, loss_of, untrained
+from lowland.math.networks.linear_autoencoder import ENCODERS, linear_autoencoder, untrained
 
 S = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 along (1, 1) and 1 along (1, -1)
 
@@ -16,13 +16,6 @@ def test_two_columns_by_hand(encoder):
     np.testing.assert_allclose(found.D @ found.F.T, 0.5, atol=1e-6)  # the projection on (1, 1)
     assert found.outcome.converged
     assert (np.diff(found.outcome.trace) <= 0).all()
-
-
-def test_the_loss_of_an_encoder_and_decoder_is_the_reconstruction_error(rng):
-    Y = rng.standard_normal((50, 4))
-    D, F = rng.standard_normal((2, 4, 2))
-    lost = np.mean(np.sum((Y - Y @ F @ D.T) ** 2, axis=1))
-    assert loss_of(CoderPair(D, F), Y.T @ Y / 50) == pytest.approx(lost)
 
 
 def test_a_given_step_size_is_used_and_mini_batches_agree(rng):

@@ -1,8 +1,8 @@
-"""Code books: the nearest prototypes of rows, in every library, and rows from code book indices."""
+"""Code books: the nearest prototypes of rows and their sums, in every library, and rows from code book indices."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
@@ -10,12 +10,13 @@ from lowland.data.rows import ArrayRows
 from lowland.math.prototypes.codebook import (
     Codebook,
     CodeLookup,
-    NearestCodebook,
     NearestIndex,
+    PrototypeSums,
+    SumByPrototype,
     centering_scaling,
-    entropy_in_bits,
-    in_low_slabs,
+    in_small_slabs,
 )
+from lowland.math.prototypes.grids import Grid
 
 
 def rows(n=200, d=5, seed=0):
@@ -67,9 +68,9 @@ def test_scaling_centers_points_and_normalizes_their_size():
 
 
 def test_arrays_in_memory_are_cut_into_small_slabs():
-    assert in_low_slabs(ArrayRows(np.zeros((100_000, 2)))).slab == 1 << 14
+    assert in_small_slabs(ArrayRows(np.zeros((100_000, 2)))).slab == 1 << 14
     few = ArrayRows(np.zeros((10, 2)), most_rows=5)
-    assert in_low_slabs(few) is few
+    assert in_small_slabs(few) is few
 
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
@@ -79,18 +80,57 @@ def test_a_distant_code_vector_does_not_cost_the_others_precision(size, library)
     X, W = rows(200, 4), rows(7, 4, seed=1)
     W = np.vstack([W, np.full((1, 4), size)])
     nearest = ((X[:, None] - W) ** 2).sum(axis=2).argmin(axis=1)
-    found = [near.first for near in NearestCodebook.of(W).search(xp.asarray(X))]
+    found = [near.first for near in Codebook.of(W).search(xp.asarray(X))]
     np.testing.assert_array_equal(np.asarray(found[0]), nearest)
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=8).filter(any))
-def test_entropy_lies_between_zero_and_the_bits_per_index(counts):
-    bits = entropy_in_bits(np.array(counts, dtype=float))
-    assert -1e-12 <= bits <= np.log2(len(counts)) + 1e-12
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
+@pytest.mark.parametrize("topology", ["hexagonal", "rectangular"])
+def test_sums_by_prototype(library, topology, monkeypatch):
+    """Sparse sums and products with the assignment matrix, both compared with all distances."""
+    xp = pytest.importorskip(library)
+    monkeypatch.setattr("lowland.math.prototypes.codebook._LEAST_TILE", 16)
+    monkeypatch.setattr("lowland.math.prototypes.codebook._TILE", 1)
+    grid, X, W = Grid(3, 4, topology), rows(150), rows(12, seed=3)
+    book = Codebook.of(W)
+    total = SumByPrototype(book, grid)(xp.asarray(X))
+    D = cdist(X, W)
+    first, second = np.argsort(D, axis=1)[:, :2].T
+    sums = np.stack([(X[first == u] - book.scaling.shift).sum(axis=0) for u in range(12)]) / book.scaling.unit
+    np.testing.assert_allclose(total.sums, sums, atol=1e-12)
+    np.testing.assert_array_equal(total.counts, np.bincount(first, minlength=12))
+    assert total.distances * book.scaling.unit == pytest.approx(D.min(axis=1).sum(), rel=1e-12)
+    assert total.squares * book.scaling.unit**2 == pytest.approx((D.min(axis=1) ** 2).sum(), rel=1e-12)
+    apart = np.linalg.norm(grid.positions[first] - grid.positions[second], axis=1)
+    assert total.torn == (apart > grid.neighbor_distance).sum()
+    parts = SumByPrototype(book, grid)(xp.asarray(X[:40])) + SumByPrototype(book, grid)(xp.asarray(X[40:]))
+    np.testing.assert_allclose(parts.sums, total.sums, atol=1e-12)
+    assert (parts.torn, parts.rows) == (total.torn, 150)
 
 
-def test_even_usage_needs_all_bits():
-    assert entropy_in_bits(np.full(8, 3.0)) == pytest.approx(3)
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 12), whole=st.booleans(), far=st.sampled_from([0.0, 1e6]))
+def test_all_array_libraries_give_the_same_sums(seed, k, whole, far):
+    xp = pytest.importorskip("array_api_strict")
+    X, W = rows(60, 3, seed), rows(k, 3, seed + 1)
+    if whole:  # many ties
+        X, W = np.round(X), np.round(W)
+    X, W = X + far, W + far
+    weights = np.random.default_rng(seed).integers(0, 3, 60).astype(float)
+    book = Codebook.of(W)
+    ours, other = SumByPrototype(book)(X, weights), SumByPrototype(book)(xp.asarray(X), weights)
+    np.testing.assert_array_equal(ours.counts, other.counts)
+    np.testing.assert_allclose(ours.sums, other.sums, atol=1e-9)
+    assert ours.squares == pytest.approx(other.squares, abs=1e-9)
+    assert ours.counts.sum() == weights.sum()
+
+
+def test_a_non_finite_row_is_detected_in_the_sums():
+    X = rows(6, 3)
+    X[2, 1] = np.nan
+    with np.errstate(invalid="ignore"):  # as a run does
+        assert not SumByPrototype(Codebook.of(rows(9, 3, seed=1)))(X).is_finite()
+    assert PrototypeSums(np.ones((1, 1)), np.ones(1), 1.0).is_finite()
 
 
 def test_code_vectors_from_indices_and_from_distances():

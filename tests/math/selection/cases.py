@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lowland.math.selection.scorers import scores_for
+from lowland.math.selection.model_scores import scores_for
 from lowland.math.selection.subset_scores import Tally
 
 
@@ -35,3 +35,9 @@ def rows(n=60, d=7, seed=0, classes=None):
 
 def by(model, X, y, closed=True, scoring=None, cv=4):
     return scores_for(model, X, y, scoring=scoring, cv=cv, n_jobs=None, closed=closed, tally=Tally(), for_numbers="")[0]
+
+
+def lasso_table(n=60, d=8, seed=0, shared=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + shared * rng.standard_normal((n, 1))
+    return X, X[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(n)

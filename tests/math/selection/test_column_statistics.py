@@ -1,6 +1,7 @@
-"""Statistics of one pass: any chunks give the same sums, precision is kept, and compiled loops agree with numpy."""
+"""One-pass statistics and their scores: any chunks, precision, known results."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_selection import chi2, f_classif, r_regression
 
-from lowland.math.selection import column_statistics, filters
-from lowland.math.selection.column_statistics import ColumnsByClass, MomentsAndTarget, SumsByClass, TargetColumns
-from lowland.math.statistics.moments import Moments
+from lowland.math.selection import column_statistics
+from lowland.math.selection.column_statistics import ClassColumns, ClassSums, TargetColumns
+from lowland.math.statistics.moments import ColumnMoments
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +39,16 @@ def test_any_chunks_give_the_same_scores(table, cuts, far, sparse):
     given = scipy.sparse.csr_array(X) if sparse else X
     rtol = 1e-6 if far else 1e-9
     cuts = sorted(cuts)
-    F = filters.anova_scores(parts_of(given, y, ColumnsByClass(4), cuts))
+    F = column_statistics.anova_scores(parts_of(given, y, partial(ClassColumns.of, classes=4), cuts))
     centered = X - X.mean(axis=0)  # theirs would lose digits this far from the origin
     np.testing.assert_allclose(F.values, f_classif(centered, y)[0], rtol=rtol)
     numbers = np.sin(np.arange(300.0)) + 40
-    r = filters.pearson_scores(parts_of(given, numbers, TargetColumns.of, cuts))
+    r = column_statistics.pearson_scores(parts_of(given, numbers, TargetColumns.of, cuts))
     np.testing.assert_allclose(r.values, r_regression(centered, numbers), rtol=rtol, atol=1e-12)
     positive = abs(given) if sparse else np.abs(X)
-    counts = filters.chi2_scores(parts_of(positive, y, SumsByClass(4), cuts), list("abcdefg"))
+    counts = column_statistics.chi2_scores(
+        parts_of(positive, y, partial(ClassSums.of, classes=4), cuts), list("abcdefg")
+    )
     np.testing.assert_allclose(counts.values, chi2(np.abs(X), y)[0], rtol=rtol)
     np.testing.assert_allclose(counts.pvalues, chi2(np.abs(X), y)[1], rtol=1e-5)
 
@@ -56,16 +59,16 @@ def test_scores_of_distant_classes_are_accurate():
     y = np.repeat([0, 1, 2], 50)
     noise = rng.standard_normal((150, 3))
     within = sum(((noise[y == c] - noise[y == c].mean(axis=0)) ** 2).sum(axis=0) for c in range(3))
-    found = ColumnsByClass(3)(noise + 1e6 * y[:, None], y)
+    found = ClassColumns.of(noise + 1e6 * y[:, None], y, 3)
     np.testing.assert_allclose(found.within, within, rtol=1e-8)
 
 
 def test_float32_is_summed_in_float64(table):
     X, y = table
     single = (X + 100).astype(np.float32)
-    ours = filters.anova_scores(ColumnsByClass(4)(single, y)).values
+    ours = column_statistics.anova_scores(ClassColumns.of(single, y, 4)).values
     np.testing.assert_allclose(ours, f_classif(single.astype(np.float64) - 100, y)[0], rtol=1e-7)
-    r = filters.pearson_scores(TargetColumns.of(single, X[:, 0])).values
+    r = column_statistics.pearson_scores(TargetColumns.of(single, X[:, 0])).values
     np.testing.assert_allclose(r, r_regression(single.astype(np.float64), X[:, 0]), rtol=1e-7, atol=1e-9)
 
 
@@ -77,7 +80,11 @@ def test_compiled_loops_agree_with_numpy(monkeypatch, dtype, far):
     X = (rng.standard_normal((5000, 6)) + rng.standard_normal((4, 6))[y] + far).astype(dtype)
     X.setflags(write=False)
     z = np.cos(np.arange(5000.0))
-    for of, target in ((ColumnsByClass(4), y), (SumsByClass(4), y), (TargetColumns.of, z)):
+    for of, target in (
+        (partial(ClassColumns.of, classes=4), y),
+        (partial(ClassSums.of, classes=4), y),
+        (TargetColumns.of, z),
+    ):
         plain = of(X, target)
         with monkeypatch.context() as patch:
             patch.setattr(column_statistics, "_LARGE", 0)
@@ -88,16 +95,39 @@ def test_compiled_loops_agree_with_numpy(monkeypatch, dtype, far):
 
 def test_an_empty_chunk_changes_nothing(table):
     X, y = table
-    for of, target in ((ColumnsByClass(4), y), (SumsByClass(4), y), (TargetColumns.of, X[:, 0])):
+    for of, target in (
+        (partial(ClassColumns.of, classes=4), y),
+        (partial(ClassSums.of, classes=4), y),
+        (TargetColumns.of, X[:, 0]),
+    ):
         whole, with_none = of(X, target), of(X, target) + of(X[:0], target[:0])
         for name in vars(whole):
             np.testing.assert_array_equal(getattr(whole, name), getattr(with_none, name))
 
 
-def test_moments_and_target_need_one_pass(table):
-    X, y = table
-    both = MomentsAndTarget(4)(X[:100], y[:100]) + MomentsAndTarget(4)(X[100:], y[100:])
-    assert both.is_finite()
-    np.testing.assert_allclose(both.moments.scatter, Moments.of(X).scatter, rtol=1e-9)
-    np.testing.assert_allclose(both.columns.within, ColumnsByClass(4)(X, y).within, rtol=1e-9)
-    assert isinstance(MomentsAndTarget(None)(X, X[:, 0]).columns, TargetColumns)
+def test_scores_of_perfect_predictors():
+    y = np.repeat([0, 1], 10)
+    found = column_statistics.anova_scores(ClassColumns.of(np.column_stack([y, y + 0.1]).astype(float), y, 2))
+    assert np.isinf(found.values).all()
+    assert found.pvalues.tolist() == [0, 0]
+    line = np.arange(20.0)
+    r = column_statistics.pearson_scores(TargetColumns.of(np.column_stack([line, -line]), line))
+    np.testing.assert_allclose(r.values, [1, -1])
+    assert r.pvalues.max() < 1e-100
+    assert (
+        column_statistics.pearson_scores(TargetColumns.of(np.array([[1.0], [2.0]]), np.array([1.0, 5.0]))).pvalues[0]
+        == 1
+    )
+
+
+def test_scores_by_hand():
+    """Means 1 and 3 of two classes of two rows, squares within 2 each: F = (4 / 1) / (4 / 2)."""
+    X, y = np.array([[0.0], [2.0], [2.0], [4.0]]), np.array([0, 0, 1, 1])
+    assert column_statistics.anova_scores(ClassColumns.of(X, y, 2)).values[0] == pytest.approx(2)
+    assert column_statistics.correlation_ratios(ClassColumns.of(X, y, 2))[0] == pytest.approx(np.sqrt(4 / 8))
+    assert column_statistics.pearson_scores(TargetColumns.of(X, y.astype(float))).values[0] == pytest.approx(
+        np.sqrt(4 / 8)
+    )
+    assert column_statistics.chi2_scores(ClassSums.of(X, y, 2), ["x"]).values[0] == pytest.approx(2 * (2 - 4) ** 2 / 4)
+    assert column_statistics.variance_scores(ColumnMoments.of(X)).values[0] == pytest.approx(2)
+    assert column_statistics.correlation_pvalues(np.array([0.0, 1.0]), 4).tolist() == [1, 0]

@@ -1,12 +1,25 @@
-"""Scores of columns in memory: p-values by permutations, constant columns, and a measure for every name."""
+"""Rank correlation, distance correlation and mutual information against other libraries and definitions."""
+
+import itertools
+import math
 
 import numpy as np
 import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
+from sklearn.metrics import mutual_info_score
 
-from lowland.math.selection.columns import ColumnReader
-from lowland.math.selection.dependence import column_scores, measure_for
-from lowland.math.selection.distance_correlation import DistanceCorrelation
-from lowland.math.selection.rank_correlation import Spearman
+from lowland.errors import ParameterError
+from lowland.math.selection.dependence import (
+    ColumnReader,
+    DistanceCorrelation,
+    MutualInformation,
+    Spearman,
+    column_scores,
+    discrete_columns,
+)
 from lowland.math.statistics.targets import Target
 from lowland.run.local import LocalRun
 
@@ -31,9 +44,124 @@ def test_permutations_by_hand():
     assert found.constant.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("name", ["spearman", "distance-correlation", "mutual-information"])
-def test_every_measure_ranks_the_target_itself_first(name):
+def test_rank_correlations_agree_with_scipy():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 4))
-    measure = measure_for(name, Target.of_numbers(X[:, 2]), np.zeros(4, dtype=bool), 3, 0)
-    assert np.argmax(column_scores(ColumnReader(X), measure, LocalRun()).strength) == 2
+    x, y = np.round(3 * rng.standard_normal((2, 50)))
+    measure = Spearman.to(y)
+    np.testing.assert_allclose(measure(measure.prepare(x, 0), 0), scipy.stats.spearmanr(x, y), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 7])
+@pytest.mark.parametrize("ties", [False, True])
+def test_p_values_of_few_rows_enumerate_all_permutations(n, ties):
+    rng = np.random.default_rng(n)
+    x, y = rng.standard_normal((2, n))
+    x, y = (np.round(x), np.round(2 * y)) if ties else (x, y)
+    x[0], y[0] = 9, 9  # neither is constant
+    measure = Spearman.to(y)
+    z = measure.prepare(x, 0)
+    r, p = measure(z, 0)
+    all_of_them = [abs(measure(z[list(order)], 0)[0]) for order in itertools.permutations(range(n))]
+    assert p == pytest.approx(np.mean(np.array(all_of_them) >= abs(r) - 1e-9))
+
+
+def test_p_values_of_few_rows_are_not_too_small():
+    x = np.arange(30.0)
+    for n in (6, 9, 12, 30):
+        measure = Spearman.to(x[:n])
+        assert measure(measure.prepare(x[:n] ** 3, 0), 0)[1] >= 2 / math.factorial(n) * (1 - 1e-9)
+
+
+def by_definition(x, y):
+    """Distance correlation from two n x n tables; y a vector, or a table of distances."""
+    tables = [np.abs(x[:, None] - x[None, :]), np.abs(y[:, None] - y[None, :]) if y.ndim == 1 else y]
+    A, B = (D - D.mean(axis=0) - D.mean(axis=1)[:, None] + D.mean() for D in tables)
+    return np.sqrt((A * B).mean() / np.sqrt((A * A).mean() * (B * B).mean()))
+
+
+def distance_correlation(x, target):
+    measure = DistanceCorrelation.to(target)
+    return measure(measure.prepare(x, 0), 0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(2, 60), ties=st.booleans(), seed=st.integers(0, 1000))
+def test_distance_correlation_agrees_with_its_definition(n, ties, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.standard_normal((2, n))
+    y = x**2 + y
+    if ties:
+        x, y = np.round(x), np.round(y)
+    x[0], y[0] = 10, 20  # neither is constant
+    value, p = distance_correlation(x, Target(y, None))
+    np.testing.assert_allclose(value, by_definition(x, y), rtol=1e-7, atol=1e-7)
+    assert 0 <= p <= 1
+    kinds = (rng.integers(0, 3, n) + np.arange(n)) % 3
+    kinds = np.unique(kinds, return_inverse=True)[1]
+    if kinds.max() > 0:
+        apart = (kinds[:, None] != kinds[None, :]).astype(float)
+        value, _ = distance_correlation(x, Target.of_classes(kinds))
+        np.testing.assert_allclose(value, by_definition(x, apart), rtol=1e-7, atol=1e-7)
+
+
+def test_distance_correlation_detects_nonlinear_dependence():
+    x = np.linspace(-1, 1, 201)
+    value, p = distance_correlation(x, Target(x**2, None))
+    assert value == pytest.approx(0.49, abs=0.02)
+    assert p < 1e-6
+    assert distance_correlation(x, Target(3 - 7 * x, None))[0] == pytest.approx(1)
+    two = (x > 0.3).astype(np.int64)
+    assert distance_correlation(x, Target.of_classes(two))[0] == pytest.approx(
+        distance_correlation(x, Target(two.astype(float), None))[0]
+    )
+
+
+def test_the_bound_on_the_p_value_holds():
+    rng = np.random.default_rng(0)
+    pairs = rng.standard_normal((400, 2, 40))
+    p = np.array([distance_correlation(x, Target(y, None))[1] for x, y in pairs])
+    for level in (0.01, 0.05):
+        assert (p <= level).mean() <= level + 3 * np.sqrt(level / 400)
+
+
+def information(x, target, discrete=False, k=3):
+    measure = MutualInformation.to(target, np.array([discrete]), k, seed=0)
+    return measure(measure.prepare(x, 0), 0)[0]
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_mutual_information_agrees_with_scikit_learn(k):
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(400)
+    x = np.sin(2 * y) + 0.3 * rng.standard_normal(400)
+    kinds = np.digitize(y, [-1, 0.5])
+    kinds[0] = 3  # a class of one row
+    steps = np.digitize(x, [-0.5, 0, 0.5])
+    options = {"n_neighbors": k, "random_state": 0}
+    pairs = [
+        (information(x, Target(y, None), k=k), mutual_info_regression(x[:, None], y, **options)),
+        (information(x, Target.of_classes(kinds), k=k), mutual_info_classif(x[:, None], kinds, **options)),
+        (
+            information(steps, Target(y, None), discrete=True, k=k),
+            mutual_info_regression(steps[:, None], y, discrete_features=True, **options),
+        ),
+        (information(steps, Target.of_classes(kinds), discrete=True, k=k), mutual_info_score(steps, kinds)),
+    ]
+    for ours, theirs in pairs:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_tied_values_are_jittered():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 600)
+    x = np.round(rng.standard_normal(600) + y)
+    theirs = [mutual_info_classif(x[:, None], y, random_state=s)[0] for s in range(10)]
+    assert information(x, Target.of_classes(y)) == pytest.approx(np.mean(theirs), abs=4 * np.std(theirs) + 1e-9)
+
+
+def test_discrete_columns_are_identified():
+    assert discrete_columns("auto", 3, sparse=True).tolist() == [True, True, True]
+    assert discrete_columns([0, 2], 3, sparse=False).tolist() == [True, False, True]
+    assert discrete_columns([False, True, False], 3, sparse=False).tolist() == [False, True, False]
+    with pytest.raises(ParameterError, match="from 0 to 2"):
+        discrete_columns([3], 3, sparse=False)

@@ -1,22 +1,21 @@
-"""The lasso at one penalty, against the conditions of an optimum and against scikit-learn."""
+"""The lasso and its logistic form at one penalty, against the conditions of an optimum and scikit-learn."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import lasso_path
+from sklearn.linear_model import LogisticRegression, lasso_path
 
-from lowland.math.selection.lasso import SquaresOfMoments, SquaresOfRows
+import lowland
+from lowland.math.selection.lasso import SquaredLoss, minimize
 from lowland.math.selection.lasso_path import grid_of, path_of
+from lowland.math.selection.logistic_lasso import LogLoss, log_loss, without_shift
 from lowland.math.statistics.moments import Moments
+from lowland.run.local import LocalRun
+
+from .cases import lasso_table
 
 TIGHT = 1e-12
-
-
-def table(n=60, d=8, seed=0, shared=0.5):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) + shared * rng.standard_normal((n, 1))
-    return X, X[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(n)
 
 
 def assert_optimal(problem, found, within=1e-6):
@@ -28,12 +27,12 @@ def assert_optimal(problem, found, within=1e-6):
 
 def both(X, y):
     joined = Moments.of(np.column_stack([X, y]))
-    return SquaresOfMoments.of(joined, np.ones(X.shape[1])), SquaresOfRows.of(X, y)
+    return SquaredLoss.of_moments(joined, np.ones(X.shape[1])), SquaredLoss.of_rows(X, y)
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 8), (30, 50)])
 def test_the_path_agrees_with_scikit_learn_from_moments_and_from_rows(n, d):
-    X, y = table(n, d)
+    X, y = lasso_table(n, d)
     for problem in both(X, y):
         alphas = grid_of(20, problem.alpha_max, 1e-2)
         found = list(path_of(problem, alphas, TIGHT, 100_000).solutions)
@@ -58,20 +57,105 @@ def test_every_solution_satisfies_the_optimality_conditions(seed, n, d, shared):
 
 
 def test_of_equal_columns_the_first_is_selected():
-    X, y = table()
-    problem = SquaresOfMoments.of(Moments.of(np.column_stack([X, X, y])), np.ones(16))
-    alone = SquaresOfMoments.of(Moments.of(np.column_stack([X, y])), np.ones(8))
+    X, y = lasso_table()
+    problem = SquaredLoss.of_moments(Moments.of(np.column_stack([X, X, y])), np.ones(16))
+    alone = SquaredLoss.of_moments(Moments.of(np.column_stack([X, y])), np.ones(8))
     for alpha in (1.0, 0.1, 0.01):
         twice, once = (p.at(alpha, p.start(), TIGHT, 10_000) for p in (problem, alone))
         assert not twice.support[8:].any()
         np.testing.assert_allclose(twice.coef[:, :8], once.coef, atol=1e-8)
 
 
-def test_a_column_of_scale_zero_never_enters():
-    X, y = table()
-    scale = np.ones(8)
-    scale[0] = 0.0
-    problem = SquaresOfMoments.of(Moments.of(np.column_stack([X, y])), scale)
-    assert not any(
-        found.support[0] for found in path_of(problem, grid_of(10, problem.alpha_max, 1e-3), TIGHT, 10_000).solutions
-    )
+def solve(G, q, alpha, sweeps=10_000):
+    beta, g = np.zeros(len(q)), q.copy()
+    made, gap = minimize(G, q, g, beta, alpha, 0.0, 1.0, 1e-14, sweeps)
+    np.testing.assert_allclose(g, q - G @ beta, atol=1e-12)
+    return beta, made, gap
+
+
+def test_two_columns_by_hand():
+    """With both columns in, Gβ = q - α: (0.8 - 0.1, 0.6 - 0.1) = (β₁ + β₂/2, β₁/2 + β₂)."""
+    beta, _, gap = solve(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0.8, 0.6]), 0.1)
+    np.testing.assert_allclose(beta, [0.6, 0.2], atol=1e-12)
+    assert gap <= 1e-14
+
+
+def test_correlated_columns_need_few_sweeps():
+    """Sweeps alone would take thousands: the equations of the active set are solved directly."""
+    G = np.full((4, 4), 0.9999) + 0.0001 * np.eye(4)
+    beta, made, _ = solve(G, G @ [0.3, 0.2, 0.1, 0.1] + 0.01, 0.01)
+    np.testing.assert_allclose(beta, [0.3, 0.2, 0.1, 0.1], atol=1e-7)
+    assert made <= 60
+
+
+@pytest.mark.parametrize("times", [1.0, 0.5])
+def test_of_collinear_columns_the_largest_is_selected(times):
+    beta, _, _ = solve(np.array([[1.0, times], [times, times**2]]), np.array([0.8, 0.8 * times]), 0.1)
+    np.testing.assert_allclose(beta, [0.7, 0.0], atol=1e-12)
+
+
+def test_the_search_reports_and_ends_where_the_gap_no_longer_decreases(monkeypatch):
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
+    events = []
+    G, q = np.eye(3), np.array([1e-17, -2e-17, 3e-17])
+    beta = np.zeros(3)
+    with lowland.config(progress=events.append), LocalRun().stage("fitting", 1):
+        steps, gap = minimize(G, q, q.copy(), beta, 1e-20, 0.0, 1.0, -1.0, 10**7)
+    assert gap > -1.0  # the tolerance cannot be reached
+    assert steps < 10**5
+    assert len(events) > 10
+
+
+def classes(C, n=150, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % C
+    return rng.standard_normal((n, d)) + 0.8 * rng.standard_normal((C, d))[y], y
+
+
+@pytest.mark.parametrize("C", [2, 3, 4])
+def test_logistic_coefficients_agree_with_scikit_learn(C):
+    Z, y = classes(C)
+    problem = LogLoss.of(Z, y)
+    alphas = problem.alpha_max * np.array([1.0, 0.5, 0.2, 0.05])
+    for found in list(path_of(problem, alphas, 1e-11, 200).solutions)[1:]:
+        theirs = LogisticRegression(l1_ratio=1, solver="saga", C=1 / (len(y) * found.alpha), tol=1e-8, max_iter=10**5)
+        theirs.fit(Z, y)
+        coef = without_shift(theirs.coef_, theirs.intercept_)[0]  # of several equally good models, the same one
+        np.testing.assert_allclose(np.abs(coef).sum(), np.abs(theirs.coef_).sum())
+        np.testing.assert_allclose(found.coef, coef, atol=2e-5)
+        np.testing.assert_allclose(
+            found.intercept, theirs.intercept_ - (theirs.intercept_.mean() if C > 2 else 0), atol=2e-5
+        )
+        assert found.gap <= 1e-11
+        assert found.steps < 15
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), C=st.integers(2, 4), d=st.integers(1, 40))
+def test_every_logistic_solution_satisfies_the_optimality_conditions(seed, C, d):
+    Z, y = classes(C, 30, d, seed)
+    problem = LogLoss.of(Z, y)
+    assert not problem.at(problem.alpha_max, problem.start(), 1e-10, 100).support.any()
+    for found in path_of(problem, grid_of(6, problem.alpha_max, 0.05), 1e-10, 300).solutions:
+        assert found.gap <= 1e-10
+        assert_optimal(problem, found, 1e-3)
+
+
+def test_linearly_separable_classes_are_solved():
+    Z = np.linspace(-1, 1, 40)[:, None]
+    problem = LogLoss.of(Z, (Z[:, 0] > 0).astype(int))
+    *_, last = path_of(problem, grid_of(50, problem.alpha_max, 1e-4), 1e-9, 200).solutions
+    assert last.gap <= 1e-9
+    assert last.loss < 0.01
+
+
+def test_losses_by_hand():
+    """Logits of zero give each of K classes probability 1/K; a logit of log 3 gives its class 3/4."""
+    assert log_loss(np.zeros((2, 3)), np.eye(3)[:2]) == pytest.approx(np.log(3))
+    assert log_loss(np.array([[np.log(3.0)]]), np.array([[1.0]])) == pytest.approx(-np.log(0.75))
+
+
+def test_of_equally_good_models_the_sparsest_is_chosen():
+    coef, b = without_shift(np.array([[1.0], [1.0], [3.0], [0.0]]), np.array([1.0, 2.0, 3.0, 6.0]))
+    assert coef[:, 0].tolist() == [0.0, 0.0, 2.0, -1.0]
+    assert b.sum() == 0

@@ -1,19 +1,32 @@
-"""Paths of the lasso: by hand from a Gram matrix, which columns enter between penalties, and what a path records."""
+"""Paths of the lasso, their data, and stability selection."""
 
 import numpy as np
 import pytest
 
+from lowland.data.open import open_rows
 from lowland.errors import DataError, ParameterError
-from lowland.math.selection.lasso import Solution, SquaresOfRows
-from lowland.math.selection.lasso_path import LassoPath, fill_support, first_to_enter, grid_of, lasso_path
+from lowland.math.selection.lasso import Solution, SquaredLoss
+from lowland.math.selection.lasso_path import (
+    LassoPath,
+    MomentsSample,
+    RowsSample,
+    check_classes_of_folds,
+    entrants_allowed,
+    error_bound,
+    fill_support,
+    first_to_enter,
+    grid_of,
+    in_own_units,
+    lasso_path,
+    sample_of,
+)
+from lowland.math.statistics.fold_moments import Layout
+from lowland.math.statistics.targets import Target
+from lowland.run.local import LocalRun
+
+from .cases import lasso_table
 
 TIGHT = 1e-12
-
-
-def table(n=60, d=8, seed=0, shared=0.5):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) + shared * rng.standard_normal((n, 1))
-    return X, X[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(n)
 
 
 def test_uncorrelated_columns_by_hand():
@@ -38,8 +51,8 @@ def test_a_path_records_entries_and_removals():
 
 
 def test_columns_enter_one_by_one_between_the_penalties_of_a_coarse_grid():
-    X, y = table(200, 6, shared=0.0)
-    problem = SquaresOfRows.of(X, y)
+    X, y = lasso_table(200, 6, shared=0.0)
+    problem = SquaredLoss.of_rows(X, y)
     fine = [first_to_enter(problem, grid_of(500, problem.alpha_max, 1e-4), k, TIGHT, 10_000)[0] for k in range(1, 7)]
     for k, order in enumerate(fine, 1):
         coarse, found = first_to_enter(problem, grid_of(3, problem.alpha_max, 1e-4), k, TIGHT, 10_000)
@@ -69,3 +82,53 @@ def test_if_too_few_columns_enter_the_next_ones_are_added():
     support, missing = fill_support([3], np.array([0.1, 0.5, 0.2, 9.0]), 3)
     assert support.tolist() == [False, True, True, True]
     assert missing == 2
+
+
+def folds(n, F):
+    parts = np.arange(n) % F
+    return Layout.of_folds([(np.flatnonzero(parts != f), np.flatnonzero(parts == f)) for f in range(F)], n)
+
+
+def sample(X, y, kind):
+    target = Target.of(y, kind).standardized()
+    layout = folds(len(y), 3)
+    return sample_of(open_rows(X), LocalRun(), target, lambda parts: layout, standardize=True), target
+
+
+def test_regression_needs_only_moments_and_classification_or_wide_tables_need_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
+    assert isinstance(sample(X, y, "numbers")[0], MomentsSample)
+    assert isinstance(sample(X, np.arange(30) % 2, "classes")[0], RowsSample)
+    assert isinstance(sample(rng.standard_normal((30, 40)), y, "numbers")[0], RowsSample)
+
+
+def test_least_squares_coefficients_are_in_original_units():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3)) * [1.0, 100.0, 0.01] + [5.0, -3.0, 0.0]
+    y = X @ [2.0, -0.1, 30.0] + 7
+    data, target = sample(X, y, "numbers")
+    problem = data.whole()
+    found = problem.at(1e-12, problem.start(), 1e-14, 10_000)
+    coef, intercept = in_own_units(found, data, target)
+    np.testing.assert_allclose(coef[0], [2.0, -0.1, 30.0], rtol=1e-8)
+    np.testing.assert_allclose(intercept, [7.0], rtol=1e-8)
+    assert data.losses(0, [found])[0] < 0.01
+
+
+def test_constant_columns_and_classes_missing_in_a_fold():
+    X = np.column_stack([np.ones(12), np.arange(12.0)])
+    data, _ = sample(X, np.sin(np.arange(12.0)), "numbers")
+    assert (data.scale == 0).tolist() == [True, False]
+    y = np.zeros(9, dtype=int)
+    y[0] = 1
+    with pytest.raises(DataError, match="no row of class 1"):
+        check_classes_of_folds(Target.of_classes(y), folds(9, 3))
+
+
+def test_the_bound_by_hand():
+    """q²/((2π - 1) d): 10 of 100 columns at a threshold of 3/4 give 2; to expect one, sqrt(50) = 7 may be chosen."""
+    assert error_bound(100, 0.75, 10) == pytest.approx(2)
+    assert entrants_allowed(100, 0.75, 2.0) == 10
+    assert entrants_allowed(100, 0.75, 1.0) == 7
+    assert entrants_allowed(3, 0.75, 0.01) == 1

@@ -1,14 +1,200 @@
-"""The count of scored subsets."""
+"""Scores of subsets: refitted, in closed form, by Wilks' lambda, and which is used for a model."""
 
-from lowland.math.selection.subset_scores import Tally
+import math
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
+from sklearn.tree import DecisionTreeClassifier
+
+from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.math.selection.columns import check_constant, constant_columns
+from lowland.math.selection.cross_validation import folds_of, scorer_of
+from lowland.math.selection.model_scores import scores_for
+from lowland.math.selection.subset_scores import (
+    RefitScores,
+    Tally,
+    Wilks,
+    is_regular,
+    of_order_one,
+)
+from lowland.math.selection.subset_search import exhaustive_search
+
+from .cases import by, rows
 
 
-def test_a_tally_counts_and_shows_progress():
-    shown = []
-    tally = Tally(shown.append)
-    tally(3)
-    tally(1)
-    assert tally.n == 4
-    assert shown == [3, 1]
-    assert Tally().failures == []
-    assert Tally().failures is not Tally().failures
+def refitted(model, scorer, n_jobs=None):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4))
+    y = X @ [1.0, 0.5, 0.0, -2.0] + rng.standard_normal(30)
+    return RefitScores(model, scorer, X, y, list(KFold(3).split(X)), n_jobs, Tally()), X, y
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_scores_agree_with_cross_validation(n_jobs):
+    scores, X, y = refitted(LinearRegression(), get_scorer("r2"), n_jobs)
+
+    def truth(*S):
+        return cross_val_score(LinearRegression(), X[:, S], y, cv=KFold(3)).mean()
+
+    np.testing.assert_allclose(scores.with_each((0,), np.array([1, 3])), [truth(0, 1), truth(0, 3)])
+    np.testing.assert_allclose(scores.without_each((0, 2, 3)), [truth(2, 3), truth(0, 3), truth(0, 2)])
+    assert scores.d == 4
+    assert scores.tally.n == 5
+
+
+class FailsWithoutColumnTwo(LinearRegression):
+    def fit(self, X, y):
+        if X.shape[1] == 1:
+            raise ValueError("too narrow")
+        return super().fit(X, y)
+
+
+def test_subsets_on_which_the_model_fails_are_skipped():
+    scores, *_ = refitted(FailsWithoutColumnTwo(), get_scorer("r2"))
+    values = scores.many([[0], [0, 1]])
+    assert math.isnan(values[0])
+    assert math.isfinite(values[1])
+    assert "too narrow" in scores.tally.failures[0]
+    with pytest.raises(DataError, match="too narrow"):
+        scores.many([[0], [1]])
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(5.0)])
+@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error", "neg_root_mean_squared_error"])
+def test_least_squares_from_moments_agrees_with_least_squares(model, scoring):
+    X, y = rows()
+    X = X * np.geomspace(1e-2, 1e2, 7)
+    cv = ShuffleSplit(3, test_size=0.3, random_state=0)  # overlapping folds
+    scores = by(model, X, y, scoring=scoring, cv=cv)
+    assert type(scores).__name__ == "LeastSquaresScores"
+
+    def truth(S):
+        return cross_val_score(model, X[:, S], y, cv=cv, scoring=scoring).mean() / scores.unit
+
+    J = np.array([0, 4, 6])
+    np.testing.assert_allclose(scores.with_each((1, 3), J), [truth([1, 3, j]) for j in J], rtol=1e-9)
+    np.testing.assert_allclose(scores.with_each((), J), [truth([j]) for j in J], rtol=1e-9)
+    np.testing.assert_allclose(scores.without_each((1, 3, 4)), [truth([3, 4]), truth([1, 4]), truth([1, 3])], rtol=1e-9)
+    np.testing.assert_allclose(scores.many(np.array([[0, 1], [2, 6]])), [truth([0, 1]), truth([2, 6])], rtol=1e-9)
+
+
+def test_r2_of_a_constant_test_fold_agrees_with_scikit_learn():
+    X, y = rows(20, 3)
+    y[:5] = 1.0
+    folds = [(np.arange(5, 20), np.arange(5)), (np.arange(5), np.arange(5, 20))]
+    truth = [cross_val_score(LinearRegression(), X[:, [j]], y, cv=folds).mean() for j in range(3)]
+    np.testing.assert_allclose(by(LinearRegression(), X, y, cv=folds).with_each((), np.arange(3)), truth, rtol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_updated_discriminants_classify_like_fitted_ones(classes):
+    X, y = rows(120, 7, 3, classes)
+    scores = by(LinearDiscriminantAnalysis(), X, y)
+    assert type(scores).__name__ == "DiscriminantScores"
+
+    def truth(S):
+        return cross_val_score(LinearDiscriminantAnalysis(), X[:, S], y, cv=4).mean()
+
+    J = np.array([0, 4, 6])
+    assert scores.with_each((1, 3), J).tolist() == [truth([1, 3, j]) for j in J]
+    assert scores.with_each((), J).tolist() == [truth([j]) for j in J]
+    assert scores.without_each((1, 3, 4)).tolist() == [truth([3, 4]), truth([1, 4]), truth([1, 3])]
+    assert scores.many(np.array([[0, 1], [2, 6]])).tolist() == [truth([0, 1]), truth([2, 6])]
+
+
+def test_wilks_equals_training_r2_and_the_ratio_of_determinants():
+    X, y = rows()
+    S = (1, 3, 4)
+    criterion = Wilks.of(X, y, None, Tally())
+    assert criterion.value(S) == pytest.approx(LinearRegression().fit(X[:, S], y).score(X[:, S], y), abs=1e-12)
+    X, y = rows(classes=3)
+    criterion = Wilks.of(X, y, 3, Tally())
+    Y = X[:, S]
+    C, R = Y - Y.mean(0), Y - np.stack([Y[y == c].mean(0) for c in range(3)])[y]
+    ratio = np.linalg.det(R.T @ R) / np.linalg.det(C.T @ C)
+    assert criterion.value(S) == pytest.approx(1 - ratio, abs=1e-12)
+    J = np.array([0, 2, 6])
+    np.testing.assert_allclose(criterion.with_each(S, J), [criterion.value((*S, j)) for j in J], atol=1e-12)
+    np.testing.assert_allclose(criterion.without_each(S), criterion.many([(3, 4), (1, 4), (1, 3)]), atol=1e-12)
+
+
+def test_wilks_of_collinear_columns_counts_them_once():
+    X, y = rows()
+    criterion = Wilks.of(np.column_stack([X, X[:, 0]]), y, None, Tally())
+    assert not criterion.is_regular
+    assert criterion.value((0, 7)) == pytest.approx(criterion.value((0,)), abs=1e-12)
+    assert criterion.with_each((0, 1), np.array([7]))[0] == pytest.approx(criterion.value((0, 1)), abs=1e-12)
+    *_, found = exhaustive_search(criterion, 2)
+    assert found.score >= max(criterion.value((0, j)) for j in range(1, 7))
+
+
+def test_covariances_give_the_same_scores_as_rows():
+    X, y = rows()
+    S = np.cov(np.column_stack([X, y]).T)
+    ours, truth = Wilks.of_covariances(S[:-1, :-1], S[:-1, -1], S[-1, -1]), Wilks.of(X, y, None, Tally())
+    np.testing.assert_allclose(ours.W, truth.W, atol=1e-12)
+    for S_ in ((2,), (0, 3), (1, 2, 4, 6)):
+        assert ours.value(S_) == pytest.approx(truth.value(S_), abs=1e-12)
+        np.testing.assert_allclose(ours.with_each(S_, np.array([5])), truth.with_each(S_, np.array([5])), atol=1e-12)
+
+
+def test_matrices_of_duplicate_columns_are_singular():
+    same, near, apart = (np.array([[1.0, r], [r, 1.0]]) for r in (1.0, 1 - 1e-9, 0.9))
+    assert is_regular(np.stack([same, near, apart])[None]).tolist() == [False, False, True]
+    assert not is_regular(np.stack([apart[None], same[None]])).any()  # in one of two folds
+    assert not is_regular(np.array([[[[0.0]]]])).any()
+
+
+def test_columns_are_scaled_by_powers_of_two():
+    X = np.array([[1e-300, 3.0], [2e-300, -700.0]])
+    Z, size = of_order_one(X)
+    np.testing.assert_array_equal(Z * size, X)
+    assert (np.abs(Z).max(axis=0) <= 2).all()
+    assert np.frexp(size)[0].tolist() == pytest.approx([0.5, 0.5])
+
+
+RNG = np.random.default_rng(0)
+X, NUMBERS, CLASSES = RNG.standard_normal((40, 3)), RNG.standard_normal(40), np.arange(40) % 2
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "scoring", "route"),
+    [
+        (LinearRegression(), NUMBERS, None, "LeastSquaresScores"),
+        (Ridge(), NUMBERS, "neg_mean_squared_error", "LeastSquaresScores"),
+        (LinearRegression(positive=True), NUMBERS, None, "RefitScores"),
+        (LinearRegression(), NUMBERS, "neg_mean_absolute_error", "RefitScores"),
+        (Lasso(), NUMBERS, None, "RefitScores"),
+        (LinearDiscriminantAnalysis(), CLASSES, None, "DiscriminantScores"),
+        (LinearDiscriminantAnalysis(), CLASSES, "wilks", "Wilks"),
+        (DecisionTreeClassifier(), CLASSES, None, "RefitScores"),
+    ],
+)
+def test_the_scorer_is_chosen_by_model_and_scoring(model, y, scoring, route):
+    scores, outcome = scores_for(
+        model, X, y, scoring=scoring, cv=4, n_jobs=None, closed=True, tally=Tally(), for_numbers=""
+    )
+    assert type(scores).__name__ == route
+    assert outcome.name == ("refitting" if route == "RefitScores" else "closed form")
+
+
+def test_folds_agree_with_scikit_learn():
+    for ours, theirs in zip(folds_of(4, X, NUMBERS, classifier=False, for_numbers=""), KFold(4).split(X), strict=True):
+        np.testing.assert_array_equal(ours[0], theirs[0])
+        np.testing.assert_array_equal(ours[1], theirs[1])
+    with pytest.raises(DataError, match=r"fewer folds.*set it"):
+        folds_of(41, X, NUMBERS, classifier=False, for_numbers="it")
+    with pytest.raises(ParameterError, match="from 0 to 39"):
+        folds_of([([0, 99], [1])], X, NUMBERS, classifier=False, for_numbers="")
+
+
+def test_scorers_by_name_and_constant_columns():
+    assert scorer_of(LinearRegression(), "r2")(LinearRegression().fit(X, NUMBERS), X, NUMBERS) <= 1
+    with pytest.raises(ParameterError, match="Did you mean 'r2'"):
+        scorer_of(LinearRegression(), "r22")
+    with pytest.warns(DataWarning, match="Column 'b' is constant"):
+        check_constant(constant_columns(np.column_stack([X[:, 0], np.ones(40)])), ["a", "b"])

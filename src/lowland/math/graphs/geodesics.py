@@ -26,6 +26,7 @@ from lowland.math.neighbors.connectivity import component_labels
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
 from lowland.math.neighbors.search import NearestAmong, Search, nearest_neighbors
 from lowland.math.scaling.classical import Scaling, formed
+from lowland.math.spectra.component_rules import ANY, Knee, Spectrum
 from lowland.math.spectra.leading import Solver, leading_eigenpairs
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.statistics.rescaling import unit_of
@@ -46,6 +47,7 @@ _TOGETHER = 512  # rows that are symmetrized in one task
 _SINGLE = 100  # powers of two within which float32 is safe from overflow and underflow
 _THROUGH = 64  # intermediate points of Floyd-Warshall processed at a time, whose rows fit in the cache
 SAMPLE = 1000  # points sampled where all pairs are compared
+_ONE_DIMENSIONAL = 1e-3  # residual variance below which one dimension is enough
 _FEW, _TOL = 400, 1e-7  # points up to which all eigenpairs are computed; tolerance of the leading ones above
 _FAR = 0.5  # fraction of the longest geodesic: points farther apart than this are not neighbors on the manifold
 _AROUND = 4.0  # a shortcut's detour must be at least so many times its length
@@ -321,6 +323,15 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
         squares += (z[below[0]] - z[below[1]]) ** 2
         left.append(1 - _correlation(given, np.sqrt(squares)) ** 2)
     return np.array(left)
+
+
+def elbow(left: np.ndarray, n: int) -> int:
+    """Return the elbow of residual variances, (k,), of n points: an estimate of the intrinsic dimension."""
+    if left[0] < _ONE_DIMENSIONAL or left[0] <= left[-1] or len(left) < 3:
+        return 1
+    choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), n, len(left), ANY))
+    assert choice is not None  # the rule has the whole spectrum
+    return choice.n_components + 1  # the rule counts the dimensions before the elbow
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:

@@ -20,7 +20,7 @@ from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double
 from lowland.arrays.random import standard_normal
 from lowland.data.rows import ArrayRows, Rows, slab_rows
-from lowland.math.networks.batches import windows
+from lowland.math.networks.training import windows
 from lowland.math.optimize.gradient_descent import GRADIENT, StepSize, descend, descend_by_batches
 from lowland.math.optimize.outcome import Outcome
 from lowland.run.run import Run, run_for

@@ -1,4 +1,8 @@
-"""Training of networks: with all rows by limited-memory BFGS, or with mini-batches by Adam."""
+"""Training of networks: with all rows by limited-memory BFGS, or with mini-batches by Adam.
+
+Rows are in standard units, some of them are held out for validation, and the rest are shuffled. The validation rows and
+the mini-batches depend only on the seed and the shape: a file, chunks or an array give the same mini-batches.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,24 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.arrays.engines import Engine, torch_on
-from lowland.arrays.namespace import Array, on_accelerator, to_numpy
-from lowland.math.networks.batches import MiniBatches, Noise
-from lowland.math.networks.layers import NetworkLoss
+from lowland.arrays.engines import Adam, Engine, torch_on
+from lowland.arrays.namespace import Array, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.data.rows import Rows
+from lowland.math.networks.network import NetworkLoss
 from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Promise, Watch
+from lowland.math.statistics.moments import ColumnMoments
+from lowland.math.statistics.uniform_scaling import UniformScaling
 from lowland.run.run import Run
 
+WINDOW_BYTES = 2**27  # size of a window of rows within which they are shuffled
+_FEWEST = 5  # validation rows: fewer are not representative
+_GRAIN = 2.0**-12  # to which center and unit are rounded, as a fraction of the spread
 _MEMORY = 20  # correction pairs kept by L-BFGS
 _LEAST = 1e-10  # relative decrease of the loss below which L-BFGS stops
 _EXACT = 1e-8  # loss, as a fraction of the variance, below which the reconstruction is exact and its decrease is noise
@@ -27,6 +37,190 @@ _AT_ONCE, _AT_ONCE_ON_CPU = 8192, 512  # rows evaluated at a time: many fill a d
 _WATCHED = 10  # iterations of L-BFGS between two looks at the weights
 _WARM = 0.15  # fraction of the epochs in which the one-cycle learning rate increases
 _SLOW = 0.1  # fraction of the maximum learning rate below which the loss hardly changes
+
+
+# --- rows in standard units -------------------------------------------------------------------------------------------
+
+
+def double_moments(X: Array) -> ColumnMoments:
+    """Return the moments of the columns of a slab, summed in float64 for any precision of the rows."""
+    return ColumnMoments.of(as_double(X))
+
+
+def rounded_scaling(columns: ColumnMoments) -> UniformScaling:
+    """Return the scaling to standard units: rows are centered, and the mean square of all values is about one.
+
+    Center and unit are rounded to four digits. The network compensates for it, and other chunk sizes, whose sums differ
+    in the last digit, train on the same bits.
+    """
+    mean, squares = to_numpy(columns.mean), to_numpy(columns.variances) * (columns.n - 1) / columns.n
+    spread = math.sqrt(float(squares.mean()))  # also zero where squares underflow
+    grain = 2.0 ** math.floor(math.log2(spread)) * _GRAIN if spread > 0 else 1.0
+    center = np.round(mean / grain) * grain if spread > 0 else mean
+    return UniformScaling(center, round(spread / grain) * grain or 1.0)
+
+
+@dataclass(frozen=True)
+class _ScaledRows:
+    """A scaling in the precision of the training; an object, so that it can be sent to a worker."""
+
+    scaling: UniformScaling
+    dtype: str
+
+    def __call__(self, X: Array) -> Array:
+        """Map one slab."""
+        Y = self.scaling.apply(X)
+        xp = xp_of(Y)
+        return xp.astype(Y, getattr(xp, self.dtype), copy=False)
+
+
+@dataclass(frozen=True)
+class ValueRange:
+    """Smallest and largest value of the table; a mergeable statistic."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, X: Array) -> Self:
+        """Compute for one slab."""
+        xp = xp_of(X)
+        return cls(float(xp.min(X)), float(xp.max(X)))
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        return type(self)(min(self.low, other.low), max(self.high, other.high))
+
+    def is_finite(self) -> bool:
+        """Whether both are finite."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Corruption of the rows for a denoising autoencoder (Vincent et al. 2010)."""
+
+    kind: Literal["gaussian", "masking"]
+    level: float  # gaussian: standard deviation, in standard units; masking: fraction of the values
+
+    def corrupt(self, Y: Array, rng: np.random.Generator) -> Array:
+        """Return the rows with noise, drawn on the CPU so that a seed gives the same noise on every device."""
+        if self.kind == "gaussian":
+            return Y + like(self.level * rng.standard_normal(tuple(Y.shape), dtype=np.float32), Y)
+        return Y * like((rng.random(tuple(Y.shape), dtype=np.float32) >= self.level).astype(np.float32), Y)
+
+
+# --- mini-batches -----------------------------------------------------------------------------------------------------
+
+
+def choose_validation_rows(n: int, fraction: float, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the indices of the validation rows, ascending: at least five, but at most a fifth of a small table."""
+    count = min(max(int(fraction * n), min(_FEWEST, n // 5)), most) if fraction > 0 else 0
+    if count < 2:
+        return np.empty(0, dtype=np.int64)
+    return np.sort(rng.choice(n, count, replace=False, shuffle=False))
+
+
+@dataclass(frozen=True)
+class MiniBatches:
+    """Training rows in mini-batches, and validation rows."""
+
+    rows: Rows
+    run: Run
+    n: int  # rows, validation rows included
+    scaling: UniformScaling
+    engine: Engine
+    validation: np.ndarray  # indices of the validation rows, ascending
+    size: int  # approximate number of rows per mini-batch
+
+    @property
+    def n_training(self) -> int:
+        """Number of training rows."""
+        return self.n - len(self.validation)
+
+    @property
+    def window(self) -> int:
+        """Number of rows that are shuffled together; windows are of about equal size, as mini-batches are."""
+        count = math.ceil(self.n_training / max(self.size, WINDOW_BYTES // (4 * self.rows.d)))
+        return math.ceil(self.n_training / count)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Mini-batches per epoch."""
+        whole, rest = divmod(self.n_training, self.window)
+        return whole * self._batches_of(self.window) + (self._batches_of(rest) if rest else 0)
+
+    def validation_rows(self) -> Array | None:
+        """Return the validation rows, (v, d); None if there are none."""
+        if not len(self.validation):
+            return None
+        return _join([V for _, V in self._read() if V is not None])
+
+    def training_rows(self) -> Array:
+        """Return the training rows, (n - v, d)."""
+        return _join([Y for Y, _ in self._read()])
+
+    def training_slabs(self, whole: Array | None) -> Iterator[Array]:
+        """Yield all training rows once, in order; ``whole``: the result of ``training_rows``."""
+        yield from (Y for Y, _ in self._read()) if whole is None else (whole,)
+
+    def epoch(self, rng: np.random.Generator, whole: Array | None) -> Iterator[Array]:
+        """Yield all training rows once, shuffled window by window.
+
+        ``whole`` is the result of ``training_rows``; None: read the rows again. A window is split into mini-batches of
+        about equal size: a small last one would have the same influence as the others.
+        """
+        for Y in windows(self.training_slabs(whole), self.window):
+            xp, m = xp_of(Y), Y.shape[0]
+            order = like(rng.permutation(m), Y, xp.int64)
+            borders = np.linspace(0, m, self._batches_of(m) + 1).round().astype(int)
+            for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+                yield xp.take(Y, order[start:stop], axis=0)
+
+    def _batches_of(self, m: int) -> int:
+        return max(1, round(m / self.size))
+
+    def _read(self) -> Iterator[tuple[Array, Array | None]]:
+        """Yield the training and the validation rows slab by slab, on the device of the engine."""
+        start = 0
+        for X in self.run.map_rows(_ScaledRows(self.scaling, self.engine.dtype), self.rows, name="one epoch"):
+            Y = self.engine.array(X)
+            here = self.validation[slice(*np.searchsorted(self.validation, [start, start + Y.shape[0]]))] - start
+            start += Y.shape[0]
+            if len(here):
+                rest = np.delete(np.arange(Y.shape[0]), here)
+                yield _take(Y, rest), _take(Y, here)
+            else:
+                yield Y, None
+
+
+def windows(slabs: Iterable[Array], size: int) -> Iterator[Array]:
+    """Yield the rows of slabs ``size`` at a time, in order; the last window holds the rest."""
+    held: list[Array] = []
+    count = 0
+    for X in slabs:
+        start = 0
+        while start < X.shape[0]:
+            part = X[start : min(start + size - count, X.shape[0]), :]
+            held.append(part)
+            start, count = start + part.shape[0], count + part.shape[0]
+            if count == size:
+                yield _join(held)
+                held, count = [], 0
+    if held:
+        yield _join(held)
+
+
+def _join(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
+
+
+def _take(Y: Array, which: np.ndarray) -> Any:
+    xp = xp_of(Y)
+    return xp.take(Y, like(which, Y, xp.int64), axis=0)
+
+
+# --- early stopping ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -73,28 +267,83 @@ class TrainingResult:
     outcome: Outcome  # the trace holds what each iteration minimized
 
 
-class _EarlyStopping:
-    """The lowest loss so far, and the number of iterations without improvement."""
+class _Monitor:
+    """Losses after each iteration, the weights with the lowest validation loss, and early stopping."""
 
-    def __init__(self, schedule: TrainingSchedule) -> None:
-        self.schedule = schedule
+    def __init__(self, loss: NetworkLoss, schedule: TrainingSchedule, batches: MiniBatches, watch: Watch | None):
+        self.loss, self.schedule, self.engine, self.watch = loss, schedule, batches.engine, watch
+        self.held = batches.validation_rows()
+        self.trace: list[float] = []
+        self.validation_losses: list[float] = []
         self.best, self.anchor, self.waited, self.when = math.inf, math.inf, 0, 0
         self.theta: Any = None
+        self.stopped = False  # by the caller's watch
 
-    def update(self, value: float, theta: Any, when: int, *, keep: bool, informative: bool = True) -> None:
-        """Record the monitored loss; keep a copy of the weights if they are the best so far."""
+    @property
+    def watched(self) -> list[float]:
+        """The losses that early stopping looks at."""
+        return self.trace if self.held is None else self.validation_losses
+
+    @property
+    def patience_ended(self) -> bool:
+        return self.waited >= self.schedule.patience
+
+    def record(self, value: float, theta: Any, *, every: int = 1, informative: bool = True) -> bool:
+        """Record the losses of an iteration; return whether training should stop."""
+        self.trace.append(value)
+        if self.held is not None:
+            self.validation_losses.append(mean_loss(self.loss, self.engine.array(theta), [self.held]))
+        value, when = self.watched[-1], len(self.trace)
         if value < self.best:
             self.best, self.when = value, when
-            if keep:
+            if self.held is not None:
                 self.theta = theta.copy() if isinstance(theta, np.ndarray) else theta.clone()
         if value < self.anchor * (1 - self.schedule.tol) or self.anchor == math.inf:
             self.anchor, self.waited = value, 0
         elif informative:
             self.waited += 1
+        if self.watch is not None and (when - 1) % every == 0:
+            self.stopped = self.watch(when, self.engine.array(theta), self.trace[-1]) is False
+        return self.stopped or self.patience_ended
 
-    @property
-    def is_due(self) -> bool:
-        return self.waited >= self.schedule.patience
+    def result(
+        self, solver: str, theta: Any, parts: Iterable[Array], why: str, *, converged: bool, bound: float
+    ) -> TrainingResult:
+        """Return the best weights and the outcome; ``why`` training ended unless it was stopped before."""
+        if self.patience_ended:
+            which = "training loss" if self.held is None else "validation loss"
+            why = f"the {which} did not decrease for {self.schedule.patience} iterations"
+        if self.stopped:
+            why, converged = STOPPED, False
+        theta, when = (theta, len(self.trace)) if self.theta is None else (self.theta, self.when)
+        plain, weights = replace(self.loss, sparsity=None), self.engine.array(theta)
+        validation = None if self.held is None else mean_loss(plain, weights, [self.held])
+        accuracy = LAST_GAIN.checked(self._last_gain(), bound)
+        outcome = Outcome(solver, "", len(self.trace), converged, tuple(self.trace), why, accuracy)
+        error = mean_loss(plain, weights, parts)
+        return TrainingResult(theta, error, validation, tuple(self.validation_losses), when, outcome)
+
+    def _last_gain(self) -> float:
+        """The relative decrease of the lowest loss while early stopping waited, or in the last iteration."""
+        waited = self.schedule.patience if self.patience_ended else 1
+        before, lowest = min(self.watched[:-waited], default=self.watched[0]), min(self.watched)
+        return max(0.0, 1 - lowest / before) if lowest >= _EXACT and before > 0 else 0.0
+
+
+def mean_loss(loss: NetworkLoss, theta: Array, parts: Iterable[Array]) -> float:
+    """Return the mean loss of the rows, evaluated in parts."""
+    total, count = 0.0, 0
+    for Y in parts:
+        lost: Any = 0.0
+        size = _AT_ONCE if on_accelerator(Y) else _AT_ONCE_ON_CPU
+        for start in range(0, Y.shape[0], size):
+            rows = Y[start : start + size, :]
+            lost = lost + loss.value(theta, rows) * rows.shape[0]  # no synchronization with a device
+        total, count = total + float(lost), count + Y.shape[0]
+    return total / count
+
+
+# --- the two solvers --------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -123,11 +372,10 @@ def train_by_lbfgs(
     """
     from scipy.optimize import minimize
 
-    engine, Y, held = batches.engine, batches.training_rows(), batches.validation_rows()
-    trace: list[float] = []
-    validation_losses: list[float] = []
-    stopping = _EarlyStopping(schedule)
-    stopped: list[bool] = []
+    needed = 8 * (2 * batches.n * batches.rows.d + (2 * _MEMORY + 10) * len(start))
+    run.require(needed, "Training with all rows in every step", "Choose `solver='adam'`")
+    engine, Y = batches.engine, batches.training_rows()
+    monitor = _Monitor(loss, schedule, batches, watch)
 
     def evaluate(theta: np.ndarray) -> tuple[float, np.ndarray]:
         value, g = loss.gradient(engine.array(theta), Y)
@@ -136,39 +384,21 @@ def train_by_lbfgs(
     with run.stage("training by L-BFGS", schedule.max_iter) as stage:
 
         def after_iteration(intermediate_result: Any) -> None:
-            theta = intermediate_result.x
-            trace.append(float(intermediate_result.fun))
-            if held is not None:
-                validation_losses.append(mean_loss(loss, engine.array(theta), [held]))
-            stopping.update((validation_losses or trace)[-1], theta, len(trace), keep=held is not None)
+            ends = monitor.record(float(intermediate_result.fun), intermediate_result.x, every=_WATCHED)
             stage.advance()
-            if watch is not None and len(trace) % _WATCHED == 1:
-                stopped.append(watch(len(trace), engine.array(theta), trace[-1]) is False)
-            if stopping.is_due or any(stopped):
+            if ends:
                 stage.finish()
                 raise StopIteration
 
         most = {"maxiter": schedule.max_iter, "maxfun": 4 * schedule.max_iter + 20}
         options = {**most, "maxcor": _MEMORY, "ftol": _LEAST, "gtol": _FLAT}
         found = minimize(evaluate, start, jac=True, method="L-BFGS-B", callback=after_iteration, options=options)
-    out_of_steps = found.status == 1 and not stopping.is_due and not any(stopped)
-    if not trace:  # the initialization is already a minimum
-        trace.append(float(found.fun))
-    why = _no_gain(stopping, held) if stopping.is_due else "the loss no longer decreased"
-    if out_of_steps:
-        why = f"it reached the limit of {schedule.max_iter} iterations"
-    if any(stopped):
-        why = STOPPED
-    theta, when = (found.x, len(trace)) if stopping.theta is None else (stopping.theta, stopping.when)
-    errors = _errors(loss, engine.array(theta), [Y], held)
-    accuracy = LAST_GAIN.checked(_last_gain(validation_losses or trace, stopping), max(schedule.tol, _LEAST))
-    outcome = Outcome("lbfgs", "", len(trace), not out_of_steps and not any(stopped), tuple(trace), why, accuracy)
-    return TrainingResult(theta, *errors, tuple(validation_losses), when, outcome)
-
-
-def bytes_of_lbfgs(batches: MiniBatches, p: int) -> int:
-    """Return the memory for training p weights with all rows in every step."""
-    return 8 * (2 * batches.n * batches.rows.d + (2 * _MEMORY + 10) * p)
+    out_of_steps = found.status == 1 and not monitor.patience_ended
+    if not monitor.trace:  # the initialization is already a minimum
+        monitor.record(float(found.fun), found.x)
+    why = f"it reached the limit of {schedule.max_iter} iterations" if out_of_steps else "the loss no longer decreased"
+    bound = max(schedule.tol, _LEAST)
+    return monitor.result("lbfgs", found.x, [Y], why, converged=not out_of_steps, bound=bound)
 
 
 def train_by_adam(
@@ -187,73 +417,32 @@ def train_by_adam(
     """
     needed = 4 * (2 * batches.window * batches.rows.d + 6 * len(start))
     run.require(needed, "A window of rows and the weights", "Choose narrower layers")
-    engine = batches.engine
-    theta, held = engine.copy(start), batches.validation_rows()
+    theta = batches.engine.copy(start)
+    adam, g, steps = Adam(theta), xp_of(theta).empty_like(theta), batches.steps_per_epoch
+    monitor = _Monitor(loss, schedule, batches, watch)
     whole = batches.training_rows() if batches.n_training * batches.rows.d * 4 <= run.budget / 4 else None
-    adam, g = engine.adam(theta), engine.empty(theta.shape)
-    steps, stopping, stopped = batches.steps_per_epoch, _EarlyStopping(schedule), False
-    trace: list[float] = []
-    validation_losses: list[float] = []
     with run.stage("training by Adam", schedule.max_iter) as stage, np.errstate(over="ignore", invalid="ignore"):
         for epoch in range(schedule.max_iter):
             total: Any = 0.0
             for i, Y in enumerate(batches.epoch(rng, whole)):
-                value, _ = loss.gradient(theta, Y, None if noise is None else noise.corrupted(Y, rng), out=g)
+                value, _ = loss.gradient(theta, Y, None if noise is None else noise.corrupt(Y, rng), out=g)
                 adam.step(g, schedule.rate_at((epoch + i / steps) / schedule.max_iter))
                 total = total + value * Y.shape[0]  # a scalar of the library: no synchronization with a device
                 stage.advance(1 / steps)
-            trace.append(float(total) / batches.n_training)
-            if held is not None:
-                validation_losses.append(mean_loss(loss, theta, [held]))
-            watched = (validation_losses or trace)[-1]
-            if not math.isfinite(watched):
-                raise Divergence(f"the loss diverged in epoch {epoch + 1}")
             informative = schedule.is_informative(epoch / schedule.max_iter)
-            stopping.update(watched, theta, epoch + 1, keep=held is not None, informative=informative)
-            stopped = watch is not None and watch(epoch + 1, theta, trace[-1]) is False
-            if stopping.is_due or stopped:
+            ends = monitor.record(float(total) / batches.n_training, theta, informative=informative)
+            if not math.isfinite(monitor.watched[-1]):
+                raise Divergence(f"the loss diverged in epoch {epoch + 1}")
+            if ends:
                 stage.finish()
                 break
-    best, when = (theta, len(trace)) if stopping.theta is None else (stopping.theta, stopping.when)
-    ended = schedule.decay != "constant"
-    why = "the learning rate schedule ended" if ended else f"it reached the limit of {schedule.max_iter} epochs"
-    why = STOPPED if stopped else _no_gain(stopping, held) if stopping.is_due else why
-    errors = _errors(loss, best, batches.training_slabs(whole), held)
-    bound = math.inf if ended and not stopping.is_due else schedule.tol  # a schedule ends as planned
-    accuracy = LAST_GAIN.checked(_last_gain(validation_losses or trace, stopping), bound)
-    converged = (stopping.is_due or ended) and not stopped
-    outcome = Outcome("adam", "", len(trace), converged, tuple(trace), why, accuracy)
-    return TrainingResult(best, *errors, tuple(validation_losses), when, outcome)
-
-
-def _last_gain(watched: list[float], stopping: _EarlyStopping) -> float:
-    """The relative decrease of the lowest loss while early stopping waited, or in the last iteration."""
-    waited = stopping.schedule.patience if stopping.is_due else 1
-    before = min(watched[:-waited], default=watched[0])
-    if min(watched) < _EXACT:
-        return 0.0
-    return max(0.0, 1 - min(watched) / before) if before > 0 else 0.0
-
-
-def mean_loss(loss: NetworkLoss, theta: Array, parts: Iterable[Array]) -> float:
-    """Return the mean loss of the rows, evaluated in parts."""
-    total, count = 0.0, 0
-    for Y in parts:
-        lost: Any = 0.0
-        size = _AT_ONCE if on_accelerator(Y) else _AT_ONCE_ON_CPU
-        for start in range(0, Y.shape[0], size):
-            rows = Y[start : start + size, :]
-            lost = lost + loss.value(theta, rows) * rows.shape[0]  # no synchronization with a device
-        total, count = total + float(lost), count + Y.shape[0]
-    return total / count
-
-
-def _errors(loss: NetworkLoss, theta: Array, parts: Iterable[Array], held: Array | None) -> tuple[float, float | None]:
-    """Return the training and the validation error without noise and sparsity penalty."""
-    plain = replace(loss, sparsity=None)
-    return mean_loss(plain, theta, parts), None if held is None else mean_loss(plain, theta, [held])
-
-
-def _no_gain(stopping: _EarlyStopping, held: Array | None) -> str:
-    which = "training loss" if held is None else "validation loss"
-    return f"the {which} did not decrease for {stopping.schedule.patience} iterations"
+    planned = schedule.decay != "constant"  # a schedule ends as planned, and has no bound
+    why = "the learning rate schedule ended" if planned else f"it reached the limit of {schedule.max_iter} epochs"
+    return monitor.result(
+        "adam",
+        theta,
+        batches.training_slabs(whole),
+        why,
+        converged=planned or monitor.patience_ended,
+        bound=math.inf if planned and not monitor.patience_ended else schedule.tol,
+    )

@@ -10,8 +10,17 @@ from typing import Protocol
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.math.optimize.outcome import STOPPED, Accuracy, Divergence, Outcome, Promise, Watch, iteration_limit
+from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Promise, Watch, iteration_limit
 from lowland.run.run import Run
+
+_NOISE = 64 * float(np.finfo(np.float64).eps)  # of a gradient, as a fraction of the largest curvature
+_ROUNDING = 1e-13  # fraction of the first loss by which rounding may let the loss grow
+_FLAT = "the gradient is zero"
+GRADIENT = Promise(
+    "norm of the gradient relative to the largest curvature",
+    "tol times the smallest over the largest curvature, at least 64 eps",
+    "none: the solver computes it",
+)
 
 
 class Objective(Protocol):
@@ -19,15 +28,12 @@ class Objective(Protocol):
 
     def __call__(self, theta: Array) -> float:
         """Return the loss."""
-        ...
 
     def gradient(self, theta: Array) -> Array:
         """Return its gradient."""
-        ...
 
     def least_curvature(self, theta: Array) -> float:
         """Return the smallest relevant curvature here, which the gradient is compared with."""
-        ...
 
 
 class MeanObjective(Objective, Protocol):
@@ -35,17 +41,6 @@ class MeanObjective(Objective, Protocol):
 
     def gradient_of_batch(self, Y: Array) -> Callable[[Array], Array]:
         """Return the gradient of the mean over these rows."""
-        ...
-
-
-_NOISE = 64 * float(np.finfo(np.float64).eps)  # of a gradient, as a fraction of the largest curvature
-GRADIENT = Promise(
-    "norm of the gradient relative to the largest curvature",
-    "tol times the smallest over the largest curvature, at least 64 eps",
-    "none: the solver computes it",
-)
-_FLAT = "the gradient is zero"
-_ROUNDING = 1e-13  # fraction of the first loss by which rounding may let the loss grow
 
 
 @dataclass(frozen=True)
@@ -67,18 +62,23 @@ class StepSize:
     max_iter: int
     fixed: bool = False  # whether the step is never halved, and an increasing loss is an error
 
-    def converged(self, norm: float, theta: Array, loss: Objective) -> bool:
+    def converged(self, g: Array, theta: Array, loss: Objective) -> bool:
         """Whether the gradient is small, also relative to the smallest curvature: on a plateau it is not."""
+        norm = float(xp_of(g).linalg.vector_norm(g))
         if norm > self.tol * self.largest_curvature:
             return False
         return norm <= max(self.tol * loss.least_curvature(theta), _NOISE * self.largest_curvature)
 
-    def accuracy(self, norm: float, theta: Array, loss: Objective) -> Accuracy:
-        """Return the accuracy of a result where the gradient has this norm."""
+    def outcome(
+        self, name: str, trace: list[float], why: str, g: Array, theta: Array, loss: Objective, *, converged: bool
+    ) -> Outcome:
+        """Return the outcome of a descent that ended at theta, with the accuracy by the gradient g."""
         bound = max(self.tol * loss.least_curvature(theta) / self.largest_curvature, _NOISE)
-        return GRADIENT.checked(norm / self.largest_curvature, min(self.tol, bound) if self.tol else bound)
+        value = float(xp_of(g).linalg.vector_norm(g)) / self.largest_curvature
+        accuracy = GRADIENT.checked(value, min(self.tol, bound) if self.tol else bound)
+        return Outcome.of_trace(name, trace, why, converged=converged, accuracy=accuracy)
 
-    def shortened(self, step: float, before: float, after: float) -> float:
+    def shorten(self, step: float, before: float, after: float) -> float:
         """Return half the step where the loss has increased; raise an error if the step is fixed."""
         if self.fixed:
             raise Divergence(f"the loss grew from {before:.3g} to {after:.3g}")
@@ -91,7 +91,7 @@ def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run, watch:
     The restart is that of O'Donoghue and Candès (2015, doi:10.1007/s10208-013-9150-3). A step that would increase
     the loss is not taken, so the trace never increases. ``watch`` sees each iteration, and stops by returning False.
     """
-    xp = xp_of(theta)
+    xp, name = xp_of(theta), "accelerated gradient"
     step, momentum = step_size.step, 1.0
     trace, ahead = [loss(theta)], theta
     slack = _ROUNDING * trace[0]
@@ -103,25 +103,22 @@ def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run, watch:
             if not value <= trace[-1] + slack:
                 # a step of at most 1/curvature decreases the loss by step |g|²/2; else the momentum is the cause
                 if not value <= loss(ahead) - step * float(xp.sum(g * g)) / 4:
-                    step = step_size.shortened(step, trace[-1], value)
+                    step = step_size.shorten(step, trace[-1], value)
                 ahead, momentum = theta, 1.0
                 trace.append(trace[-1])
                 continue
             move, theta = new - theta, new
             trace.append(min(value, trace[-1]))
-            if step_size.converged(float(xp.linalg.vector_norm(g)), theta, loss):
-                accuracy = step_size.accuracy(float(xp.linalg.vector_norm(g)), theta, loss)
-                return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, _FLAT, accuracy=accuracy))
+            if step_size.converged(g, theta, loss):
+                return Descent(theta, step, step_size.outcome(name, trace, _FLAT, g, theta, loss, converged=True))
             if watch is not None and watch(len(trace) - 1, theta, trace[-1]) is False:
-                return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, STOPPED, converged=False))
+                return Descent(theta, step, Outcome.of_trace(name, trace, STOPPED, converged=False))
             uphill = float(xp.sum(g * move)) > 0
             longer = 1.0 if uphill else (1 + math.sqrt(1 + 4 * momentum**2)) / 2
             ahead = theta if uphill else theta + ((momentum - 1) / longer) * move
             momentum = longer
-    why = iteration_limit(step_size.max_iter)
-    accuracy = step_size.accuracy(float(xp.linalg.vector_norm(loss.gradient(theta))), theta, loss)
-    outcome = Outcome.of_trace("accelerated gradient", trace, why, converged=False, accuracy=accuracy)
-    return Descent(theta, step, outcome)
+    why, g = iteration_limit(step_size.max_iter), loss.gradient(theta)
+    return Descent(theta, step, step_size.outcome(name, trace, why, g, theta, loss, converged=False))
 
 
 def descend_by_batches(
@@ -134,26 +131,21 @@ def descend_by_batches(
     step size converges, unlike plain stochastic gradients (Johnson and Zhang 2013). ``batches`` reads the rows again,
     ``size`` at a time; a smaller last batch makes a shorter step. An epoch that increased the loss is undone.
     """
-    xp = xp_of(theta)
-    step = step_size.step
+    name, step = "variance-reduced gradient", step_size.step
     trace = [loss(theta)]
     slack = _ROUNDING * trace[0]
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in run.iterate("stochastic gradient descent", step_size.max_iter):
             anchor, g_all = theta, loss.gradient(theta)
-            if step_size.converged(float(xp.linalg.vector_norm(g_all)), theta, loss):
-                accuracy = step_size.accuracy(float(xp.linalg.vector_norm(g_all)), theta, loss)
-                outcome = Outcome.of_trace("variance-reduced gradient", trace, _FLAT, accuracy=accuracy)
-                return Descent(theta, step, outcome)
+            if step_size.converged(g_all, theta, loss):
+                return Descent(theta, step, step_size.outcome(name, trace, _FLAT, g_all, theta, loss, converged=True))
             for Y in batches():
                 g_batch = loss.gradient_of_batch(Y)
                 theta = theta - (step * Y.shape[0] / size) * (g_batch(theta) - g_batch(anchor) + g_all)
             value = loss(theta)
             if not value <= trace[-1] + slack:
-                step, theta = step_size.shortened(step, trace[-1], value), anchor
+                step, theta = step_size.shorten(step, trace[-1], value), anchor
                 value = trace[-1]
             trace.append(min(value, trace[-1]))
-    why = iteration_limit(step_size.max_iter)
-    accuracy = step_size.accuracy(float(xp.linalg.vector_norm(loss.gradient(theta))), theta, loss)
-    outcome = Outcome.of_trace("variance-reduced gradient", trace, why, converged=False, accuracy=accuracy)
-    return Descent(theta, step, outcome)
+    why, g = iteration_limit(step_size.max_iter), loss.gradient(theta)
+    return Descent(theta, step, step_size.outcome(name, trace, why, g, theta, loss, converged=False))

@@ -1,4 +1,4 @@
-"""Code books: search for the nearest prototypes of rows.
+"""Code books: the prototypes nearest to each row, and sums of the rows by prototype.
 
 Squared distances are computed as float32 products, |w|² - 2 y'w. Where the two nearest prototypes differ by less than
 the rounding error, the distances are computed again in float64. Ties in float64 go to the lowest index. Rounding error
@@ -14,16 +14,18 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
+import scipy.sparse
 
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
 from lowland.math.distances.to_points import squared_euclidean
+from lowland.math.prototypes.grids import Grid
+from lowland.math.statistics.moments import without_zero_weights
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.math.statistics.uniform_scaling import UniformScaling
 
 _TILE = 1 << 17  # distances computed at a time: they stay in the cache of a core
-_NEAREST_TILE = 1 << 15  # the same for the compiled loop that finds the nearest only
 _ACCELERATOR_TILE = 1 << 26
 _LEAST_TILE = 64  # rows; matrix products of fewer rows are slow
 _SLAB_ROWS = 1 << 14  # rows per slab of an array in memory: the cost per row is high, so small slabs suffice
@@ -37,14 +39,14 @@ def centering_scaling(points: np.ndarray) -> UniformScaling:
     return UniformScaling(shift, float(power_of_two(np.abs(points - shift).max())))
 
 
-def in_low_slabs(rows: Rows) -> Rows:
+def in_small_slabs(rows: Rows) -> Rows:
     """Split an array in memory into slabs small enough for all threads. Their size does not depend on the machine."""
     if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray) and rows.slab > _SLAB_ROWS:
         return replace(rows, most_rows=_SLAB_ROWS)
     return rows
 
 
-# --- the two nearest --------------------------------------------------------------------------------------------------
+# --- the nearest prototypes -------------------------------------------------------------------------------------------
 
 
 class Nearest(NamedTuple):
@@ -84,132 +86,161 @@ class Codebook:
         """-2W' above |w|² in float32, (d + 1, u): the product of [y, 1] with it is |y - w|² - |y|²."""
         return np.vstack([-2 * self.W.T, self.squares[None, :]]).astype(np.float32)
 
+    def tile_rows(self, *, accelerator: bool = False) -> int:
+        """Return the number of rows that are searched at a time."""
+        return max(_LEAST_TILE, (_ACCELERATOR_TILE if accelerator else _TILE) // len(self.W))
+
     def search(self, X: Array) -> Iterator[Nearest]:
         """Yield the nearest prototypes of the rows, tile by tile."""
-        most = _ACCELERATOR_TILE if on_accelerator(X) else _TILE
-        step = max(_LEAST_TILE, most // len(self.W))
+        step = self.tile_rows(accelerator=on_accelerator(X))
         for start in range(0, max(1, X.shape[0]), step):
-            Y = self.scaling.apply(X[start : min(start + step, X.shape[0]), :])
-            yield Nearest(*self._two_nearest(Y), Y)
+            yield self.nearest(self.scaling.apply(X[start : min(start + step, X.shape[0]), :]))
 
-    def _two_nearest(self, Y: Array) -> tuple[Array, Array]:
+    def nearest(self, Y: Array) -> Nearest:
+        """Return the nearest prototypes of a tile of scaled rows."""
         xp = xp_of(Y)
         ones = xp.ones((Y.shape[0], 1), dtype=xp.float32, device=device_of(Y))
-        D = xp.concat([xp.astype(Y, xp.float32), ones], axis=1) @ like(self.single, Y, xp.float32)  # (m, u)
-        lengths = xp.linalg.vecdot(Y, Y) + float(self.squares.max())
-        margins = lengths * ((4 * math.sqrt(Y.shape[1]) + 8) * float(np.finfo(np.float32).eps))
-        first, second, sure = _two_smallest(D, margins)
+        single = xp.concat([xp.astype(Y, xp.float32), ones], axis=1)
+        first, second, _, _, sure = self.nearest_by_products(single, xp.linalg.vecdot(Y, Y))
         if bool(xp.all(sure)):
-            return first, second
-        again = self._in_double(xp.take(Y, xp.nonzero(~sure)[0], axis=0))
+            return Nearest(first, second, Y)
+        again = self.nearest_in_double(xp.take(Y, xp.nonzero(~sure)[0], axis=0))
         positions = xp.where(sure, 0, xp.cumulative_sum(xp.astype(~sure, xp.int64)) - 1)  # index among them
-        first, second = (xp.where(sure, a, xp.take(b, positions)) for a, b in zip((first, second), again, strict=True))
-        return first, second
+        first, second = (
+            xp.where(sure, a, xp.take(b, positions)) for a, b in zip((first, second), again[:2], strict=True)
+        )
+        return Nearest(first, second, Y)
 
-    def _in_double(self, Y: Array) -> tuple[Array, Array]:
-        """Return the two nearest prototypes by float64 distances; ties go to the lowest index."""
+    def nearest_by_products(self, single: Array, lengths: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Return the two nearest prototypes of rows y by float32 products, with bounds, all (m,).
+
+        ``single`` is [Y, 1] in float32, and ``lengths`` is |y|². The bounds are an upper one of the squared distance to
+        the first prototype, and a lower one of those to all others. The last result tells whether the first is sure.
+        """
+        xp = xp_of(single)
+        first, second, least, next_least = _two_smallest(single @ like(self.single, single, xp.float32))
+        least, next_least = (xp.astype(a, lengths.dtype) for a in (least, next_least))
+        rounding = (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
+        margins = (lengths + float(self.squares.max())) * rounding
+        return first, second, least + lengths + margins, next_least + lengths - margins, next_least - least > margins
+
+    def nearest_in_double(self, Y: Array) -> tuple[Array, Array, Array, Array]:
+        """Return the two nearest prototypes by float64 distances, and the squares of these distances."""
         xp = xp_of(Y)
         S = squared_euclidean(Y, like(self.W, Y))
         numbers = xp.arange(len(self.W), device=device_of(Y))[None, :]
-        found = []
+        found, squares = [], []
         for _ in range(2):
-            equal = (xp.min(S, axis=1) * (1 + _TIE) + _COINCIDENT)[:, None] >= S
-            best = xp.argmax(xp.astype(equal, xp.int8), axis=1)
-            found.append(best)
-            S = xp.where(numbers == best[:, None], xp.full_like(S, xp.inf), S)
-        return found[0], found[1]
+            least = xp.min(S, axis=1)
+            equal = (least * (1 + _TIE) + _COINCIDENT)[:, None] >= S
+            found.append(xp.argmax(xp.astype(equal, xp.int8), axis=1))
+            squares.append(least)
+            S = xp.where(numbers == found[-1][:, None], xp.full_like(S, xp.inf), S)
+        return *found, *squares
 
 
-def _two_smallest(D: Array, margins: Array) -> tuple[Array, Array, Array]:
-    """Return the positions of the two smallest entries per row of D, and whether they differ by more than a margin.
-
-    D is overwritten.
-    """
+def _two_smallest(D: Array) -> tuple[Array, Array, Array, Array]:
+    """Return the positions of the two smallest entries in each row of D, and these entries. D is overwritten."""
     if isinstance(D, np.ndarray):
         rows = np.arange(len(D))
         first = D.argmin(axis=1)
         least = D[rows, first]  # in numpy argmin is faster than min
         D[rows, first] = np.inf
         second = D.argmin(axis=1)
-        return first, second, D[rows, second] - least > margins
+        return first, second, least, D[rows, second]
     xp = xp_of(D)
     first, least = xp.argmin(D, axis=1), xp.min(D, axis=1)
     numbers = xp.arange(D.shape[1], device=device_of(D))[None, :]
     D = xp.where(numbers == first[:, None], xp.full_like(D, xp.inf), D)
-    return first, xp.argmin(D, axis=1), xp.astype(xp.min(D, axis=1) - least, margins.dtype) > margins
+    return first, xp.argmin(D, axis=1), least, xp.min(D, axis=1)
 
 
-# --- the nearest alone ------------------------------------------------------------------------------------------------
+# --- sums by prototype ------------------------------------------------------------------------------------------------
 
 
-class NearestCodebook(Codebook):
-    """Prototypes of which only the nearest is searched for, on the CPU by a compiled loop."""
+@dataclass(frozen=True)
+class PrototypeSums:
+    """Weighted sum and count of the rows nearest to each prototype, and the errors of the prototypes."""
 
-    def search(self, X: Array) -> Iterator[Nearest]:
-        """Yield the nearest code vectors tile by tile. The rows of a tile are overwritten by the next one."""
-        if not isinstance(X, np.ndarray):
-            yield from super().search(X)
-            return
-        from lowland.kernels.kmeans import scale_rows
+    sums: np.ndarray  # (u, d) float64, scaled
+    counts: np.ndarray  # (u,)
+    squares: float  # sum of squared distances of the rows to their prototypes, scaled
+    distances: float = 0.0  # sum of these distances, scaled
+    torn: float = 0.0  # number of rows whose two nearest units are not neighbors on the grid
 
-        (n, d), k = X.shape, len(self.W)
-        step = min(max(_LEAST_TILE, _NEAREST_TILE // k), max(1, n))
-        # allocated once for all tiles: new pages would cost more than the computation
-        Y, single, D = np.empty((step, d)), np.ones((step, d + 1), np.float32), np.empty(k * step, np.float32)
-        for start in range(0, max(1, n), step):
-            m = min(step, n - start)
-            scale_rows(np.ascontiguousarray(X[start : start + m]), self.scaling.shift, 1 / self.scaling.unit, Y, single)
-            first, _ = self.nearest_in_tile(Y[:m], single[:m], D)
-            yield Nearest(first, first, Y[:m])
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        return type(self)(
+            self.sums + other.sums,
+            self.counts + other.counts,
+            self.squares + other.squares,
+            self.distances + other.distances,
+            self.torn + other.torn,
+        )
 
-    def nearest_in_tile(self, Y: np.ndarray, single: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest code vectors of scaled rows and a lower bound of the distances to all others, (m,) both.
+    def is_finite(self) -> bool:
+        """Whether the sums contain no NaN, infinity or overflow."""
+        return math.isfinite(self.squares)
 
-        ``single`` is [Y, 1] in float32, and D has room for the products.
-        """
-        from lowland.kernels.kmeans import nearest_codes, resolve_codes
+    @property
+    def rows(self) -> float:
+        """Number of rows, or the sum of their weights."""
+        return float(self.counts.sum())
 
-        m, k = len(Y), len(self.W)
-        products = np.matmul(self.single.T, single.T, out=D[: k * m].reshape(k, m))
-        first, unsure, others = nearest_codes(Y, products, self._slack, self._rounding)
-        if unsure.any():
-            resolve_codes(Y, self.W, _TIE, _COINCIDENT, first, unsure, others)
-        return first, others
 
-    def _two_nearest(self, Y: Array) -> tuple[Array, Array]:
-        """Return the nearest twice: the second nearest is not needed."""
-        first = self._resolved(Y, *self._by_array_library(Y))
-        return first, first
+@dataclass(frozen=True)
+class SumByPrototype:
+    """Statistic of a pass: the ``PrototypeSums`` of a slab. Only a map on a grid can be torn."""
 
-    def _resolved(self, Y: Array, first: Array, unsure: Array) -> Array:
-        """Return the nearest code vectors; ambiguous ones are searched again in float64."""
-        xp = xp_of(Y)
-        if not bool(xp.any(unsure)):
-            return first
-        again = self._in_double(xp.take(Y, xp.nonzero(unsure)[0], axis=0))[0]
-        positions = xp.where(unsure, xp.cumulative_sum(xp.astype(unsure, xp.int64)) - 1, 0)  # index among them
-        return xp.where(unsure, xp.take(again, positions), first)
+    book: Codebook
+    grid: Grid | None = None
 
-    @cached_property
-    def _slack(self) -> np.ndarray:
-        """The part of the error of a product that depends on the code vector, (k,)."""
-        return (self._rounding * self.squares).astype(np.float32)
+    def __call__(self, X: Array, weights: np.ndarray | None = None) -> PrototypeSums:
+        """Compute for one slab."""
+        X, weights = without_zero_weights(X, weights)
+        sums, counts, errors, start = np.zeros(self.book.W.shape), np.zeros(len(self.book.W)), np.zeros(3), 0
+        for near in self.book.search(X):
+            stop = start + near.Y.shape[0]
+            errors += self._add_tile(near, None if weights is None else weights[start:stop], sums, counts)
+            start = stop
+        return PrototypeSums(sums, counts, *errors.tolist())
 
-    @cached_property
-    def _rounding(self) -> float:
-        """Bound on the error of a float32 product, as a fraction of |y|² + |w|²."""
-        return (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
+    def _add_tile(
+        self, near: Nearest, weights: np.ndarray | None, sums: np.ndarray, counts: np.ndarray
+    ) -> tuple[float, float, float]:
+        """Add the rows of a tile to the sums; return their squared distances, their distances, and the torn rows."""
+        xp, Y, torn = xp_of(near.Y), near.Y, 0.0
+        w = None if weights is None else like(weights, Y)
+        if isinstance(Y, np.ndarray):
+            add_by_label(Y, near.first, weights, sums, counts)
+        else:  # a dense product, whose order of summation is fixed on every device
+            numbers = xp.arange(len(sums), device=device_of(Y))[None, :]
+            M = xp.astype(near.first[:, None] == numbers, Y.dtype)  # (m, u)
+            M = M if w is None else M * w[:, None]
+            sums += to_numpy(M.T @ Y)
+            counts += to_numpy(xp.sum(M, axis=0))
+        off = Y - xp.take(like(self.book.W, Y), near.first, axis=0)
+        squares = xp.linalg.vecdot(off, off)
+        distances = xp.sqrt(squares)
+        if self.grid is not None:
+            places = like(self.grid.positions, Y)
+            apart = xp.take(places, near.first, axis=0) - xp.take(places, near.second, axis=0)
+            beyond = xp.linalg.vecdot(apart, apart) > self.grid.neighbor_distance**2
+            torn = float(xp.sum(xp.astype(beyond, xp.int64)))
+        squares, distances = (a if w is None else a * w for a in (squares, distances))
+        return float(xp.sum(squares)), float(xp.sum(distances)), torn
 
-    def _by_array_library(self, Y: Array) -> tuple[Array, Array]:
-        xp = xp_of(Y)
-        ones = xp.ones((Y.shape[0], 1), dtype=xp.float32, device=device_of(Y))
-        D = xp.concat([xp.astype(Y, xp.float32), ones], axis=1) @ like(self.single, Y, xp.float32)  # (m, k)
-        slack = like(self._slack, Y, xp.float32)
-        first, least = xp.argmin(D, axis=1), xp.min(D, axis=1)
-        numbers = xp.arange(D.shape[1], device=device_of(D))[None, :]
-        low = xp.min(xp.where(numbers == first[:, None], xp.full_like(D, xp.inf), D - slack[None, :]), axis=1)
-        bound = xp.astype(xp.take(slack, first), Y.dtype) + 2 * self._rounding * xp.linalg.vecdot(Y, Y)
-        return first, ~(xp.astype(low - least, Y.dtype) > bound)
+
+def add_by_label(
+    Y: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, sums: np.ndarray, counts: np.ndarray
+) -> None:
+    """Add each row, times its weight, to the sum of its label, and its weight to the count."""
+    m, u = len(Y), len(sums)
+    w = np.ones(m) if weights is None else weights
+    used = np.bincount(labels, minlength=u) > 0  # a tile may hold far fewer rows than there are labels
+    M = scipy.sparse.csr_array((w, (np.cumsum(used) - 1)[labels], np.arange(m + 1)), shape=(m, int(used.sum())))
+    sums[used] += M.T @ Y
+    counts += np.bincount(labels, w, minlength=u)
 
 
 # --- rows to code book indices and back -------------------------------------------------------------------------------
@@ -223,18 +254,10 @@ class NearestIndex:
 
     def __call__(self, X: Array) -> Array:
         """Map one slab."""
-        return joined(
-            [
-                nan_where_not_finite(xp_of(X).astype(near.first, X.dtype)[:, None], near.Y)
-                for near in self.book.search(X)
-            ]
+        xp = xp_of(X)
+        return join_rows(
+            [nan_where_not_finite(xp.astype(near.first, X.dtype)[:, None], near.Y) for near in self.book.search(X)]
         )
-
-
-def entropy_in_bits(counts: np.ndarray) -> float:
-    """Return the entropy of the usage in bits: the mean code length per row with entropy coding."""
-    fractions = counts[counts > 0] / counts.sum()
-    return float(abs(np.sum(fractions * np.log2(fractions))))
 
 
 @dataclass(frozen=True)
@@ -251,9 +274,9 @@ class CodeLookup:
         Z = xp.where(finite[:, None], Z, xp.zeros_like(Z))
         if self.by_index:
             numbers = xp.astype(Z[:, 0], xp.int64)
-            fine = (numbers >= 0) & (numbers < k) & (xp.astype(numbers, Z.dtype) == Z[:, 0])
-            if not bool(xp.all(fine)):
-                wrong = float(to_numpy(Z[:, 0])[~to_numpy(fine)][0])
+            valid = (numbers >= 0) & (numbers < k) & (xp.astype(numbers, Z.dtype) == Z[:, 0])
+            if not bool(xp.all(valid)):
+                wrong = float(to_numpy(Z[:, 0])[~to_numpy(valid)][0])
                 raise DataError(
                     f"{wrong:g} is not a code book index: valid indices are 0 to {k - 1}. Use what `transform` "
                     "returned."
@@ -271,6 +294,6 @@ def nan_where_not_finite(Z: Array, Y: Array) -> Array:
     return Z if bool(xp.all(finite)) else xp.where(finite[:, None], Z, xp.full_like(Z, xp.nan))
 
 
-def joined(parts: list[Array]) -> Array:
+def join_rows(parts: list[Array]) -> Array:
     """Return the parts concatenated along the rows."""
     return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)

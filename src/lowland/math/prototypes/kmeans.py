@@ -1,32 +1,40 @@
 """K-means: Lloyd's algorithm on rows that are read slab by slab, or on a matrix.
 
 One pass sums the rows nearest to each code vector and computes the distortion of the code vectors it started with, so
-the last pass evaluates the result. Nearest code vectors are found by float32 products, and by float64 distances where
-rounding error leaves it uncertain. Ties go to the lowest index, so rounding error never decides. Rows in memory keep
-bounds of their distances, by which most are skipped once the code vectors move little.
+the last pass evaluates the result. Rows in memory keep bounds of their distances, by which most of them are skipped
+once the code vectors move little (Hamerly 2010, Making k-means even faster).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Self
 
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, to_numpy
 from lowland.data.rows import ArrayRows, Rows
 from lowland.math.optimize.outcome import Outcome, Promise
-from lowland.math.prototypes.bounded_passes import bounded_passes
-from lowland.math.prototypes.code_sums import CodeSums
-from lowland.math.prototypes.codebook import Nearest, NearestCodebook, in_low_slabs
+from lowland.math.prototypes.codebook import Codebook, PrototypeSums, SumByPrototype, add_by_label, in_small_slabs
 from lowland.math.statistics.moments import without_zero_weights
+from lowland.math.statistics.sampling import SelectedRows, evenly_spread
 from lowland.math.statistics.uniform_scaling import UniformScaling
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run, RunsTogether, run_for
 
-_NOWHERE = 1e-24  # squared distance, scaled, of a row that coincides with its code vector
+_COINCIDENT = 1e-24  # squared distance, scaled, of a row that coincides with its code vector
 _DRIFT = 1e-24  # of |w|²: squared movement by the rounding error of sums
-_NONE = np.empty(0)
+_MOST_CODES = 1024  # above this number, distances between code vectors are not computed
+_ROUNDING = 1e-13  # of |v|² + |w|²: more than the error of a squared distance by products
+_SAMPLE, _SAMPLE_PER_CODE = 10_000, 32  # size of the sample for the initialization: at least, and per code vector
+_NEAR = 1e-6  # fraction of |y|² + |c|² below which a squared distance by products has too large a rounding error
 
 MOVEMENT = Promise(
     "squared movement of the code vectors in the last iteration, relative to the mean variance of a column",
@@ -39,15 +47,15 @@ MOVEMENT = Promise(
 class Quantization:
     """Code vectors, their sums over the rows, and the outcome of the iteration."""
 
-    book: NearestCodebook
-    sums: CodeSums
+    book: Codebook
+    sums: PrototypeSums
     outcome: Outcome  # the trace holds the mean squared distance at the start and after each iteration
     labels: np.ndarray | None = None  # (n,) the code vector of each row, where the rows are in memory
 
     @property
     def inertia(self) -> float:
         """Sum of squared distances of the rows to their code vectors."""
-        return self.sums.error * self.book.scaling.unit**2
+        return self.sums.squares * self.book.scaling.unit**2
 
     @property
     def centers(self) -> np.ndarray:
@@ -84,9 +92,8 @@ def lloyd(
     ([1.0, 10.0], 2.0)
     """
     rows = ArrayRows(X)
-    return lloyd_over_rows(
-        rows, run or run_for(rows), UniformScaling(np.zeros(rows.d)), centers, weights, max_iter, tol
-    )
+    scaling = UniformScaling(np.zeros(rows.d))
+    return lloyd_over_rows(rows, run or run_for(rows), scaling, centers, weights, max_iter, tol)
 
 
 def lloyd_over_rows(
@@ -103,26 +110,26 @@ def lloyd_over_rows(
     ``start`` (k, d) and ``tol`` are scaled. An empty cluster is moved to the row farthest from its code vector.
     """
     W, trace, updates, converged, moved = start, [], 0, False, 0.0
-    rows = in_low_slabs(rows)
+    rows = in_small_slabs(rows)
     with (
         blas_on_one_thread(),  # tiles are too small to be split among BLAS threads
         bounded_passes(rows, run, weights) as bounded,
     ):
         for step in run.iterate("k-means iterations", max_iter + 1):
-            book = NearestCodebook(scaling, W)
+            book = Codebook(scaling, W)
             last = converged or step == max_iter
-            sums: CodeSums
+            sums: PrototypeSums
             if bounded is None:
-                sums = run.fold(rows, SumByCode(book), weights, name="assigning rows")
+                sums = run.fold(rows, SumByPrototype(book), weights, name="assigning rows")
             else:
                 sums = bounded(book)
                 sums = bounded.exact_sums(book) if last else sums
-            trace.append(sums.error * scaling.unit**2 / float(sums.counts.sum()))
+            trace.append(sums.squares * scaling.unit**2 / sums.rows)
             if last:
                 break
-            new = _moved(rows, run, book, sums, weights)
+            new = _means(rows, run, book, sums, weights)
             if bounded is not None and step > 0 and (step == max_iter - 1 or _movement(new, W) <= tol):
-                new = _moved(rows, run, book, bounded.exact_sums(book), weights)
+                new = _means(rows, run, book, bounded.exact_sums(book), weights)
             moved, updates = _movement(new, W), updates + 1
             W, converged = new, moved <= tol
             if moved == 0 and bounded is None:  # another pass would give the same result
@@ -143,15 +150,16 @@ def _movement(new: np.ndarray, old: np.ndarray) -> float:
     return float(np.sum(squares[squares > _DRIFT * np.sum(old**2, axis=1)]))
 
 
-def _moved(rows: Rows, run: Run, book: NearestCodebook, sums: CodeSums, weights: np.ndarray | None) -> np.ndarray:
+def _means(rows: Rows, run: Run, book: Codebook, sums: PrototypeSums, weights: np.ndarray | None) -> np.ndarray:
     """Return the means of the rows nearest to each code vector, (k, d); relocate empty clusters."""
     total, counts = sums.sums, sums.counts
     empty = np.flatnonzero(counts == 0)
     if len(empty):
         total, counts = total.copy(), counts.copy()
-        far: Farthest = run.fold(rows, FindFarthest(book, len(empty)), weights, name="relocating empty clusters")
-        for code, square, y, old, w in zip(empty, far.squares, far.Y, far.codes, far.weights, strict=False):
-            if square > _NOWHERE and counts[old] > w:
+        far: FarthestRows = run.fold(rows, FindFarthest(book, len(empty)), weights, name="relocating empty clusters")
+        for code, (square, old_code, w, *values) in zip(empty, far.table, strict=False):
+            y, old = np.asarray(values), int(old_code)
+            if square > _COINCIDENT and counts[old] > w:
                 total[old] -= w * y
                 counts[old] -= w
                 total[code], counts[code] = w * y, w
@@ -159,70 +167,17 @@ def _moved(rows: Rows, run: Run, book: NearestCodebook, sums: CodeSums, weights:
     return np.where(some[:, None], total / np.where(some, counts, 1.0)[:, None], book.W)
 
 
-# --- sums of a pass ---------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
-class SumByCode:
-    """Statistic of a pass: the ``CodeSums`` of a slab."""
-
-    book: NearestCodebook
-
-    def __call__(self, X: Array, weights: np.ndarray | None = None) -> CodeSums:
-        """Compute for one slab."""
-        X, weights = without_zero_weights(X, weights)
-        sums, counts, error, start = np.zeros(self.book.W.shape), np.zeros(len(self.book.W)), 0.0, 0
-        add = self._add_on_host if isinstance(X, np.ndarray) else self._add
-        for near in self.book.search(X):
-            stop = start + near.Y.shape[0]
-            error += add(near, None if weights is None else weights[start:stop], sums, counts)
-            start = stop
-        return CodeSums(sums, counts, error)
-
-    def _add_on_host(self, near: Nearest, weights: np.ndarray | None, sums: np.ndarray, counts: np.ndarray) -> float:
-        from lowland.kernels.kmeans import add_rows
-
-        return float(add_rows(near.Y, near.first, _NONE if weights is None else weights, self.book.W, sums, counts))
-
-    def _add(self, near: Nearest, weights: np.ndarray | None, sums: np.ndarray, counts: np.ndarray) -> float:
-        """Add by a product with the assignment matrix: its order of summation is fixed on every device."""
-        xp = xp_of(near.Y)
-        numbers = xp.arange(len(self.book.W), device=device_of(near.Y))[None, :]
-        M = xp.astype(near.first[:, None] == numbers, near.Y.dtype)  # (m, k)
-        off = near.Y - xp.take(like(self.book.W, near.Y), near.first, axis=0)
-        squares = xp.sum(off * off, axis=1)
-        if weights is not None:
-            w = like(weights, near.Y)
-            M, squares = M * w[:, None], squares * w
-        sums += to_numpy(M.T @ near.Y)
-        counts += to_numpy(xp.sum(M, axis=0))
-        return float(xp.sum(squares))
-
-
-@dataclass(frozen=True)
-class Farthest:
+class FarthestRows:
     """The rows farthest from their code vectors, in descending order of distance; ties keep the order of the rows."""
 
-    squares: np.ndarray  # (e,)
-    Y: np.ndarray  # (e, d) float64, scaled
-    codes: np.ndarray  # (e,)
-    weights: np.ndarray  # (e,)
+    table: np.ndarray  # (e, 3 + d): squared distance, code, weight, then the row, scaled
     most: int
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
-        return type(self)(
-            np.concatenate([self.squares, other.squares]),
-            np.concatenate([self.Y, other.Y]),
-            np.concatenate([self.codes, other.codes]),
-            np.concatenate([self.weights, other.weights]),
-            self.most,
-        ).first()
-
-    def first(self) -> Self:
-        """Return the first ``most`` of them."""
-        order = np.argsort(-self.squares, kind="stable")[: self.most]
-        return type(self)(self.squares[order], self.Y[order], self.codes[order], self.weights[order], self.most)
+        both = np.concatenate([self.table, other.table])
+        return type(self)(both[np.argsort(-both[:, 0], kind="stable")[: self.most]], self.most)
 
     def is_finite(self) -> bool:
         """Return True: the previous pass has checked the rows."""
@@ -231,18 +186,217 @@ class Farthest:
 
 @dataclass(frozen=True)
 class FindFarthest:
-    """Statistic of a pass: the ``Farthest`` rows of a slab."""
+    """Statistic of a pass: the ``FarthestRows`` of a slab."""
 
-    book: NearestCodebook
+    book: Codebook
     most: int
 
-    def __call__(self, X: Array, weights: np.ndarray | None = None) -> Farthest:
+    def __call__(self, X: Array, weights: np.ndarray | None = None) -> FarthestRows:
         """Compute for one slab."""
         X, weights = without_zero_weights(X, weights)
-        found, start = Farthest(_NONE, np.empty((0, X.shape[1])), np.empty(0, dtype=np.int64), _NONE, self.most), 0
+        found, start = FarthestRows(np.empty((0, 3 + X.shape[1])), self.most), 0
         for near in self.book.search(X):
             Y, first = to_numpy(near.Y), to_numpy(near.first)
             w = np.ones(len(Y)) if weights is None else weights[start : start + len(Y)]
             off = Y - self.book.W[first]
-            found, start = found + Farthest(np.vecdot(off, off), Y, first, w, self.most), start + len(Y)
+            found += FarthestRows(np.column_stack([np.vecdot(off, off), first, w, Y]), self.most)
+            start += len(Y)
         return found
+
+
+# --- passes that skip rows --------------------------------------------------------------------------------------------
+
+
+class BoundedPasses:
+    """Assignment of rows in memory to code vectors, and its sums, from one code book to the next.
+
+    Two bounds per row, one of the distance to its code vector and one of the distances to all others, follow the
+    movement of the code vectors. Rows that the bounds do not decide are searched as in a full pass, so the assignment
+    is the same. Sums change only by the rows that are reassigned.
+    """
+
+    def __init__(self, rows: ArrayRows, run: Run, together: RunsTogether) -> None:
+        self.rows, self.run, self.together = rows, run, together
+        n = rows.n
+        self.labels, self.upper, self.lower = np.full(n, -1), np.zeros(n), np.zeros(n)
+        self.single, self.lengths = np.ones((n, rows.d + 1), np.float32), np.empty(n)
+        self.W: np.ndarray | None = None
+        self.sums: PrototypeSums | None = None
+
+    def __call__(self, book: Codebook) -> PrototypeSums:
+        """Assign the rows to the nearest code vectors; return the sums, updated by the rows that changed."""
+        old = book.W if self.W is None else self.W
+        D = book.W - old
+        step = Reassignment.of(book, np.linalg.norm(D, axis=1))
+        changes = self._fold(step, self.labels, self.upper, self.lower, self.single, self.lengths)
+        if self.sums is not None:
+            counts, squares = self.sums.counts[:, None], self.sums.squares
+            squares += float(np.sum(D * (counts * D - 2 * (self.sums.sums - counts * old))))  # the code vectors moved
+            changes = replace(self.sums, squares=squares) + changes
+            changes = replace(changes, squares=max(changes.squares, 0.0))
+        self.W, self.sums = book.W, changes
+        return changes
+
+    def exact_sums(self, book: Codebook) -> PrototypeSums:
+        """Return the sums of the present assignment, summed again: updates may have lost digits."""
+        self.sums = self._fold(SumByPrototype(book))
+        return self.sums
+
+    def _fold(self, statistic: Callable[..., PrototypeSums], *aligned: np.ndarray) -> PrototypeSums:
+        """Return the statistic, summed over the slabs in order. The first pass checks that all values are finite."""
+        if self.sums is None:
+            first: PrototypeSums = self.run.fold(self.rows, statistic, *aligned, name="assigning rows")
+            return first
+        X, n, slab = self.rows.X, self.rows.n, self.rows.slab
+        parts = np.array_split(np.arange(0, n, slab), min(self.run.settings.thread_count, math.ceil(n / slab)))
+
+        def work(starts: np.ndarray) -> list[PrototypeSums]:
+            slabs = [slice(start, start + slab) for start in starts.tolist()]
+            return [statistic(self.rows.prepare(X[at]), *(a[at] for a in aligned)) for at in slabs]
+
+        return reduce(operator.add, itertools.chain(*self.together(parts, work)))
+
+
+@contextmanager
+def bounded_passes(rows: Rows, run: Run, weights: np.ndarray | None) -> Iterator[BoundedPasses | None]:
+    """Yield the passes; None where rows do not stay in memory, so that bounds cannot be kept, or have weights."""
+    in_memory = isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray) and isinstance(run, LocalRun)
+    if isinstance(rows, ArrayRows) and in_memory and weights is None and 4 * rows.n * rows.d < run.budget / 4:
+        with run.rounds() as together:
+            yield BoundedPasses(rows, run, together)
+    else:
+        yield None
+
+
+@dataclass(frozen=True)
+class Reassignment:
+    """Statistic of a pass: the changes of the sums of a slab. Labels and bounds are updated in place."""
+
+    book: Codebook
+    moved: np.ndarray  # (k,) distance by which each code vector has moved
+    moved_others: np.ndarray  # (k,) the largest of the others
+    half: np.ndarray  # (k,) half the distance to the nearest other code vector, or less
+
+    @classmethod
+    def of(cls, book: Codebook, moved: np.ndarray) -> Self:
+        """Prepare a pass after the code vectors have moved."""
+        most = int(np.argmax(moved))
+        moved_others = np.full(len(moved), moved[most])
+        moved_others[most] = np.delete(moved, most).max(initial=0.0)
+        return cls(book, moved, moved_others, _half_gaps(book))
+
+    def __call__(
+        self,
+        X: np.ndarray,
+        labels: np.ndarray,
+        upper: np.ndarray,
+        lower: np.ndarray,
+        single: np.ndarray,
+        lengths: np.ndarray,
+    ) -> PrototypeSums:
+        """Compute for one slab. Label -1 means that nothing is known: the first pass fills all arrays."""
+        book, begin = self.book, bool(labels[0] < 0)
+        if begin:
+            Y = book.scaling.apply(X)
+            single[:, :-1], lengths[:] = Y, np.vecdot(Y, Y)
+            undecided = np.arange(len(X))
+        else:
+            upper += self.moved[labels]
+            lower -= self.moved_others[labels]
+            bound = np.maximum(lower, self.half[labels]) * (1 - 1e-8) - 1e-14  # a smaller difference counts as a tie
+            undecided = np.flatnonzero(~(upper < bound))
+        before, step = labels.copy(), book.tile_rows()
+        for start in range(0, len(undecided), step):
+            which = undecided[start : start + step]
+            first, _, own, others, sure = book.nearest_by_products(single[which], lengths[which])
+            if not sure.all():
+                unsure = np.flatnonzero(~sure)
+                found = book.nearest_in_double(book.scaling.apply(X[which[unsure]]))
+                first[unsure], _, own[unsure], others[unsure] = found
+            labels[which], upper[which] = first, np.sqrt(np.maximum(own, 0.0))
+            lower[which] = np.sqrt(np.maximum(others, 0.0))
+        changed = np.flatnonzero(labels != before)
+        Y = Y if begin else book.scaling.apply(X[changed])
+        sums, counts, error = np.zeros(book.W.shape), np.zeros(len(book.W)), 0.0
+        for sign, codes in ((1.0, labels),) if begin else ((1.0, labels), (-1.0, before)):
+            add_by_label(Y, codes[changed], np.full(len(Y), sign), sums, counts)
+            off = Y - book.W[codes[changed]]
+            error += sign * float(np.vecdot(off, off).sum())
+        return PrototypeSums(sums, counts, error)
+
+
+def _half_gaps(book: Codebook) -> np.ndarray:
+    """Return half the distance of each code vector to the nearest other one, reduced by rounding error, (k,)."""
+    k = len(book.W)
+    if k > _MOST_CODES:
+        return np.zeros(k)
+    both = book.squares[:, None] + book.squares
+    squares = (1 - _ROUNDING) * both - 2 * (book.W @ book.W.T)
+    np.fill_diagonal(squares, math.inf)
+    return 0.5 * np.sqrt(np.maximum(squares.min(axis=1), 0.0))
+
+
+# --- initialization ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """Sampled rows with weights, in an order that does not depend on the order of the table."""
+
+    Y: np.ndarray  # (m, d) float64, scaled
+    weights: np.ndarray  # (m,)
+
+    @classmethod
+    def of(
+        cls, rows: Rows, run: Run, n: int, k: int, scaling: UniformScaling, weights: Any, rng: np.random.Generator
+    ) -> Self:
+        """Take all rows, or a sample spread evenly over the table. Rows of weight zero are left out."""
+        most = max(_SAMPLE, _SAMPLE_PER_CODE * k)
+        run.require(min(n, most) * rows.d * 16, "The sample for the initialization", "Lower the number of code vectors")
+        keep = None if weights is None else weights > 0
+        count = n if keep is None else int(keep.sum())
+        if count > most:
+            positions = np.arange(n) if keep is None else np.flatnonzero(keep)
+            keep = np.zeros(n, dtype=bool)
+            keep[positions[evenly_spread(count, most, rng)]] = True
+        Y = scaling.apply(to_numpy(run.fold(rows, SelectedRows.of, keep, name="sampling rows").rows))
+        w = np.ones(len(Y)) if weights is None else weights[keep]
+        order = np.argsort(Y @ np.random.default_rng(0).standard_normal(rows.d), kind="stable")
+        return cls(Y[order], w[order])
+
+    def kmeans_plus_plus(self, k: int, rng: np.random.Generator) -> np.ndarray:
+        """Return k rows far apart, (k, d), by greedy k-means++ (Arthur and Vassilvitskii 2007).
+
+        Each row is drawn with probability proportional to its squared distance to the nearest row chosen before. Of
+        several draws, the one with the lowest remaining inertia is kept.
+        """
+        Y, trials = self.Y, 2 + int(math.log(k))
+        lengths = np.vecdot(Y, Y)
+        chosen = [_draw(self.weights, rng.random(1))[0]]
+        nearest = self._squares_to(chosen, lengths)[0]
+        while len(chosen) < k and nearest.any():
+            tried = _draw(self.weights * nearest, rng.random(trials))
+            left = np.minimum(self._squares_to(tried, lengths), nearest)  # (trials, m)
+            best = int(np.argmin(left @ self.weights))
+            chosen.append(tried[best])
+            nearest = left[best]
+        return Y[np.pad(chosen, (0, k - len(chosen)), mode="edge")]  # fewer distinct rows than code vectors
+
+    def random_codes(self, k: int, rng: np.random.Generator) -> np.ndarray:
+        """Return k rows drawn without replacement in proportion to their weights, (k, d)."""
+        return self.Y[rng.choice(len(self.Y), k, replace=False, p=self.weights / self.weights.sum())]
+
+    def _squares_to(self, chosen: Any, lengths: np.ndarray) -> np.ndarray:
+        """Return the squared distances of all rows to the chosen ones, (c, m); small ones computed from differences."""
+        both = lengths[chosen][:, None] + lengths[None, :]
+        squares = both - 2 * (self.Y[chosen] @ self.Y.T)
+        for one, line, lost in zip(chosen, squares, squares <= _NEAR * both, strict=True):
+            off = self.Y[lost] - self.Y[one]
+            line[lost] = np.vecdot(off, off)
+        return squares
+
+
+def _draw(weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return the positions at which numbers between 0 and 1 fall in the cumulative weights."""
+    sums = np.cumsum(weights)
+    return np.minimum(np.searchsorted(sums, at * sums[-1], side="right"), np.flatnonzero(weights)[-1])

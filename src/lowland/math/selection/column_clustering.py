@@ -1,36 +1,25 @@
-"""Hierarchical clustering of columns from their distances: the tree, with or without constraints, and its cuts."""
+"""Hierarchical clustering of columns: the tree of their distances, its cuts, and the pooling of each cluster."""
 
 from __future__ import annotations
 
 import heapq
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from lowland.arrays.precision import ROUNDINGS
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.math.optimize.outcome import Accuracy, Promise
-from lowland.math.spectra.accuracy import UNIT
 from lowland.math.statistics.rescaling import power_of_two
+from lowland.run.run import all_finite
 
 Linkage = Literal["ward", "complete", "average", "single"]
 
 _BY_SCIPY = ("cosine", "correlation", "sqeuclidean", "yule", "absolute-correlation", "precomputed")
-
-
-MERGE_HEIGHT = Promise(
-    "height of the last merge, computed again from the distances, relative to the largest distance",
-    f"{ROUNDINGS} eps d",
-    "a sum over the pairs of columns",
-)
-FIRST_HEIGHT = Promise(
-    "height of the first merge along the connectivity graph, computed again, relative to the largest value",
-    f"{ROUNDINGS} eps n",
-    "one distance",
-)
+_FUNCTIONS: dict[str, Any] = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}
+_AT_ONCE: dict[str, Any] = {"mean": np.add, "max": np.maximum, "min": np.minimum}
 
 
 @runtime_checkable
@@ -182,42 +171,6 @@ def connectivity_graph(connectivity: Any, d: int, columns: Callable[[], np.ndarr
     return links
 
 
-def accuracy_of(tree: ClusterTree, D: np.ndarray, linkage: Linkage) -> Accuracy:
-    """Return how far the last merge is from its linkage, computed again from the distances D of the columns."""
-    last, largest = cut_tree(tree, 2) == 0, float(D.max())
-    if not largest > 0:
-        return MERGE_HEIGHT.checked(0.0, UNIT * len(D))
-    height = _height(D, last, linkage, largest)
-    return MERGE_HEIGHT.checked(abs(height - float(tree.heights[-1])) / largest, UNIT * len(D))
-
-
-def accuracy_of_constrained(tree: ClusterTree, points: np.ndarray, linkage: Linkage) -> Accuracy:
-    """Return how far the first merge is from the distance of its two columns; the arguments of ``constrained_tree``."""
-    if not len(tree.heights):
-        return FIRST_HEIGHT.checked(0.0, UNIT * len(points))
-    i, j = tree.children[0]
-    unit = max(float(np.abs(points).max()), float(np.finfo(np.float64).tiny))
-    apart = points[i, j] / unit if linkage != "ward" else np.linalg.norm(points[i] / unit - points[j] / unit)
-    return FIRST_HEIGHT.checked(abs(float(apart) - float(tree.heights[0]) / unit), UNIT * max(points.shape))
-
-
-def _height(D: np.ndarray, first: np.ndarray, linkage: Linkage, unit: float) -> float:
-    """The linkage of two clusters of columns: ``first`` and the others; for Ward's, of squared distances over a unit.
-
-    The squared distance of two centroids is the mean squared distance between the clusters, minus half of those within.
-    """
-    a, b = np.flatnonzero(first), np.flatnonzero(~first)
-    if linkage == "single":
-        return min(float(D[i, b].min()) for i in a)
-    if linkage == "complete":
-        return max(float(D[i, b].max()) for i in a)
-    if linkage == "average":
-        return float(np.mean([D[i, b].mean() for i in a]))
-    squares = np.array([[np.sum(row[part] ** 2) for part in (a, b)] for row in (row / unit for row in D)])  # (d, 2)
-    between = squares[a, 1].mean() / len(b) - squares[a, 0].mean() / len(a) / 2 - squares[b, 1].mean() / len(b) / 2
-    return unit * float(np.sqrt(max(2 * len(a) * len(b) / len(D) * between, 0.0)))
-
-
 def cut_tree(tree: ClusterTree, k: int) -> np.ndarray:
     """Return the cluster of each column, (d,), after the last k - 1 merges are undone.
 
@@ -253,3 +206,74 @@ def _labels_of_roots(parents: np.ndarray, d: int) -> np.ndarray:
 def uses_spanning_tree(metric: Any) -> bool:
     """Whether scikit-learn computes single linkage with this metric by a spanning tree."""
     return isinstance(metric, str) and metric not in _BY_SCIPY
+
+
+# --- pooling ---
+
+
+@dataclass(frozen=True)
+class PoolColumns:
+    """One number per cluster of columns, (m, k); an object, so that it can be sent to a worker."""
+
+    labels: np.ndarray  # (d,)
+    pooling: Any  # 'mean', 'median', 'max', 'min', or a function of columns (m, g) and axis=1
+
+    def __call__(self, X: Array) -> Array:
+        """Return the pooled values of one chunk; a row with NaN or infinity is NaN, whatever the function returns."""
+        Z = self._on_host(X) if isinstance(X, np.ndarray) else self._elsewhere(X)
+        return Z if all_finite(X) else Z + xp_of(X).sum(X * 0, axis=1)[:, None]
+
+    @property
+    def name(self) -> Any:
+        """The name of a known function, otherwise the function."""
+        return next((name for name, function in _FUNCTIONS.items() if self.pooling is function), self.pooling)
+
+    def _on_host(self, X: np.ndarray) -> np.ndarray:
+        if self.name not in _AT_ONCE:
+            return self._one_by_one(X)
+        order = np.argsort(self.labels, kind="stable")
+        sizes = np.bincount(self.labels)
+        Z = _AT_ONCE[self.name].reduceat(np.take(X, order, axis=1), np.cumsum(sizes) - sizes, axis=1)
+        return Z / sizes.astype(X.dtype) if self.name == "mean" else Z
+
+    def _one_by_one(self, X: np.ndarray) -> np.ndarray:
+        function = _FUNCTIONS.get(self.name, self.pooling) if isinstance(self.name, str) else self.pooling
+        Z = np.empty((len(X), int(self.labels.max()) + 1), dtype=X.dtype)
+        for group in range(Z.shape[1]):
+            pooled = np.asarray(function(X[:, self.labels == group], axis=1))
+            if pooled.shape != (len(X),):
+                raise ParameterError(
+                    f"The pooling function returned shape {pooled.shape} for {len(X)} rows. It receives the columns of "
+                    "a cluster and axis=1, and must return one number per row."
+                )
+            Z[:, group] = pooled
+        return Z
+
+    def _elsewhere(self, X: Array) -> Array:
+        xp = xp_of(X)
+        if self.name == "mean":
+            M = (self.labels[:, None] == np.arange(self.labels.max() + 1)).astype(np.float64)
+            return X @ like(M / M.sum(axis=0), X)
+        if self.name not in _AT_ONCE:
+            return like(self._one_by_one(to_numpy(X)), X)
+        groups = (like(np.flatnonzero(self.labels == g), X, xp.int64) for g in range(int(self.labels.max()) + 1))
+        return xp.stack([getattr(xp, self.name)(xp.take(X, group, axis=1), axis=1) for group in groups], axis=1)
+
+
+@dataclass(frozen=True)
+class SpreadGroups:
+    """The value of its cluster in every column, (m, d)."""
+
+    labels: np.ndarray  # (d,)
+
+    def __call__(self, Z: Array) -> Array:
+        """Return the full-width rows of one chunk."""
+        return xp_of(Z).take(Z, like(self.labels, Z, xp_of(Z).int64), axis=1)
+
+
+def named_groups(labels: np.ndarray, names: Collection[str]) -> dict[int, list[str]]:
+    """Return the names of the columns in each cluster."""
+    groups: dict[int, list[str]] = {group: [] for group in range(int(labels.max()) + 1)}
+    for group, name in zip(labels.tolist(), names, strict=True):
+        groups[group].append(str(name))
+    return groups

@@ -1,4 +1,8 @@
-"""Regularization paths: the models at decreasing penalties, the order in which columns enter, and cross-validation."""
+"""Regularization paths: models at decreasing penalties, their cross-validation, and stability selection.
+
+The data are the moments of the folds where these suffice, otherwise the rows. Both give the problem of all rows and of
+every split.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,24 @@ from typing import Any
 
 import numpy as np
 
+from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.optimize.outcome import Outcome, Promise
-from lowland.math.selection.lasso import LassoProblem, Solution, SquaresOfMoments
-from lowland.math.selection.lasso_data import LassoData
-from lowland.math.selection.selection_path import Move
+from lowland.math.selection.column_statistics import check_squares
+from lowland.math.selection.columns import rows_in_memory
+from lowland.math.selection.lasso import Solution, SquaredLoss, inverse_scale
+from lowland.math.selection.logistic_lasso import LogLoss, log_loss
+from lowland.math.selection.subset_search import Move
+from lowland.math.statistics.fold_moments import MOST_GROUPS, GroupMoments, Layout, MomentsByGroup
+from lowland.math.statistics.labels import shown
+from lowland.math.statistics.targets import Target
+from lowland.run.run import Run
+
+LassoProblem = SquaredLoss | LogLoss
 
 _HALVINGS = 40
 _LOWEST = 1e-6  # fraction of the largest penalty down to which the path is extended where columns are missing
+_GROUPS = 16  # groups into which rows are divided to sample halves, where only moments are stored
 
 DUALITY_GAP = Promise(
     "largest duality gap on the path, relative to the loss of the null model", "tol", "none: the solver computes it"
@@ -116,7 +130,8 @@ def lasso_path(
     >>> path.coef[:, 0].round(3).tolist()
     [[0.2, 0.0], [0.7, -0.4]]
     """
-    problem = SquaresOfMoments(np.asarray(G, dtype=np.float64), np.asarray(q, dtype=np.float64), float(y_squares))
+    G, q = np.asarray(G, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    problem = SquaredLoss.of_covariances(G, q, float(y_squares))
     return path_of(problem, grid_of(alphas, problem.alpha_max, eps), tol, max_iter)
 
 
@@ -224,6 +239,145 @@ def fill_support(order: Sequence[int], sizes: np.ndarray, k: int) -> tuple[np.nd
     return support, missing
 
 
+# --- data ---
+
+
+@dataclass(frozen=True)
+class MomentsSample:
+    """A target of numbers and the moments of each part of the rows."""
+
+    moments: GroupMoments
+    layout: Layout
+    mean: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, moments: GroupMoments, layout: Layout, *, standardize: bool) -> MomentsSample:
+        """Compute the scales from all rows, so that a column has the same penalty in every split."""
+        total = moments.of(np.arange(layout.groups))
+        check_squares(total.n, total.mean[:-1], np.diagonal(total.scatter)[:-1], total.rounding)
+        deviations = np.sqrt(total.variances[:-1] * ((total.n - 1) / total.n))
+        return cls(moments, layout, total.mean[:-1], deviations if standardize else np.sign(deviations))
+
+    def whole(self) -> LassoProblem:
+        """Return the problem of all rows."""
+        return SquaredLoss.of_moments(self.moments.of(np.arange(self.layout.groups)), self.scale)
+
+    def part(self, split: int, side: int) -> LassoProblem | None:
+        """Return the problem of one set of a split."""
+        return SquaredLoss.of_moments(self.moments.of(self.layout.splits[split][side]), self.scale)
+
+    def losses(self, split: int, found: Sequence[Solution]) -> np.ndarray:
+        """Return the mean squared errors on the second set from its moments: (δ'Sδ)/n + (mean error)²."""
+        train, test = (self.moments.of(parts) for parts in self.layout.splits[split])
+        B = np.concatenate([each.coef for each in found]) * inverse_scale(self.scale)  # (m, d), in original units
+        V = np.column_stack([-B, np.ones(len(B))])
+        spread = ((V @ test.scatter) * V).sum(axis=1) / test.n
+        return spread + (V @ (test.mean - train.mean)) ** 2
+
+
+@dataclass(frozen=True)
+class RowsSample:
+    """A target of numbers or classes and the rows in memory."""
+
+    Z: np.ndarray  # (n, d) float64, centered and scaled
+    target: Target
+    layout: Layout
+    mean: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, target: Target, layout: Layout, *, standardize: bool) -> RowsSample:
+        """Center and scale all rows together."""
+        mean = X.mean(axis=0, dtype=np.float64)
+        Z = X - mean
+        Z -= Z.mean(axis=0)  # the rounding error of the first mean
+        with np.errstate(over="ignore"):
+            deviations = np.sqrt((Z**2).mean(axis=0))
+        if not np.isfinite(deviations).all():
+            raise DataError("The columns are too large: their squares overflow. Rescale the columns.")
+        rounding = 8 * np.finfo(X.dtype).eps
+        check_squares(len(X), mean, len(X) * deviations**2, rounding**2, double=True)
+        deviations[deviations <= rounding * np.abs(mean)] = 0.0
+        scale = deviations if standardize else np.sign(deviations)
+        Z *= inverse_scale(scale)
+        return cls(Z, target, layout, mean, scale)
+
+    def whole(self) -> LassoProblem:
+        """Return the problem of all rows."""
+        return self._problem(np.arange(len(self.Z)))
+
+    def part(self, split: int, side: int) -> LassoProblem | None:
+        """Return the problem of one set of a split; None where it holds a single class."""
+        rows = self.layout.rows(self.layout.splits[split][side])
+        if self.target.classes is not None and np.ptp(self.target.values[rows]) == 0:
+            return None
+        return self._problem(rows)
+
+    def _problem(self, rows: np.ndarray) -> LassoProblem:
+        Z, y = self.Z[rows], self.target.values[rows]
+        if self.target.classes is None:
+            return SquaredLoss.of_rows(Z, y)
+        return LogLoss.of(Z, np.unique(y, return_inverse=True)[1])
+
+    def losses(self, split: int, found: Sequence[Solution]) -> np.ndarray:
+        """Return mean squared errors, or means of -log p of the true class."""
+        train, test = (self.layout.rows(parts) for parts in self.layout.splits[split])
+        Z, y = self.Z[test], self.target.values[test]
+        if self.target.classes is None:
+            Z = Z - self.Z[train].mean(axis=0)
+            errors = (y - self.target.values[train].mean())[:, None] - Z @ np.concatenate([s.coef for s in found]).T
+            return (errors**2).mean(axis=0)
+        K = found[0].coef.shape[0]
+        Y = (y[:, None] == (np.arange(K) if K > 1 else [1])).astype(np.float64)
+        return np.array([log_loss(Z @ s.coef.T + s.intercept, Y) for s in found])
+
+
+LassoData = MomentsSample | RowsSample
+
+
+def sample_of(
+    rows: Rows, run: Run, target: Target, layout_of: Callable[[int], Layout], *, standardize: bool
+) -> LassoData:
+    """Return the moments of the parts where these are sufficient and smaller, otherwise the rows.
+
+    ``layout_of`` divides the rows into groups; its argument is the largest useful number of groups.
+    """
+    n, d = len(target.values), rows.d
+    in_memory = target.classes is not None or d > n
+    layout = layout_of(n if in_memory else _GROUPS)
+    if not in_memory and layout.groups <= MOST_GROUPS:
+        run.require(16 * layout.groups * (d + 1) ** 2, "The moments of the folds", "Use fewer folds")
+        by_group = MomentsByGroup(layout.groups)
+        moments = run.fold(rows, by_group, target.values, layout.group, name="summing moments")
+        return MomentsSample.of(moments, layout, standardize=standardize)
+    why = (
+        "All rows must be in memory, because y holds classes, there are more columns than rows, or the folds divide "
+        f"the rows into more than {MOST_GROUPS} groups; this"
+    )
+    run.require(3 * 8 * n * d, why, "Use fewer rows, columns or folds, or a numeric `y`, which needs only moments")
+    return RowsSample.of(rows_in_memory(rows, run, n, "The L1 penalty"), target, layout, standardize=standardize)
+
+
+def check_classes_of_folds(target: Target, layout: Layout) -> None:
+    """Refuse folds without training rows of some class."""
+    if target.classes is None:
+        return
+    for train, _ in layout.splits:
+        counts = np.bincount(target.values[layout.rows(train)], minlength=len(target.classes))
+        if not counts.all():
+            raise DataError(
+                f"A fold has no row of class {shown(target.classes[int(np.argmin(counts))])} in its training rows. "
+                "Choose fewer folds (`cv`), or drop classes with so few rows."
+            )
+
+
+def in_own_units(found: Solution, sample: LassoData, target: Target) -> tuple[Any, Any]:
+    """Return coefficients and intercepts in the original units of the columns, (K, d) and (K,)."""
+    coef = found.coef * inverse_scale(sample.scale) * target.scale
+    return coef, found.intercept * target.scale + target.center - coef @ sample.mean
+
+
 def cross_validated_losses(
     sample: LassoData, alphas: np.ndarray, tol: float, max_iter: int, tick: Callable[[], Any]
 ) -> np.ndarray:
@@ -234,3 +388,37 @@ def cross_validated_losses(
         assert problem is not None  # checked before
         losses[:, fold] = sample.losses(fold, path_of(problem, alphas, tol, max_iter, tick).solutions)
     return losses
+
+
+# --- stability selection: columns that the lasso selects repeatedly on random halves of the rows ---
+
+
+def selection_frequencies(
+    sample: LassoData, q: int, fractions: np.ndarray, tol: float, max_iter: int, tick: Callable[[], Any]
+) -> np.ndarray:
+    """Return the fraction of the halves in which each column is among the first q to enter, (d,).
+
+    ``fractions`` are the penalties of a grid, as fractions of the largest of each half.
+    """
+    counts = np.zeros(len(sample.scale))
+    for pair in range(len(sample.layout.splits)):
+        for side in (0, 1):
+            problem = sample.part(pair, side)
+            if problem is not None and problem.alpha_max > 0:
+                counts[first_to_enter(problem, problem.alpha_max * fractions, q, tol, max_iter)[0]] += 1
+            tick()
+    return counts / (2 * len(sample.layout.splits))
+
+
+def entrants_allowed(d: int, threshold: float, expected_false_positives: float) -> int:
+    """Return how many columns each half may select, so that the bound on false positives holds."""
+    return max(1, min(d, math.floor(math.sqrt(expected_false_positives * (2 * threshold - 1) * d) + 1e-9)))
+
+
+def error_bound(d: int, threshold: float, q: int) -> float:
+    """Return the bound on the expected number of false positives, q²/((2π - 1)d).
+
+    Meinshausen and Bühlmann (2010) for exchangeable noise columns. Shah and Samworth (2013), with complementary pairs
+    of halves, without that condition: for columns that a half selects less often than at random.
+    """
+    return q**2 / ((2 * threshold - 1) * d)

@@ -12,8 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from lowland.math.selection.coordinate_descent import SWEEPS, Stalled, minimize
-from lowland.math.selection.lasso import ORTHOGONAL, ROUNDING, Solution, relative_gap, strong_set
+from lowland.math.selection.lasso import (
+    ORTHOGONAL,
+    ROUNDING,
+    SWEEPS,
+    Solution,
+    Stalled,
+    minimize,
+    relative_gap,
+    strong_set,
+)
 from lowland.run.progress import pulse
 
 _LEAST_WEIGHT = 1e-12  # smallest curvature, also where all predicted probabilities are 0 or 1

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.data.open import is_frame
 from lowland.data.rows import ArrayRows, ColumnRows, Rows
 from lowland.errors import ParameterError
-from lowland.math.selection.selection_path import Step, path_table
+from lowland.math.selection.subset_search import Step, path_table
 from lowland.methods.base.method import InvertibleMethod, Method, attribute
 from lowland.run.run import all_finite
 from lowland.run.settings import settings
@@ -158,6 +159,11 @@ class ColumnMap(Method, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_
         """Return the path as a text table: step, column added or removed, score, number of columns after the step."""
         return path_table(self.path_)
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False  # columns are selected on the host, and support_ stays there
+        return tags
+
     def _facts(self) -> dict[str, Any]:
         """The selected columns, and the path where there is one; a step that finds a whole subset names no column."""
         facts: dict[str, Any] = {"selected columns": [str(name) for name in self.get_feature_names_out()]}
@@ -174,18 +180,15 @@ class ColumnMap(Method, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_
 
     def _check_count(self, k: float, d: int) -> int:
         """Return the number of columns that an integer or a fraction of d asks for."""
-        asked = f"`{type(self).__name__}(n_features_to_select={k})`"
-        if isinstance(k, numbers.Integral):
-            if not 1 <= k <= d:
-                raise ParameterError(
-                    f"{asked}: the data has {d} columns (`n_features={d}`). Choose at least 1 and at most {d}."
-                )
-            return int(k)
-        if not 0 < k <= 1:
-            raise ParameterError(
-                f"{asked}: a fraction must be above 0 and at most 1. To ask for a number of columns, pass an integer."
-            )
-        return max(1, int(d * k + 1e-9))  # 0.58 of 50 is 29
+        whole = isinstance(k, numbers.Integral)
+        if whole and not 1 <= k <= d:
+            reason, remedy = f"the data has {d} columns (`n_features={d}`).", f"Choose at least 1 and at most {d}."
+        elif not whole and not 0 < k <= 1:
+            reason = "a fraction must be above 0 and at most 1."
+            remedy = "To ask for a number of columns, pass an integer."
+        else:
+            return int(k) if whole else max(1, int(d * k + 1e-9))  # 0.58 of 50 is 29
+        raise ParameterError(reason, remedy, method=type(self).__name__, n_features_to_select=k)
 
     def _encoding(self) -> TakeColumns:
         return TakeColumns(self.get_support(indices=True), self._keeps_nan)

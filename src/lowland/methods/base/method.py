@@ -108,7 +108,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self._fit(X, y)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """The algorithm of the method: one call of a block per step."""
+        """The algorithm of the method: one call per step."""
         raise NotImplementedError
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
@@ -145,8 +145,8 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _start_fit(self) -> None:
         self._clear_fit()
-        own = vars(self)
-        own["_fitted"] = Fitted(**{p.name: own[p.name] for p in parameters_of(type(self))})
+        cls: Any = type(self)
+        self._fitted = Fitted(**{p.name: self.__dict__[p.name] for p in parameters_of(cls)})
 
     @property
     def _params(self) -> Any:
@@ -272,21 +272,23 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             else:
                 self.__dict__.pop("feature_names_in_", None)
             return
-        fitted = getattr(self, "feature_names_in_", None)
-        if rows.names is None or fitted is None:
-            self._warn_about_names(rows, fitted)
-        elif tuple(fitted) != rows.names:
+        fitted, name = vars(self).get("feature_names_in_"), type(self).__name__
+        if fitted is None and rows.names is not None:
+            warn(f"`X` has feature names, but {name} was fitted without feature names", UserWarning)
+        elif fitted is not None and rows.names is None:
+            warn(f"`X` does not have valid feature names, but {name} was fitted with feature names", UserWarning)
+        elif fitted is not None and rows.names is not None and tuple(fitted) != rows.names:
             raise DataError(_feature_name_mismatch(tuple(fitted), rows.names))
         if rows.d != self.n_features_in_:
             metric = self._metric()
             if metric is not None and metric.precomputed:
                 n, what = self.n_features_in_, metric.pairs
                 raise DataError(
-                    f"X has {rows.d} columns, but {type(self).__name__} was fitted to the {what} of {n} rows. Pass the "
+                    f"X has {rows.d} columns, but {name} was fitted to the {what} of {n} rows. Pass the "
                     f"{what} of the new rows to these {n} training rows: an (m, {n}) array, one row per new row."
                 )
             raise DataError(
-                f"`X` has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                f"`X` has {rows.d} features, but {name} is expecting {self.n_features_in_} features as "
                 "input. Pass the columns of the training data."
             )
 
@@ -311,23 +313,11 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Whether the method accepts rows of this kind: dense, or sparse."""
         return self._traits.takes_sparse or not rows.is_sparse
 
-    def _warn_about_names(self, rows: Rows, fitted: np.ndarray | None) -> None:
-        name = type(self).__name__
-        if fitted is None and rows.names is not None:
-            warn(
-                f"`X` has feature names, but {name} was fitted without feature names",
-                UserWarning,
-            )
-        elif fitted is not None and rows.names is None:
-            warn(
-                f"`X` does not have valid feature names, but {name} was fitted with feature names",
-                UserWarning,
-            )
-
     def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
         """Open the rows to transform and check them against the training data."""
-        check_is_fitted(self)
-        beside_label = hasattr(self, "label_name_") and has_named_columns(X)
+        if "_fitted" not in vars(self):
+            check_is_fitted(self)  # raises scikit-learn's error
+        beside_label = "label_name_" in vars(self) and has_named_columns(X)
         selection = {"columns": list(self.feature_names_in_)} if beside_label else {}
         rows = self._opened(X, fitted=True, **selection)
         self._check_rows(rows, reset=False)
@@ -414,6 +404,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """The coordinates of the training rows, as a copy: a caller who changes them must not change the model."""
         return self._present(xp_of(self.embedding_).asarray(self.embedding_, copy=True), X)
 
+    @known_arguments
     def transform(self, X: Any) -> Any:
         """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
         rows, run = self._rows_to_map(X)

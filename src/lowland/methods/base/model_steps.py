@@ -16,7 +16,7 @@ from lowland.errors import ModelFileError
 from lowland.methods.base.method import Fitted, Method
 from lowland.methods.base.model_values import decoded, described, encoded
 from lowland.methods.base.params import Described, attributes_of
-from lowland.methods.registry import entries, load_method
+from lowland.methods.registry import load_method, method_names
 
 # The module of each class, and the private attributes that its fit sets.
 STEPS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -67,7 +67,7 @@ def class_of(name: Any) -> type[Any]:
 def is_known(model: Any) -> bool:
     """Whether the class of an object is one that model files hold: the class itself, no subclass."""
     name = type(model).__name__
-    return (name in STEPS or name in entries()) and type(model) is class_of(name)
+    return (name in STEPS or name in method_names()) and type(model) is class_of(name)
 
 
 def check_steps(model: Any, where: str = "") -> None:

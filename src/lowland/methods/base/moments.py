@@ -59,7 +59,7 @@ class MomentsMethod(Method):
         dtype = vars(self._params).get("dtype", rows.dtype)
         seen = {name: vars(self)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(self)}
         self._start_fit()
-        vars(self).update(seen)
+        self.__dict__.update(seen)
         self._record_label_name(y)
         self._fitted.moments, self._fitted.dtype, self._fitted.pending = moments, dtype, True
 
@@ -89,8 +89,8 @@ class MomentsMethod(Method):
                     vars(fitted).update(self.get_params(deep=False))
                     self._solve_moments(fitted.moments, LocalRun())
             except BaseException:
-                vars(self).clear()
-                vars(self).update(before)
+                self.__dict__.clear()
+                self.__dict__.update(before)
                 fitted.pending = True
                 raise
 
@@ -103,7 +103,7 @@ class MomentsMethod(Method):
 
     def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
         self._solve_pending()
-        return InvertibleMethod._rows_to_decode(self, Z)  # type: ignore[arg-type]
+        return InvertibleMethod._rows_to_decode(self, Z)
 
 
 def in_library_of(part: Any, other: Any) -> Any:

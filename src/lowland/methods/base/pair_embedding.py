@@ -185,7 +185,7 @@ class PairEmbedding(
         self.seed_ = int(self._generator().integers(2**31))
         neighborhood = self._neighborhood(X)
         found = join_neighbors(neighborhood, self._neighbors(neighborhood, X, run, graph), X, run)
-        vars(self).update(found.attributes(X))
+        self.__dict__.update(found.attributes(X))
         self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
         problem = self._problem(rows_at(X, found.kept), found, run)
         embed(self, problem, found, X, run, callback, "lr")

@@ -261,7 +261,11 @@ def shared_attributes(**declared: tuple[str, ...]) -> dict[str, Attribute]:
 
     A method takes them by ``class PCA(Method, attributes=PRINCIPAL_ATTRIBUTES)``.
     """
-    return {name: Attribute(*rest, name=name, kind=kind) for name, (kind, *rest) in declared.items()}
+    found = {}
+    for name, (kind, doc, *rest) in declared.items():
+        shape, when = [*rest, "", ""][:2]
+        found[name] = Attribute(doc, shape, when, name, kind)
+    return found
 
 
 def collect_attributes(cls: type, shared: dict[str, Attribute]) -> dict[str, Attribute]:

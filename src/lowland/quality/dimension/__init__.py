@@ -1,1 +1,0 @@
-"""Estimators of the intrinsic dimension of the rows."""

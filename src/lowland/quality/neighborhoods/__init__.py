@@ -1,1 +1,0 @@
-"""Neighborhood preservation: trustworthiness, continuity, co-ranking."""
