@@ -126,7 +126,7 @@ def test_the_transforms_of_the_similarity_are_kept_for_the_next_map():
 # --- grid -------------------------------------------------------------------------------------------------------------
 
 
-def clusters(n, k, wide, seed=0):
+def clusters(n, k=3, wide=12, seed=0):
     rng = np.random.default_rng(seed)
     centers = rng.uniform(-wide, wide, (12, k))
     return centers[rng.integers(0, 12, n)] + rng.normal(0, 2, (n, k))
@@ -193,47 +193,28 @@ def test_all_rows_at_one_place(k):
     assert np.abs(G).max() < 1e-2
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_bits_are_equal_on_any_number_of_threads_with_a_grid(k):
-    Z = clusters(5000, k, 12).astype(np.float32)
-    found = []
-    for threads in (1, 2, 16):
-        G = np.empty_like(Z)
-        with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
-            found.append((GridRepulsion()(Z, G, blocks), G))
-    totals, forces = zip(*found, strict=True)
-    assert len(set(totals)) == 1
-    assert all((forces[0] == G).all() for G in forces)
-
-
 # --- tree -------------------------------------------------------------------------------------------------------------
-
-
-def clusters_in_3d(n, wide=12, seed=0):
-    rng = np.random.default_rng(seed)
-    centers = rng.uniform(-wide, wide, (12, 3))
-    return centers[rng.integers(0, 12, n)] + rng.normal(0, 2, (n, 3))
 
 
 def duplicates(n):
     """Each place has 1 to 200 points, more than a leaf has."""
-    places = clusters_in_3d(n // 50)
+    places = clusters(n // 50)
     return places[np.sort(np.random.default_rng(1).integers(0, len(places), n) ** 2 % len(places))]
 
 
 def far_row(n):
-    Z = clusters_in_3d(n)
+    Z = clusters(n)
     Z[0] = 1e5
     return Z
 
 
 MAPS = {
-    "clusters_in_3d": clusters_in_3d(1500),
+    "clusters": clusters(1500),
     "ball": np.random.default_rng(0).normal(0, 8, (1500, 3)),
     "start": np.random.default_rng(0).normal(0, 1e-4, (1500, 3)),
     "duplicates": duplicates(1500),
-    "plane": clusters_in_3d(1500) * [1, 1, 0],
-    "line": clusters_in_3d(1500) * [0, 1, 0] + 5.0,
+    "plane": clusters(1500) * [1, 1, 0],
+    "line": clusters(1500) * [0, 1, 0] + 5.0,
     "far row": far_row(1500),
 }
 
@@ -264,7 +245,7 @@ def test_theta_zero_is_the_exact_sum(name, dof):
     assert of_total < 1e-11
 
 
-@pytest.mark.parametrize("name", ["ball", "clusters_in_3d", "plane", "line"])
+@pytest.mark.parametrize("name", ["ball", "clusters", "plane", "line"])
 def test_a_smaller_theta_is_more_accurate(name):
     found = [errors_of_tree(MAPS[name], theta=theta)[0].mean() for theta in (1.0, 0.5, 0.2)]
     assert found[2] < 0.4 * found[1] < 0.16 * found[0]
@@ -286,7 +267,7 @@ def test_all_rows_at_one_place_with_a_tree(n):
 
 
 def test_cells_divide_the_points_and_have_their_center_and_size():
-    Z = MAPS["clusters_in_3d"]
+    Z = MAPS["clusters"]
     tree = Octree.of(Z)
     assert sorted(tree.order) == list(range(1500))
     assert (Z[tree.order] == tree.points.T).all()
@@ -298,17 +279,6 @@ def test_cells_divide_the_points_and_have_their_center_and_size():
         points = Z[tree.order[first:last]]
         np.testing.assert_allclose(center, points.mean(axis=0), atol=1e-10)
         assert np.ptp(points, axis=0).max() <= side * (1 + 1e-9)
-
-
-def test_bits_are_equal_on_any_number_of_threads_with_a_tree():
-    Z, found = clusters_in_3d(20_000).astype(np.float32), []
-    for threads in (1, 2, 16):
-        G = np.empty_like(Z)
-        with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
-            found.append((TreeRepulsion()(Z, G, blocks), G))
-    totals, forces = zip(*found, strict=True)
-    assert len(set(totals)) == 1
-    assert all((forces[0] == G).all() for G in forces)
 
 
 def test_digits_reach_the_divergence_of_the_exact_sum():
@@ -380,13 +350,25 @@ def test_a_sample_depends_on_the_seed_and_changes_with_the_iterations():
     assert not (forces(0, 0) == forces(0, -1)).all()  # the objective is not measured by the sample of the descent
 
 
-def test_bits_are_equal_on_any_number_of_threads_with_a_sample():
-    many, found = np.tile(Z, (5, 1)).astype(np.float32), []
-    P = scipy.sparse.csr_array(scipy.sparse.block_diag([EDGES] * 5))
+@pytest.mark.parametrize(
+    ("repel", "Z"),
+    [
+        (GridRepulsion(), clusters(5000, 1)),
+        (GridRepulsion(), clusters(5000, 2)),
+        (GridRepulsion(), clusters(5000, 3)),
+        (TreeRepulsion(), clusters(20_000)),
+        (
+            SampledRepulsion.of(scipy.sparse.csr_array(scipy.sparse.block_diag([EDGES] * 5)), 300, 1.0, 0),
+            np.tile(Z, (5, 1)),
+        ),
+    ],
+)
+def test_forces_are_equal_to_the_bit_on_any_number_of_threads(repel, Z):
+    Z, found = Z.astype(np.float32), []
     for threads in (1, 2, 16):
-        G = np.empty_like(many)
+        G = np.empty_like(Z)
         with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
-            found.append((SampledRepulsion.of(P, 300, 1.0, 0)(many, G, blocks), G))
+            found.append((repel(Z, G, blocks), G))
     totals, forces = zip(*found, strict=True)
     assert len(set(totals)) == 1
     assert all((forces[0] == G).all() for G in forces)

@@ -24,9 +24,6 @@ from lowland.math.distances.metrics import (
     function_name,
     usable_values,
 )
-from lowland.math.distances.metrics import (
-    squared_euclidean as squared_euclidean,  # for callers that need no other metric
-)
 from lowland.math.distances.sparse_rows import distances as sparse_distances
 from lowland.math.distances.sparse_rows import finite_rows
 from lowland.math.statistics.rescaling import largest_of, unit_of
@@ -39,9 +36,7 @@ _MISSING = "is missing (NaN). This method needs all distances; stress minimizati
 _NEGATIVE = "is negative. Pass distances, not similarities or a kernel"
 _NONE = -1.0  # stands for an undefined distance while a matrix is computed
 _TILE = 256  # rows and columns of a block that is compared with its transpose
-SINGLE_ABOVE = (
-    4096  # points; beyond, computed distances are kept in float32, whose rounding is negligible in the stress
-)
+SINGLE_ABOVE = 4096  # points; beyond, distances are kept in float32, whose rounding is negligible in the stress
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,11 @@ _SPARSE_PAIRS = 1 << 20  # distances that a thread holds at a time
 # --- any metric -------------------------------------------------------------------------------------------------------
 
 
+def _threads(run: Run, metric: Metric) -> Run:
+    """The run; with one thread if the metric is a user's function."""
+    return LocalRun(replace(run.settings, threads=1)) if callable(metric) else run
+
+
 @dataclass(frozen=True)
 class BruteForce(Searcher):
     """Compares all pairs, block by block."""
@@ -107,10 +112,6 @@ class BruteForce(Searcher):
     def _step(self) -> int:
         return _STRETCH if self._space or self._shared else max(1, _PAIRS // max(1, self._points.shape[0]))
 
-    def _threads(self, run: Run) -> Run:
-        """The run; with one thread if the metric is a user's function."""
-        return LocalRun(replace(run.settings, threads=1)) if callable(self.metric) else run
-
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
         """Return the k nearest points with another label, for all points or for those at ``rows``."""
         rows = np.arange(self._points.shape[0]) if rows is None else rows
@@ -120,7 +121,9 @@ class BruteForce(Searcher):
             here = rows[block]
             return self._smallest(np.ascontiguousarray(self._points[here]), k, labels[here], labels)
 
-        return stack_blocks(self._threads(run).each("searching neighbors", slices(len(rows), self._step()), look_up), k)
+        return stack_blocks(
+            _threads(run, self.metric).each("searching neighbors", slices(len(rows), self._step()), look_up), k
+        )
 
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points of new rows; with given distances, X holds the distances."""
@@ -157,7 +160,7 @@ class BruteForce(Searcher):
             i, j, values = (np.concatenate(each) for each in zip(*parts, strict=True))
             return sort_edges(i, j, values, block)
 
-        return join_edges(self._threads(run), n, self._step(), look_up, self._lengths)
+        return join_edges(_threads(run, self.metric), n, self._step(), look_up, self._lengths)
 
 
 # --- matrix products --------------------------------------------------------------------------------------------------
@@ -230,7 +233,6 @@ class Products(Searcher):
         self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray, run: Run, *, own_points: bool = False
     ) -> Found:
         """Search in single precision, then in double precision, then pair by pair, each for the rows not yet done."""
-        n = self._points.shape[0]
         indices, powers = np.empty((len(Q), k), dtype=np.int32), np.empty((len(Q), k))
         open_rows = np.arange(len(Q))
         far = _farthest(Q, self._frame[0]) / self._frame[1] if len(Q) and not own_points else 1.0
@@ -239,8 +241,7 @@ class Products(Searcher):
                 continue
             whole = own_points and len(open_rows) == len(Q)
             P, mine = (Q, own) if len(open_rows) == len(Q) else (np.ascontiguousarray(Q[open_rows]), own[open_rows])
-            K = candidates(k, n)
-            found, values, sure = self._proposed(P, k, K, mine, labels, dtype, run, whole)
+            found, values, sure = self._proposed(P, k, mine, labels, dtype, run, whole)
             indices[open_rows], powers[open_rows] = found, values
             open_rows = open_rows[~sure]
             if not len(open_rows):
@@ -256,21 +257,14 @@ class Products(Searcher):
         return indices, self.space.lengths(powers)
 
     def _proposed(
-        self,
-        Q: np.ndarray,
-        k: int,
-        K: int,
-        own: np.ndarray,
-        labels: np.ndarray,
-        dtype: type,
-        run: Run,
-        whole: bool,
+        self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray, dtype: type, run: Run, whole: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The k nearest of K candidates of each row, and the rows for which no nearer point can have been missed."""
+        """The k nearest candidates of each row, and the rows for which no nearer point can have been missed."""
         B, b2 = self._single if dtype == np.float32 else self._double
         A, a2 = (B, b2) if whole else self._framed(Q, dtype)
-        values: np.ndarray = np.full((len(Q), K), np.inf, dtype=dtype)
-        indices = np.full((len(Q), K), len(B), dtype=np.int32)
+        shape = len(Q), candidates(k, len(B))
+        values: np.ndarray = np.full(shape, np.inf, dtype=dtype)
+        indices = np.full(shape, len(B), dtype=np.int32)
         if whole:
             _pair_blocks(B, b2.astype(dtype), labels, values, indices, run)
         else:
@@ -437,10 +431,6 @@ class SparseSearch(Searcher):
     def _step(self) -> int:
         return max(1, _SPARSE_PAIRS // max(1, self._points.shape[0]))
 
-    def _threads(self, run: Run) -> Run:
-        """The run; with one thread if the metric is a user's function."""
-        return LocalRun(replace(run.settings, threads=1)) if callable(self.metric) else run
-
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
         """Return the k nearest points with another label, for all points or for those at ``rows``."""
         n = self._points.shape[0]
@@ -458,7 +448,7 @@ class SparseSearch(Searcher):
             return self._smallest(Q[block], k, own[block], labels)
 
         return stack_blocks(
-            self._threads(run).each("searching neighbors", slices(Q.shape[0], self._step()), look_up), k
+            _threads(run, self.metric).each("searching neighbors", slices(Q.shape[0], self._step()), look_up), k
         )
 
     def _smallest(self, Q: Any, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
@@ -493,7 +483,7 @@ class SparseSearch(Searcher):
             inside = values <= reach
             return sort_edges(i[inside], j[inside], values[inside], block)
 
-        return join_edges(self._threads(run), n, self._step(), look_up, self._lengths)
+        return join_edges(_threads(run, self.metric), n, self._step(), look_up, self._lengths)
 
 
 _ROUNDING = 1e-8  # relative error of squared distances from products, where these are not computed from differences
