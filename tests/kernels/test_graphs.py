@@ -1,9 +1,9 @@
-"""Graphs as sparse rows: both directions, components, levels, and the step of a filter."""
+"""Graphs as sparse rows: components, levels, the step of a filter, and helpers of shortest paths."""
 
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.sparse.csgraph import connected_components, shortest_path
+from scipy.sparse.csgraph import connected_components
 
 from lowland.kernels import graphs
 
@@ -15,17 +15,6 @@ def A(rng):
     M.eliminate_zeros()
     M.sort_indices()
     return M
-
-
-def test_every_edge_in_both_directions_with_the_shorter_length(A):
-    start, to, length = np.empty(41, dtype=np.int64), np.empty(2 * A.nnz, dtype=np.int32), np.empty(2 * A.nnz)
-    kept = graphs.symmetrize(A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data, start, to, length)
-    B = scipy.sparse.csr_array((length[:kept], to[:kept], start), shape=(40, 40)).toarray()
-    D = np.where(A.toarray() > 0, A.toarray(), np.inf)
-    D = np.minimum(D, D.T)
-    np.testing.assert_array_equal(B, np.where(np.isinf(D), 0, D))
-    for i in range(40):
-        assert np.all(np.diff(to[start[i] : start[i + 1]]) > 0)
 
 
 def test_connected_components_agree_with_scipy(A):
@@ -52,29 +41,6 @@ def test_a_step_of_the_filter_is_its_formula(A, rng):
     graphs.filter_step(A.data, A.indices, A.indptr, 0, 25, Y, Z, 0.3, 0.7, 1.5)
     graphs.filter_step(A.data, A.indices, A.indptr, 25, 40, Y, Z, 0.3, 0.7, 1.5)
     np.testing.assert_allclose(Z, expected, atol=1e-14)
-
-
-@pytest.fixture
-def G(rng):
-    M = scipy.sparse.random_array((50, 50), density=0.05, rng=rng, format="csr")
-    return scipy.sparse.csr_array(M + M.T)
-
-
-@pytest.mark.parametrize("lanes", [1, 16])
-def test_paths_from_sources(G, lanes, rng):
-    sources, place = rng.permutation(50)[:20].astype(np.int32), np.arange(50, dtype=np.int32)
-    D, rows = np.empty((20, 50)), np.arange(20, dtype=np.int32)
-    start, to = G.indptr.astype(np.int64), G.indices.astype(np.int32)
-    graphs.paths_from(start, to, G.data, sources, place, np.float64(0.2), lanes, D, rows)
-    np.testing.assert_allclose(D, shortest_path(G, indices=sources), rtol=1e-13)
-
-
-def test_paths_through_all_points_are_all_paths(G):
-    D = np.where(G.toarray() > 0, G.toarray(), np.inf)
-    np.fill_diagonal(D, 0)
-    for first in range(0, 50, 16):
-        graphs.paths_through(D, first, min(first + 16, 50))
-    np.testing.assert_allclose(D, shortest_path(G), rtol=1e-13)
 
 
 def test_mirroring_takes_the_smaller_of_both_entries(rng):

@@ -41,7 +41,7 @@ _SPARSE_PAIRS = 1 << 20  # distances that a thread holds at a time
 # --- any metric -------------------------------------------------------------------------------------------------------
 
 
-def _threads(run: Run, metric: Metric) -> Run:
+def serial_if_function(run: Run, metric: Metric) -> Run:
     """The run; with one thread if the metric is a user's function."""
     return LocalRun(replace(run.settings, threads=1)) if callable(metric) else run
 
@@ -122,7 +122,8 @@ class BruteForce(Searcher):
             return self._smallest(np.ascontiguousarray(self._points[here]), k, labels[here], labels)
 
         return stack_blocks(
-            _threads(run, self.metric).each("searching neighbors", slices(len(rows), self._step()), look_up), k
+            serial_if_function(run, self.metric).each("searching neighbors", slices(len(rows), self._step()), look_up),
+            k,
         )
 
     def nearest_to(self, X: Array, k: int) -> Found:
@@ -160,7 +161,7 @@ class BruteForce(Searcher):
             i, j, values = (np.concatenate(each) for each in zip(*parts, strict=True))
             return sort_edges(i, j, values, block)
 
-        return join_edges(_threads(run, self.metric), n, self._step(), look_up, self._lengths)
+        return join_edges(serial_if_function(run, self.metric), n, self._step(), look_up, self._lengths)
 
 
 # --- matrix products --------------------------------------------------------------------------------------------------
@@ -448,7 +449,8 @@ class SparseSearch(Searcher):
             return self._smallest(Q[block], k, own[block], labels)
 
         return stack_blocks(
-            _threads(run, self.metric).each("searching neighbors", slices(Q.shape[0], self._step()), look_up), k
+            serial_if_function(run, self.metric).each("searching neighbors", slices(Q.shape[0], self._step()), look_up),
+            k,
         )
 
     def _smallest(self, Q: Any, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
@@ -483,7 +485,7 @@ class SparseSearch(Searcher):
             inside = values <= reach
             return sort_edges(i[inside], j[inside], values[inside], block)
 
-        return join_edges(_threads(run, self.metric), n, self._step(), look_up, self._lengths)
+        return join_edges(serial_if_function(run, self.metric), n, self._step(), look_up, self._lengths)
 
 
 _ROUNDING = 1e-8  # relative error of squared distances from products, where these are not computed from differences

@@ -14,7 +14,7 @@ from lowland.arrays.random import generator
 from lowland.arrays.slices import slices
 from lowland.math.distances.incomplete_rows import no_shared_column
 from lowland.math.distances.metrics import METRICS, Metric, allows_nan
-from lowland.math.neighbors.brute_force import BruteForce, Products, candidates
+from lowland.math.neighbors.brute_force import BruteForce, Products, candidates, serial_if_function
 from lowland.math.neighbors.search import choose_searcher, refuse_incomparable
 from lowland.math.neighbors.searcher import MetricSpace
 from lowland.math.statistics.rescaling import largest_of, power_of_two
@@ -175,7 +175,7 @@ class PointSet:
 
     def threads(self, run: Run) -> Run:
         """The run; with one thread if the metric is a user's function."""
-        return self._compare._threads(run)
+        return serial_if_function(run, self.metric)
 
     @property
     def _step(self) -> int:
