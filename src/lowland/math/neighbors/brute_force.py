@@ -121,10 +121,8 @@ class BruteForce(Searcher):
             here = rows[block]
             return self._smallest(np.ascontiguousarray(self._points[here]), k, labels[here], labels)
 
-        return stack_blocks(
-            serial_if_function(run, self.metric).each("searching neighbors", slices(len(rows), self._step()), look_up),
-            k,
-        )
+        run, blocks = serial_if_function(run, self.metric), slices(len(rows), self._step())
+        return stack_blocks(run.each("searching neighbors", blocks, look_up), k)
 
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points of new rows; with given distances, X holds the distances."""
@@ -448,10 +446,8 @@ class SparseSearch(Searcher):
         def look_up(block: slice) -> Found:
             return self._smallest(Q[block], k, own[block], labels)
 
-        return stack_blocks(
-            serial_if_function(run, self.metric).each("searching neighbors", slices(Q.shape[0], self._step()), look_up),
-            k,
-        )
+        run, blocks = serial_if_function(run, self.metric), slices(Q.shape[0], self._step())
+        return stack_blocks(run.each("searching neighbors", blocks, look_up), k)
 
     def _smallest(self, Q: Any, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
         """The k nearest points of a block of rows: the nearest of some candidates, compared by differences."""
