@@ -10,7 +10,6 @@ from lowland.math.graphs.geodesics import geodesic_distances
 from lowland.math.graphs.laplacian import diffusion_coordinates, laplacian_eigenmaps
 from lowland.math.graphs.locally_linear import lle_coordinates
 from lowland.math.ica.ica import unmixing_matrix
-from lowland.math.kernel_pca.feature_space_axes import kernel_axes
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors, neighbors_within
 from lowland.math.networks.linear_autoencoder import linear_autoencoder
@@ -24,6 +23,7 @@ from lowland.math.selection.filter_scores import filter_scores
 from lowland.math.selection.lasso_path import lasso_path
 from lowland.math.selection.subset_search import best_subset
 from lowland.math.spectra.discriminants import discriminant_axes_of_scatter
+from lowland.math.spectra.kernel_axes import kernel_axes
 from lowland.math.spectra.principal_axes import principal_axes_of_covariance
 from lowland.math.spectra.whitening_matrices import whitening_matrix
 

@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.arrays.namespace import Array, dense, is_sparse, like, to_numpy
 from lowland.data.open import is_frame, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.math.missing.components import available_columns
-from lowland.math.missing.latent_model import dense
 from lowland.math.spectra.component_rules import ParallelAnalysis
-from lowland.math.statistics.available import AvailableColumns
+from lowland.math.spectra.probabilistic_axes import available_columns
+from lowland.math.statistics.available_cases import AvailableColumns
 from lowland.methods.registry import load_method
 from lowland.run.run import Run, run_for
 from lowland.suggestions import did_you_mean

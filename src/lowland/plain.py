@@ -1,8 +1,10 @@
-"""Values as JSON, for saved studies, reports, model files and the command line, and as HTML, for notebooks."""
+"""Values as JSON, as HTML for notebooks, and images as PNG."""
 
 from __future__ import annotations
 
 import math
+import struct
+import zlib
 from collections.abc import Callable
 from html import escape
 from typing import Any
@@ -59,3 +61,13 @@ def _escaped(value: Any) -> str:
     if value is None:
         return "–"
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
+
+
+def png(image: Any) -> bytes:
+    """Return an array of bytes, (h, w) gray or (h, w, 3) color, as PNG."""
+    height, width = image.shape[:2]
+    lines = b"".join(b"\0" + line.tobytes() for line in image)  # the first byte of a line: no filter
+    head = struct.pack(">IIBBBBB", width, height, 8, 0 if image.ndim == 2 else 2, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
+    chunks = (struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in parts)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

@@ -1,10 +1,16 @@
-"""The array library of the data, and the copy to the host."""
+"""Array libraries, precision, random numbers, records and slices."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import scipy.sparse
 
 from lowland.arrays.namespace import is_array, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.precision import ROUNDINGS, as_double, eps_of, float_dtype, result_dtype, rounding_in, rounding_of
+from lowland.arrays.random import generator, standard_normal
+from lowland.arrays.records import RECORDS, record
+from lowland.arrays.slices import slices
 
 
 def test_numpy_arrays_are_their_own_namespace_and_are_not_copied():
@@ -37,3 +43,89 @@ def test_sparse_and_lazy_arrays():
     dask_array = pytest.importorskip("dask.array")
     lazy = dask_array.ones((4, 2), chunks=(2, 2))
     np.testing.assert_array_equal(to_numpy(lazy), np.ones((4, 2)))
+
+
+@pytest.mark.parametrize(
+    ("given", "worked"),
+    [("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int8", "float64"), ("bool", "float64")],
+)
+def test_only_float32_rows_are_processed_in_float32(given, worked):
+    assert float_dtype(given) == np.dtype(worked)
+
+
+def test_results_take_the_precision_of_the_rows():
+    torch = pytest.importorskip("torch")
+    assert result_dtype(np, np.dtype("float32")) is np.float32
+    assert result_dtype(np, np.dtype("float64")) is np.float64
+    assert result_dtype(torch, np.dtype("float32")) is torch.float32
+
+
+def test_sums_are_float64_and_float64_arrays_are_not_copied():
+    X = np.ones(3, dtype=np.float32)
+    assert as_double(X).dtype == np.float64
+    wide = np.ones(3)
+    assert as_double(wide) is wide
+
+
+def test_the_rounding_tolerance_is_eight_machine_epsilons():
+    assert ROUNDINGS == 8
+    assert rounding_of(np.float64) == 8 * 2.0**-52
+    assert rounding_of("float32") == 8 * 2.0**-23 == rounding_in(np.zeros(1, dtype=np.float32))
+    assert eps_of(np.zeros(1)) == 2.0**-52
+
+
+def test_every_type_of_seed_is_accepted():
+    assert generator(3).integers(10**9) == generator(np.int64(3)).integers(10**9)
+    mine = np.random.default_rng(0)
+    assert generator(mine) is mine
+    old = [generator(np.random.RandomState(5)).integers(10**9) for _ in range(2)]
+    assert old[0] == old[1]
+    assert isinstance(generator(None), np.random.Generator)
+    assert isinstance(generator(np.random), np.random.Generator)
+    with pytest.raises(TypeError, match="random_state='a'"):
+        generator("a")
+
+
+def test_normal_numbers_are_the_same_in_every_library():
+    torch = pytest.importorskip("torch")
+    host = standard_normal((3, 2), generator(0), np.zeros(1, dtype=np.float32))
+    there = standard_normal((3, 2), generator(0), torch.zeros(1))
+    assert host.dtype == np.float32
+    np.testing.assert_array_equal(host, there.numpy())
+
+
+@pytest.fixture(autouse=True)
+def untouched_registry(monkeypatch):
+    monkeypatch.setattr("lowland.arrays.records.RECORDS", dict(RECORDS))
+
+
+def test_a_record_is_registered_by_its_name():
+    import lowland.arrays.records as module
+
+    @record
+    @dataclass(frozen=True)
+    class Interval:
+        lower: float
+        upper: float
+
+    assert module.RECORDS["Interval"] is Interval
+    assert Interval(0.0, 1.0).upper == 1.0
+
+
+def test_only_dataclasses_with_a_unique_name_are_registered():
+    with pytest.raises(TypeError, match="must be a dataclass"):
+        record(type("Plain", (), {}))
+    namesake = dataclass(type("Moments", (), {"__annotations__": {"n": float}}))
+    from lowland.math.statistics.moments import Moments
+
+    assert RECORDS["Moments"] is Moments
+    with pytest.raises(TypeError, match="no other record"):
+        record(namesake)
+
+
+@pytest.mark.parametrize(("n", "step"), [(0, 3), (1, 3), (6, 3), (7, 3), (5, 100)])
+def test_slices_cover_every_row_once_in_order(n, step):
+    rows = list(range(n))
+    found = slices(n, step)
+    assert [i for part in found for i in rows[part]] == rows
+    assert all(part.stop - part.start == step for part in found[:-1])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lowland.cli.main import cli
-from lowland.cli.shared.flags import TAKEN, flag_names, has_no_effect, is_settable
+from lowland.cli.options import TAKEN, flag_names, has_no_effect, is_settable
 from lowland.methods.registry import entries
 
 DOCS = Path(__file__).parents[2] / "docs"

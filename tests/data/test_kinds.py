@@ -1,14 +1,21 @@
-"""The kind of each column, in one pass."""
+"""The kinds of columns, dates written as text, columns that are suspect, and what ``look`` advises."""
 
 import datetime
+import json
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+import lowland
 from lowland.data.kinds import kinds_of
 from lowland.data.look import look
+from lowland.data.suspect_columns import suspect_columns
+from lowland.data.written import WrittenDates, dates_of
+from lowland.errors import DataError
+
+# --- the kind of each column, in one pass ---
 
 
 def kinds(frame):
@@ -108,7 +115,7 @@ def test_statistics_do_not_depend_on_the_batches(tmp_path, monkeypatch):
     X = np.random.default_rng(1).standard_normal((2000, 2)) + 1e6
     X[::7, 0] = np.nan
     pd.DataFrame(X, columns=["a", "b"]).to_csv(tmp_path / "x.csv", index=False)
-    monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 2**10)
+    monkeypatch.setattr("lowland.data.formats.csv_file._BLOCK", 2**10)
     a, b = look(tmp_path / "x.csv").columns
     assert (a.n, a.missing, a.distinct) == (2000, 286, None)
     assert a.mean == pytest.approx(np.nanmean(X[:, 0]), rel=1e-14)
@@ -117,7 +124,7 @@ def test_statistics_do_not_depend_on_the_batches(tmp_path, monkeypatch):
 
 
 def test_text_among_numbers_in_a_later_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 64)
+    monkeypatch.setattr("lowland.data.formats.csv_file._BLOCK", 64)
     (tmp_path / "x.csv").write_text("a,b\n" + "".join(f"{i},{i % 3}\n" for i in range(50)) + "?,1\n")
     a, b = look(tmp_path / "x.csv").columns
     assert (a.n, a.kind, a.marks) == (51, "text", ("?",))
@@ -149,3 +156,158 @@ def test_arrays_and_sparse_files(tmp_path):
     assert [column.kind for column in look(X).columns] == ["number", "number"]
     scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_matrix(np.where(X > 0, X, 0)))
     assert look(tmp_path / "x.npz").columns[0].min == 0
+
+
+# --- dates written as text ---
+
+
+def order(*texts):
+    found = WrittenDates()
+    for text in texts:
+        found.add(pa.array([text]))
+    return found.order, found.is_assumed
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["2024-12-31", "2024/1/2 08:15"], ("year first", False)),
+        (["31.12.2024", "01.02.2024"], ("day first", False)),
+        (["12/31/2024", "01/02/2024"], ("month first", False)),
+        (["13/01/2024", "01/02/2024"], ("day first", False)),
+        (["01/02/2024"], ("month first", True)),
+        (["01.02.2024"], ("day first", True)),
+        (["31.12.2024", "12.31.2024"], (None, False)),  # no order fits both
+        (["31.12.2024", "soon"], (None, False)),
+        (["30.02.2024"], (None, False)),  # no such day
+        (["1.2.3"], (None, False)),
+        (["2024-01-01 25:00"], (None, False)),
+    ],
+)
+def test_the_values_decide_the_order(texts, expected):
+    assert order(*texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "date"),
+    [
+        ("31.12.2024", "day first", "2024-12-31"),
+        ("12/31/24 11:30 pm", "month first", "2024-12-31T23:30"),
+        ("12/31/2024 12:05 AM", "month first", "2024-12-31T00:05"),
+        ("1.2.1969 07:08:09.25", "day first", "1969-02-01T07:08:09.250"),
+        ("5-6-70", "day first", "1970-06-05"),
+        ("2024-02-29T10:00:00+02:00", "year first", "2024-02-29T08:00"),
+        ("2024-02-29 10:00Z", "year first", "2024-02-29T10:00"),
+        ("2023-02-29", "year first", "NaT"),
+    ],
+)
+def test_dates_and_times(text, kind, date):
+    found = dates_of(pa.chunked_array([pa.array([text, None])]), kind)
+    np.testing.assert_array_equal(found, np.array([date, "NaT"], dtype="M8[us]"))
+
+
+# --- columns to report before a fit: identifiers, codes, and one that dominates ---
+
+
+def suspects(X, names, **more):
+    return {
+        each.name: each.kind
+        for each in suspect_columns(np.asarray(X, dtype=float), names, **({"scaled": False} | more))
+    }
+
+
+def test_identifiers_and_codes(rng):
+    n = 200
+    columns = {
+        "row": np.arange(n),
+        "shuffled": rng.permutation(n) + 1000,
+        "PassengerId": rng.choice(10**6, n, replace=False),
+        "zip": rng.choice([10001, 94103, 60614, *rng.integers(10000, 99999, 40)], n),
+        "age": rng.integers(18, 90, n),
+        "price": rng.integers(10_000, 900_000, n),
+        "kind": rng.integers(0, 3, n),
+        "code": rng.integers(0, 3, n),  # few distinct values
+        "valid": rng.choice(10**6, n, replace=False),  # contains "id", not as a word
+        "length": rng.standard_normal(n),
+    }
+    X = np.column_stack(list(columns.values()))
+    found = suspects(X, list(columns), scaled=True)
+    assert found == {"row": "row number", "shuffled": "identifier", "PassengerId": "identifier", "zip": "code"}
+    assert set(suspects(X, list(columns), scaled=True, named=False)) == {"row", "shuffled"}
+
+
+def test_one_column_that_holds_most_of_the_variance(rng):
+    X = rng.standard_normal((100, 4)) * [1, 1, 1, 20]
+    assert suspects(X, list("abcd")) == {"d": "dominant"}
+    assert suspects(X, list("abcd"), scaled=True) == {}
+    assert suspects(X * [1, 1, 1, 0.05], list("abcd")) == {}
+    (found,) = suspect_columns(X, list("abcd"), scaled=False)
+    sentence = found.sentence("--drop d", "--scale")
+    assert "'d' holds 99." in sentence
+    assert "--drop d" in sentence
+    assert "--scale" in sentence
+
+
+def test_a_study_names_them_with_the_remedy(rng):
+    import pandas as pd
+
+    frame = pd.DataFrame(rng.standard_normal((100, 3)), columns=list("abc"))
+    frame = frame.assign(zip=rng.integers(10_000, 99_999, 100))
+    advice = lowland.compare(frame, None, ["pca"], cache=False).advice[0]
+    evidence = advice.evidence
+    assert "Caveat: 'zip' alone holds more than 99.9% of the variance." in advice.text
+    assert any("'zip' looks like a code" in s and "drop=['zip']" in s for s in evidence)
+    assert any("'zip' holds more than 99.9% of the total variance" in s and "scale='standard'" in s for s in evidence)
+    scaled = lowland.compare(frame, None, ["pca"], scale="standard", cache=False).advice[0].evidence
+    assert not any("total variance" in s for s in scaled)
+
+
+# --- what ``look`` advises ---
+
+
+def test_plain_data(tmp_path):
+    (tmp_path / "x.csv").write_text(",a,b\nr1,1,\nr2,2,4.5\n")
+    found = look(tmp_path / "x.csv")
+    facts = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert (facts["rows"], facts["id"], facts["drop"]) == (2, "column 1", ["b"])
+    assert [column["kind"] for column in facts["columns"]] == ["id", "integer", "constant"]
+
+
+def test_lists_and_empty_tables(tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"a": 1.5, "b": [1, 2]}\n{"a": 2, "b": [3]}\n')
+    assert [column.kind for column in look(tmp_path / "x.jsonl").columns] == ["number", "text"]
+    (tmp_path / "x.csv").write_text("a,b\n")
+    with pytest.raises(DataError, match="no rows"):
+        look(tmp_path / "x.csv")
+
+
+def test_a_column_of_ids_beside_incomplete_columns(tmp_path):
+    rows = [f"{i},{'' if i % 7 == 0 else i * i % 11 / 10},{'' if i % 5 == 0 else i % 3 / 7}" for i in range(1, 41)]
+    (tmp_path / "x.csv").write_text("id,a,b\n" + "\n".join(rows))
+    found = look(tmp_path / "x.csv")
+    assert (found.id, found.columns[0].kind) == ("id", "id")
+    (tmp_path / "y.csv").write_text("nr,city\n" + "\n".join(f"{i},{'ab'[i % 2]}" for i in range(40)))
+    assert look(tmp_path / "y.csv").id == "nr"
+    (tmp_path / "z.csv").write_text("nr\n" + "\n".join(map(str, range(40))))
+    assert look(tmp_path / "z.csv").id is None  # the only feature
+
+
+def test_numbers_whose_squares_overflow(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b,c\n1e200,0,true\n-3e250,1,false\n2e-300,1,true\n")
+    a, b, c = look(tmp_path / "x.csv").columns
+    assert (a.kind, a.max, a.mean) == ("number", 1e200, pytest.approx(-1e250))
+    assert (b.examples, c.examples) == (("0", "1"), ("false", "true"))
+    assert "1 row × " not in str(look(tmp_path / "x.csv"))
+
+
+def test_numbers_with_units_are_not_ids(tmp_path):
+    rows = [f"{150 + 1.7 * i:.1f} cm,{i}:{i + 10}:05,A{i}kg,name{i},{i % 4 / 3}" for i in range(40)]
+    (tmp_path / "x.csv").write_text("height,time,code,who,x\n" + "\n".join(rows))
+    found = look(tmp_path / "x.csv")
+    assert [column.kind for column in found.columns] == ["text", "text", "id", "id", "number"]
+    assert any("'height', 'time': numbers with units" in sentence for sentence in found.suggestions)
+
+
+def test_classes_have_more_than_one_row(tmp_path):
+    (tmp_path / "x.csv").write_text("name,g,a\nx,u,1\ny,u,2\nz,v,4\n")
+    assert look(tmp_path / "x.csv").label == "g"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lowland.data.leftovers import _machine, mark, remove_leftovers
+from lowland.data.files import _machine, mark, remove_leftovers
 from lowland.data.write import atomic_write
 
 KILLED = """

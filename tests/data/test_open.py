@@ -1,4 +1,6 @@
-"""Every supported input becomes Rows, with labels; other input is refused with a reason."""
+"""Opening tables: arrays, files, chunks, labels; messages about columns."""
+
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +10,10 @@ import pytest
 import scipy.sparse as sp
 
 from lowland.data.open import float_vector, open_labelled, open_rows, read_column
-from lowland.errors import DataError, DataTypeError, MissingFile, ParameterError
+from lowland.data.reader import selected
+from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ParameterError
+
+# --- every supported input becomes rows, with labels; other input is refused with a reason ---
 
 
 @pytest.fixture
@@ -120,11 +125,11 @@ def test_given_labels_are_returned_unchanged(X, labeled):
 
 
 def test_a_file_is_opened_once_for_rows_and_labels(tmp_path, monkeypatch):
-    from lowland.data.formats.csv_table import CsvTable
+    from lowland.data.formats.csv_file import CsvReader
 
     heads = []
-    read = CsvTable._head
-    monkeypatch.setattr(CsvTable, "_head", lambda table: (heads.append(table), read(table))[1])
+    read = CsvReader._head
+    monkeypatch.setattr(CsvReader, "_head", lambda table: (heads.append(table), read(table))[1])
     (tmp_path / "x.csv").write_text("a,y\n1,u\n2,v\n")
     open_labelled(tmp_path / "x.csv", "y")
     assert len(heads) == 1
@@ -173,3 +178,85 @@ def test_half_of_a_surrogate_pair_in_a_name():
     frame = pd.DataFrame(np.eye(2), columns=pd.Index(["a", "b\udc80"], dtype=object))
     with pytest.raises(DataError, match=r"'b\\udc80'.*surrogate.*Rename"):
         open_rows(frame)
+
+
+# --- paths in all their forms ---
+
+
+def test_paths_in_all_their_forms(X, tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for path in ("~/x.npy", os.fsencode(tmp_path / "x.npy")):
+        np.testing.assert_array_equal(whole(open_rows(path)), X)
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(FileProblem, match="permission"):
+        open_rows(tmp_path / "x.npy")
+
+
+# --- named columns: messages about missing ones ---
+
+
+WINE = [
+    "alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols", "flavanoids",
+    "nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue", "od280", "proline", "label",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ("Label", "Did you mean 'label'? Available columns: 'label', "),
+        ("flavonoid", "Did you mean 'flavanoids'? Available columns: 'flavanoids', "),
+        ("class", "'label'"),  # not similar, and still not hidden behind twelve others
+    ],
+)
+def test_of_many_columns_the_most_similar_names_come_first(wanted, message):
+    with pytest.raises(ParameterError, match=f"has no column '{wanted}'") as caught:
+        selected(WINE, [wanted], (), "'wine.csv'")
+    assert message in str(caught.value)
+
+
+def test_few_columns_are_listed_in_their_order():
+    with pytest.raises(ParameterError, match=r"^'x' has no column 'zebra'\. Available columns: 'a', 'b', 'c'\.$"):
+        selected(["a", "b", "c"], None, ["zebra"], "'x'")
+
+
+def test_a_message_starts_with_a_capital_letter():
+    with pytest.raises(ParameterError, match=r"^The frame has no column 'zebra'"):
+        selected(["a"], ["zebra"], (), "the frame")
+
+
+@pytest.mark.parametrize(
+    ("columns", "drop"), [(["size", "cm"], []), (None, ["b", "size", "cm"]), (["size", "b"], ["cm"])]
+)
+def test_a_name_with_a_comma_needs_quotes(columns, drop):
+    with pytest.raises(ParameterError, match=r"has no column 'size', 'cm'.*pass it as one name"):
+        selected(["size, cm", "b"], columns, drop, "'x'")
+
+
+# --- all problems of a table in one message ---
+
+
+def test_every_column_is_named_with_its_first_cells(tmp_path):
+    rows = [f"{i},{'?' if i in (3, 8) else i},{'Bonn' if i % 2 else 'Gent'}" for i in range(20)]
+    (tmp_path / "x.csv").write_text("\n".join(["a,count,city", *rows]) + "\n")
+    with pytest.raises(DataError) as caught:
+        open_rows(tmp_path / "x.csv")
+    text = str(caught.value)
+    for term in ("2 columns", "'count': 2 of 20 values", "line 5: '?', line 10: '?'", "line 2: 'Gent'", "and 17 more"):
+        assert term in text
+    assert "open_rows(file, missing=['?'], drop=['city'])" in text
+    assert "open_rows(file, drop=['count', 'city'])" in text
+    assert open_rows(tmp_path / "x.csv", missing=["?"], drop=["city"]).to_array().shape == (20, 2)
+
+
+def test_many_columns_are_counted(tmp_path):
+    (tmp_path / "x.csv").write_text(",".join(f"v{j}" for j in range(40)) + "\n" + ",".join("u" * 40) + "\n")
+    with pytest.raises(DataError, match=r"(?s)40 columns.*and 28 more columns.*columns="):
+        open_rows(tmp_path / "x.csv")
+
+
+def test_missing_values_are_in_the_same_message(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b,c,d\n1,,u,\n2,3,v,\n4,5,,\n")
+    with pytest.raises(DataError, match=r"'c'.*Missing values: 'b' \(1\), 'd' \(3\);"):
+        open_rows(tmp_path / "x.csv")

@@ -10,7 +10,8 @@ import lowland
 from lowland import PCA, FactorAnalysis
 from lowland.data import rows as rows_module
 from lowland.data import spool
-from lowland.data.formats.csv_table import CsvTable
+from lowland.data.formats import csv_file
+from lowland.data.formats.csv_file import CsvReader
 from lowland.data.open import open_rows
 from lowland.data.spool import spooled
 
@@ -21,6 +22,7 @@ def table(tmp_path, monkeypatch):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.setattr(rows_module, "SMALL_SLAB_BYTES", 8 * 4 * 90)
+    monkeypatch.setattr(csv_file, "_BLOCK", 2**12)  # a small file would be kept in memory
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 2)) @ rng.standard_normal((2, 4)) + 0.5 * rng.standard_normal((400, 4))
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -32,8 +34,8 @@ def table(tmp_path, monkeypatch):
 def parses(monkeypatch):
     """Count the passes over the text."""
     found = []
-    read = CsvTable._numbers
-    monkeypatch.setattr(CsvTable, "_numbers", lambda self, *args: found.append(1) or read(self, *args))
+    read = CsvReader.batches
+    monkeypatch.setattr(CsvReader, "batches", lambda self, *args: found.append(1) or read(self, *args))
     return found
 
 

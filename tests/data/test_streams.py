@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.data import streams
+from lowland.data import files as streams
 from lowland.data.open import open_labelled, open_rows
 from lowland.errors import FileProblem
 

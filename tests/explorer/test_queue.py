@@ -2,14 +2,12 @@
 
 import asyncio
 import contextlib
-import subprocess
-import sys
 import time
 
 import numpy as np
 import psutil
 
-from lowland.explorer.queue import LINE, Child, Limits, Queue, Task, memory_of
+from lowland.explorer import queue
 
 
 def test_cancel_ends_the_process_at_once(explorer):
@@ -28,7 +26,7 @@ def test_cancel_ends_the_process_at_once(explorer):
     assert again["status"] == "queued"
     explorer.until(f"/api/maps/{record['id']}", lambda m: m["status"] == "running")
     explorer.post(f"/api/maps/{record['id']}/cancel")
-    again = explorer.post(f"/api/maps/{record['id']}/restart").json()  # at once: the process may still be ending
+    again = explorer.post(f"/api/maps/{record['id']}/restart").json()  # at once: the process may still be outcome
     assert again["status"] == "queued"
     explorer.until(f"/api/maps/{record['id']}", lambda m: m["status"] == "running")
     explorer.client.delete(f"/api/maps/{record['id']}")
@@ -91,54 +89,24 @@ def test_too_much_memory_is_refused_with_a_sentence(start, folder):
     assert "600 MB of memory" in found["error"] or "memory" in found["error"].lower()
 
 
-def test_the_memory_of_a_process_is_known():
-    held = np.ones(2**24)
-    import os
-
-    assert memory_of(os.getpid()) >= held.nbytes
-    assert memory_of(2**22 + 1) == 0
-
-
 def test_a_finished_worker_is_reused(explorer, table):
     for _ in range(3):
         explorer.measured(explorer.compute(table["id"])["id"])
     end = time.monotonic() + 30
-    while len(explorer.workers()) > 3:  # some may be ending
+    while len(explorer.workers()) > 3:  # some may be outcome
         assert time.monotonic() < end
         time.sleep(0.05)
 
 
-async def first_message(code, folder):
-    """The first message of a process that runs some code as a worker."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, stdin=subprocess.PIPE, stdout=subprocess.PIPE, limit=LINE
-    )
-    child = Child(process, folder / "worker.log")
-    found = await child.read()
-    await child.close()
-    return found
-
-
-def test_a_message_about_many_columns_is_received(tmp_path):
-    code = "import json; print(json.dumps({'event': 'end', 'columns': ['x' * 250] * 30_000}))"
-    found = asyncio.run(first_message(code, tmp_path))
-    assert len(found["columns"]) == 30_000
-
-
-def test_a_process_that_cannot_be_understood_is_not_waited_for(tmp_path):
-    code = "import time; print('no JSON', flush=True); time.sleep(600)"
-    assert asyncio.run(first_message(code, tmp_path)) is None
-
-
 def test_a_process_that_cannot_be_started_is_told(tmp_path, monkeypatch):
-    async def refused(folder):
+    def refused(*_):
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(Child, "start", refused)
+    monkeypatch.setattr(queue, "WorkerProcess", refused)
 
-    async def ending():
-        return await Queue(tmp_path, Limits()).submit(Task({}, "map", "The map"))
+    async def outcome():
+        return await queue.Queue(tmp_path, queue.Limits()).submit(queue.Job({}, "map", "The map"))
 
-    found = asyncio.run(ending())
+    found = asyncio.run(outcome())
     assert found.status == "broken"
     assert "Cannot allocate memory. Free some memory" in found.error

@@ -196,12 +196,13 @@ def test_tensors_dask_and_float32_in_batches():
     np.testing.assert_allclose(single.encode(X.astype(np.float32)), whole.encode(X), atol=1e-3)
 
 
-def test_inspect_lists_the_weights(tmp_path, capsys):
-    from lowland.cli.verbs.inspect import run
+def test_inspect_lists_the_weights(tmp_path):
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
 
     lowland.save(Autoencoder(1, hidden_layer_sizes=5, random_state=0).fit(arc(100)), tmp_path / "m.lowland")
-    run(tmp_path / "m.lowland", as_json=True)
-    shown = capsys.readouterr().out
+    shown = CliRunner().invoke(cli, ["inspect", str(tmp_path / "m.lowland"), "--json"]).stdout
     assert "encoder_.0.0" in shown
     assert "decoder_.1.1" in shown
 

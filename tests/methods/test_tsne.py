@@ -288,4 +288,4 @@ def test_a_map_that_oscillates_is_reported():
     X = np.random.default_rng(0).normal(size=(60, 4))
     with pytest.warns(ConvergenceWarning, match="smaller learning_rate"):
         model = TSNE(perplexity=10, learning_rate=1e6, max_iter=500, random_state=0).fit(X)
-    assert not model.solver_.accuracy.met
+    assert not model.solver_.converged

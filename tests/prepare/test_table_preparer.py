@@ -1,4 +1,4 @@
-"""TablePreparer: what becomes of each kind of column, new rows, and its place in a pipeline."""
+"""TablePreparer and the steps of its pipelines."""
 
 import datetime
 import pickle
@@ -16,7 +16,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import lowland
 from lowland import PCA, TablePreparer
 from lowland.errors import DataError, DataTypeError, ModelFileError, ParameterError
-from lowland.prepare.em_imputer import EMImputer
+from lowland.prepare.steps import EMImputer
+
+# --- tablepreparer: what becomes of each kind of column, new rows, and its place in a pipeline ---
 
 
 def messy(n=40, seed=0):
@@ -147,7 +149,7 @@ def test_rows_are_prepared_in_chunks():
     preparer = TablePreparer().fit(frame)
     rows = preparer.open_rows(frame)
     assert rows.names == tuple(preparer.get_feature_names_out())
-    chunks = [np.column_stack(rows.columns_of(part)) for part in rows.read(7)]
+    chunks = [rows.convert(part) for part in rows.read(7)]
     assert len(chunks) == 6
     np.testing.assert_allclose(np.concatenate(chunks), preparer.transform(frame), atol=1e-12)
     np.testing.assert_array_equal(rows.to_array(), preparer.transform(frame))
@@ -340,8 +342,26 @@ def test_a_pipeline_with_skrub_in_front(imputer, tmp_path):
         lowland.save(pipeline, tmp_path / "m")
 
 
-@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # its tables are small and often degenerate
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([TablePreparer(), TablePreparer(impute=None, standardize=False)])
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # the tables of EMImputer are small and degenerate
+@parametrize_with_checks([TablePreparer(), TablePreparer(impute=None, standardize=False), EMImputer()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+# --- emimputer: the values of pca(missing="em"), names, model files ---
+
+
+def test_incomplete_rows_are_imputed_by_em_and_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 5)) + 0.1 * rng.standard_normal((80, 5))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    pipeline = make_pipeline(EMImputer(), PCA(2)).fit(X)
+    np.testing.assert_allclose(pipeline[0].transform(X), lowland.impute(X, "em"), atol=1e-10)
+    lowland.save(pipeline, tmp_path / "m")
+    again = lowland.load(tmp_path / "m")
+    assert np.array_equal(again.transform(X), pipeline.transform(X))
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    named = EMImputer().fit(frame)
+    assert named.transform(frame).columns.tolist() == named.get_feature_names_out().tolist() == list("abcde")
+    np.testing.assert_allclose(named.open_rows(frame).to_array(), named.transform(frame), atol=1e-12)

@@ -7,11 +7,10 @@ import pytest
 
 from lowland.data.suspect_columns import SuspectColumn
 from lowland.quality.measure import wilson_interval
-from lowland.study.advice import advise
-from lowland.study.advice.rules import enough_components
+from lowland.study.advice import advise, enough_components
+from lowland.study.facts import TableFacts
 from lowland.study.plan import StudySize
 from lowland.study.result import Score, Trial
-from lowland.study.scoring.table_facts import TableFacts
 
 AREA, TRUST, ACCURACY, ERROR = "area under R_NX", "trustworthiness", "downstream accuracy", "reconstruction error"
 FACTS = TableFacts(

@@ -5,7 +5,8 @@ import pytest
 
 import lowland
 from lowland.errors import DataError, ParameterError
-from lowland.study.scoring.measures import neighbors_for
+from lowland.study import comparison
+from lowland.study.measures import neighbors_for
 
 FEW = ["pca", "isomap", "lda"]
 
@@ -57,7 +58,7 @@ def test_the_table_has_the_rows_that_are_plotted(study, iris):
         ({"k": 2.0}, "k=2.0.*integer"),
         ({"k": 5}, "4 columns. Choose at most 4"),
         ({"purpose": "win"}, "'visualize', 'compress', 'classify'"),
-        ({"purpose": "classify"}, "one label per row"),
+        ({"purpose": "classify"}, "one per row"),
         ({"scale": 3}, "'none', 'standard', 'auto'"),
         ({"time_limit": 0}, "seconds"),
         ({"seed": -1}, "at least 0"),
@@ -106,3 +107,10 @@ def test_noise_is_recommended_no_more_often_than_by_chance():
         )  # fmt: skip
         found += study.advice[0].method is not None
     assert found <= 1
+
+
+def test_the_environment_lists_libraries_and_hardware():
+    assert comparison.versions()["lowland"] == lowland.__version__
+    assert {"python", "numpy", "scipy", "sklearn"} < comparison.versions().keys()
+    assert set(comparison.machine()) == {"system", "processor", "cores", "memory"}
+    assert all(comparison.machine().values())

@@ -1,12 +1,27 @@
-"""The plan: every method of the registry is a trial, or is left out with a reason."""
+"""The plan: which trials, with which parameters, swept values, given coordinates, and why others are left out."""
 
 import re
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lowland.errors import ParameterError
+import lowland
+from lowland.errors import DataError, ParameterError
 from lowland.methods.registry import entries, load_method
-from lowland.study.plan import LANDMARKS, StudySize, most_neighbors, plan
+from lowland.study import load_study
+from lowland.study.plan import (
+    LANDMARKS,
+    StudySize,
+    checked_sweep,
+    combinations,
+    find_parameter,
+    methods_named,
+    most_neighbors,
+    plan,
+    split_sweep,
+)
 
 SMALL = StudySize(150, 4, 2, 3)
 
@@ -184,3 +199,130 @@ def test_discriminants_to_classify_have_all_dimensions_and_shrinkage():
     assert trials[1].parameters["shrinkage"] == "auto"
     (picture,) = [t for t in plan(StudySize(500, 30, 2, 6)) if t.method == "LinearDiscriminantAnalysis"]
     assert picture.parameters["n_components"] == 2
+
+
+NAMES = [(e, flag) for e in entries().values() for flag in e.flags]
+words = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=8)
+
+
+@given(st.sampled_from(NAMES), st.booleans(), st.booleans())
+def test_every_parameter_is_found_by_verb_and_by_class_in_any_case(named, by_verb, upper):
+    entry, flag = named
+    name = f"{entry.verb if by_verb else entry.name}.{flag.name}"
+    assert find_parameter(name.upper() if upper else name) == (entry, flag)
+
+
+@given(words, st.lists(words, min_size=1, max_size=5))
+def test_a_sweep_string_is_parsed(name, values):
+    assert split_sweep(f"{name}={','.join(values)}") == (name, values)
+    assert split_sweep(f" {name} = {' , '.join(values)} ") == (name, values)
+
+
+@given(st.dictionaries(words, st.lists(st.integers(), min_size=1, max_size=3, unique=True), max_size=3))
+def test_combinations_are_all_and_each_once(values):
+    found = combinations(values)
+    product = 1
+    for each in values.values():
+        product *= len(each)
+    assert len(found) == product
+    assert len({tuple(each.items()) for each in found}) == product
+    assert all(each[name] in values[name] for each in found for name in values)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("isomap.n_neighbors", "VALUE"), ("isomap.n_neighbors=", "VALUE"), ("isomap.n_neighbors=5,,7", "VALUE")],
+)
+def test_invalid_sweep_strings_are_refused(text, message):
+    with pytest.raises(ParameterError, match=message):
+        split_sweep(text)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "message"),
+    [
+        (
+            {"isomap.neighbours": [5]},
+            "has no parameter 'neighbours'. Did you mean 'n_neighbors'.*: 'n_components'",
+        ),
+        ({"isomop.n_neighbors": [5]}, "no method 'isomop'. Did you mean 'isomap'. Available methods: .*isomap"),
+        ({"isomap": [5]}, "with a dot between them"),
+        ({"isomap.n_neighbors": []}, "empty"),
+        ({"isomap.n_neighbors": 5}, "must be a list"),
+        ({"isomap.n_neighbors": "5,10"}, "must be a list"),
+        (["isomap.n_neighbors"], "must be a dict"),
+        ({5: [5]}, "sweep 5: .*a method and its parameter"),
+    ],
+)
+def test_parameters_that_cannot_be_swept_are_reported(sweep, message):
+    with pytest.raises(ParameterError, match=message):
+        checked_sweep(sweep)
+
+
+def test_duplicate_values_are_removed_and_true_is_not_one():
+    found = checked_sweep({"isomap.n_neighbors": [5, 10, 5], "pca.whiten": [True, 1]})
+    assert found == {"Isomap": {"n_neighbors": [5, 10]}, "PCA": {"whiten": [True, 1]}}
+    assert found["PCA"]["whiten"][0] is True
+
+
+def test_methods_are_found_without_their_dashes():
+    (found,) = methods_named(["SpectralEmbedding", "spectral_embedding", "spectral-embedding"])
+    assert found.name == "SpectralEmbedding"
+
+
+def test_numpy_numbers_and_repeated_parameters_count_once():
+    import numpy as np
+
+    found = checked_sweep({"isomap.n_neighbors": np.array([5, 10]), "Isomap.N-NEIGHBORS": [5, 20]})
+    assert found == {"Isomap": {"n_neighbors": [5, 10, 20]}}
+    weights = [np.zeros(3), np.ones(3), np.ones(3)]
+    assert len(checked_sweep({"isomap.metric_params": weights})["Isomap"]["metric_params"]) == 2
+
+
+def test_methods_of_other_libraries_are_evaluated_not_compared():
+    with pytest.raises(ParameterError, match=r"no method 'trimap'\. .*Available methods: .*quality\.evaluate"):
+        methods_named(["trimap"])
+
+
+def test_they_are_evaluated_like_the_same_coordinates_of_a_method(iris, tmp_path):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    study = lowland.compare(iris.X, iris.y, ["pca"], embeddings={"mine": Z}, cache=False)
+    mine, pca = study["mine"], study["pca"]
+    assert mine.status == "done"
+    assert mine.seconds is mine.memory is None
+    assert "reconstruction error" not in mine.scores
+    for name in ("area under R_NX", "trustworthiness", "downstream accuracy", "linear accuracy", "AUC"):
+        assert mine.scores[name].value == pytest.approx(pca.scores[name].value)
+    assert any("given, not fitted" in text and "labels" in text for text in mine.warnings)
+    assert "mine" in study.advice[0].evidence[0]
+    assert "embeddings={'mine': Z}" in study.command
+    again = load_study(study.save(tmp_path / "study"))
+    np.testing.assert_array_equal(again["mine"].Z, mine.Z)
+    assert b"mine" in study.report(tmp_path / "r.html").read_bytes()
+    with pytest.raises(ParameterError, match="given, not fitted"):
+        study.estimator("mine")
+
+
+def test_the_best_may_be_given(iris):
+    study = lowland.compare(
+        iris.X, iris.y, ["whitening"], embeddings={"all": iris.X, "two": iris.X[:, [2, 0]]}, cache=False
+    )
+    assert study.advice[0].trial == "two"  # all columns are wider than the two dimensions asked for
+    assert study["two"].n_components == 2
+
+
+def test_rows_without_coordinates_are_counted(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    Z[:3] = np.nan
+    study = lowland.compare(iris.X, None, ["pca"], embeddings={"mine": Z}, cache=False)
+    assert study["mine"].n_excluded == 3
+
+
+def test_wrong_coordinates(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    with pytest.raises(DataError, match=r"'mine'.*149.*150"):
+        lowland.compare(iris.X, None, ["pca"], embeddings={"mine": Z[1:]})
+    with pytest.raises(ParameterError, match="'PCA'"):
+        lowland.compare(iris.X, None, ["pca"], embeddings={"PCA": Z})
+    with pytest.raises(ParameterError, match="dict"):
+        lowland.compare(iris.X, None, ["pca"], embeddings=[Z])

@@ -1,6 +1,6 @@
 """How many threads BLAS may use: one while a run uses its own threads, and one for small problems.
 
-The threads of BLAS wait for each other by spinning. For a small problem they cost more than they save, and beside a
+The threads of BLAS wait for each other by spinning. For a small problem they cost more than they save, and next to a
 busy process each of many short waits may last as long as a time slice.
 """
 

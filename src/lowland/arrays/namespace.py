@@ -56,6 +56,11 @@ def to_numpy(X: Array) -> np.ndarray:
     return np.from_dlpack(X) if hasattr(X, "__dlpack__") else np.asarray(X)
 
 
+def dense(X: Any) -> np.ndarray:
+    """Return rows, sparse or not, as a dense numpy array on the host."""
+    return X.toarray() if is_sparse(X) else to_numpy(X)
+
+
 def like(values: Array, X: Array, dtype: Any = None) -> Array:
     """Return ``values`` in the library and on the device of X, in ``dtype`` (that of X unless given)."""
     if dtype is None:

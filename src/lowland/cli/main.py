@@ -14,22 +14,17 @@ from typing import Any, NoReturn
 
 import click
 
-from lowland.cli.shared import options
-from lowland.cli.shared.commands import CommandGroup
-from lowland.cli.shared.messages import on_command_line, one_line
-from lowland.cli.shared.show import print_json
+from lowland.cli.messages import on_command_line
+from lowland.cli.options import CommandGroup, Option, debug_option
+from lowland.cli.show import one_line, print_json
+from lowland.cli.verbs.apply import inverse, predict, transform
 from lowland.cli.verbs.compare import compare
 from lowland.cli.verbs.dimension import dimension
 from lowland.cli.verbs.evaluate import evaluate
 from lowland.cli.verbs.explore import explore
 from lowland.cli.verbs.fit import fit
-from lowland.cli.verbs.inspect import inspect
-from lowland.cli.verbs.inverse import inverse
-from lowland.cli.verbs.look import look
-from lowland.cli.verbs.methods import methods
-from lowland.cli.verbs.predict import predict
+from lowland.cli.verbs.inspect import inspect, look, methods
 from lowland.cli.verbs.sample import sample
-from lowland.cli.verbs.transform import transform
 from lowland.errors import LowlandError, file_error, was_interrupted
 
 Translation = Callable[[BaseException | str], str]
@@ -172,42 +167,30 @@ def _close_pipe() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _version_option() -> click.Option:
-    def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-        if value and not ctx.resilient_parsing:
-            from lowland import __version__
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from lowland import __version__
 
-            click.echo(f"lowland {__version__}")
-            ctx.exit()
-
-    return click.Option(
-        ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=show, help="Print the version."
-    )
+        click.echo(f"lowland {__version__}")
+        ctx.exit()
 
 
 cli = Lowland(
     "lowland",
     commands=[
-        look,
-        explore,
-        fit,
-        transform,
-        inverse,
-        predict,
-        evaluate,
-        compare,
-        dimension,
-        inspect,
-        methods,
-        sample,
+        look, explore, fit, transform, inverse, predict, evaluate, compare, dimension, inspect, methods, sample,
     ],
-    params=[_version_option(), options.debug_option()],
+    params=[
+        Option("--version", "Print the version.", is_flag=True, is_eager=True, expose_value=False,
+               callback=_print_version),
+        debug_option(),
+    ],
     help="Dimensionality reduction: fit, apply, evaluate and compare methods on data files.\n\n\b\n"
     "lowland sample iris --to iris.csv\n"
     "lowland fit pca iris.csv -k 0.95 --to z.parquet --model m.lowland\n"
     "lowland transform m.lowland iris.csv --to z2.parquet",
     no_args_is_help=True,
-)
+)  # fmt: skip
 
 
 def main() -> NoReturn:

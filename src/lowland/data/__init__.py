@@ -6,12 +6,13 @@ from lowland.data.datasets.generators import (
     concentric_circles,
     ellipse,
     low_rank,
+    moved_digits,
+    moved_patch,
     randu,
     s_curve,
     sphere,
     swiss_roll,
 )
-from lowland.data.datasets.moving_images import moved_digits, moved_patch
 
 __all__ = [
     "Dataset",

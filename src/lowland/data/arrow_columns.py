@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
-from lowland.data.columns import ArrowColumns, NamedTable
-from lowland.data.dates import WrittenDates, dates_of
-from lowland.data.formats.arrow import content_of
+from lowland.data.files import NUMPY
 from lowland.data.kinds import FALSE, TRUE
-from lowland.data.open import as_numpy, has_named_columns, open_rows, open_table
-from lowland.data.paths import NUMPY
+from lowland.data.open import as_objects, checked_shape, has_named_columns, no_complex, open_rows, open_table
+from lowland.data.reader import ArrowColumns, Reader, content_of, slices_of
 from lowland.data.rows import Rows
+from lowland.data.written import WrittenDates, dates_of
 from lowland.errors import DataError, DataTypeError
 
 SLAB = 2**16  # rows of a chunk
@@ -31,7 +31,7 @@ def open_arrow(
     ``columns`` and ``drop`` select by name; in an array, columns are named x0, x1, …
     """
     is_path = isinstance(source, str | os.PathLike)
-    if isinstance(source, NamedTable) or (
+    if isinstance(source, Reader) or (
         has_named_columns(source) and not (is_path and os.fspath(source).lower().endswith(NUMPY))
     ):
         table = open_table(source)
@@ -41,40 +41,12 @@ def open_arrow(
         raise DataTypeError("TablePreparer does not accept sparse data, which consists of numbers only. Omit it.")
     if is_path or isinstance(source, Rows):
         source = open_rows(source).to_array()
-    X = to_numpy(source) if is_array(source) else _objects(source)
-    _check_array(X)
+    X = checked_shape(no_complex(to_numpy(source) if is_array(source) else as_objects(source)))
     names = [f"x{j}" for j in range(X.shape[1])]
     import pyarrow as pa
 
     whole = pa.table([_array_column(X[:, j], name) for j, name in enumerate(names)], names=names)
-
-    def tables(slab: int) -> Iterator[Any]:
-        return (whole.slice(start, slab) for start in range(0, len(whole), slab))
-
-    return ArrowColumns(list(whole.schema), tables, len(whole)), names, False
-
-
-def _check_array(X: np.ndarray) -> None:
-    """Raise an error, with the words that scikit-learn's checks look for, unless X is a table."""
-    if X.dtype.kind == "c":
-        raise DataError("Complex data not supported. Pass the real and imaginary parts as separate columns.")
-    if X.ndim != 2:
-        raise DataError(
-            f"Expected 2D array, got {X.ndim}D array instead. Give it rows and columns (`Reshape your data: "
-            "array.reshape(-1, 1) for a single column, array.reshape(1, -1) for a single row`)."
-        )
-    for what, count in (("sample", len(X)), ("feature", X.shape[1])):
-        if count == 0:
-            raise DataError(
-                f"The table is empty (`Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is "
-                "required`). Check the selection of rows and columns."
-            )
-
-
-def _objects(source: Any) -> np.ndarray:
-    """Nested lists as an array of objects: numpy would convert numbers beside text to strings."""
-    found = as_numpy(source)
-    return np.array(source, dtype=object) if found.dtype.kind == "U" and not isinstance(source, np.ndarray) else found
+    return ArrowColumns(list(whole.schema), partial(slices_of, whole), len(whole)), names, False
 
 
 def _array_column(values: np.ndarray, name: str) -> Any:
@@ -183,7 +155,7 @@ def date_order(column: Any) -> str | None:
     dates = WrittenDates()
     for chunk in column.cast(pa.string()).drop_null().chunks:
         dates.add(chunk)
-    return dates.order or "year first"
+    return dates.order
 
 
 def count_missing(column: Any) -> int:

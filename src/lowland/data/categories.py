@@ -8,7 +8,7 @@ among them, NaN for a missing one. ``Rows.levels`` has the levels; a column of n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import is_array, is_sparse
-from lowland.data.columns import ArrowColumns, NamedTable, holds_dates
+from lowland.data.files import NUMPY
 from lowland.data.open import (
-    as_numpy,
+    as_objects,
     has_named_columns,
     is_chunked,
     is_frame,
@@ -28,9 +28,9 @@ from lowland.data.open import (
     open_rows,
     open_table,
 )
-from lowland.data.paths import NUMPY
 from lowland.data.read_options import ReadOptions
-from lowland.data.rows import ColumnRows, MappedRows, Rows
+from lowland.data.reader import ArrowColumns, Reader, content_of, holds_dates, holds_numbers, slices_of
+from lowland.data.rows import MappedRows, Rows, StreamRows, columns_as_floats
 from lowland.errors import DataTypeError
 
 Levels = tuple[np.ndarray | None, ...]  # of each column; None: a column of numbers
@@ -45,15 +45,14 @@ def open_categories(
     ``levels`` are those of an earlier table, as in its ``Rows.levels``. Without them, one pass over the table finds
     them: sorted; those of an ordered categorical column in their order. ``read``: options of reading a file.
     """
-    if (isinstance(source, NamedTable) and source.has_names) or _has_types(source):
+    if (isinstance(source, Reader) and source.has_names) or _has_types(source):
         table = open_table(source, read)
         return not_empty(_open_table(table, columns, drop, levels))
     if columns is None and not drop:
         if not (isinstance(source, Rows) or is_array(source) or is_sparse(source)) and is_chunked(source):
             return _open_chunked(source, levels)
         if isinstance(source, list | tuple):
-            found = as_numpy(source)
-            source = np.array(source, dtype=object) if found.dtype.kind == "U" else found  # numbers beside text
+            source = as_objects(source)
         if isinstance(source, np.ndarray) and source.dtype.kind in "OUST" and source.ndim == 2:
             return not_empty(_open_objects(source, levels))
     rows = open_rows(source, columns=columns, drop=drop, read=read)
@@ -136,11 +135,11 @@ def check_types(rows: Rows, levels: Levels) -> None:
 
 def _has_types(source: Any) -> bool:
     """Whether a source has columns of several types: a frame, or a file that is not of numpy."""
-    is_path = has_named_columns(source) and not isinstance(source, NamedTable)
+    is_path = has_named_columns(source) and not isinstance(source, Reader)
     return is_frame(source) or (is_path and Path(source).suffix.lower() not in NUMPY)
 
 
-def _open_table(table: NamedTable, columns: Sequence[str] | None, drop: Sequence[str], levels: Levels | None) -> Rows:
+def _open_table(table: Reader, columns: Sequence[str] | None, drop: Sequence[str], levels: Levels | None) -> Rows:
     keep = table.positions(columns, drop)
     found = table.arrow(keep)
     if not any(_coded_columns(found, table.source, levels)):
@@ -167,10 +166,7 @@ def _open_objects(X: np.ndarray, levels: Levels | None) -> Rows:
             "text (`X.astype(str)`)."
         ) from error
 
-    def tables(slab: int) -> Iterator[Any]:
-        return (table.slice(start, slab) for start in range(0, len(table), slab))
-
-    found = ArrowColumns(list(table.schema), tables, len(table))
+    found = ArrowColumns(list(table.schema), partial(slices_of, table), len(table))
     if not any(_coded_columns(found, "X", levels)):
         return open_rows(X)
     return _coded_rows(found, "X", levels, named=False)
@@ -205,22 +201,25 @@ def _merged(parts: Sequence[np.ndarray | None], what: str) -> np.ndarray | None:
 # --- coding -----------------------------------------------------------------------------------------------------------
 
 
-def _coded_rows(found: ArrowColumns, source: str, levels: Levels | None, *, named: bool) -> ColumnRows:
+def _coded_rows(found: ArrowColumns, source: str, levels: Levels | None, *, named: bool) -> StreamRows:
     """Rows whose columns of text are codes."""
     coded = _coded_columns(found, source, levels)
     names = [f.name for f in found.fields]
     known = _levels_in(found, coded) if levels is None else _checked(levels, coded, names, source)
     positions = [None if each is None else {value: i for i, value in enumerate(each.tolist())} for each in known]
 
-    def columns_of(table: Any) -> list[np.ndarray]:
-        return [
+    dtype = np.dtype(np.float64)
+
+    def convert(table: Any) -> np.ndarray:
+        columns = [
             column.to_numpy() if places is None else _codes(column, places)
             for column, places in zip(table.columns, positions, strict=True)
         ]
+        return columns_as_floats(columns, dtype, names, source)
 
-    rows = ColumnRows(
-        found.tables, columns_of, found.n, len(coded), np.dtype(np.float64), tuple(names) if named else None, source,
-        found.passes is None, found.passes,
+    rows = StreamRows(
+        found.tables, convert, found.n, len(coded), dtype, tuple(names) if named else None, source,
+        in_memory=not found.stamps, stamps=found.stamps,
     )  # fmt: skip
     rows.levels = known
     rows.ordered = tuple(bool(getattr(f.type, "ordered", False)) for f in found.fields)
@@ -299,13 +298,9 @@ def _is_coded(field: Any, source: str) -> bool:
     import pyarrow.types as kinds
 
     kind = field.type
-    texts: tuple[Callable[[Any], bool], ...] = (
-        kinds.is_string, kinds.is_large_string, kinds.is_string_view, kinds.is_dictionary, kinds.is_boolean
-    )  # fmt: skip
-    if any(is_text(kind) for is_text in texts):
+    if kinds.is_boolean(kind) or kinds.is_dictionary(kind) or content_of(kind) == "text":
         return True
-    numbers = (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_null)
-    if not any(is_number(kind) for is_number in numbers):
+    if not holds_numbers(kind):
         raise _not_categories(f"Column {field.name!r} of {source}")
     return False
 

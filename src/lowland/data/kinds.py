@@ -12,11 +12,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lowland.data.dates import WrittenDates
-from lowland.data.formats.arrow import content_of, holds_numbers
-from lowland.data.formats.written_numbers import WrittenNumbers
 from lowland.data.problems import MOST_MARKS
+from lowland.data.reader import content_of, holds_numbers
 from lowland.data.suspect_columns import SuspectColumn, is_called_id, suspect_columns
+from lowland.data.written import WrittenDates, WrittenNumbers
 
 Kind = Literal["number", "integer", "boolean", "category", "ordered", "date", "text", "id", "constant", "missing"]
 KINDS: tuple[str, ...] = get_args(Kind)

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import NamedTable
-from lowland.data.formats.arrow import number_batches
 from lowland.data.kinds import ColumnKind, TableKinds, kinds_of
 from lowland.data.open import is_frame, open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
+from lowland.data.reader import Reader, number_batches
 from lowland.errors import DataError
 from lowland.plain import to_plain
 
@@ -83,7 +82,7 @@ def look(source: Any, **options: Any) -> Look:
     """
     read, label = ReadOptions(**options), None
     is_path = isinstance(source, str | bytes | os.PathLike)
-    if (is_path and readable_file(source)) or is_frame(source) or isinstance(source, NamedTable):
+    if (is_path and readable_file(source)) or is_frame(source) or isinstance(source, Reader):
         table = open_table(source, read)
         found = kinds_of(table.scan(), table.source, table.id_name, table.notes)
         label = table.label_name
@@ -102,8 +101,8 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     said += [f"{_listed(of.classes)}: may contain classes. Name one as the label."] if of.classes else []
     if of.marked:
         said.append(
-            f"{_listed(of.marked)}: numbers, except {_listed(of.marks)}. If these mark missing values, use "
-            f"`missing={of.marks!r}`."
+            f"{_listed(of.marked)}: numbers, except {_listed(of.marks)}. If these mark missing values, name "
+            "them with the option 'missing'."
         )
     said += [f"{_listed(of.encoded)}: not numbers, but can be encoded as numbers."] if of.encoded else []
     said += [f"{_listed(of.assumed)}: dates of which {of.order} was assumed."] if of.assumed else []

@@ -14,32 +14,21 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import is_array, is_dask, is_sparse, is_torch, to_numpy
-from lowland.data.columns import NamedTable, TableFile, holds_dates, too_large
-from lowland.data.formats.arrow_table import FeatherTable, JsonLinesTable
-from lowland.data.formats.csv_table import CsvTable
-from lowland.data.formats.frame_table import FrameTable
-from lowland.data.formats.h5ad_table import H5adTable
-from lowland.data.formats.image_folder import ImageTable
-from lowland.data.formats.numpy_files import load_numpy
-from lowland.data.formats.parquet_table import ParquetTable
-from lowland.data.formats.spreadsheet import ExcelTable, OpenDocumentTable
-from lowland.data.passes import Passes
-from lowland.data.paths import NUMPY, READABLE, check_readable, readable_suffix, suffix_of
-from lowland.data.read_options import ReadOptions
-from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows
-from lowland.data.streams import copied, is_stream, real_path, shown_name
-from lowland.errors import DataError, DataTypeError, ParameterError
-
-_TABLES: dict[str, Any] = {
-    ".parquet": ParquetTable,
-    **dict.fromkeys((".feather", ".arrow"), FeatherTable),
-    **dict.fromkeys((".jsonl", ".jsonl.gz", ".ndjson"), JsonLinesTable),
-    ".xlsx": ExcelTable,
-    ".ods": OpenDocumentTable,
-    ".h5ad": H5adTable,
-    ".png": ImageTable,  # a folder of images
-    **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt"), CsvTable),
-}
+from lowland.data.files import (
+    NUMPY,
+    READABLE,
+    check_readable,
+    copied,
+    is_stream,
+    readable_suffix,
+    real_path,
+    shown_name,
+    suffix_of,
+)
+from lowland.data.read_options import OF_SHEETS, OF_TEXT, ReadOptions
+from lowland.data.reader import Reader, first_line, holds_dates, too_large
+from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows, stamps_of
+from lowland.errors import DataError, DataTypeError, FileProblem, ParameterError, file_error
 
 
 def open_rows(
@@ -53,30 +42,42 @@ def open_rows(
     Other options of reading, such as ``separator=";"``, ``missing=["?"]`` or ``array="X"``, are those of ReadOptions,
     which may also be given as ``read``.
     """
-    read = read_options_of(read, options if header is None else {"header": header, **options}, "open_rows")
+    selects = columns is not None or bool(drop)
+    if header is not None or options:
+        read = read_options_of(read, options if header is None else {"header": header, **options}, "open_rows")
+    if isinstance(source, np.ndarray) and not selects and read is None:
+        return _open_array(source)
     if isinstance(source, str | bytes | os.PathLike):
-        return _open_path(_path(source), columns, drop, read)
-    if not isinstance(source, NamedTable):
+        path = real_path(_path(source))
+        if selects or not _is_numpy_file(path):
+            return not_empty(open_table_file(path, read).select(columns, drop))
+        return _open_numpy_file(path, read or ReadOptions())
+    if isinstance(source, Reader):
+        return not_empty(source.select(columns, drop))
+    if read is not None:
         read.refuse_others((), f"a {type(source).__name__}")
-    if isinstance(source, NamedTable) or is_frame(source):
+    if is_frame(source):
         return not_empty(open_table(source).select(columns, drop))
-    if columns is not None or drop:
+    if selects:
         raise ParameterError(
             "Columns can be selected or dropped by name only in a data frame or a file with column names. "
             f"Select the columns of the {type(source).__name__} before passing it."
         )
-    if isinstance(source, Rows):
-        return source
+    return source if isinstance(source, Rows) else _open_numbers(source)
+
+
+def _open_numbers(source: Any) -> Rows:
+    """Open an array of any library, a sparse matrix, chunks, or nested lists."""
     if isinstance(source, np.ndarray):
         return _open_array(source)
     if is_sparse(source):
-        return not_empty(SparseRows(_two_dimensional(_no_complex(source))))
+        return SparseRows(checked_shape(no_complex(source)))
     if is_dask(source):
         return _open_dask(source)
     if is_torch(source):
         return _open_tensor(source)
     if is_array(source):
-        return not_empty(ArrayRows(_two_dimensional(source)))
+        return ArrayRows(checked_shape(source))
     if is_chunked(source):
         return open_chunks(source, open_rows)
     return _open_array(as_numpy(source))
@@ -135,7 +136,7 @@ def is_frame(X: Any) -> bool:
 
 def opened_once(source: Any) -> Any:
     """Return a file or an iterable of chunks as a table or Rows, for work that opens it again; the rest unchanged."""
-    if isinstance(source, np.ndarray | NamedTable | Rows) or is_frame(source) or is_array(source) or is_sparse(source):
+    if isinstance(source, np.ndarray | Reader | Rows) or is_frame(source) or is_array(source) or is_sparse(source):
         return source
     if isinstance(source, str | bytes | os.PathLike):
         path = real_path(_path(source))
@@ -145,14 +146,7 @@ def opened_once(source: Any) -> Any:
 
 def has_named_columns(X: Any) -> bool:
     """Whether X may have column names: it is a data frame, a table, or the path of a file."""
-    return X.has_names if isinstance(X, NamedTable) else isinstance(X, str | os.PathLike) or is_frame(X)
-
-
-def open_table(source: Any, read: ReadOptions | None = None) -> NamedTable:
-    """Return a frame, or a file with named columns, as a table; only its column names are read."""
-    if isinstance(source, NamedTable):
-        return source
-    return FrameTable(source) if is_frame(source) else open_table_file(_path(source), read)
+    return X.has_names if isinstance(X, Reader) else isinstance(X, str | os.PathLike) or is_frame(X)
 
 
 def readable_file(source: Any) -> bool:
@@ -160,7 +154,18 @@ def readable_file(source: Any) -> bool:
     return not _is_numpy_file(real_path(_path(source)))
 
 
-def open_table_file(path: Path, read: ReadOptions | None = None) -> TableFile:
+def open_table(source: Any, read: ReadOptions | None = None) -> Reader:
+    """Return a frame, or a file with named columns, as a table; only its column names are read."""
+    if isinstance(source, Reader):
+        return source
+    if not is_frame(source):
+        return open_table_file(_path(source), read)
+    from lowland.data.formats.frames import FrameReader
+
+    return FrameReader(source)
+
+
+def open_table_file(path: Path, read: ReadOptions | None = None) -> Reader:
     """Return a file with named columns as a table; only its column names are read."""
     path = real_path(path)
     suffix = readable_suffix(path)
@@ -168,22 +173,54 @@ def open_table_file(path: Path, read: ReadOptions | None = None) -> TableFile:
         raise ParameterError(
             f"{str(path)!r} has no column names, so columns cannot be selected by name. Save it as .parquet or .csv."
         )
-    if suffix not in _TABLES or (suffix == ".png" and not path.is_dir()):
-        raise ParameterError(
-            f"{str(path)!r}: unsupported file format. Use {', '.join(READABLE)}, or a folder of .parquet files or "
-            "images."
-        )
     if not is_stream(path):
-        table: TableFile = _TABLES[suffix](path, read, shown_name(path))
-        return table
+        return _open_format(suffix, path, shown_name(path), read or ReadOptions())
     copy = copied(path)
     try:
-        table = _TABLES[suffix](copy, read, source=repr(str(path)))
+        table = _open_format(suffix, copy, repr(str(path)), read or ReadOptions())
     except BaseException:
         shutil.rmtree(copy.parent, ignore_errors=True)
         raise
     weakref.finalize(table, shutil.rmtree, copy.parent, ignore_errors=True)  # the rows refer to the table
     return table
+
+
+def _open_format(suffix: str, path: Path, source: str, read: ReadOptions) -> Reader:
+    """Open a file by its extension."""
+    kind = suffix.removesuffix(".gz")
+    if kind in (".csv", ".tsv", ".txt"):
+        from lowland.data.formats.csv_file import CsvReader
+
+        read.refuse_others((*OF_TEXT, "missing"), "a text file")
+        return CsvReader(path, source, read)
+    if kind in (".xlsx", ".ods"):
+        from lowland.data.formats.spreadsheet import open_spreadsheet
+
+        read.refuse_others(OF_SHEETS, f"a {path.suffix} file")
+        return open_spreadsheet(path, source, read)
+    if kind == ".h5ad":
+        from lowland.data.formats.h5ad import open_h5ad
+
+        read.refuse_others(("array",), "a .h5ad file")
+        return open_h5ad(path, source, read)
+    if kind == ".parquet":
+        from lowland.data.formats.parquet import ParquetReader
+
+        read.refuse_others((), "a Parquet file")
+        return ParquetReader(path, source)
+    if kind in (".feather", ".arrow", ".jsonl", ".ndjson"):
+        from lowland.data.formats.arrow_files import FeatherReader, JsonLinesReader
+
+        read.refuse_others((), f"a {path.suffix} file")
+        return (FeatherReader if kind in (".feather", ".arrow") else JsonLinesReader)(path, source)
+    if kind == ".png" and path.is_dir():
+        from lowland.data.formats.images import ImageReader
+
+        read.refuse_others((), "a folder of images")
+        return ImageReader(path, source)
+    raise ParameterError(
+        f"{str(path)!r}: unsupported file format. Use {', '.join(READABLE)}, or a folder of .parquet files or images."
+    )
 
 
 def _path(source: Any) -> Path:
@@ -201,6 +238,12 @@ def as_numpy(source: Any) -> np.ndarray:
         raise DataError(
             f"The rows have different lengths: {error} Give every row the same number of values."
         ) from error
+
+
+def as_objects(source: Any) -> np.ndarray:
+    """Return nested lists with text as an array of objects: numpy would convert numbers beside text to strings."""
+    found = as_numpy(source)
+    return np.array(source, dtype=object) if found.dtype.kind == "U" and not isinstance(source, np.ndarray) else found
 
 
 def open_chunks(source: Iterable[Any], open_chunk: Callable[[Any], Rows]) -> ChunkRows:
@@ -230,7 +273,7 @@ def is_chunked(source: Any) -> bool:
 # --- arrays -----------------------------------------------------------------------------------------------------------
 
 
-def _open_array(X: np.ndarray, names: tuple[str, ...] | None = None, source: str = "X") -> Rows:
+def _open_array(X: np.ndarray, source: str = "X") -> ArrayRows:
     if "numpy.ma" in sys.modules and np.ma.is_masked(X):
         raise DataError(
             f"{source} is a masked array with {np.ma.count_masked(X)} masked values. Fill them with NaN "
@@ -238,11 +281,11 @@ def _open_array(X: np.ndarray, names: tuple[str, ...] | None = None, source: str
         )
     if X.dtype.kind not in "fiub":
         X = _numbers_of(X, source)
-    return not_empty(ArrayRows(_two_dimensional(X), names, source))
+    return ArrayRows(checked_shape(X, source), None, source)
 
 
 def _numbers_of(X: np.ndarray, source: str) -> np.ndarray:
-    _no_complex(X)
+    no_complex(X)
     if X.dtype.kind not in "OUS":
         raise DataTypeError(f"{source} has dtype {X.dtype}, not numbers. Convert it to numbers (`X.astype(float)`).")
     if X.dtype.kind == "O" and holds_dates(X):
@@ -261,11 +304,11 @@ def _numbers_of(X: np.ndarray, source: str) -> np.ndarray:
 
 
 def _open_dask(X: Any) -> Rows:
-    if _no_complex(X).dtype.kind not in "fiub":
+    if no_complex(X).dtype.kind not in "fiub":
         raise DataTypeError(
             f"The Dask array has dtype {X.dtype}, not numbers. Convert it to numbers (`X.astype(float)`)."
         )
-    return DaskRows(_two_dimensional(X))
+    return DaskRows(X if X.ndim == 2 else checked_shape(X))
 
 
 def _open_tensor(X: Any) -> Rows:
@@ -274,16 +317,20 @@ def _open_tensor(X: Any) -> Rows:
             f"Tensors of layout {X.layout} are not supported. Make it dense (`X.to_dense()`), or pass a scipy.sparse "
             "matrix."
         )
-    return not_empty(ArrayRows(_two_dimensional(_no_complex(X.detach()))))
+    return ArrayRows(checked_shape(no_complex(X.detach())))
 
 
-def _no_complex(X: Any) -> Any:
+def no_complex(X: Any) -> Any:
+    """Return X; raise an error for complex numbers."""
     if "complex" in str(X.dtype):
         raise DataError("Complex data not supported. Pass the real and imaginary parts as separate columns.")
     return X
 
 
-def _two_dimensional(X: Any) -> Any:
+def checked_shape(X: Any, source: str = "X") -> Any:
+    """Return an array of any library; raise an error unless it is a table with rows and columns."""
+    if X.ndim == 2 and 0 not in X.shape:
+        return X
     if X.ndim > 2:
         raise DataError(
             f"Expected 2D array, got {X.ndim}D array instead. Turn each image or block into one row "
@@ -294,51 +341,85 @@ def _two_dimensional(X: Any) -> Any:
             f"Expected 2D array, got {X.ndim}D array instead. Give it rows and columns (`Reshape your data: "
             "array.reshape(-1, 1) for a single column, array.reshape(1, -1) for a single row`)."
         )
-    return X
+    what = "sample" if X.shape[0] == 0 else "feature"
+    raise DataError(
+        f"{source} is empty (`Found array with 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is "
+        "required`). Check the selection of rows and columns."
+    )
 
 
 def not_empty(rows: Rows) -> Rows:
     """Return the rows; raise an error if there are none, or no columns."""
-    for what, count in (("sample", rows.n), ("feature", rows.d)):
-        if count == 0:
-            raise DataError(
-                f"{rows.source} is empty (`Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is "
-                "required`). Check the selection of rows and columns."
-            )
+    if rows.n == 0 or rows.d == 0:
+        checked_shape(np.empty((1 if rows.n is None else rows.n, rows.d)), rows.source)
     return rows
 
 
-# --- files ------------------------------------------------------------------------------------------------------------
-
-
-def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str], read: ReadOptions) -> Rows:
-    path = real_path(path)
-    if columns is not None or drop or not _is_numpy_file(path):
-        return not_empty(open_table_file(path, read).select(columns, drop))
-    check_readable(path)
-    name = shown_name(path)
-    if is_stream(path):
-        copy = copied(path)
-        try:
-            return _open_numpy(copy, name, None, read)
-        finally:
-            shutil.rmtree(copy.parent, ignore_errors=True)
-    return _open_numpy(path, name, Passes(name, [path]), read)
+# --- numpy files ------------------------------------------------------------------------------------------------------
 
 
 def _is_numpy_file(path: Path) -> bool:
     return path.suffix.lower() in NUMPY and not path.is_dir()
 
 
-def _open_numpy(path: Path, name: str, passes: Passes | None, read: ReadOptions) -> Rows:
-    read.refuse_others(("array",) if suffix_of(path) == ".npz" else (), f"a {suffix_of(path)} file")
-    found = load_numpy(path, read.array)
+def _open_numpy_file(path: Path, read: ReadOptions) -> Rows:
+    check_readable(path)
+    suffix, source, stamps = suffix_of(path), shown_name(path), stamps_of([path])
+    read.refuse_others(("array",) if suffix == ".npz" else (), f"a {suffix} file")
+    copy = copied(path) if is_stream(path) else None
+    try:
+        found = load_numpy(copy or path, read.array)
+    finally:
+        if copy is not None:
+            shutil.rmtree(copy.parent, ignore_errors=True)
     if is_sparse(found):
-        return not_empty(SparseRows(_two_dimensional(_no_complex(found)), name))
-    rows = _open_array(found, source=name)
-    if isinstance(found, np.memmap):
-        rows.passes = passes
+        return SparseRows(checked_shape(no_complex(found), source), source)
+    rows = _open_array(found, source)
+    if isinstance(found, np.memmap) and copy is None:
+        rows.stamps = stamps
     return rows
+
+
+def load_numpy(path: Path, array: str | None = None) -> Any:
+    """Return the array in a .npy file, memory-mapped, or the one named X (or the only one) in a .npz file.
+
+    ``array`` names another array of a .npz file.
+    A .npz file may also contain a sparse matrix, as scipy.sparse.save_npz writes it.
+    """
+    try:
+        if suffix_of(path) == ".npy":
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            if array is not None and array in archive.files:
+                return archive[array]
+            name = "X" if "X" in archive.files else archive.files[0] if len(archive.files) == 1 else None
+            if name is not None and array is None:
+                return archive[name]
+            if {"format", "shape"} <= set(archive.files) and array is None:
+                return _sparse_matrix(path)
+            held = archive.files
+    except Exception as error:  # zipfile, zlib, pickle and OS errors: a damaged archive fails in many ways
+        damaged = (
+            f"{str(path)!r} is not a valid {suffix_of(path)} file of numbers: {first_line(error)}. Write it again."
+        )
+        raise file_error(path, error, FileProblem(damaged)) from error
+    if not held:
+        raise DataError(f"{str(path)!r} contains no array. Write it again.")
+    names = ", ".join(map(repr, held))
+    if array is not None:
+        raise ParameterError(f"`array={array!r}`: {str(path)!r} contains only the arrays {names}.")
+    raise DataError(
+        f"{str(path)!r} contains the arrays {names}. Choose one, such as `array={held[0]!r}`, or name it 'X'."
+    )
+
+
+def _sparse_matrix(path: Path) -> Any:
+    import scipy.sparse
+
+    matrix = scipy.sparse.load_npz(path)  # no pickle: scipy forbids it
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)  # an index beyond the shape would read outside the array
+    return matrix
 
 
 # --- vectors beside the rows ------------------------------------------------------------------------------------------

@@ -75,19 +75,14 @@ def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequenc
     if len(problems) == 1:
         said = f"Column {problems[0].column!r} of {source} is {why}. It contains {problems[0].content()}. "
     else:
-        lines = [f"{problem.column!r}: {problem.content()}" for problem in problems[:SHOWN_COLUMNS]]
-        if len(problems) > SHOWN_COLUMNS:
-            lines.append(f"and {len(problems) - SHOWN_COLUMNS} more columns")
-        said = f"{len(problems)} columns of {source} are {why}:\n- " + "\n- ".join(lines) + "\n"
+        said = _lines(f"{source} are {why}", [f"{problem.column!r}: {problem.content()}" for problem in problems])
     marks = list(dict.fromkeys(mark for problem in problems for mark in problem.marks))
-    marked = {problem.column for problem in problems if problem.marks}
     every = [problem.column for problem in problems]
-    others = [name for name in every if name not in marked]
+    others = [problem.column for problem in problems if not problem.marks]
     remedy = []
     if marks and len(others) <= SHOWN_COLUMNS:
-        these, drop = " and ".join(map(repr, marks)), f", drop={others!r}" if others else ""
-        one = len(marks) == 1
-        remedy.append(f"If {these} mark{'s' * one} missing values, use `open_rows(file, missing={marks!r}{drop})`.")
+        drop = f", drop={others!r}" if others else ""
+        remedy.append(f"If {_mark_words(marks)} missing values, use `open_rows(file, missing={marks!r}{drop})`.")
     if len(every) <= SHOWN_COLUMNS:
         which = "these columns" if len(every) > 1 else "the column"
         remedy.append(f"To leave out {which}, use `open_rows(file, drop={every!r})`.")
@@ -101,6 +96,18 @@ def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequenc
     if gaps:
         remedy.append(f"Missing values: {counted(gaps)}; most methods need a value in each cell.")
     return TableProblems(said + " ".join(remedy), marks, others, list(gaps))
+
+
+def _lines(what: str, lines: Sequence[str]) -> str:
+    """A list of columns, the first ones of many."""
+    shown = list(lines[:SHOWN_COLUMNS])
+    if len(lines) > SHOWN_COLUMNS:
+        shown.append(f"and {len(lines) - SHOWN_COLUMNS} more columns")
+    return f"{len(lines)} columns of {what}:\n- " + "\n- ".join(shown) + "\n"
+
+
+def _mark_words(marks: Sequence[str]) -> str:
+    return f"{' and '.join(repr(_short(mark)) for mark in marks)} mark{'s' * (len(marks) == 1)}"
 
 
 def preparation_error(
@@ -125,14 +132,11 @@ def preparation_error(
     if len(each) == 1:
         said = [f"Column {each[0][0]} of {source} contains {each[0][1]}."]
     else:
-        lines = [f"{name} contains {content}" for name, content in each[:SHOWN_COLUMNS]]
-        more = f"\n- and {len(each) - SHOWN_COLUMNS} more columns" if len(each) > SHOWN_COLUMNS else ""
-        said = [f"{len(each)} columns of {source} cannot be prepared:\n- " + "\n- ".join(lines) + more + "\n"]
+        said = [_lines(f"{source} cannot be prepared", [f"{name} contains {content}" for name, content in each])]
     every = list(dict.fromkeys(text for texts in marks.values() for text in texts))
     if marks:
-        texts, one = " and ".join(repr(_short(text)) for text in every), len(every) == 1
         instead = f"use `open_rows(file, missing={every!r})`" if takes_marks else "replace them in the table"
-        said.append(f"If {texts} mark{'s' * one} missing values, {instead}.")
+        said.append(f"If {_mark_words(every)} missing values, {instead}.")
         said.append(f"If not, set the kind of the column (`kinds={{{next(iter(marks))!r}: 'category'}}`), or leave "
                     f"it out (`drop={list(marks)!r}`).")  # fmt: skip
     drop = [*infinite, *nested]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from lowland.errors import ParameterError
 
 OF_TEXT = ("separator", "decimal", "thousands", "encoding", "header")  # options of .csv and .tsv files
+OF_SHEETS = ("sheet", "header", "missing", "decimal", "thousands")  # options of .xlsx and .ods files
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,17 @@ give bitwise the same results. A reader yields raw slabs in order; ``prepare`` c
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import float_dtype
-from lowland.data.passes import Passes, Slab
 from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile
 
 SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C
@@ -45,6 +47,37 @@ def equal_slab_rows(n: int, d: int, itemsize: int) -> int:
     needed, useful = -(-n // most), min(n // least, MOST_SMALL_SLABS)
     count = 1 << max((needed - 1).bit_length(), useful.bit_length() - 1, 0)  # a power of two
     return most if count == 1 else -(-n // count)
+
+
+# --- files and chunks that change between two passes ------------------------------------------------------------------
+
+Stamps = dict[Path, tuple[int, ...] | None]
+
+
+def stamps_of(files: Iterable[Path]) -> Stamps:
+    """Return size, time and inode of each file, which change when it is written; None if there is no such file."""
+    return {file: _stamp(file) for file in files}
+
+
+def _stamp(file: Path) -> tuple[int, ...] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return (found.st_size, found.st_mtime_ns, found.st_ino) if stat.S_ISREG(found.st_mode) else ()
+
+
+def check_files(stamps: Stamps) -> None:
+    """Raise an error if a file was written since it was opened: several passes would mix two tables."""
+    for file, stamp in stamps.items():
+        if _stamp(file) != stamp:
+            raise FileProblem(
+                f"{str(file)!r} was written or removed while it was read, so its rows have changed. Wait until the "
+                "file is complete, open it again and repeat."
+            )
+
+
+# --- slabs ------------------------------------------------------------------------------------------------------------
 
 
 def as_floats(X: Array, dtype: np.dtype) -> Array:
@@ -110,7 +143,8 @@ class Rows:
     in_memory: bool = False  # whether the rows are in memory
     is_sparse: bool = False
     is_text: bool = False  # whether every pass parses text: see data/spool.py
-    passes: Passes | None = None  # compares the passes over rows that could change: those of files and chunks
+    stamps: Stamps = {}  # noqa: RUF012  of the files that the rows are read from
+    rows_read: int | None = None  # number of rows of the first pass, with which every later one is compared
     allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error
     pair_values: str = ""  # what X holds if it is a matrix of pairs, not of rows: "distances", for the error
@@ -144,6 +178,33 @@ class Rows:
         """Yield raw slabs in order."""
         raise NotImplementedError
 
+    def one_pass(self, pieces: Iterable[Any]) -> Iterator[Any]:
+        """Yield raw slabs; raise an error if a file was written meanwhile, or the first pass read other rows."""
+        check_files(self.stamps)
+        count = 0
+        for piece in pieces:
+            count += self.height(piece)
+            yield piece
+            del piece  # only the caller refers to the slab
+        check_files(self.stamps)
+        before, self.rows_read = self.rows_read, count
+        if before not in (None, count):
+            raise self.changed(f"The first pass read {before} rows, this one {count}.")
+
+    def changed(self, fact: str) -> DataError:
+        """Return the error for rows that are not those of the first pass."""
+        return DataError(
+            f"The rows of {self.source} changed between two passes. {fact} Several passes need the same rows each "
+            "time: do not write to the files meanwhile, let __iter__ return the same chunks, or pass one array."
+        )
+
+    def describe_as(self, rows: Rows) -> None:
+        """Take the shape, the names and what errors say from other rows."""
+        self.n, self.d, self.dtype, self.names = rows.n, rows.d, rows.dtype, rows.names
+        self.source, self.in_memory, self.is_sparse = rows.source, rows.in_memory, rows.is_sparse
+        self.allow_nan, self.missing_remedy = rows.allow_nan, rows.missing_remedy
+        self.compared_with, self.pair_values = rows.compared_with, rows.pair_values
+
     def prepare(self, piece: Any) -> Array:
         """Convert a raw slab to an array of floats."""
         return piece
@@ -172,25 +233,12 @@ class Rows:
 
     def non_finite_error(self) -> DataError:
         """Return the error that names the columns with NaN or infinity, after one more pass to count them."""
-        nan, inf, n, largest = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0, 0.0
-        first: tuple[int, int] | None = None  # row and column of the first bad value
-        for chunk in self.chunks():
-            if self.missing_as_level:
-                chunk = to_numpy(chunk).copy()
-                chunk[:, list(self.missing_as_level)] = 0
-            nan += _count_by_column(chunk, np.isnan)
-            inf += _count_by_column(chunk, np.isinf)
-            if first is None and (inf.any() or (nan.any() and not self.allow_nan)):
-                i, j = _first_bad_value(chunk, np.isinf if self.allow_nan else lambda X: ~np.isfinite(X))
-                first = n + i, j
-            n += chunk.shape[0]
-            sizes = np.abs(chunk.data if is_sparse(chunk) else to_numpy(chunk))
-            largest = float(np.fmax.reduce(sizes, axis=None, initial=largest))
+        nan, inf, n, largest, first = self._count_bad_values()
+        overflows = largest > _SQUARABLE * float(np.finfo(self.dtype).max) ** 0.5
         if self.allow_nan:
-            missing, nan = nan, np.zeros_like(nan)
-            overflow = largest > _SQUARABLE * float(np.finfo(self.dtype).max) ** 0.5
-            if missing.any() and not inf.any() and not overflow:
+            if nan.any() and not inf.any() and not overflows:
                 return self._undefined_distance()
+            nan = np.zeros_like(nan)
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
@@ -198,33 +246,49 @@ class Rows:
                 f"{'Convert to `float64`, or rescale' if self.dtype == np.float32 else 'Rescale'} the columns."
             )
         found = " and ".join(
-            _counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any()
+            f"{what} ({count.sum()} value{'s' * bool(count.sum() > 1)})"
+            for what, count in (("NaN", nan), ("infinity", inf))
+            if count.any()
         )
         if self.pair_values:
-            i, j = first or (0, 0)
             return DataError(
-                f"Input `X` contains {found} in the matrix of {self.pair_values}, first in row {i + 1}, column "
-                f"{j + 1}. Compute these {self.pair_values}, or leave out such points: their rows and their columns."
+                f"Input `X` contains {found} in the matrix of {self.pair_values}, first in row {first[0] + 1}, column "
+                f"{first[1] + 1}. Compute these {self.pair_values}, or leave out such points: their rows and their "
+                "columns."
             )
-        each = (nan + inf)[bad]
-        where = ", ".join(
-            self.column_name(j) + f" ({count})" * (bad.size > 1 and not inf.any())
-            for j, count in zip(bad[:5], each, strict=False)
-        ) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
+        where = ", ".join(self.column_name(j) + f" ({nan[j]})" * (bad.size > 1 and not inf.any()) for j in bad[:5]) + (
+            f" and {bad.size - 5} more" if bad.size > 5 else ""
+        )
         fact = (
             f"Input `X` contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows, "
-            f"first in row {(first or (0, 0))[0] + 1}."
+            f"first in row {first[0] + 1}."
         )
-        if inf.any():
+        if not inf.any():
+            empty = tuple(self.names[j] for j in np.flatnonzero(nan == n)) if self.names else ()
+            gaps, text = bool((nan[nan < n] > 0).any()), self.levels is not None
+            return IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=gaps, has_categories=text)
+        if self.names is None:
             offered = f"{self.missing_remedy} Or drop" if self.missing_remedy and nan.any() else "Drop"
-            if self.names is None:
-                return DataError(f"{fact} {offered} {self._or_replace_infinity()}")
-            infinite = tuple(self.names[j] for j in np.flatnonzero(inf))
-            gaps = bool(nan[inf == 0].any())
-            return IncompleteRows.of(fact, "", infinite, has_gaps=gaps, rest=self._or_replace_infinity())
-        empty = tuple(self.names[j] for j in np.flatnonzero(nan == n)) if self.names else ()
-        gaps, text = bool((nan[nan < n] > 0).any()), self.levels is not None
-        return IncompleteRows.of(fact, self.missing_remedy, empty, has_gaps=gaps, has_categories=text)
+            return DataError(f"{fact} {offered} {self._or_replace_infinity()}")
+        infinite, gaps = tuple(self.names[j] for j in np.flatnonzero(inf)), bool(nan[inf == 0].any())
+        return IncompleteRows.of(fact, "", infinite, has_gaps=gaps, rest=self._or_replace_infinity())
+
+    def _count_bad_values(self) -> tuple[np.ndarray, np.ndarray, int, float, tuple[int, int]]:
+        """NaN and infinite values by column, the number of rows, the largest size, and the first place that is bad."""
+        nan, inf, n, largest = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0, 0.0
+        first: tuple[int, int] | None = None
+        for chunk in self.chunks():
+            values, i, j = _values_not_finite(chunk)
+            is_nan, is_inf = np.isnan(values) & ~np.isin(j, self.missing_as_level), np.isinf(values)
+            nan += np.bincount(j[is_nan], minlength=self.d)
+            inf += np.bincount(j[is_inf], minlength=self.d)
+            bad = np.flatnonzero(is_inf if self.allow_nan else is_nan | is_inf)
+            if first is None and bad.size:
+                first = n + int(i[bad[0]]), int(j[bad[0]])
+            n += chunk.shape[0]
+            sizes = np.abs(chunk.data if is_sparse(chunk) else to_numpy(chunk))
+            largest = float(np.fmax.reduce(sizes, axis=None, initial=largest))
+        return nan, inf, n, largest, first or (0, 0)
 
     def _or_replace_infinity(self) -> str:
         """What to do about infinity: it can be imputed only after it was replaced by NaN."""
@@ -256,22 +320,14 @@ class Rows:
         )
 
 
-def _count_by_column(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _values_not_finite(X: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The values of a chunk that are not finite, with their rows and columns, in the order of the rows."""
     if is_sparse(X):
-        return np.bincount(X.indices[is_bad(X.data)], minlength=X.shape[1])
-    return is_bad(to_numpy(X)).sum(axis=0)
-
-
-def _first_bad_value(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int]:
-    if is_sparse(X):
-        place = np.flatnonzero(is_bad(X.data))[0]
-        return int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
-    i, j = np.argwhere(is_bad(to_numpy(X)))[0]
-    return int(i), int(j)
-
-
-def _counted(what: str, count: int) -> str:
-    return f"{what} ({count} value{'s' if count > 1 else ''})"
+        places = np.flatnonzero(~np.isfinite(X.data))
+        return X.data[places], np.searchsorted(X.indptr, places, side="right") - 1, X.indices[places]
+    values = to_numpy(X)
+    i, j = np.nonzero(~np.isfinite(values))
+    return values[i, j], i, j
 
 
 @dataclass
@@ -283,13 +339,13 @@ class ArrayRows(Rows):
     source: str = "X"
     in_memory: bool = True
     most_rows: int | None = None  # a smaller slab, if requested
-    passes: Passes | None = None  # for a memory-mapped file
+    stamps: Stamps = field(default_factory=dict)  # of a memory-mapped file
     n: int = field(init=False)
     d: int = field(init=False)
     dtype: np.dtype = field(init=False)
 
     def __post_init__(self) -> None:
-        self.n, self.d = (int(m) for m in self.X.shape)
+        self.n, self.d = self.X.shape
         if isinstance(self.X, np.ndarray):
             self.dtype = self.X.dtype if self.X.dtype in (np.float64, np.float32) else float_dtype(self.X.dtype)
         else:
@@ -304,29 +360,21 @@ class ArrayRows(Rows):
             return self.most_rows
         if not isinstance(self.X, np.ndarray) and on_accelerator(self.X):
             return slab_rows(self.d, self.dtype.itemsize, accelerator=True)
-        return super().slab
+        return equal_slab_rows(self.n, self.d, self.dtype.itemsize)
 
     def pieces(self) -> Iterator[Array]:
         """Yield views of the array."""
-        if self.n <= self.slab:
-            self._check_file()
-            yield self.X
-        else:
-            for start in range(0, self.n, self.slab):
-                self._check_file()
-                yield self.X[start : start + self.slab, :]
+        slab = self.slab
+        for start in range(0, self.n, slab):
+            if self.stamps:
+                check_files(self.stamps)
+            yield self.X if self.n <= slab else self.X[start : start + slab, :]
 
     def in_slabs_of(self, most_rows: int) -> ArrayRows:
         """Return the same rows in smaller slabs."""
         smaller = replace(self, most_rows=most_rows)
-        smaller.allow_nan, smaller.missing_remedy = self.allow_nan, self.missing_remedy
-        smaller.compared_with, smaller.pair_values = self.compared_with, self.pair_values
+        smaller.describe_as(self)
         return smaller
-
-    def _check_file(self) -> None:
-        """Raise an error if the memory-mapped file was written meanwhile."""
-        if self.passes is not None:
-            self.passes.check_files()
 
     def prepare(self, piece: Array) -> Array:
         """Return the piece as floats, without a copy where possible."""
@@ -334,8 +382,8 @@ class ArrayRows(Rows):
 
     def to_array(self) -> Array:
         """Return the array as floats, without a copy where possible."""
-        self._check_file()
-        return self.prepare(self.X)
+        check_files(self.stamps)
+        return as_floats(self.X, self.dtype)
 
 
 @dataclass
@@ -346,10 +394,7 @@ class SlicedRows(Rows):
     most_rows: int
 
     def __post_init__(self) -> None:
-        self.n, self.d, self.dtype, self.names = self.rows.n, self.rows.d, self.rows.dtype, self.rows.names
-        self.source, self.in_memory = self.rows.source, self.rows.in_memory
-        self.allow_nan, self.missing_remedy = self.rows.allow_nan, self.rows.missing_remedy
-        self.compared_with, self.pair_values = self.rows.compared_with, self.rows.pair_values
+        self.describe_as(self.rows)
 
     @property
     def slab(self) -> int:
@@ -375,8 +420,7 @@ class MappedRows(Rows):
     map: Callable[[Array], Array]
 
     def __post_init__(self) -> None:
-        self.n, self.d, self.dtype, self.names = self.rows.n, self.rows.d, self.rows.dtype, self.rows.names
-        self.source, self.in_memory, self.is_sparse = self.rows.source, self.rows.in_memory, self.rows.is_sparse
+        self.describe_as(self.rows)
 
     @property
     def slab(self) -> int:
@@ -451,22 +495,23 @@ class SparseRows(Rows):
 
 
 @dataclass
-class ColumnRows(Rows):
-    """Rows of a table stored by columns: a data frame in memory, or a file that yields such tables.
+class StreamRows(Rows):
+    """Rows that every pass reads from the top: those of a file, or of a data frame.
 
-    ``read`` reads from the top, in tables of the given number of rows; ``columns_of`` returns the columns of one table
-    as 1-d arrays, in order.
+    ``read`` yields raw slabs of the given number of rows, such as Arrow tables; ``convert`` turns one into floats.
     """
 
     read: Callable[[int], Iterable[Any]]
-    columns_of: Callable[[Any], Sequence[Any]]
+    convert: Callable[[Any], Array]
     n: int | None
     d: int
     dtype: np.dtype
     names: tuple[str, ...] | None
     source: str
     in_memory: bool = False
-    passes: Passes | None = None
+    is_sparse: bool = False
+    is_text: bool = False
+    stamps: Stamps = field(default_factory=dict)
     most_rows: int | None = None  # a smaller slab, if requested
 
     @property
@@ -475,31 +520,25 @@ class ColumnRows(Rows):
         return self.most_rows or super().slab
 
     def pieces(self) -> Iterator[Any]:
-        """Yield tables of one slab each."""
-        tables = iter(self.read(self.slab))
-        return tables if self.passes is None else self.passes.numbered(tables, super().height)
+        """Yield raw slabs."""
+        return self.one_pass(self.read(self.slab))
 
-    def height(self, piece: Any) -> int:
-        """Return the number of rows in a table."""
-        return super().height(piece.raw if isinstance(piece, Slab) else piece)
+    def prepare(self, piece: Any) -> Array:
+        """Return a raw slab as floats."""
+        return self.convert(piece)
 
-    def prepare(self, piece: Any) -> np.ndarray:
-        """Return the columns as one array. Each is copied once; the array is in column-major order."""
-        if self.passes is not None:
-            return self.passes.compare(piece, self._floats(piece.raw))
-        return self._floats(piece)
 
-    def _floats(self, piece: Any) -> np.ndarray:
-        columns = self.columns_of(piece)
-        slab = np.empty((self.d, len(columns[0])), dtype=self.dtype)
-        for j, column in enumerate(columns):
-            try:
-                slab[j] = column
-            except (ValueError, TypeError) as error:
-                raise DataTypeError(
-                    f"Column {self.column_name(j)} of {self.source} is not numeric: {error}. Encode or drop it."
-                ) from error
-        return slab.T
+def columns_as_floats(columns: Sequence[Any], dtype: np.dtype, names: Sequence[str], source: str) -> np.ndarray:
+    """Return columns, 1-d arrays, as one array in column-major order. Each is copied once."""
+    slab = np.empty((len(columns), len(columns[0]) if columns else 0), dtype=dtype)
+    for j, column in enumerate(columns):
+        try:
+            slab[j] = column
+        except (ValueError, TypeError) as error:
+            raise DataTypeError(
+                f"Column {names[j]!r} of {source} is not numeric: {error}. Encode or drop it."
+            ) from error
+    return slab.T
 
 
 @dataclass
@@ -522,7 +561,7 @@ class ChunkRows(Rows):
         if isinstance(self.source_chunks, list | tuple) and self.dtype == np.float32:  # the widest precision
             self.dtype = next((rows.dtype for rows in self._opened() if rows.dtype != self.dtype), self.dtype)
         self.first_bytes = head.slab_bytes * self.dtype.itemsize // head.dtype.itemsize
-        self.passes = Passes(self.source)
+        self.stamps_of_chunks: dict[int, Stamps] = {}  # those of the first pass
 
     def _opened(self) -> Iterator[Rows]:
         for i, chunk in enumerate(self.source_chunks):
@@ -541,17 +580,15 @@ class ChunkRows(Rows):
         """Bytes of a slab of the first chunk; the others are assumed to be like it."""
         return self.first_bytes
 
-    def pieces(self) -> Iterator[Slab]:
+    def pieces(self) -> Iterator[tuple[Rows, Any]]:
         """Yield the slabs of every chunk; chunks are never concatenated."""
-        assert self.passes is not None
-        return self.passes.numbered(self._slabs(), _height_in_chunk)
+        return self.one_pass(self._slabs())
 
     def _slabs(self) -> Iterator[tuple[Rows, Any]]:
-        assert self.passes is not None
         for i, rows in enumerate(self._opened()):
             self._check_chunk(i, rows)
-            if rows.passes is not None:
-                self.passes.compare_part(i, f"Chunk {i}, {rows.source},", rows.passes.stamps)
+            if self.stamps_of_chunks.setdefault(i, rows.stamps) != rows.stamps:
+                raise self.changed(f"Chunk {i}, {rows.source}, was written since the first pass.")
             for piece in rows.pieces():
                 yield rows, piece
 
@@ -576,25 +613,20 @@ class ChunkRows(Rows):
                 f"chunks as {rows.dtype}, or pass a list of chunks, of which the widest precision is used."
             )
 
-    def height(self, piece: Slab) -> int:
+    def height(self, piece: tuple[Rows, Any]) -> int:
         """Return the number of rows in a slab of a chunk."""
-        return _height_in_chunk(piece.raw)
+        rows, raw = piece
+        return rows.height(raw)
 
-    def prepare(self, piece: Slab) -> Array:
+    def prepare(self, piece: tuple[Rows, Any]) -> Array:
         """Return the piece as floats, in the precision of all chunks."""
-        assert self.passes is not None
-        rows, raw = piece.raw
-        return self.passes.compare(piece, as_floats(rows.prepare(raw), self.dtype))
+        rows, raw = piece
+        return as_floats(rows.prepare(raw), self.dtype)
 
     def to_array(self) -> Array:
         """Return all chunks as one array."""
         chunks = list(self.chunks())
         return xp_of(chunks[0]).concat(chunks) if not is_sparse(chunks[0]) else _stack_sparse(chunks)
-
-
-def _height_in_chunk(piece: tuple[Rows, Any]) -> int:
-    rows, raw = piece
-    return rows.height(raw)
 
 
 def _stack_sparse(chunks: list[Any]) -> Any:

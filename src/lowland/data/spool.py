@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import Array
-from lowland.data.leftovers import mark, remove_leftovers
-from lowland.data.passes import Slab
-from lowland.data.rows import ColumnRows, Rows, least_slab_rows
+from lowland.data.files import mark, remove_leftovers
+from lowland.data.rows import Rows, StreamRows, least_slab_rows
 
 _LEFT_FREE = 10**9  # bytes of the disk that are not used
 
@@ -27,7 +26,7 @@ _LEFT_FREE = 10**9  # bytes of the disk that are not used
 @contextmanager
 def spooled(rows: Rows) -> Iterator[Rows]:
     """Yield rows for several passes: those of a text file are parsed once, if the disk has room; others as they are."""
-    if not isinstance(rows, ColumnRows) or not rows.is_text:
+    if not isinstance(rows, StreamRows) or not rows.is_text:
         yield rows
         return
     remove_leftovers(tempfile.gettempdir())
@@ -36,9 +35,10 @@ def spooled(rows: Rows) -> Iterator[Rows]:
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A slab in the temporary file."""
+class _Slab:
+    """A raw slab, or None if it is stored, and its place in the table."""
 
+    raw: Any
     start: int
     height: int
 
@@ -46,14 +46,13 @@ class Stored:
 class SpooledRows(Rows):
     """Rows that the first whole pass stores; where a slab could not be stored, every pass parses the text again."""
 
-    def __init__(self, rows: ColumnRows, path: Path) -> None:
+    def __init__(self, rows: StreamRows, path: Path) -> None:
         small = min(rows.slab, least_slab_rows(rows.d, rows.dtype.itemsize))
         self.rows, self.path = replace(rows, most_rows=small), path
-        self.n, self.d, self.dtype, self.names = rows.n, rows.d, rows.dtype, rows.names
-        self.source, self.notes = rows.source, rows.notes
-        self.allow_nan, self.missing_remedy = rows.allow_nan, rows.missing_remedy
-        self.slabs: list[Stored] | None = None  # those of a whole pass
-        self.stored: set[int] = set()  # the first rows of the slabs in the file
+        self.describe_as(rows)
+        self.notes = rows.notes
+        self.stored: dict[int, int] = {}  # the first rows of the slabs in the file, and their numbers of rows
+        self.total: int | None = None  # the number of rows, after a whole pass
         self.has_room = True
         path.touch()
 
@@ -62,51 +61,40 @@ class SpooledRows(Rows):
         """Rows in a slab."""
         return self.rows.slab
 
-    def pieces(self) -> Iterator[Any]:
+    def pieces(self) -> Iterator[_Slab]:
         """Yield the slabs of the temporary file, or raw ones while it is not complete."""
-        if self.slabs is not None and all(slab.start in self.stored for slab in self.slabs):
-            yield from self.slabs
+        if self.total is not None and sum(self.stored.values()) == self.total:
+            yield from (_Slab(None, start, height) for start, height in sorted(self.stored.items()))
             return
-        slabs = []
-        for piece in self.rows.pieces():
-            slabs.append(Stored(piece.start, self.rows.height(piece)))
-            yield piece
-            del piece  # only the caller refers to the slab
-        self.slabs = slabs
+        start = 0
+        for raw in self.rows.pieces():
+            height = self.rows.height(raw)
+            yield _Slab(raw, start, height)
+            start += height
+            del raw  # only the caller refers to the slab
+        self.total = start
 
-    def height(self, piece: Any) -> int:
+    def height(self, piece: _Slab) -> int:
         """Return the number of rows in a slab."""
-        return piece.height if isinstance(piece, Stored) else self.rows.height(piece)
+        return piece.height
 
-    def prepare(self, piece: Any) -> Array:
+    def prepare(self, piece: _Slab) -> Array:
         """Return the slab as floats; store it if it was parsed."""
-        if isinstance(piece, Stored):
-            return self._read(piece)
-        chunk = self.rows.prepare(piece)
-        self._store(piece, chunk)
+        offset = piece.start * self.d * self.dtype.itemsize
+        if piece.raw is None:
+            slab = np.fromfile(self.path, self.dtype, piece.height * self.d, offset=offset)
+            return slab.reshape(self.d, piece.height).T
+        chunk = self.rows.prepare(piece.raw)
+        if self.has_room and piece.start not in self.stored:
+            try:
+                if shutil.disk_usage(self.path.parent).free < chunk.nbytes + _LEFT_FREE:
+                    raise OSError("the disk is full")
+                with open(self.path, "r+b") as file:
+                    file.seek(offset)
+                    file.write(np.ascontiguousarray(chunk.T).data)
+                self.stored[piece.start] = piece.height
+            except OSError:  # such as a quota: every pass parses the text
+                self.has_room, self.stored = False, {}
+                with suppress(OSError):
+                    self.path.write_bytes(b"")
         return chunk
-
-    def _store(self, piece: Slab, chunk: np.ndarray) -> None:
-        if not self.has_room or piece.start in self.stored:
-            return
-        if shutil.disk_usage(self.path.parent).free < chunk.nbytes + _LEFT_FREE:
-            self._give_up()
-            return
-        try:
-            with open(self.path, "r+b") as file:
-                file.seek(piece.start * self.d * self.dtype.itemsize)
-                file.write(np.ascontiguousarray(chunk.T).data)
-            self.stored.add(piece.start)
-        except OSError:  # such as a quota
-            self._give_up()
-
-    def _give_up(self) -> None:
-        self.has_room, self.stored = False, set()
-        with suppress(OSError):
-            self.path.write_bytes(b"")
-
-    def _read(self, piece: Stored) -> np.ndarray:
-        slab = np.fromfile(
-            self.path, self.dtype, piece.height * self.d, offset=piece.start * self.d * self.dtype.itemsize
-        )
-        return slab.reshape(self.d, piece.height).T

@@ -10,16 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.arrow_columns import converted
-from lowland.data.columns import NamedTable
-from lowland.data.dates import WrittenDates
-from lowland.data.formats.arrow import content_of, holds_numbers
+from lowland.data.arrow_columns import DAY, converted, date_order
+from lowland.data.reader import Reader, content_of, holds_numbers
 from lowland.data.write import atomic_write
-from lowland.errors import DataError, DataTypeError
+from lowland.errors import DataError
 
 CELLS = 2**23  # cells of a batch
 MOST_LEVELS = 2**16 - 2  # of a column as codes
-DAY = 86_400e6  # microseconds
 
 
 class StoredTable:
@@ -52,25 +49,20 @@ class StoredTable:
         import pyarrow.compute as pc
 
         column = self.table.column(j)
-        if holds_numbers(column.type):
-            return pc.cast(column, pa.float64(), safe=False).to_numpy()
-        return None
+        return pc.cast(column, pa.float64(), safe=False).to_numpy() if holds_numbers(column.type) else None
 
     def days(self, j: int) -> np.ndarray | None:
         """Return a column of dates as days since 1970, (n,), NaN where missing; None: its values are not dates."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        column, order = self.table.column(j), None
-        if content_of(column.type) == "text":
-            written = WrittenDates()
-            written.add(column.drop_null().combine_chunks())
-            order = written.order
-            if order is None:
-                return None
+        column = self.table.column(j)
+        order = date_order(column)
+        if order is None and content_of(column.type) == "text":
+            return None
         try:
             times = pc.cast(converted(column, "date", repr(self.names[j]), order), pa.int64())
-        except (DataError, DataTypeError, pa.ArrowException):
+        except (DataError, pa.ArrowException):
             return None
         return np.asarray(pc.fill_null(pc.cast(times, pa.float64(), safe=False), np.nan)) / DAY
 
@@ -88,19 +80,12 @@ class StoredTable:
             codes = np.full(len(values), -1, dtype=np.int32)
             codes[~np.isnan(values)] = inverse
             return codes, [f"{v:.10g}" for v in levels]
-        encoded = pc.dictionary_encode(_as_text(column)).unify_dictionaries().combine_chunks()
-        encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) and encoded.num_chunks else encoded
-        if not len(encoded):
-            return np.zeros(0, dtype=np.int32), []
-        words = encoded.dictionary.to_pylist()
+        texts = _as_text(column)
+        words = sorted(v for v in texts.unique().to_pylist() if v is not None)
         if len(words) > most:
             return None
-        order = sorted(range(len(words)), key=lambda i: words[i])
-        place = np.empty(len(words) + 1, dtype=np.int32)
-        place[order] = np.arange(len(words), dtype=np.int32)
-        place[-1] = -1
-        raw = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
-        return place[raw], [words[i] for i in order]
+        places = pc.fill_null(pc.index_in(texts, value_set=pa.array(words, pa.string())), -1)
+        return places.to_numpy().astype(np.int32), words
 
     def texts(self, j: int) -> list[str | None]:
         """Return a column as strings."""
@@ -254,7 +239,7 @@ def stored_batches(table: Any) -> Iterator[Any]:
     yield from table.combine_chunks().to_batches(max_chunksize=max(1, CELLS // max(1, table.num_columns)))
 
 
-def with_names_of_rows(table: NamedTable) -> Iterator[Any]:
+def with_names_of_rows(table: Reader) -> Iterator[Any]:
     """Yield the record batches of a table; its column of row names comes first also where ``scan`` leaves it out."""
     import pyarrow as pa
 

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import ArrowColumns, NamedTable
-from lowland.data.formats.arrow import number_batches
 from lowland.data.open import as_vector, is_frame, not_empty, open_rows, open_table, read_options_of, readable_file
 from lowland.data.read_options import ReadOptions
+from lowland.data.reader import BATCH, Reader, RowsReader
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError
 
 
-class Table(NamedTable):
+class Table(Reader):
     """A table with roles of its columns, accepted wherever a data frame or a path is.
 
     A column with a role is not a feature. ``fit`` uses the labels as ``y`` and the weights as ``sample_weight``, unless
@@ -56,6 +55,7 @@ class Table(NamedTable):
         self.given = source
         self.table = _opened(source, read_options_of(options.pop("read", None), options, "Table"))
         self.source, self.has_names, self.n = self.table.source, self.table.has_names, self.table.n
+        self.stamps = self.table.stamps
         self._values_of: dict[str, Any] = {}  # roles that are not columns of the source
         self.id_name = self.table.id_name if id is None else self._named(id, "id")
         self.label_name, self.weight_name = self._named(label, "label"), self._named(weight, "weight")
@@ -131,9 +131,13 @@ class Table(NamedTable):
         """Return the features at these positions as Rows."""
         return self.table.rows_at([self._keep[j] for j in keep])
 
-    def arrow(self, keep: list[int]) -> ArrowColumns:
-        """Return the features at these positions as Arrow tables."""
-        return self.table.arrow([self._keep[j] for j in keep])
+    def fields_at(self, keep: Sequence[int]) -> list[Any]:
+        """Return name and type of the features at these positions."""
+        return self.table.fields_at([self._keep[j] for j in keep])
+
+    def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
+        """Yield Arrow record batches of these columns."""
+        return self.table.batches(fields, size)
 
     def scan(self) -> Iterator[Any]:
         """Yield Arrow record batches of the features, the ids and the labels."""
@@ -141,21 +145,25 @@ class Table(NamedTable):
         for batch in self.table.scan():
             yield batch.select([name for name in batch.schema.names if name in wanted])
 
-    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
-        return self.table._values(self._keep[j], missing_text=missing_text)
-
-    def _beside_values(self, name: str, *, missing_text: bool) -> np.ndarray:
+    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
         if name in self._values_of:
             return as_vector(self._values_of[name], self.n, name)
         return self.table.column(name, missing_text=missing_text)
 
 
-class _UnnamedTable(NamedTable):
+def _opened(source: Any, read: ReadOptions) -> Reader:
+    is_path = isinstance(source, str | bytes | os.PathLike)
+    if isinstance(source, Reader) or is_frame(source) or (is_path and readable_file(source)):
+        return open_table(source, read)
+    return _UnnamedColumns(open_rows(source, read=read))
+
+
+class _UnnamedColumns(RowsReader):
     """Rows without column names, or with those of Rows, as a table."""
 
     def __init__(self, rows: Rows) -> None:
-        self.table, self.source, self.n, self.has_names = rows, rows.source, rows.n, rows.names is not None
-        self.names = list(rows.names or (f"x{j}" for j in range(rows.d)))
+        super().__init__(list(rows.names or (f"x{j}" for j in range(rows.d))), self._all, rows.source, rows.n)
+        self.table, self.has_names = rows, rows.names is not None
         self.notes.extend(rows.notes)
 
     def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
@@ -167,26 +175,15 @@ class _UnnamedTable(NamedTable):
             )
         return super().positions(columns, drop)
 
-    def rows_at(self, keep: list[int]) -> Rows:
-        """Return the rows; they have all columns or none."""
+    def _all(self, keep: list[int]) -> Rows:
+        """The rows, which have all columns or none."""
         if keep != list(range(self.table.d)):
             raise ParameterError("Columns of Rows cannot be selected. Select them when the rows are opened.")
         return self.table
 
-    def scan(self) -> Iterator[Any]:
-        """Yield Arrow record batches."""
-        return (batch.rename_columns(self.names) for batch in number_batches(self.table))
-
-    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
+    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
         X = self.table.to_array()
-        return np.asarray(X.todense() if self.table.is_sparse else X)[:, j]
-
-
-def _opened(source: Any, read: ReadOptions) -> NamedTable:
-    is_path = isinstance(source, str | bytes | os.PathLike)
-    if isinstance(source, NamedTable) or is_frame(source) or (is_path and readable_file(source)):
-        return open_table(source, read)
-    return _UnnamedTable(open_rows(source, read=read))
+        return np.asarray(X.todense() if self.table.is_sparse else X)[:, self.names.index(name)]
 
 
 def _listed(names: Sequence[str]) -> list[str]:

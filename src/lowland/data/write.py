@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.data.leftovers import mark, remove_leftovers
+from lowland.data.files import mark, remove_leftovers
 from lowland.errors import DataError, FileProblem, LowlandError, MissingFile, ParameterError, file_error
 from lowland.plain import to_plain
 

@@ -33,8 +33,8 @@ def create_app(session: Session, *, token: str, host: str = "127.0.0.1", port: i
     from lowland import __version__
     from lowland.explorer import routes
     from lowland.explorer.access import Access
-    from lowland.explorer.errors import RequestError
     from lowland.explorer.requests import ErrorAnswer
+    from lowland.explorer.workspace import RequestError
 
     app = FastAPI(
         title="Lowland explorer", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json",
@@ -47,40 +47,28 @@ def create_app(session: Session, *, token: str, host: str = "127.0.0.1", port: i
         if router is not None:
             app.include_router(router)
 
-    def answer(status: int, sentence: str, kind: str) -> JSONResponse:
-        return JSONResponse({"error": sentence, "type": kind}, status_code=status)
+    def described(error: Exception) -> tuple[int, str]:
+        """The status and a sentence."""
+        if isinstance(error, LowlandError):
+            return error.status if isinstance(error, RequestError) else 422, str(error)
+        if isinstance(error, HTTPException):
+            missing = error.status_code == 404
+            return error.status_code, "There is nothing at this address." if missing else f"{error.detail}."
+        if isinstance(error, RequestValidationError):
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"][1:]))  # without "body", "query" or "path"
+            return 422, f"{where or 'The request'}: {first['msg']}."
+        if isinstance(error, OSError):
+            text = f"A file cannot be read or written: {error.strerror or error}. Check its permissions and the free "
+            return 507 if error.errno == errno.ENOSPC else 500, f"{text}disk space."
+        return 500, f"Unexpected error: {type(error).__name__}: {error}. Please report it."
 
-    @app.exception_handler(RequestError)
-    async def refused(request: Request, error: RequestError) -> JSONResponse:
-        return answer(error.status, str(error), type(error).__name__)
+    async def answer(request: Request, error: Exception) -> JSONResponse:
+        status, sentence = described(error)
+        return JSONResponse({"error": sentence, "type": type(error).__name__}, status_code=status)
 
-    @app.exception_handler(LowlandError)
-    async def failed(request: Request, error: LowlandError) -> JSONResponse:
-        return answer(422, str(error), type(error).__name__)
-
-    @app.exception_handler(HTTPException)
-    async def unknown(request: Request, error: HTTPException) -> JSONResponse:
-        sentence = "There is nothing at this address." if error.status_code == 404 else f"{error.detail}."
-        return answer(error.status_code, sentence, "HTTPException")
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"][1:]))  # without "body", "query" or "path"
-        return answer(422, f"{where or 'The request'}: {first['msg']}.", "RequestValidationError")
-
-    @app.exception_handler(OSError)
-    async def on_disk(request: Request, error: OSError) -> JSONResponse:
-        why = error.strerror or error
-        text = f"A file cannot be read or written: {why}. Check its permissions and the free disk space."
-        return answer(507 if error.errno == 28 else 500, text, type(error).__name__)
-
-    @app.exception_handler(Exception)
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        return answer(
-            500, f"Unexpected error: {type(error).__name__}: {error}. Please report it.", type(error).__name__
-        )
-
+    for kind in (LowlandError, HTTPException, RequestValidationError, OSError, Exception):
+        app.add_exception_handler(kind, answer)
     return Access(app, token=token, host=host, port=port)
 
 
@@ -122,8 +110,8 @@ async def serve(
         await session.start()  # the worker loads its libraries while the server loads its own
         if file is not None:
             open_file(session, file)
-            await asyncio.sleep(0)  # a worker takes it
-            await session.queue.warm()  # another one gets ready to compute the first map
+            await asyncio.sleep(0.05)  # a worker takes it
+            session.queue.warm()  # another one gets ready to compute the first map
         try:
             import uvicorn
         except ImportError as error:

@@ -1,4 +1,4 @@
-"""The whole state of a table in one file: a zip of JSON, Parquet and float32 files; nothing in it is executed."""
+"""A table with its maps as one file: a saved session, of which nothing is executed, or a study for the report."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import json
 import time
 import zipfile
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, Field
 
 from lowland.data.open import open_table
 from lowland.data.stored_table import write_table_file
 from lowland.data.write import atomic_write
 from lowland.errors import FileProblem
-from lowland.explorer.answers import decoded_mask
 from lowland.explorer.folder import check_size
 from lowland.explorer.queue import Limits
-from lowland.explorer.requests import checked_json
-from lowland.explorer.session import Session, new_id
-from lowland.explorer.workspace import FILES_OF_A_MAP, Workspace
+from lowland.explorer.requests import checked_json, decoded_mask
+from lowland.explorer.session import Session, new_id, unique_names
+from lowland.explorer.workspace import FILES_OF_A_MAP, Record, Workspace, read_floats, read_json
+from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.registry import find_method
+from lowland.study.comparison import machine, versions
+from lowland.study.result import Curve, Score, ShownTable, StudyResult, Trial
 
 FORMAT, SUFFIX = 1, ".lowland-session"
 HEAD, CELLS = "session.json", "table.parquet"
@@ -140,7 +144,8 @@ def unpack(workspace: Workspace, limits: Limits, path: Path, name: str) -> Unpac
     made: list[str] = []  # maps
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_sizes(archive, path, limits.table_bytes)
+            declared = sum(member.file_size for member in archive.infolist())  # ``_extract`` holds it to that
+            check_size(path, declared, limits.table_bytes)
             with archive.open(HEAD) as file:
                 head = checked_json(file.read(MOST_HEAD))
             if head["format"] != FORMAT:
@@ -214,11 +219,6 @@ def _unpack_map(archive: zipfile.ZipFile, about: SavedMap, folder: Path, rows: i
             raise ValueError("a curve is not an object")
 
 
-def _check_sizes(archive: zipfile.ZipFile, path: Path, most: int) -> None:
-    """Check what a session declares to unpack to; ``_extract`` holds it to that."""
-    check_size(path, sum(member.file_size for member in archive.infolist()), most)
-
-
 def _extract(archive: zipfile.ZipFile, member: str, target: Path, most: int) -> None:
     """Write one member to a path that we choose; the size that the archive declares is not trusted."""
     size = 0
@@ -229,3 +229,79 @@ def _extract(archive: zipfile.ZipFile, member: str, target: Path, most: int) -> 
             if size > most:
                 raise ValueError("larger than declared")
             file.write(piece)
+
+
+MOST_ROWS = 100_000  # drawn in a report
+MOST_COLUMNS = 100  # to color by
+
+
+def study_of(here: Session, table: Record, maps: list[Record]) -> StudyResult:
+    """Return the finished maps of a table as a study; of a large table, evenly spaced rows."""
+    n = table["rows"]
+    shown = np.arange(n) if n <= MOST_ROWS else np.flatnonzero(evenly_spread(n, MOST_ROWS, np.random.default_rng(0)))
+    started = datetime.fromtimestamp(min(m["created"] for m in maps)).astimezone().isoformat(timespec="seconds")
+    names = unique_names([m["name"] for m in maps])
+    trials = tuple(_trial(here, m, name, shown) for m, name in zip(maps, names, strict=True))
+    seconds = sum(m["seconds"] or 0.0 for m in maps)
+    return StudyResult(
+        _table(here, table, shown), trials, (), max(m["components"] for m in maps), "visualize",
+        f"lowland explore {table['source']}", versions(), machine(), started, seconds,
+    )  # fmt: skip
+
+
+def _table(here: Session, table: Record, shown: np.ndarray) -> ShownTable:
+    stored = here.stored(table["id"])
+    numeric = [j for j, c in enumerate(table["columns"]) if c["kind"] in ("number", "integer", "boolean")]
+    numeric = [j for j in numeric if table["columns"][j]["role"] in ("feature", "keep")][:MOST_COLUMNS]
+    columns = [(stored.names[j], values[shown]) for j in numeric if (values := stored.numbers(j)) is not None]
+    label = next((j for j, c in enumerate(table["columns"]) if c["role"] == "label"), None)
+    values = np.column_stack([v for _, v in columns]) if columns else np.empty((len(shown), 0))
+    with np.errstate(over="ignore"):
+        values = values.astype(np.float32)
+    features = sum(c["role"] == "feature" for c in table["columns"])
+    return ShownTable(
+        table["name"], table["rows"], features, f"{table['id']}-{table['version']}", shown.astype(np.int64),
+        tuple(name for name, _ in columns), values, None if label is None else stored.names[label],
+        None if label is None else _labels(stored, label)[shown], bool(table.get("scaled")),
+        *_ids(table, stored, shown), _kept(table, stored, shown),
+    )  # fmt: skip
+
+
+def _ids(table: Record, stored: Any, shown: np.ndarray) -> tuple[str | None, np.ndarray | None]:
+    j = next((j for j, c in enumerate(table["columns"]) if c["role"] == "id"), None)
+    if j is None:
+        return None, None
+    return stored.names[j], np.array(stored.texts(j), dtype=object)[shown]
+
+
+def _kept(table: Record, stored: Any, shown: np.ndarray) -> dict[str, np.ndarray]:
+    """The texts, dates and categories to keep; the numbers are among the columns to color by."""
+    kept = [j for j, c in enumerate(table["columns"]) if c["role"] == "keep" and stored.numbers(j) is None]
+    return {stored.names[j]: np.array(stored.texts(j), dtype=object)[shown] for j in kept[:MOST_COLUMNS]}
+
+
+def _labels(stored: Any, j: int) -> np.ndarray:
+    numbers = stored.numbers(j)
+    if numbers is not None and not (np.isfinite(numbers) & (numbers % 1 == 0)).all():
+        return numbers
+    return np.array(stored.texts(j), dtype=object)
+
+
+def _trial(here: Session, record: Record, name: str, shown: np.ndarray) -> Trial:
+    folder = here.workspace.map(record["id"])
+    Z = read_floats(folder / "coordinates.f32").reshape(record["components"], -1).T[shown]
+    curves = read_json(folder / "curves.json") if (folder / "curves.json").exists() else {}
+    per_row = {m["name"]: read_floats(folder / f"trust-{j}.f32")[shown] for j, m in enumerate(record["measures"])}
+    scores = {key: Score(**value) for key, value in record["scores"].items()}
+    return Trial(
+        name, record["method"], record.get("fitted") or record["parameters"], "done", None, tuple(record["warnings"]),
+        record["seconds"], record["memory"], n_excluded=int(np.isnan(Z).any(axis=1).sum()),
+        n_components=record["components"], scores=scores,
+        curves={key: _curve(value) for key, value in curves.items() if value.get("kind") in ("line", "cloud")},
+        per_row=per_row, Z=Z,
+    )  # fmt: skip
+
+
+def _curve(value: dict[str, Any]) -> Curve:
+    x, y = (np.array([np.nan if v is None else v for v in value[axis]], dtype=float) for axis in ("x", "y"))
+    return Curve(x, y, value["x_name"], value["y_name"], value["kind"])

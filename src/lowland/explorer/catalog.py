@@ -6,27 +6,10 @@ import functools
 from typing import Any
 
 from lowland.errors import ParameterError
+from lowland.methods.groups import GROUPS, LIVE
 from lowland.methods.registry import Entry, Flag, entries, find_method
 from lowland.suggestions import did_you_mean
 
-GROUPS = {
-    "Linear": (
-        "PCA", "FactorAnalysis", "FastICA", "ProjectionPursuit", "TruncatedSVD", "Whitening", "IncrementalPCA",
-        "LinearAutoencoder",
-    ),
-    "Neighbor embeddings": ("UMAP", "TSNE", "PaCMAP", "LocalMAP"),
-    "Distances": ("MDS", "SammonMapping", "ClassicalMDS"),
-    "Manifolds": ("Isomap", "LocallyLinearEmbedding", "SpectralEmbedding", "DiffusionMap", "KernelPCA"),
-    "Networks and prototypes": ("Autoencoder", "SelfOrganizingMap", "VectorQuantizer"),
-    "Labels": ("LinearDiscriminantAnalysis",),
-    "Categories and counts": (
-        "CorrespondenceAnalysis", "MultipleCorrespondenceAnalysis", "FactorAnalysisOfMixedData",
-    ),
-    "Columns": (
-        "FeatureFilter", "L1Selector", "TreeSelector", "SequentialFeatureSelector", "FeatureAgglomeration",
-    ),
-}  # fmt: skip
-LIVE = ("UMAP", "TSNE", "PaCMAP", "LocalMAP", "MDS", "SammonMapping", "SelfOrganizingMap", "Autoencoder")
 MAIN = (
     "n_components", "n_neighbors", "perplexity", "min_dist", "metric", "kernel", "gamma", "method", "grid", "epochs",
     "hidden_layer_sizes", "metric_mds", "n_clusters", "n_features_to_select", "rotation", "alpha", "n_landmarks",

@@ -1,4 +1,4 @@
-"""Files of the person: paths that cannot leave the folder, uploads of limited size, and archives checked first."""
+"""Files of the person: paths that cannot leave the folder, names of uploads, and archives checked first."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import itertools
 import os
 import re
 import zipfile
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from lowland.data.formats.h5ad_table import other_files
-from lowland.data.paths import IMAGES, READABLE, natural_order, suffix_of
+from lowland.data.files import IMAGES, READABLE, natural_order, suffix_of
+from lowland.data.formats.h5ad import other_files
 from lowland.errors import FileProblem
-from lowland.explorer.errors import RequestError
+from lowland.explorer.workspace import RequestError
+from lowland.run.memory import show_bytes
 
 MOST_ENTRIES = 2_000  # of a folder that are listed
 MOST_RATIO = 200  # unpacked over packed size, for an archive of more than SMALL bytes
@@ -130,121 +130,6 @@ def safe_name(name: str) -> str:
     return f"{plain or 'table'}{suffix.lower()}"
 
 
-class Upload:
-    """One file of a multipart request, written to the disk while it arrives."""
-
-    def __init__(self, folder: Path, limit: int, *, names: Any = safe_name) -> None:
-        self.folder, self.limit, self.names = folder, limit, names
-        self.path: Path | None = None
-        self.name = ""  # as the browser sent it
-        self.size = 0
-        self._file: Any = None
-        self._complete = False
-        self._field = b""
-        self._value = b""
-        self._headers: dict[bytes, bytes] = {}
-
-    async def receive(self, content_type: str, length: str | None, stream: AsyncIterator[bytes]) -> Path:
-        """Write the file named ``file`` and return its path; nothing is left of a file that is too large."""
-        from python_multipart.exceptions import FormParserError
-        from python_multipart.multipart import MultipartParser, parse_options_header
-
-        kind, options = parse_options_header(content_type)
-        if kind != b"multipart/form-data" or b"boundary" not in options:
-            raise RequestError(400, "Send the file as multipart/form-data, in a part named 'file'.")
-        if length is not None and length.isdecimal() and int(length) > self.limit + CHUNK:
-            raise self._too_large()
-        try:
-            parser = MultipartParser(
-                options[b"boundary"],
-                {
-                    "on_part_begin": self._begin, "on_header_field": self._on_field, "on_header_value": self._on_value,
-                    "on_header_end": self._on_header_end, "on_headers_finished": self._on_headers,
-                    "on_part_data": self._on_data, "on_part_end": self._end, "on_end": self._on_end,
-                },
-            )  # fmt: skip
-            async for part in stream:
-                parser.write(part)
-            parser.finalize()
-        except FormParserError as error:
-            raise RequestError(400, f"The upload is not a valid form ({error}). Send it again.") from error
-        except OSError as error:
-            raise RequestError(
-                507, f"The upload cannot be stored: {error.strerror}. Free some disk space, then try again."
-            ) from error
-        finally:
-            self._end()
-        if self.path is None:
-            raise RequestError(400, "The upload contains no part named 'file'. Choose a file.")
-        if not self._complete:
-            raise RequestError(400, "The upload ended before the file was complete. Send it again.")
-        return self.path
-
-    def discard(self) -> None:
-        """Remove what was written."""
-        self._end()
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
-    def _too_large(self) -> RequestError:
-        self.discard()
-        return RequestError(
-            413,
-            f"The file is larger than {in_units(self.limit)}, the limit for uploads. Put it into the folder of the "
-            "explorer and open it there: nothing is copied then. Or start the explorer with a larger limit.",
-        )
-
-    # --- callbacks of the parser ---
-
-    def _begin(self) -> None:
-        self._headers, self._field, self._value = {}, b"", b""
-
-    def _on_field(self, data: bytes, start: int, end: int) -> None:
-        self._field += data[start:end]
-
-    def _on_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def _on_header_end(self) -> None:
-        self._headers[self._field.lower()] = self._value
-        self._field = self._value = b""
-
-    def _on_headers(self) -> None:
-        from python_multipart.multipart import parse_options_header
-
-        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
-        if options.get(b"name") != b"file" or self.path is not None:
-            return
-        self.name = options.get(b"filename", b"").decode("utf-8", "replace")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.path = self.folder / self.names(self.name)
-        self._file = open(self.path, "xb")  # noqa: SIM115  closed in _end
-
-    def _on_data(self, data: bytes, start: int, end: int) -> None:
-        self.size += end - start
-        if self.size > self.limit:
-            raise self._too_large()
-        if self._file is not None:
-            self._file.write(data[start:end])
-
-    def _on_end(self) -> None:
-        self._complete = True
-
-    def _end(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-
-def in_units(size: float) -> str:
-    """Return a number of bytes in words."""
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:.3g} {unit}" if unit != "bytes" else f"{size:,.0f} bytes"
-        size /= 1000
-    return ""
-
-
 # --- archives ---
 
 
@@ -286,6 +171,6 @@ def check_size(path: Path, unpacked: int, most_bytes: int) -> None:
     packed = path.stat().st_size
     if unpacked > most_bytes or (unpacked > SMALL and unpacked > MOST_RATIO * packed):
         raise FileProblem(
-            f"{path.name!r} has {in_units(packed)} and unpacks to {in_units(unpacked)} or more. Such an archive is "
+            f"{path.name!r} has {show_bytes(packed)} and unpacks to {show_bytes(unpacked)} or more. Such an archive is "
             "refused, because it could fill the memory. If the table is real, save it as .parquet."
         )

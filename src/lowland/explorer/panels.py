@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,6 +14,7 @@ from lowland.data.table import Table
 from lowland.errors import DataError, LowlandError, ParameterError, unmarked
 from lowland.math.statistics.labels import missing_labels, unboxed
 from lowland.quality.inputs import open_coordinates
+from lowland.study.report import sort_levels
 from lowland.study.result import StudyResult, Trial
 
 MOST_COLUMNS = 32  # columns of numbers to color by
@@ -68,7 +68,7 @@ class Panels:
         for name, Z in drawn.items():
             if len(Z) != n:
                 raise DataError(f"explore(maps=…): {name!r} has {len(Z):,} rows, {next(iter(drawn))!r} has {n:,}.")
-        table = labeled(X, y)
+        table = labeled_table(X, y)
         columns = _columns(table, X)
         label = None if table.label_name is None else (table.label_name, table.column(table.label_name))
         ids = None if table.id_name is None else (table.id_name, np.asarray(table.ids))
@@ -130,7 +130,7 @@ class Panels:
         return vector
 
 
-def labeled(X: Any, y: Any) -> Table:
+def labeled_table(X: Any, y: Any) -> Table:
     """Return a table with its labels."""
     return X if isinstance(X, Table) and y is None else Table(X, label=y)
 
@@ -160,7 +160,7 @@ def encode_column(name: str, values: Any, *, is_label: bool = False) -> dict[str
     if values.dtype.kind in "iuf" and not (is_label and _are_classes(values)):
         return {"name": name, "kind": "number", "values": encode(_single(values))}
     texts = _texts(values)
-    levels = _in_order({text for text in texts if text is not None})
+    levels = sort_levels({text for text in texts if text is not None})
     if len(levels) > MOST_LEVELS and not is_label:
         return {"name": name, "kind": "text", "values": texts}
     codes = next(t for t in (np.uint8, np.uint16, np.uint32) if len(levels) < np.iinfo(t).max)
@@ -205,15 +205,6 @@ def _texts(values: np.ndarray) -> list[str | None]:
     if values.dtype.kind == "f":
         return [None if each != each else f"{each:.0f}" if each % 1 == 0 else str(each) for each in values.tolist()]
     return [None if each is None else str(each) for each in values.tolist()]
-
-
-def _in_order(levels: set[str]) -> list[str]:
-    """By number if all are numbers, otherwise "class 9" before "class 10"."""
-    try:
-        return sorted(levels, key=lambda text: (float(text), text))
-    except ValueError:
-        parts = re.compile(r"([0-9]{1,18})")
-        return sorted(levels, key=lambda text: [int(p) if i % 2 else p for i, p in enumerate(parts.split(text))])
 
 
 def _columns(table: Table, X: Any) -> dict[str, np.ndarray]:

@@ -1,19 +1,27 @@
-"""Requests with JSON: limited in size, and only what can be stored and sent back."""
+"""What routes share: the session, requests of limited size, binary answers, columns, masks and images."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import json
+import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import HTTPException, Request, Response
+import numpy as np
+from fastapi import Depends, HTTPException, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+
+from lowland.explorer.session import Session
+from lowland.explorer.workspace import RequestError
 
 MOST_BYTES = 64 * 2**20  # of a body of JSON; uploads are streamed instead, and have their own limit
 
 
-def described(**content: Any) -> dict[str, Any]:
+def body_schema(**content: Any) -> dict[str, Any]:
     """Return the description of a body that a route reads itself, for OpenAPI: by kind, "form" or "json"."""
     kinds = {"form": "multipart/form-data", "json": "application/json"}
     return {"requestBody": {"required": True, "content": {kinds[k]: {"schema": v} for k, v in content.items()}}}
@@ -81,3 +89,54 @@ def checked_json(text: bytes) -> Any:
     except ValueError as error:
         raise ValueError("a number is infinite, NaN or too long") from error
     return found
+
+
+FINAL = "private, max-age=31536000, immutable"
+
+
+def media_type(kind: str) -> dict[str, Any]:
+    """Return the options of a route whose answer is not JSON, for OpenAPI."""
+    return {"response_class": Response, "responses": {200: {"content": {kind: {}}}}}
+
+
+BINARY = media_type("application/octet-stream")
+
+
+def binary(request: Request, data: bytes, *, final: bool = True, headers: dict[str, str] | None = None) -> Response:
+    """Return bytes; a browser that has them already gets 304."""
+    tag = f'"{hashlib.sha256(data).hexdigest()[:24]}"'
+    shown = {"ETag": tag, "Cache-Control": FINAL if final else "no-cache", **(headers or {})}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=shown)
+    return Response(data, media_type="application/octet-stream", headers=shown)
+
+
+def column_bytes(header: dict[str, Any], values: bytes) -> bytes:
+    """Return a column: the length of the header (uint32), the header as JSON, padded to 8 bytes, then the values."""
+    text = json.dumps(header, allow_nan=False).encode()
+    text += b" " * (-(4 + len(text)) % 8)
+    return struct.pack("<I", len(text)) + text + values
+
+
+def encoded_mask(mask: np.ndarray) -> str:
+    """Return a mask of rows as bits, least significant first, in base64."""
+    return base64.b64encode(np.packbits(mask, bitorder="little").tobytes()).decode("ascii")
+
+
+def decoded_mask(text: str, n: int) -> np.ndarray:
+    """Return the mask of n rows, (n,) bool, from base64."""
+    try:
+        bits = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)
+    except (binascii.Error, ValueError) as error:
+        raise RequestError(422, "mask: it is not valid base64. Reload the page.") from error
+    if len(bits) != -(-n // 8):
+        raise RequestError(422, f"mask: it has {len(bits)} bytes, but the table has {n:,} rows. Reload the page.")
+    return np.unpackbits(bits, count=n, bitorder="little").astype(bool)
+
+
+def session_of(request: Request) -> Session:
+    """Return the session of the app."""
+    return request.app.state.session
+
+
+CurrentSession = Annotated[Session, Depends(session_of)]

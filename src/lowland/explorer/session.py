@@ -8,51 +8,24 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lowland.errors import FileProblem
-from lowland.explorer.errors import RequestError, not_found
-from lowland.explorer.events import Events
 from lowland.explorer.folder import Folder
-from lowland.explorer.queue import Ending, Limits, Queue, Task
-from lowland.explorer.store import Record, Store
-from lowland.explorer.workspace import Workspace
+from lowland.explorer.queue import Events, Job, Limits, Queue
+from lowland.explorer.workspace import Record, RequestError, Store, Workspace, not_found
+from lowland.methods.groups import FIRST
+from lowland.run.processes import TaskOutcome
 
 ROLES = ("feature", "id", "label", "weight", "keep", "drop")
-SCALES = ("none", "standard", "auto")
-KEPT_BYTES = 256 * 2**20  # of binary results kept in memory
+READ, PREPARE, COMPUTE = (  # tasks of the workers
+    "lowland.explorer.tables:read_table", "lowland.explorer.tables:prepare_rows", "lowland.explorer.maps:compute_map",
+)  # fmt: skip
+FINISHED: Record = {"stage": None, "fraction": None, "seconds_left": None}  # fields of a map
 ID = re.compile("[0-9a-f]{12}")
 RESTARTED = "The explorer was stopped before {what} was finished. Start it again."
-
-
-@dataclass
-class Cache:
-    """The binary results that were asked for last."""
-
-    most: int = KEPT_BYTES
-    items: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
-    size: int = 0
-
-    def read(self, path: Path) -> bytes:
-        """Return the content of a final file."""
-        key = str(path)
-        found = self.items.get(key)
-        if found is None:
-            found = path.read_bytes()
-            self.items[key] = found
-            self.size += len(found)
-            while self.size > self.most and len(self.items) > 1:
-                self.size -= len(self.items.popitem(last=False)[1])
-        else:
-            self.items.move_to_end(key)
-        return found
-
-    def forget(self, folder: Path) -> None:
-        """Drop the files of a folder."""
-        for key in [key for key in self.items if key.startswith(f"{folder}/")]:
-            self.size -= len(self.items.pop(key))
 
 
 class Session:
@@ -64,9 +37,7 @@ class Session:
         self.store = Store(self.workspace.database)
         self.events = Events()
         self.queue = Queue(self.workspace.root, limits)
-        self.cache = Cache()
-        self.tasks: dict[str, Task] = {}  # by the id of the table, map or estimate
-        self._followers: set[asyncio.Task[Any]] = set()
+        self.tasks: dict[str, Job] = {}  # by the id of the table, map or estimate
         self._stored: OrderedDict[str, Any] = OrderedDict()
         self._mark_broken()
         self._remove_leftovers()
@@ -103,13 +74,12 @@ class Session:
     async def start(self) -> None:
         """Start the warm worker."""
         self.events.attach()
-        await self.queue.warm()
+        self.queue.warm()
 
     async def close(self) -> None:
         """End all workers and close the store."""
         self.events.close()
         await self.queue.close()
-        await asyncio.gather(*self._followers, return_exceptions=True)
         self.store.close()
         self._lock.close()
 
@@ -198,27 +168,22 @@ class Session:
                     record["error"] = str(error)
         self.publish(kind, record)
 
-    def follow(self, name: str, task: Task, ended: Any) -> None:
-        """Submit a task; ``ended`` receives its outcome, unless another task has taken its place meanwhile."""
-        self.tasks[name] = task
-        runner = self.queue.submit(task)
+    def follow(self, name: str, job: Job, ended: Any) -> None:
+        """Submit a job; ``ended`` receives its outcome, unless another job has taken its place meanwhile."""
+        self.tasks[name] = job
 
-        async def wait() -> None:
-            outcome = await runner
-            if self.tasks.get(name) is not task:
-                return
-            del self.tasks[name]
-            with contextlib.suppress(RequestError):  # the disk is full
-                ended(outcome)
+        def done(outcome: asyncio.Future[TaskOutcome]) -> None:
+            if self.tasks.get(name) is job:
+                del self.tasks[name]
+                with contextlib.suppress(RequestError):  # the disk is full
+                    ended(outcome.result())
 
-        follower = asyncio.create_task(wait())
-        self._followers.add(follower)
-        follower.add_done_callback(self._followers.discard)
+        self.queue.submit(job).add_done_callback(done)
 
     # --- tables ---
 
     def add_table(
-        self, name: str, source: str, message: dict[str, Any], *, first_map: str | None = "PCA", **more: Any
+        self, name: str, source: str, message: dict[str, Any], *, first_map: str | None = FIRST, **more: Any
     ) -> Record:
         """Add a table and read it in a worker; ``message`` names the file, or the rows of another table."""
         from lowland.methods.registry import find_method
@@ -258,37 +223,32 @@ class Session:
     def _read(self, record: Record) -> None:
         name, folder = record["id"], self.workspace.table(record["id"])
         message = {
-            **record["private"]["message"], "task": "read", "folder": str(folder), "scale": record["scale"],
+            **record["private"]["message"], "task": READ, "folder": str(folder), "scale": record["scale"],
             "rows_folder": str(self.workspace.rows(name, record["version"])), "table_bytes": self.limits.table_bytes,
         }  # fmt: skip
-        self.follow(name, Task(message, "read", "The table", self._table_events(name)), self._table_read(name))
+        job = Job(message, "read", "The table", partial(self._table_progress, name))
+        self.follow(name, job, partial(self._table_read, name))
 
-    def _table_events(self, name: str) -> Any:
-        def on_event(event: dict[str, Any]) -> None:
-            progress = {"fraction": event.get("fraction"), "text": event.get("stage")}
-            self.update("table", name, store=False, progress=progress)
+    def _table_progress(self, name: str, event: dict[str, Any]) -> None:
+        progress = {"fraction": event.get("fraction"), "text": event.get("stage")}
+        self.update("table", name, store=False, progress=progress)
 
-        return on_event
-
-    def _table_read(self, name: str) -> Any:
-        def ended(outcome: Ending) -> None:
-            if outcome.status != "done":
-                self.update("table", name, status="failed", error=outcome.error, progress=None)
-                return
-            keys = ("rows", "columns", "notes", "suggestions", "duplicates", "has_images", "image_shape")
-            found = {key: outcome.result[key] for key in keys}
-            prepared = _prepared_fields(outcome.result["prepared"])
-            record = self.store.get("table", name)
-            maps = self._discard_maps(name, found["rows"])
-            self.update("table", name, status="ready", error=None, progress=None, **found, **prepared)
-            first = record and record["private"].get("first_map")
-            if record and first and prepared["prepared"] is not None and not self.store.all("map", table=name):
-                maps = maps or [{"method": first, "parameters": {}, "name": None}]
-            for each in maps:
-                with contextlib.suppress(RequestError):
-                    self.add_map(name, each["method"], each["parameters"], each["name"])
-
-        return ended
+    def _table_read(self, name: str, outcome: TaskOutcome) -> None:
+        if outcome.status != "done":
+            self.update("table", name, status="failed", error=outcome.error, progress=None)
+            return
+        keys = ("rows", "columns", "notes", "suggestions", "duplicates", "has_images", "image_shape")
+        found = {key: outcome.result[key] for key in keys}
+        prepared = _prepared_fields(outcome.result["prepared"])
+        record = self.store.get("table", name)
+        maps = self._discard_maps(name, found["rows"])
+        self.update("table", name, status="ready", error=None, progress=None, **found, **prepared)
+        first = record and record["private"].get("first_map")
+        if record and first and prepared["prepared"] is not None and not self.store.all("map", table=name):
+            maps = maps or [{"method": first, "parameters": {}, "name": None}]
+        for each in maps:
+            with contextlib.suppress(RequestError):
+                self.add_map(name, each["method"], each["parameters"], each["name"])
 
     def _discard_maps(self, name: str, n: int) -> list[Record]:
         """Delete what belongs to rows that were read before; return the maps, which are computed again."""
@@ -307,16 +267,12 @@ class Session:
     def set_roles(self, name: str, roles: dict[str, str], scale: str | None) -> Record:
         """Change the roles of columns, and prepare the rows again."""
         before = self.tasks.get(name)
-        preparing = before is not None and before.message["task"] == "prepare"
+        preparing = before is not None and before.message["task"] == PREPARE
         record = self.table(name, ready=not preparing)
         names = [column["name"] for column in record["columns"]]
-        for column, role in roles.items():
+        for column in roles:
             if column not in names:
                 raise RequestError(422, f"The table has no column {column[:80]!r}. Reload the page.")
-            if role not in ROLES:
-                raise RequestError(422, f"roles: {role[:40]!r} is unknown. Choose one of {', '.join(ROLES)}.")
-        if scale is not None and scale not in SCALES:
-            raise RequestError(422, f"scale={scale[:40]!r}: unknown. Choose one of {', '.join(SCALES)}.")
         columns = [{**c, "role": roles.get(c["name"], c["role"])} for c in record["columns"]]
         for single in ("id", "label", "weight"):  # at most one column has each of these roles: the new one
             holders = [c for c in columns if c["role"] == single]
@@ -330,18 +286,18 @@ class Session:
             self.queue.cancel(before)
         folder = self.workspace.table(name)
         message = {
-            "task": "prepare", "stored": str(folder / "table.arrow"), "rows": str(self.workspace.rows(name, version)),
+            "task": PREPARE, "stored": str(folder / "table.arrow"), "rows": str(self.workspace.rows(name, version)),
             "columns": columns, "scale": record["scale"],
         }  # fmt: skip
 
-        def ended(outcome: Ending) -> None:
+        def ended(outcome: TaskOutcome) -> None:
             found = outcome.result if outcome.status == "done" else {"error": outcome.error}
             self.update("table", name, status="ready", progress=None, **_prepared_fields(found))
             self._remove_old_rows(name)
             for each in self.store.all("map", table=name):  # some may be out of date now
                 self.publish("map", each)
 
-        self.follow(name, Task(message, "read", "The table", self._table_events(name)), ended)
+        self.follow(name, Job(message, "read", "The table", partial(self._table_progress, name)), ended)
         return record
 
     def _remove_old_rows(self, name: str) -> None:
@@ -406,7 +362,7 @@ class Session:
         """Compute a map again that failed, was canceled or is broken."""
         record = self.map(name)
         before = self.tasks.get(name)  # one that was canceled may still be ending
-        if record["status"] == "done" or (before is not None and before.stop is None):
+        if record["status"] == "done" or (before is not None and not before.is_canceled):
             raise RequestError(409, "The map is already computed, or is being computed.")
         fields = {"status": "queued", "error": None, "stage": None, "fraction": None}
         record = self.put("map", {**record, **fields, "private": self._origin(record["table"])})
@@ -416,59 +372,42 @@ class Session:
     def _compute(self, record: Record) -> None:
         name = record["id"]
         message = {
-            "task": "map", "map": str(self.workspace.map(name)), "method": record["method"],
+            "task": COMPUTE, "map": str(self.workspace.map(name)), "method": record["method"],
             "parameters": record["parameters"], **record["private"]["inputs"],
         }  # fmt: skip
-        task = Task(
-            message, "map", "The map", self._map_events(name), lambda: self.update("map", name, status="running")
-        )
-        self.follow(name, task, self._map_ended(name))
+        started = partial(self.update, "map", name, status="running")
+        job = Job(message, "map", "The map", partial(self._map_event, name), started)
+        self.follow(name, job, partial(self._map_ended, name))
 
-    def _map_events(self, name: str) -> Any:
-        def on_event(event: dict[str, Any]) -> None:
-            kind = event.pop("event")
-            if kind == "progress":
-                self.update("map", name, store=False, **{"seconds_left": None, **event})
-            elif kind == "live":
-                record = self.store.get("map", name)
-                if record is not None:
-                    record["version"], record["components"] = event["version"], event["components"]
-                    self.events.publish("live", {"id": name, **event})
-            elif kind == "model":
-                self.update("map", name, **event)
-            elif kind == "done":
-                record = self.map(name)
-                warnings = [*record["warnings"], *event.pop("warnings")]
-                done: dict[str, Any] = {
-                    "status": "done",
-                    "stage": None,
-                    "fraction": 1.0,
-                    "seconds_left": None,
-                    "warnings": warnings,
-                }
-                self.update("map", name, version=record["version"] + 1, **done, **event)
-
-        return on_event
-
-    def _map_ended(self, name: str) -> Any:
-        def ended(outcome: Ending) -> None:
+    def _map_event(self, name: str, event: dict[str, Any]) -> None:
+        kind = event.pop("event")
+        if kind == "progress":
+            self.update("map", name, store=False, **{"seconds_left": None, **event})
+        elif kind == "live":
             record = self.store.get("map", name)
-            if record is None:
-                self.workspace.remove(self.workspace.map(name))
-            elif record["status"] == "done":  # only the measures were missing
-                found = outcome.result.get("measured")
-                if found is not None:
-                    warnings = [*record["warnings"], *found.pop("warnings")]
-                    self.update("map", name, stage=None, warnings=warnings, measured=True, **found)
-                else:
-                    text = f"The quality was not measured: {outcome.error}"
-                    self.update("map", name, stage=None, warnings=[*record["warnings"], text], measured=True)
-            else:
-                status = outcome.status if outcome.status != "done" else "failed"
-                cleared: dict[str, Any] = {"stage": None, "fraction": None, "seconds_left": None}
-                self.update("map", name, status=status, error=outcome.error, **cleared)
+            if record is not None:
+                record["version"], record["components"] = event["version"], event["components"]
+                self.events.publish("live", {"id": name, **event})
+        elif kind == "model":
+            self.update("map", name, **event)
+        elif kind == "done":
+            record = self.map(name)
+            event["warnings"] = [*record["warnings"], *event["warnings"]]
+            fields = {**FINISHED, "fraction": 1.0, "version": record["version"] + 1, **event}
+            self.update("map", name, status="done", **fields)
 
-        return ended
+    def _map_ended(self, name: str, outcome: TaskOutcome) -> None:
+        record = self.store.get("map", name)
+        if record is None:
+            self.workspace.remove(self.workspace.map(name))
+        elif record["status"] == "done":  # only the measures were missing
+            unmeasured = {"warnings": [f"The quality was not measured: {outcome.error}"]}
+            found = outcome.result.get("measured") or unmeasured
+            warnings = [*record["warnings"], *found.pop("warnings")]
+            self.update("map", name, stage=None, warnings=warnings, measured=True, **found)
+        else:
+            status = outcome.status if outcome.status != "done" else "failed"
+            self.update("map", name, status=status, error=outcome.error, **FINISHED)
 
     def cancel_map(self, name: str) -> Record:
         """Stop computing a map; a map that is done stays as it is."""
@@ -478,7 +417,7 @@ class Session:
             record = self.map(name)
             if record["status"] != "done":
                 error = "The map was canceled. Start it again if needed."
-                self.update("map", name, status="canceled", error=error, stage=None, fraction=None, seconds_left=None)
+                self.update("map", name, status="canceled", error=error, **FINISHED)
         return self.map(name)
 
     def delete_map(self, name: str) -> None:
@@ -489,7 +428,6 @@ class Session:
         for placed in self.store.all("placed", map=name):
             self.store.delete("placed", placed["id"])
         self.store.delete("map", name)
-        self.cache.forget(self.workspace.map(name))
         self.workspace.remove(self.workspace.map(name))
         self.events.publish("map", {"id": name, "table": record["table"], "status": "deleted"})
         of = self.store.get("table", record["table"])

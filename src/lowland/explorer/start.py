@@ -11,16 +11,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from lowland.data.formats.arrow import holds_numbers
 from lowland.data.open import has_named_columns
+from lowland.data.reader import holds_numbers
 from lowland.data.table import Table
 from lowland.data.write import write_columns
 from lowland.errors import MissingExtra, MissingFile, ParameterError
-from lowland.explorer.panels import Panels, labeled, plain_column
+from lowland.explorer.panels import Panels, labeled_table, plain_column
+from lowland.methods.groups import NOTEBOOK
 from lowland.study.comparison import compare
 from lowland.study.result import StudyResult
 
-METHODS = ("pca", "umap")
 OF_THE_SERVER = ("host", "port", "workspace", "limits")
 
 
@@ -105,7 +105,7 @@ def _widget(X: Any, y: Any, maps: Any, methods: Any, color: Any, height: int | N
     elif maps is not None and methods is None:
         panels = Panels.of_maps(X, y, maps)
     else:
-        study = compare(_features(X, y), y, METHODS if methods is None else methods, embeddings=maps, **options)
+        study = compare(_features(X, y), y, NOTEBOOK if methods is None else methods, embeddings=maps, **options)
         panels = Panels.of_study(study, X)
     return MapsWidget(panels, color=color, height=height)
 
@@ -160,7 +160,7 @@ def _table_file(X: Any, y: Any) -> Iterator[dict[str, Any]]:
             raise MissingFile(f"There is no file {str(X)!r}. Check the name and the folder.")
         yield {"file": path, "folder": path.parent}
         return
-    table = labeled(X, y)
+    table = labeled_table(X, y)
     names = [name for name in (table.id_name, table.label_name, *table.names, *table.kept_names) if name is not None]
     with tempfile.TemporaryDirectory(prefix="lowland-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary) / "data"

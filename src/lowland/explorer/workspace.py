@@ -1,13 +1,4 @@
-"""The workspace: the folder in which the explorer keeps tables, coordinates and models.
-
-Everything is a plain file: Arrow tables, .npy, raw float32 and JSON; nothing in it is executed or unpickled.
-
-    explorer.sqlite                 records (lowland.explorer.store)
-    tables/ID/table.arrow           all cells
-    tables/ID/rows-VERSION/         X.npy, names.json, preparer.lowland, graph-*.npy: what the methods are fitted to
-    maps/ID/                        coordinates.f32, live.f32, trust-N.f32, curves.json, model.lowland, placed-ID.f32
-    uploads/ID/NAME                 files that were uploaded
-"""
+"""The workspace: records in SQLite, and the folder in which the explorer keeps tables, coordinates and models."""
 
 from __future__ import annotations
 
@@ -15,12 +6,15 @@ import json
 import os
 import re
 import shutil
+import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lowland.data.write import atomic_write
+from lowland.errors import FileProblem, LowlandError
 
 FILES_OF_A_MAP = re.compile(r"coordinates\.f32|trust-[0-9]{1,3}\.f32|curves\.json|model\.lowland")  # its final results
 
@@ -104,3 +98,79 @@ def default_workspace(folder: Path) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     mark = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12]
     return cache / "lowland" / "explorer" / f"{folder.resolve().name or 'root'}-{mark}"
+
+
+Record = dict[str, Any]
+KINDS = ("table", "map", "selection", "state", "estimate", "placed")
+
+
+class Store:
+    """Records by kind and id."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._records: dict[str, dict[str, Record]] = {kind: {} for kind in KINDS}
+        try:
+            self._load()
+        except sqlite3.DatabaseError as error:
+            self._database.close()
+            raise FileProblem(
+                f"{str(path)!r} cannot be read ({error}). Free some disk space, or choose another workspace."
+            ) from error
+
+    def _load(self) -> None:
+        self._database.execute("PRAGMA journal_mode=WAL")
+        self._database.execute("PRAGMA synchronous=NORMAL")
+        self._database.execute(
+            "CREATE TABLE IF NOT EXISTS records (kind TEXT, id TEXT, body TEXT, PRIMARY KEY (kind, id))"
+        )
+        for kind, name, body in self._database.execute("SELECT kind, id, body FROM records"):
+            self._records.setdefault(kind, {})[name] = json.loads(body)
+
+    def get(self, kind: str, name: str) -> Record | None:
+        """Return a record, or None."""
+        return self._records[kind].get(name)
+
+    def all(self, kind: str, **wanted: Any) -> list[Record]:
+        """Return the records of a kind whose fields have these values, oldest first."""
+        found = [r for r in list(self._records[kind].values()) if all(r.get(k) == v for k, v in wanted.items())]
+        return sorted(found, key=lambda record: record.get("created", 0))
+
+    def put(self, kind: str, record: Record) -> None:
+        """Write a record; it has an ``id``."""
+        body = json.dumps(record, allow_nan=False)
+        self._write("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", (kind, record["id"], body))
+        self._records[kind][record["id"]] = record
+
+    def delete(self, kind: str, name: str) -> None:
+        """Remove a record, if there is one."""
+        self._write("DELETE FROM records WHERE kind = ? AND id = ?", (kind, name))
+        self._records[kind].pop(name, None)
+
+    def _write(self, statement: str, values: tuple[str, ...]) -> None:
+        try:
+            with self._lock:
+                self._database.execute(statement, values)
+        except sqlite3.DatabaseError as error:
+            raise RequestError(
+                507, f"The workspace cannot be written ({error}). Free some disk space, then try again."
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+
+class RequestError(LowlandError):
+    """A request that cannot be fulfilled; ``status`` is the HTTP status."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+def not_found(what: str, name: str) -> RequestError:
+    """Return the error for an unknown id."""
+    return RequestError(404, f"There is no {what} {name[:80]!r}. It may have been deleted. Reload the page.")

@@ -11,11 +11,12 @@ from lowland.arrays.precision import rounding_of
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError, warn
-from lowland.math.correspondence.map_points import MapPoints, map_points
 from lowland.math.correspondence.profiles import (
+    MapPoints,
     Margins,
     ProfileDistances,
     ProfilePoints,
+    map_points,
     profile_rows,
     row_sums_of,
 )

@@ -26,20 +26,23 @@ from lowland.math.factors.adequacy import (
     likelihood_tests,
     too_many_factors,
 )
-from lowland.math.factors.correlations import Correlations
-from lowland.math.factors.estimate import FactorEstimate
-from lowland.math.factors.given_covariance import checked_noise, looks_like_covariance, moments_of_covariance
-from lowland.math.factors.incomplete_rows import FitFactors
+from lowland.math.factors.correlations import Correlations, checked_noise, looks_like_covariance, moments_of_covariance
+from lowland.math.factors.likelihood_searches import MANY, FactorEstimate
 from lowland.math.factors.maximum_likelihood import factor_loadings, fewest_by_bic
-from lowland.math.factors.model import FactorModel, in_units
+from lowland.math.factors.model import FactorModel, FitFactors, in_units
 from lowland.math.factors.rotations import Kind, Rotation, rotate, unrotated
-from lowland.math.factors.wide_tables import MANY
-from lowland.math.missing.components import available_columns, saturated_fit
-from lowland.math.missing.expectation import TOL, expectation_maximization
-from lowland.math.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
-from lowland.math.statistics.available import AvailableColumns
+from lowland.math.spectra.probabilistic_axes import available_columns, saturated_fit
+from lowland.math.statistics.available_cases import AvailableColumns
+from lowland.math.statistics.latent_gaussian import (
+    TOL,
+    CompletedThen,
+    ImputeRows,
+    LatentModel,
+    ObservedLikelihoods,
+    expectation_maximization,
+)
 from lowland.math.statistics.moments import Moments
 from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.affine import Affine
@@ -58,6 +61,7 @@ _FEW_COLUMNS, _STARTS = 50, 5  # up to this many columns, further initialization
 class FactorAnalysis(
     MomentsMethod,
     verb="factor-analysis",
+    scale_free=True,
     linear=True,
     missing_parameter="missing",
     streams=True,
@@ -83,7 +87,7 @@ class FactorAnalysis(
     -----
     Cost: one pass over the rows, n d² operations, then about ten eigenproblems of size d x d, independent of the number
     of rows. From 400 columns on, about twenty partial eigendecompositions with k pairs each; n² d operations each where
-    there are fewer rows than columns (``math.factors.wide_tables``). Memory: d² numbers.
+    there are fewer rows than columns (``math.factors.likelihood_searches``). Memory: d² numbers.
 
     Prefer ``PCA`` to describe variance rather than correlation, or where the noise is the same in all columns.
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.categories import levels_of
-from lowland.data.columns import selected
+from lowland.data.reader import selected
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError
-from lowland.math.correspondence.map_points import MapPoints, map_points, v_tests
-from lowland.math.correspondence.mixed_moments import Expanded, MixedMomentsOf, MixedPoints
+from lowland.math.correspondence.categories import Expanded, MixedMomentsOf, MixedPoints
+from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.category_map import CategoryMap
@@ -40,7 +40,7 @@ class FactorAnalysisOfMixedData(
     numbers, the correlation ratio η² for a column of categories.
 
     1. Find the levels of the columns of categories, in one pass if there is text (``data.categories``).
-    2. Sum the moments of the numbers and of the indicators of all levels (``math.correspondence.mixed_moments``).
+    2. Sum the moments of the numbers and of the indicators of all levels (``math.correspondence.categories``).
     3. Divide each number by its standard deviation and each indicator by the square root of its proportion, and compute
        the leading eigenpairs of the covariance (``math.spectra.leading``).
     4. Transform by centering, dividing and projecting.

@@ -13,10 +13,9 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, shown, warn
-from lowland.math.ica.contrasts import Contrast, as_contrast
 from lowland.math.ica.ica import Unmixing, unmixing_matrix
 from lowland.math.ica.negentropy import ShapeOf, count_gaussian, mutual_information, negentropies
-from lowland.math.ica.whitened_rows import WhitenedRows, already_white, whitened
+from lowland.math.ica.whitened_rows import Contrast, WhitenedRows, already_white, as_contrast, whitened
 from lowland.math.spectra.component_rules import ComponentChoice
 from lowland.math.spectra.leading import fix_signs
 from lowland.methods.base.affine import Affine
@@ -24,7 +23,7 @@ from lowland.methods.base.method import InvertibleMethod, RandomState, attribute
 from lowland.run.run import Run
 
 
-class FastICA(InvertibleMethod, verb="fast-ica", linear=True, streams=True, tolerance=1e-6):
+class FastICA(InvertibleMethod, verb="fast-ica", scale_free=True, linear=True, streams=True, tolerance=1e-6):
     """Independent component analysis: columns as linear mixtures of statistically independent, non-Gaussian sources.
 
     Problem: x = A s with independent, non-Gaussian sources s and an unknown mixing matrix A. Find y = W K(x - mean),
@@ -33,7 +32,7 @@ class FastICA(InvertibleMethod, verb="fast-ica", linear=True, streams=True, tole
 
     1. Whiten: project to the principal axes and scale to unit variance (``math.ica.whitened_rows``).
        Directions without variance are dropped.
-    2. Rotate the whitened rows to an extremum of a contrast E G(y_i) (``math.ica.contrasts``,
+    2. Rotate the whitened rows to an extremum of a contrast E G(y_i) (``math.ica.whitened_rows``,
        ``math.ica.ica``): all components at once (parallel), one by one (deflation), or by a quasi-Newton
        method with a line search (picard).
     3. Estimate the negentropy of each component, and its mutual information with the others

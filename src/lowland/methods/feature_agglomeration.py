@@ -42,7 +42,7 @@ class JoblibMemory(Protocol):
 
 
 class FeatureAgglomeration(
-    InvertibleMethod, verb="agglomerate", streams=True, width_parameter="n_clusters", min_rows=1
+    InvertibleMethod, verb="agglomerate", scale_free=True, streams=True, width_parameter="n_clusters", min_rows=1
 ):
     """Feature agglomeration: hierarchical clustering of the columns; each cluster becomes one column, its mean.
 

@@ -20,7 +20,7 @@ from lowland.math.selection.columns import listed
 from lowland.math.selection.dependence import ColumnReader, column_scores, discrete_columns
 from lowland.math.selection.filter_scores import IN_MEMORY, StatisticName
 from lowland.math.selection.subset_search import Step, numbered
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run

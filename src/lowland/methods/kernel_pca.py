@@ -17,18 +17,18 @@ from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.kernel_functions import KernelWith, median_gamma, rows_of
 from lowland.math.distances.to_points import in_slabs
-from lowland.math.kernel_pca.feature_space_axes import (
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.kernel_axes import (
     FeatureCoordinates,
+    FeatureSpaceRequest,
     KernelAxes,
     axes_of_rows,
     check_range,
     kernel_axes,
+    landmark_axes,
     linear_axes,
 )
-from lowland.math.kernel_pca.landmark_axes import landmark_axes
-from lowland.math.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
-from lowland.math.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
-from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.math.statistics.sampling import SelectedRows, count_rows
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.method import Method, RandomState, attribute, param
@@ -71,10 +71,10 @@ class KernelPCA(
        product (``math.distances.kernel_functions``). The linear kernel needs no matrix; with landmarks only the
        kernel matrix of the landmarks is needed.
     2. Find the leading eigenpairs of the centered kernel matrix, which is not formed
-       (``math.kernel_pca.feature_space_axes``). With landmarks: those of the scatter of the Nyström features
-       (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows (``math.kernel_pca.landmark_axes``).
+       (``math.spectra.kernel_axes``). With landmarks: those of the scatter of the Nyström features
+       (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows (``math.spectra.kernel_axes``).
     3. Coordinates are z = (k(x) - means)'A with A = a/√λ; for the training rows √λ a.
-    4. On request, learn the inverse transform (``math.kernel_pca.preimages``).
+    4. On request, learn the inverse transform (``math.spectra.preimages``).
 
     Notes
     -----

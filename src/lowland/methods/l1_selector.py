@@ -18,7 +18,7 @@ from lowland.math.selection.lasso import Solution
 from lowland.math.selection.lasso_path import LassoData, LassoPath, LassoProblem, in_own_units
 from lowland.math.selection.subset_search import numbered
 from lowland.math.statistics.fold_moments import Layout
-from lowland.math.statistics.targets import Kind, Target
+from lowland.math.statistics.labels import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run

@@ -20,7 +20,6 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.discriminants import (
     DiscriminantAxes,
     WithinAxes,
-    accuracy_of,
     class_scores,
     directions_of_means,
     directions_of_ratio,
@@ -29,16 +28,17 @@ from lowland.math.spectra.discriminants import (
     within_axes,
     within_axes_of_rows,
 )
-from lowland.math.statistics.available import AvailableColumns
-from lowland.math.statistics.available_classes import FilledThen, available_class_moments
-from lowland.math.statistics.class_covariances import (
+from lowland.math.statistics.available_cases import AvailableColumns, FilledThen, available_class_moments
+from lowland.math.statistics.class_moments import (
     ClassCovariances,
+    ClassMoments,
     CovarianceEstimator,
+    MomentsByClass,
+    class_means,
     covariances,
     estimated_covariances,
     fourth_powers,
 )
-from lowland.math.statistics.class_moments import ClassMoments, MomentsByClass, class_means
 from lowland.math.statistics.labels import (
     ClassLabels,
     ClassProbabilities,
@@ -80,6 +80,7 @@ class LinearDiscriminantAnalysis(
     ClassifierMixin,
     MomentsMethod,
     verb="lda",
+    scale_free=True,
     linear=True,
     streams=True,
     reads_y=True,
@@ -381,10 +382,7 @@ class LinearDiscriminantAnalysis(
         how = {"svd": "means in whitened columns", "eigen": "ratio of variances"}.get(
             self._params.solver, "coefficients only"
         )
-        accuracy = accuracy_of(axes if found is None else found, max(d, C))
-        self._record_convergence(
-            Outcome(self._params.solver, how, accuracy=accuracy), "Standardize or drop collinear columns."
-        )
+        self._record_convergence(Outcome(self._params.solver, how))
         if found is None:
             return
         k = min(self._most_components(d), found.directions.shape[1])

@@ -10,11 +10,17 @@ from lowland.arrays.namespace import to_numpy
 from lowland.data.categories import levels_of, open_categories
 from lowland.data.rows import Rows
 from lowland.errors import DataError
-from lowland.math.correspondence.adjusted_inertias import benzecri, greenacre_total
-from lowland.math.correspondence.burt_table import BurtTable, BurtTableOf, standardized
-from lowland.math.correspondence.coding import Coding
-from lowland.math.correspondence.indicator_points import IndicatorPoints, row_distances
-from lowland.math.correspondence.map_points import MapPoints, map_points, v_tests
+from lowland.math.correspondence.categories import (
+    BurtTable,
+    BurtTableOf,
+    Coding,
+    IndicatorPoints,
+    benzecri,
+    greenacre_total,
+    row_distances,
+    standardized,
+)
+from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import all_eigenvalues, leading_eigenpairs
 from lowland.methods.base.category_map import CategoryMap, level_text
 from lowland.methods.base.method import attribute, param
@@ -40,11 +46,11 @@ class MultipleCorrespondenceAnalysis(
     Problem: correspondence analysis of the indicators Z of all levels of the Q columns: each row has a 1 for each of
     its Q answers. Rows with the same answers coincide; a level lies at the mean of its rows, up to a scale.
 
-    1. Find the levels of each column, in one pass (``data.categories``, ``math.correspondence.coding``).
-    2. Count all pairs of levels in a second pass: the Burt table Z'Z (``math.correspondence.burt_table``).
+    1. Find the levels of each column, in one pass (``data.categories``, ``math.correspondence.categories``).
+    2. Count all pairs of levels in a second pass: the Burt table Z'Z (``math.correspondence.categories``).
     3. Standardize it, S'S = D^(-1/2) (Z'Z / (nQ²) - c c') D^(-1/2) with the masses c of the levels in D, and compute
        its leading eigenpairs in float64 (``math.spectra.leading``). The eigenvalues are the principal inertias.
-    4. Adjust the inertias on request (``math.correspondence.adjusted_inertias``).
+    4. Adjust the inertias on request (``math.correspondence.categories``).
     5. Transform by the mean of the standard coordinates of the levels of a row.
 
     Notes

@@ -14,13 +14,12 @@ from lowland.data.open import as_vector
 from lowland.data.rows import Rows
 from lowland.data.spool import spooled
 from lowland.errors import DataError, ParameterError
-from lowland.math.missing.components import available_columns, axes_of_incomplete_rows, components_model
-from lowland.math.missing.expectation import TOL
-from lowland.math.missing.latent_model import CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Downstream, Fixed, Rule, as_rule
 from lowland.math.spectra.principal_axes import AxesRequest, SolverOptions, axes_of_moments, principal_axes
-from lowland.math.statistics.available import AvailableColumns
+from lowland.math.spectra.probabilistic_axes import available_columns, axes_of_incomplete_rows, components_model
+from lowland.math.statistics.available_cases import AvailableColumns
+from lowland.math.statistics.latent_gaussian import TOL, CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.imputation import impute_rows
 from lowland.methods.base.method import RandomState, attribute, param
@@ -82,7 +81,8 @@ class PCA(
     labeled classes.
 
     Missing values: ``missing="em"`` maximizes the likelihood of the observed values under probabilistic PCA, by
-    expectation-maximization with one pass over the rows per iteration (``math.missing``); ``impute`` predicts them.
+    expectation-maximization with one pass over the rows per iteration (``math.statistics.latent_gaussian``).
+    ``impute`` predicts them.
 
     References
     ----------

@@ -36,6 +36,7 @@ from lowland.run.run import Run
 class ProjectionPursuit(
     InvertibleMethod,
     verb="projection-pursuit",
+    scale_free=True,
     linear=True,
     streams=True,
     quick={"n_starts": 200, "n_null": 1},
@@ -216,7 +217,7 @@ class ProjectionPursuit(
         outcomes = [projection.outcome for projection in found]
         self.trace_ = [np.array(outcome.trace) for outcome in outcomes]
         self.converged_ = all(outcome.converged for outcome in outcomes)
-        worst = max(outcomes, key=lambda outcome: outcome.accuracy.value)  # type: ignore[union-attr]
+        worst = next((outcome for outcome in outcomes if not outcome.converged), outcomes[0])
         iterations = max(max(outcome.iterations for outcome in outcomes), 1)
         problem = f"ProjectionPursuit did not converge: a refinement stopped after max_iter={self.max_iter} steps"
         self._record_convergence(

@@ -27,7 +27,7 @@ from lowland.math.selection.trees import (
     rules_of,
     weakest_links,
 )
-from lowland.math.statistics.targets import Kind, Target
+from lowland.math.statistics.labels import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run

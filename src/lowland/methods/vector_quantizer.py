@@ -14,13 +14,11 @@ from lowland.arrays.precision import result_dtype
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import DistancesTo, in_slabs
-from lowland.math.optimize.outcome import Accuracy
 from lowland.math.prototypes.codebook import Codebook, CodeLookup, NearestIndex, SumByPrototype, in_small_slabs
 from lowland.math.prototypes.kmeans import Quantization, RowSample, lloyd, lloyd_over_rows
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.moments import ColumnMoments, refuse_underflow
-from lowland.math.statistics.rescaling import power_of_two
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling, power_of_two
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
@@ -202,9 +200,8 @@ class VectorQuantizer(
         )
         self.n_samples_ = columns.rows
         self._warn_of_empty(int(np.sum(counts == 0)), varied=total > 0)
-        unit = total / columns.n / self.n_features_in_ / found.book.scaling.unit**2  # of a squared movement
         self._record_convergence(
-            replace(outcome, stopped_because=self.stopped_because_, accuracy=_relative(outcome.accuracy, unit)),
+            replace(outcome, stopped_because=self.stopped_because_),
             "Raise `max_iter` or `tol`.",
             problem=f"VectorQuantizer did not converge: {self.stopped_because_}.",
         )
@@ -290,10 +287,3 @@ class VectorQuantizer(
             "rows per code vector": [float(count) for count in counts],
             "empty clusters": int(np.sum(counts == 0)),
         }
-
-
-def _relative(accuracy: Accuracy | None, unit: float) -> Accuracy | None:
-    """The movement of the code vectors relative to a unit; zero where the rows do not vary."""
-    if accuracy is None or not unit > 0:
-        return accuracy
-    return replace(accuracy, value=accuracy.value / unit, bound=accuracy.bound / unit)

@@ -19,7 +19,7 @@ from lowland.methods.base.moments import MomentsMethod
 from lowland.run.run import Run
 
 
-class Whitening(MomentsMethod, verb="whitening", linear=True, streams=True, takes_sparse=True):
+class Whitening(MomentsMethod, verb="whitening", scale_free=True, linear=True, streams=True, takes_sparse=True):
     """Whitening (sphering): linear transformation to uncorrelated coordinates of unit variance.
 
     Problem: find W with W S W' = I, where S is the covariance matrix of the rows. A rotation of a solution is a

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,21 +22,33 @@ from lowland.data.arrow_columns import (
     converted,
     count_missing,
     date_order,
+    infinite_values,
     is_ordered,
+    nested_columns,
     open_arrow,
     whole_table,
 )  # fmt: skip
+from lowland.data.files import suffix_of
+from lowland.data.kinds import KINDS, ColumnKind, kinds_of
 from lowland.data.open import has_named_columns
-from lowland.data.rows import ColumnRows, Rows
+from lowland.data.problems import preparation_error
+from lowland.data.reader import BATCH, ArrowColumns
+from lowland.data.rows import Rows, StreamRows
 from lowland.errors import DataError, ParameterError
-from lowland.prepare.date_parts import PARTS, DateParts
-from lowland.prepare.found_kinds import GIVEN, kinds_in, require_memory
-from lowland.prepare.sentences import DROPPED, sentence
-from lowland.prepare.text_components import TextComponents
+from lowland.prepare.steps import PARTS, DateParts, TextComponents
 from lowland.run.memory import require
 from lowland.run.settings import settings
 from lowland.suggestions import did_you_mean
 
+GIVEN = (*KINDS, "drop")  # kinds that a user can give
+_COMPLETE = ("category", "text", "id")  # a missing category is a level, a missing text is empty
+_EXPANSION = {".gz": 6, ".parquet": 3, ".xlsx": 6, ".ods": 10}  # bytes in memory per byte of a compressed file
+DROPPED = {
+    "missing": "every value is missing, dropped",
+    "constant": "only one value, dropped",
+    "id": "an identifier (every value is different), dropped",
+    "drop": "dropped as requested",
+}
 _CHOICES = {
     "impute": ("median", "mean", "most_frequent", None),
     "dates": ("parts", "drop"),
@@ -142,7 +156,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         columns, names, named = open_arrow(X)
         self._check_names(names)
-        require_memory(X, columns, names)
+        _require_memory(X, columns, names)
         table = whole_table(columns, names)
         self.n_features_in_ = len(names)
         if named:
@@ -151,7 +165,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             del self.feature_names_in_
         levels = {name: [str(v) for v in values] for name, values in (self.ordered or {}).items()}
         given = {**(self.kinds or {}), **dict.fromkeys(levels, "ordered")}
-        found = kinds_in(table, [name for name in names if name not in given], X)
+        found = _kinds_in(table, [name for name in names if name not in given], X)
         self.kinds_, self.date_orders_ = {}, {}
         for name in names:
             kind = given.get(name) or found[name].kind
@@ -174,7 +188,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
         self.missing_ = {name: count_missing(prepared.column(name)) for name in prepared.column_names}
-        self.report_ = {name: sentence(self, name, levels, found.get(name)) for name in names}
+        self.report_ = {name: _sentence(self, name, levels, found.get(name)) for name in names}
         return self
 
     def transform(self, X: Any) -> Any:
@@ -191,13 +205,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         columns, names = self._opened(X)
 
-        def columns_of(part: Any) -> list[np.ndarray]:
-            return list(self._encoded(arrow_table(part.columns, names)).T)
+        def convert(part: Any) -> np.ndarray:
+            return np.asfortranarray(self._encoded(arrow_table(part.columns, names)))
 
         found = self.get_feature_names_out()
-        return ColumnRows(
-            columns.tables, columns_of, columns.n, len(found), np.dtype(np.float64), tuple(found), "the prepared table",
-            passes=columns.passes,
+        return StreamRows(
+            columns.tables, convert, columns.n, len(found), np.dtype(np.float64), tuple(found), "the prepared table",
+            stamps=columns.stamps,
         )  # fmt: skip
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -336,3 +350,99 @@ def _is_framed(transformer: Any) -> bool:
 
 def _listed(values: Sequence[Any]) -> str:
     return ", ".join(repr(value) for value in values)
+
+
+# --- what a fit must know of a table before it encodes the columns ----------------------------------------------------
+
+
+def _kinds_in(table: Any, names: Sequence[str], X: Any) -> dict[str, ColumnKind]:
+    """Return the kinds of columns of X as an Arrow table; raise one error that names all columns that have none."""
+    nested = nested_columns(table, names)
+    plain = [name for name in names if name not in nested]
+    batches = table.select(plain).to_batches(max_chunksize=BATCH) if plain else ()
+    source = _source_of(X)
+    found = kinds_of(batches, source, duplicates=False).columns
+    marks = {c.name: dict(zip(c.marks, c.mark_rows, strict=True)) for c in found if c.marks}
+    infinite = {c.name: infinite_values(table.column(c.name)) for c in found if c.is_infinite}
+    if marks or infinite or nested:
+        gaps = {c.name: c.missing for c in found if 0 < c.missing < c.n and c.kind not in _COMPLETE}
+        raise preparation_error(marks, infinite, nested, gaps, source, takes_marks=_takes_marks(X))
+    return {column.name: column for column in found}
+
+
+def _takes_marks(X: Any) -> bool:
+    """Whether marks of missing values can be given for a table: that of a text file or a spreadsheet."""
+    path = X if isinstance(X, str | os.PathLike) else getattr(getattr(X, "table", None), "path", "")
+    return suffix_of(Path(path)).removesuffix(".gz") in (".csv", ".tsv", ".txt", ".xlsx", ".ods")
+
+
+def _require_memory(X: Any, columns: ArrowColumns, names: Sequence[str]) -> None:
+    """Raise an error, before a file is read, if its columns do not fit the memory budget."""
+    if not columns.stamps:  # in memory already
+        return
+    size = sum(_EXPANSION.get(file.suffix.lower(), 1) * stamp[0] for file, stamp in columns.stamps.items() if stamp)
+    every = getattr(getattr(X, "table", None), "names", names)  # some columns of a table
+    require(
+        2.0 * size * len(names) / max(1, len(every)), settings().budget,
+        f"TablePreparer reads all rows to fit the encoders: {_source_of(X)}", "Fit it to fewer rows",
+    )  # fmt: skip
+
+
+def _source_of(X: Any) -> str:
+    """Return the name of a table in messages."""
+    return repr(os.fspath(X)) if isinstance(X, str | os.PathLike) else getattr(X, "source", "the table")
+
+
+# --- what was done with each column, in words -------------------------------------------------------------------------
+
+
+def _sentence(preparer: Any, name: str, levels: dict[str, list[str]], found: ColumnKind | None) -> str:
+    """Return what a fitted TablePreparer did with a column; ``found``: its kind, where it was not given."""
+    kind, detail = preparer.kinds_[name], found.detail if found else ""
+    if kind in DROPPED:
+        return f"an identifier ({detail}), dropped" if kind == "id" and detail else DROPPED[kind]
+    if name not in preparer.missing_:
+        return f"{kind}, dropped as requested"
+    missing = preparer.missing_[name]
+    scaled = ", standardized" if preparer.standardize else ""
+    filled = _filled(missing, preparer.impute if kind != "boolean" else preparer.impute and "most_frequent")
+    if kind == "category":
+        return _category(preparer, name, missing)
+    if kind == "text":
+        encoder = _encoder(preparer, "text", "components")
+        k = encoder.models_[list(encoder.feature_names_in_).index(name)].n_components
+        units = f" ({detail})" if detail else ""
+        empty = "; missing texts are empty" * bool(missing)
+        return f"text{units}, {k} component{'s' * (k != 1)} of its n-grams{empty}"
+    if kind == "date":
+        parts = [part for column, part in _encoder(preparer, "date", "parts").kept_parts() if column == name]
+        order = f" ({detail})" if detail else ""
+        return f"date{order}, as {', '.join(parts) or 'nothing: all equal'}{filled}{scaled}"
+    if kind == "ordered":
+        order = " < ".join(levels[name][:6]) + " < …" * (len(levels[name]) > 6)
+        return f"ordered category, as ranks ({order}){filled}{scaled}"
+    code = f"; looks {detail}" if detail else ""
+    return f"boolean, as 0 and 1{filled}" if kind == "boolean" else f"number{filled}{scaled}{code}"
+
+
+def _category(preparer: Any, name: str, missing: int) -> str:
+    encoder = _encoder(preparer, "category", "levels")
+    j = list(encoder.feature_names_in_).index(name)
+    n, rare = len(encoder.categories_[j]) - bool(missing), encoder.infrequent_categories_[j]
+    kept, new = f"{n} level{'s' * (n != 1)} as columns of 0 and 1", "a new level is 0 in all of them"
+    if rare is not None:
+        most = preparer.max_levels - 1
+        kept = f"{n} levels, of which the {most} most frequent as columns of 0 and 1, the rest as one"
+        new = "a new level counts as one of the rest"
+    return f"category, {kept}" + f", {missing:,} missing as one more level" * bool(missing) + f"; {new}"
+
+
+def _encoder(preparer: Any, kind: str, step: str) -> Any:
+    return preparer.transformer_.named_transformers_[kind].named_steps[step]
+
+
+def _filled(missing: int, how: str | None) -> str:
+    if not missing:
+        return ""
+    words = "left missing" if how is None else f"replaced by the {how.replace('_', ' ')}"
+    return f", {missing:,} missing {words}{' value' * (how == 'most_frequent')}"

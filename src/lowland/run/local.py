@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread, blas_threads_for
+from lowland.arrays.linalg import use_scratch
 from lowland.arrays.namespace import Array
-from lowland.arrays.scratch import use_scratch
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
 from lowland.run.memory import slabs_in_flight

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import platform
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,18 +13,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from lowland import __version__
 from lowland.data.suspect_columns import suspect_columns
 from lowland.data.table import Table
 from lowland.errors import ParameterError
 from lowland.study.advice import advise
-from lowland.study.environment import machine, versions
-from lowland.study.given_coordinates import planned_embeddings
-from lowland.study.parameter_grid import Sweep
-from lowland.study.plan import StudySize, check_names, plan_of
+from lowland.study.cache import NoCache, TrialCache
+from lowland.study.plan import StudySize, Sweep, check_names, plan_of, planned_embeddings
 from lowland.study.result import Purpose, StudyResult
 from lowland.study.runner import StudyRunner
 from lowland.study.table import Scale, open_table
-from lowland.study.trials.cache import NoCache, TrialCache
 from lowland.suggestions import did_you_mean
 
 
@@ -104,7 +103,7 @@ def compare(
     if purpose == "classify" and n_classes is None and not numbers:
         raise ParameterError(
             f"class labels are required, but {why or 'none were given'}.",
-            "Name the labels, one per row (`y=...`).",
+            "Name the column of labels (`y=...`).",
             method="compare",
             purpose="classify",
         )
@@ -124,7 +123,17 @@ def compare(
     )  # fmt: skip
     seconds = time.perf_counter() - begun
     return StudyResult(
-        data.drawn(size.seed), done, advice, size.k, purpose, call, versions(), machine(), started, seconds, complete
+        data.shown_part(size.seed),
+        done,
+        advice,
+        size.k,
+        purpose,
+        call,
+        versions(),
+        machine(),
+        started,
+        seconds,
+        complete,
     )
 
 
@@ -169,3 +178,31 @@ def _call(X: Any, y: Any, given: dict[str, Any]) -> str:
     labels = [] if y is None else [repr(y) if isinstance(y, str) else "y"]
     options = [f"{name}={value!r}" for name, value in given.items() if value != defaults[name]]
     return f"lowland.compare({', '.join([rows, *labels, *options])})"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Lowland, Python and the libraries."""
+    import scipy
+    import sklearn
+
+    found = {"lowland": __version__, "python": platform.python_version()}
+    return found | {library.__name__: library.__version__ for library in (np, scipy, sklearn)}
+
+
+def machine() -> dict[str, str]:
+    """Return a description of the machine: system, processor, cores, memory."""
+    found = {"system": f"{platform.system()} {platform.machine()}", "processor": _processor()}
+    found["cores"] = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    try:
+        found["memory"] = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+    except (ValueError, OSError, AttributeError):
+        found["memory"] = "unknown"
+    return found
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown"

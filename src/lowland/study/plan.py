@@ -1,22 +1,23 @@
-"""The plan of a study: which methods are tried, with which parameters, and why others are left out.
-
-The parameters that suit a method for a table of a given size are among its traits (``StudyHints``).
-"""
+"""The plan of a study: which methods are tried, with which parameters, and why others are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
-from lowland.errors import ParameterError
+from lowland.errors import DataError, LowlandError, ParameterError, with_remedy
 from lowland.methods.base.params import parameters_of
 from lowland.methods.base.traits import Traits, traits_of
-from lowland.methods.registry import Entry, entries, load_method
-from lowland.study.parameter_grid import Sweep, checked_sweep, combinations, methods_named, short_text
-from lowland.study.result import Purpose
+from lowland.methods.registry import Entry, Flag, entries, find_method, load_method
+from lowland.quality.inputs import open_coordinates
+from lowland.study.result import GIVEN, Purpose, Trial
+from lowland.suggestions import did_you_mean
 
 LANDMARKS = 1_000  # landmarks for tables with many rows
 SAMPLE = 2_000  # training rows of a method without landmarks; the others are embedded as new rows
@@ -78,7 +79,7 @@ def plan_of(size: StudySize, named: NamedMethods) -> tuple[Planned, ...]:
     if named.methods is not None:
         chosen = named.methods + [e for e in every if e.name in values and e not in named.methods]
     by_name = {e.name for e in named.methods or []} | set(values)
-    return tuple(trial for e in chosen for trial in _trials_of(e, size, values.get(e.name, {}), e.name in by_name))
+    return tuple(trial for e in chosen for trial in trials_of(e, size, values.get(e.name, {}), e.name in by_name))
 
 
 def _methods(methods: Any) -> list[Entry] | None:
@@ -101,8 +102,10 @@ def most_neighbors(trials: Sequence[Planned]) -> int:
 # --- the trials of one method ---
 
 
-def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: bool) -> list[Planned]:
-    """The trials of one method: one, or one per combination of the swept values."""
+def trials_of(
+    e: Entry, size: StudySize, values: Mapping[str, list[Any]] = MappingProxyType({}), named: bool = True
+) -> list[Planned]:
+    """Return the trials of one method: one, or one per combination of the swept values."""
     cls = load_method(e.name)
     traits = traits_of(cls)
     why = _why_left_out(e, traits, size, named)
@@ -141,7 +144,7 @@ def _n_neighbors(usual: int, n: int) -> int:
     return max(2, min(usual, n // 5))
 
 
-def _settings(traits: Traits, size: StudySize, values: dict[str, list[Any]]) -> list[dict[str, Any]]:
+def _settings(traits: Traits, size: StudySize, values: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
     """The swept combinations; to classify also the method's own setting for it, unless parameters were swept."""
     found = combinations(values)
     to_classify = traits.study.to_classify
@@ -188,7 +191,7 @@ def _why_left_out(e: Entry, traits: Traits, size: StudySize, named: bool) -> str
     if limited is not None and limited[0] is None:
         return limited[1]
     if (traits.needs_y or (traits.selects_columns and not named)) and size.n_classes is None:
-        unmet = f", but {size.why_no_classes}" if size.why_no_classes else ". Pass one label per row"
+        unmet = f", but {size.why_no_classes}" if size.why_no_classes else ". Name the column of labels (`y=...`)"
         return f"Class labels are required{unmet}."
     if traits.selects_columns and size.purpose != "classify" and not named:
         return "Feature selection is tried only if the purpose is 'classify'."
@@ -234,3 +237,146 @@ def _from_n_neighbors(traits: Traits, parameters: dict[str, Any]) -> int | None:
     if not isinstance(k, int) or parameters.get("affinity", "nearest_neighbors") != "nearest_neighbors":
         return None
     return k - traits.study.counts_itself
+
+
+Sweep = Mapping[str, Sequence[Any]]
+
+
+def find_parameter(name: str) -> tuple[Entry, Flag]:
+    """Return the method and the parameter that ``isomap.n_neighbors`` names, or raise an error that lists them."""
+    method, dot, parameter = name.strip().partition(".")
+    if not dot or not method or not parameter:
+        raise ParameterError(
+            f"`sweep` {name!r}: write a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
+        )
+    (found,) = methods_named([method])
+    wanted = parameter.strip().lower().replace("-", "_")
+    flag = next((flag for flag in found.flags if flag.name.lower() == wanted), None)
+    if flag is None:
+        names = [flag.name for flag in found.flags]
+        raise ParameterError(
+            f"`sweep` {name!r}: {found.name} has no parameter {parameter!r}. {did_you_mean(wanted, names)}Its "
+            f"parameters: {', '.join(map(repr, names))}."
+        )
+    return found, flag
+
+
+def methods_named(names: Iterable[str]) -> list[Entry]:
+    """Return methods by class name or command-line name, in any case, with or without dashes; each once."""
+    with with_remedy("To evaluate an embedding from another library, use `lowland.quality.evaluate`."):
+        return list({e.name: e for e in map(find_method, names)}.values())
+
+
+def split_sweep(text: str) -> tuple[str, list[str]]:
+    """Split ``isomap.n_neighbors=5,10,20`` into the name and the values, as strings."""
+    name, equals, rest = text.partition("=")
+    values = [value.strip() for value in rest.split(",")]
+    if not equals or not all(values):
+        raise ParameterError(
+            f"`sweep` {text!r}: write METHOD.PARAMETER=VALUE,VALUE,… such as isomap.n_neighbors=5,10,20."
+        )
+    return name.strip(), values
+
+
+def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
+    """Return the values of every swept parameter by method and name; each value once, in order."""
+    if sweep is None:
+        return {}
+    if not isinstance(sweep, Mapping):
+        raise ParameterError(f"sweep={sweep!r}: must be a dict such as {{'isomap.n_neighbors': [5, 10, 20]}}.")
+    found: dict[str, dict[str, list[Any]]] = {}
+    for name, values in sweep.items():
+        if not isinstance(name, str):
+            raise ParameterError(f"`sweep` {name!r}: must be a method and its parameter, such as 'isomap.n_neighbors'.")
+        method, flag = find_parameter(name)
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise ParameterError(f"`sweep` {name!r}: the value must be a list of values, such as [5, 10, 20].")
+        listed = [value.item() if isinstance(value, np.generic) else value for value in values]
+        if not listed:
+            raise ParameterError(f"`sweep` {name!r}: the list of values is empty. Pass at least one value.")
+        once = found.setdefault(method.name, {}).setdefault(flag.name, [])
+        for value in listed:
+            if not any(_same(value, other) for other in once):
+                once.append(value)
+    return found
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values are the same; 1 and True are different."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return a is b or (type(a) is type(b) and bool(a == b))
+
+
+def short_text(value: Any) -> str:
+    """Return a value as the name of a trial shows it: a long one by its type only."""
+    text = getattr(value, "__name__", None) or str(value)
+    return text if len(text) <= 40 and "\n" not in text else f"({type(value).__name__})"
+
+
+def combinations(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return every combination of the values of several parameters; one empty combination if there are none."""
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+
+
+NOT_FITTED = (
+    "These coordinates were given, not fitted. Time, memory and reconstruction error are blank because they need the "
+    "method."
+)
+LABELS_UNKNOWN = " If the labels were used to compute the coordinates, the measures of classes are too optimistic."
+
+
+def planned_embeddings(embeddings: Any, n: int, taken: tuple[str, ...]) -> tuple[Planned, ...]:
+    """Check the given coordinates, one entry per name, for n rows; ``taken`` are the names of the other trials."""
+    if embeddings is None:
+        return ()
+    if not isinstance(embeddings, Mapping):
+        raise ParameterError(
+            f"`compare(embeddings=…)` is a {type(embeddings).__name__}. Pass a dict of names and coordinates, such "
+            "as {'TriMap': `Z`}."
+        )
+    found = []
+    for name, Z in embeddings.items():
+        if not isinstance(name, str) or not name:
+            raise ParameterError(f"`compare(embeddings=…)`: the name {name!r} must be a string that is not empty.")
+        if name in taken:
+            raise ParameterError(f"`compare(embeddings=…)`: a trial is named {name!r} already. Choose another name.")
+        found.append(Planned(name, GIVEN, given=_full(name, Z, n)))
+    return tuple(found)
+
+
+def _full(name: str, Z: Any, n: int) -> np.ndarray:
+    """The coordinates of all rows, (n, k); NaN for rows without."""
+    try:
+        C, kept = open_coordinates(Z)
+    except LowlandError as error:
+        raise type(error)(f"The coordinates {name!r}: {error.marked}") from error
+    if len(kept) != n:
+        raise DataError(
+            f"The coordinates {name!r} have {len(kept):,} rows, the data has {n:,}. Pass one row of coordinates for "
+            "each row of the data, in the same order."
+        )
+    full = np.full((n, C.shape[1]), np.nan, dtype=C.dtype)
+    full[kept] = C
+    return full
+
+
+def given_trial(planned: Planned, *, labeled: bool) -> Trial:
+    """Return the trial of given coordinates, before it is evaluated."""
+    assert planned.given is not None
+    Z = planned.given
+    n_excluded = int(np.isnan(Z).any(axis=1).sum())
+    warned = [NOT_FITTED + LABELS_UNKNOWN * labeled]
+    if n_excluded:
+        warned.append(
+            f"{n_excluded:,} of {len(Z):,} rows have no coordinates. The measures are computed from the others."
+        )
+    return Trial(
+        planned.name, GIVEN, {}, "done", None, tuple(warned), n_excluded=n_excluded, n_components=Z.shape[1], Z=Z
+    )
+
+
+@functools.cache
+def traits_named(method: str) -> Traits:
+    """Return the traits of the method of a trial; given coordinates have none."""
+    return Traits() if method == GIVEN else traits_of(load_method(method))

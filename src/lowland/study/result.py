@@ -1,13 +1,15 @@
-"""The result of a study, as plain data. Nothing here computes or formats."""
+"""The result of a study, as plain data."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
+
+from lowland.errors import ParameterError
 
 GIVEN = "given coordinates"  # the method of a trial whose coordinates the user passed
 Purpose = Literal["visualize", "compress", "classify"]
@@ -61,7 +63,7 @@ class Trial:
     Z: np.ndarray | None = None  # (m, k) float32, coordinates of the rows shown; NaN for excluded rows
 
     def _repr_html_(self) -> str:
-        from lowland.study.report.notebook import trial_html
+        from lowland.study.report import trial_html
 
         return trial_html(self)
 
@@ -120,7 +122,7 @@ class StudyResult:
         return f"Study of {self.table.source}: {done} of {len(self.trials)} trials done. {advice}".rstrip()
 
     def _repr_html_(self) -> str:
-        from lowland.study.report.notebook import study_html
+        from lowland.study.report import study_html
 
         return study_html(self)
 
@@ -148,9 +150,42 @@ class StudyResult:
         ``which`` is a purpose or the name of a trial; None: the purpose of the study. If the study standardized the
         columns, the estimator is a pipeline with a ``StandardScaler``.
         """
-        from lowland.study.estimators import chosen_estimator
+        from lowland.methods.registry import load_method
 
-        return chosen_estimator(self, which)
+        name, parameters = self._chosen(which)
+        if name == GIVEN:
+            raise ParameterError(
+                "These coordinates were given, not fitted, so there is no estimator. Pass the name of another trial."
+            )
+        est = load_method(name)(**parameters)
+        if not self.table.scaled:
+            return est
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        return make_pipeline(StandardScaler(), est)
+
+    def _chosen(self, which: str | None) -> tuple[str, dict[str, Any]]:
+        """The method and the parameters of a trial, or of the advice for a purpose."""
+        if which is not None and which not in get_args(Purpose):
+            try:
+                return self[which].method, self[which].parameters
+            except KeyError as error:
+                purposes = ", ".join(get_args(Purpose))
+                raise ParameterError(f"{error.args[0]} Or pass a purpose: {purposes}.") from None
+        purpose = which or self.purpose
+        advice = next((each for each in self.advice if each.purpose == purpose), None)
+        if advice is None or advice.method is None:
+            raise ParameterError(f"The study has no advice for {purpose!r}. Pass the name of a trial instead.")
+        trial = None if advice.trial is None else self[advice.trial]
+        if trial is not None and trial.n_components == advice.n_components:
+            return trial.method, trial.parameters
+        from lowland.methods.base.traits import traits_of
+        from lowland.methods.registry import load_method
+
+        width = traits_of(load_method(advice.method)).width_parameter
+        count = {} if width is None else {width: advice.n_components}  # a number of components that no trial has
+        return advice.method, count if trial is None else {**trial.parameters, **count}
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as one HTML file that opens offline, and return its path. An existing file is replaced."""

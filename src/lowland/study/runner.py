@@ -12,21 +12,16 @@ import numpy as np
 from lowland.errors import Stopped
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.methods.base.traits import traits_of
-from lowland.methods.registry import load_method
 from lowland.run.local import LocalRun
-from lowland.study.environment import code_version
-from lowland.study.given_coordinates import given_trial
-from lowland.study.plan import Planned, StudySize, most_neighbors
+from lowland.study.cache import TrialCache, code_version, key_of
+from lowland.study.facts import TableFacts, add_spectrum, table_facts
+from lowland.study.measures import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
+from lowland.study.plan import Planned, StudySize, given_trial, most_neighbors, traits_named
+from lowland.study.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
 from lowland.study.result import GIVEN, Purpose, Trial
-from lowland.study.scoring.measures import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
-from lowland.study.scoring.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
-from lowland.study.scoring.table_facts import TableFacts, table_facts, with_spectrum
 from lowland.study.serialization import trial_from_plain, trial_to_plain
 from lowland.study.table import StudyTable
-from lowland.study.trials.cache import TrialCache, key_of
-from lowland.study.trials.fit import SharedInputs, fit_trial, left_out, shown_only, stopped
-from lowland.study.trials.worker import Worker
+from lowland.study.trials import SharedInputs, Worker, fit_trial, keep_shown_rows, left_out_trial, stopped_trial
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
@@ -85,11 +80,13 @@ class StudyRunner:
         for planned in self.trials:
             if planned.name not in done:
                 left = planned.why_left_out is not None
-                done[planned.name] = left_out(planned) if left else stopped(planned, cached=self.cache.keeps)
+                done[planned.name] = (
+                    left_out_trial(planned) if left else stopped_trial(planned, cached=self.cache.keeps)
+                )
         trials = [done[planned.name] for planned in self.trials]
         if facts is None:
             return tuple(trials)
-        return tuple(_decisive_first(with_spectrum(trial, facts), self.size.purpose) for trial in trials)
+        return tuple(_decisive_first(add_spectrum(trial, facts), self.size.purpose) for trial in trials)
 
     def _table_facts(self) -> TableFacts:
         key = key_of(self._facts_of_key | {"what": "table"})
@@ -108,18 +105,18 @@ class StudyRunner:
 
     def _trial(self, planned: Planned) -> Trial:
         if planned.why_left_out is not None:
-            return left_out(planned)
+            return left_out_trial(planned)
         if planned.given is not None:
             labels = self.data.labels
             labeled = labels.codes is not None or labels.targets is not None
-            return shown_only(self._scored(given_trial(planned, labeled=labeled)), self.shown)
+            return keep_shown_rows(self._score(given_trial(planned, labeled=labeled)), self.shown)
         key = self._key(planned)
         found = None if key is None else self._from_cache(key, planned)
         if found is not None:
             return found
         trial = self._fitted(planned)
         if trial.status == "done":
-            trial = shown_only(self._scored(trial), self.shown)
+            trial = keep_shown_rows(self._score(trial), self.shown)
             if key is not None and KEPT in trial.scores:  # a trial that could not be evaluated is not cached
                 self.cache.put(key, *trial_to_plain(trial))
         return trial
@@ -168,12 +165,14 @@ class StudyRunner:
         )
         return Trial(planned.name, planned.method, planned.parameters, "timed out", text)
 
-    def _scored(self, trial: Trial) -> Trial:
+    def _score(self, trial: Trial) -> Trial:
         if self._scorer is None:
             shared = self._shared_inputs()
             assert shared.graph is not None
-            self._scorer = EmbeddingScorer.of(shared.X, shared.graph, shared.y, shared.seed, self.data.labels.targets)
-        return self._scorer.scored(trial)
+            self._scorer = EmbeddingScorer.prepare(
+                shared.X, shared.graph, shared.y, shared.seed, self.data.labels.targets
+            )
+        return self._scorer.score_trial(trial)
 
     def _shared_inputs(self) -> SharedInputs:
         """The inputs that trials share, computed for the first trial that is not in the cache."""
@@ -190,7 +189,7 @@ class StudyRunner:
 
 
 def _is_nonlinear(planned: Planned) -> bool:
-    return planned.method != GIVEN and not traits_of(load_method(planned.method)).linear
+    return planned.method != GIVEN and not traits_named(planned.method).linear
 
 
 def _decisive_first(trial: Trial, purpose: Purpose) -> Trial:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.formats.parquet_table import read_columns
+from lowland.data.formats.parquet import read_columns
 from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
 from lowland.methods.base.params import Described
@@ -36,7 +36,7 @@ def trial_to_plain(trial: Trial) -> tuple[dict[str, Any], dict[str, np.ndarray]]
 def trial_from_plain(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trial:
     """Restore a trial from the result of ``trial_to_plain``."""
     record = dict(record)
-    record["parameters"] = {name: _parameter(value) for name, value in record["parameters"].items()}
+    record["parameters"] = {name: _parameter(value, name) for name, value in record["parameters"].items()}
     record["warnings"] = tuple(record["warnings"])
     record["scores"] = {name: score_from_plain(score) for name, score in record["scores"].items()}
     record["curves"] = {name: _curve(curve) for name, curve in record["curves"].items()}
@@ -57,15 +57,15 @@ def _parameter_to_plain(value: Any) -> Any:
     )
 
 
-def _parameter(plain: Any) -> Any:
+def _parameter(plain: Any, name: str) -> Any:
     """Restore a parameter; an object remains a description, with which nothing can be fitted."""
     if isinstance(plain, dict) and plain.keys() == {"number"}:
         return float(plain["number"])
     if isinstance(plain, dict) and plain.keys() == {"object"}:
-        return Described(str(plain["object"]))
+        return Described(str(plain["object"]), name)
     if isinstance(plain, dict):
-        return {key: _parameter(item) for key, item in plain.items()}
-    return [_parameter(item) for item in plain] if isinstance(plain, list) else plain
+        return {key: _parameter(item, name) for key, item in plain.items()}
+    return [_parameter(item, name) for item in plain] if isinstance(plain, list) else plain
 
 
 def _curve(record: dict[str, Any]) -> Curve:

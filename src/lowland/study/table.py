@@ -1,7 +1,8 @@
-"""The table of a study: opened once, with class labels, and with standardized columns if requested."""
+"""The table of a study: opened once, with labels, thumbnails of images, and standardized columns if requested."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
@@ -10,14 +11,16 @@ import numpy as np
 
 from lowland.arrays.namespace import is_array, to_numpy
 from lowland.data.open import as_vector, has_named_columns, open_labelled
+from lowland.data.rows import Rows
 from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError, warn
 from lowland.math.statistics.sampling import evenly_spread
+from lowland.methods.pca import PCA
+from lowland.plain import png
 from lowland.run.run import run_for
+from lowland.run.settings import config, settings
+from lowland.study.cache import fingerprint, key_of
 from lowland.study.result import ShownTable
-from lowland.study.sparse_table import dense_table
-from lowland.study.thumbnails import thumbnails_of
-from lowland.study.trials.cache import fingerprint, key_of
 
 MAX_SHOWN = 100_000  # the most rows that are plotted
 MAX_COLORS = 32  # the most columns kept to color by
@@ -53,7 +56,7 @@ class StudyTable:
             return np.arange(n)
         return np.flatnonzero(evenly_spread(n, MAX_SHOWN, np.random.default_rng(seed)))
 
-    def drawn(self, seed: int) -> ShownTable:
+    def shown_part(self, seed: int) -> ShownTable:
         """The part of the table that a report needs."""
         shown, d = self.shown(seed), self.X.shape[1]
         columns = np.arange(d)
@@ -90,7 +93,7 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
         )
     if k > d:
         raise ParameterError(f"the data has {d} columns.", f"Choose at most {d}.", method="compare", k=k)
-    labels = StudyLabels.of(given, n)
+    labels = StudyLabels.read(given, n)
     step = max(1, 2**22 // d)
     marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
     if labels.shown is not None:
@@ -127,7 +130,7 @@ class StudyLabels:
     n_missing: int = 0
 
     @classmethod
-    def of(cls, y: Any, n: int) -> Self:
+    def read(cls, y: Any, n: int) -> Self:
         """Read one label per row; None, NaN and the empty string are missing labels.
 
         Non-integer numbers, and integers with more distinct values than half of the rows, are numbers to predict. Other
@@ -226,3 +229,61 @@ def _refuse_extremes(X: np.ndarray) -> None:
             f"The largest value is {top:.1g}: its square {'overflows' if top > 1 else 'underflows'} {X.dtype}. "
             "Change the unit, or standardize the columns: `scale='standard'`."
         )
+
+
+Reduction: Any = PCA
+DENSE_UP_TO = 2**27  # bytes of the dense table in float64
+COMPONENTS = 100  # to which a larger table is reduced
+
+
+def dense_table(rows: Rows, scale: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return a sparse table as a dense one, (n, d) or (n, 100), and what was done, as sentences."""
+    X: Any = rows.to_array()
+    n, d = X.shape
+    if 8 * n * d <= min(DENSE_UP_TO, settings().budget // 4) or min(n, d) <= COMPONENTS:
+        return np.asarray(X.toarray(), dtype=np.float32 if X.dtype == np.float32 else np.float64), ()
+    if scale != "none":
+        raise ParameterError(
+            f"the sparse table of {n:,} rows and {d:,} columns is too large to be standardized.",
+            "Use `scale='none'`, or reduce it first, for example with `TruncatedSVD(50)`.",
+            method="compare",
+            scale=scale,
+        )
+    with config(progress=False):
+        pca = Reduction(COMPONENTS, random_state=0).fit(X)
+        Z = to_numpy(pca.transform(X))
+    kept = float(np.sum(to_numpy(pca.explained_variance_ratio_)))
+    return Z, (
+        f"The sparse table has {d:,} columns. It was reduced to {COMPONENTS} principal components, which explain "
+        f"{kept:.1%} of the variance. All methods and measures use these components.",
+    )
+
+
+MAX_BYTES = 4_000_000  # of all thumbnails of a study
+SIDES = (48, 32, 24, 16, 12)  # pixels of the longer side, from the best: the first that fits is taken
+_TRIED = 200  # images that are encoded to estimate the size of all
+
+
+def thumbnails_of(pixels: np.ndarray, shape: Sequence[int]) -> np.ndarray | None:
+    """Return a PNG per row, (m,) strings in base64, or None if there are too many rows.
+
+    ``pixels`` (m, d) are from 0 to 1; ``shape`` is (height, width) or (height, width, 3), whose product is d.
+    """
+    for side in SIDES:
+        tried = [_thumbnail(row.reshape(shape), side) for row in pixels[:_TRIED]]
+        if sum(map(len, tried)) / max(len(tried), 1) * len(pixels) <= MAX_BYTES:
+            rest = [_thumbnail(row.reshape(shape), side) for row in pixels[_TRIED:]]
+            return np.array([*tried, *rest], dtype=object)
+    return None
+
+
+def _thumbnail(image: np.ndarray, side: int) -> str:
+    """The image with a longer side of at most ``side`` pixels, each the mean of a block, as PNG in base64."""
+    shrink = min(1.0, side / max(image.shape[:2]))
+    for axis in (0, 1):
+        size = image.shape[axis]
+        edges = np.linspace(0, size, max(1, round(size * shrink)) + 1).astype(int)
+        widths = np.diff(edges).reshape([-1 if i == axis else 1 for i in range(image.ndim)])
+        image = np.add.reduceat(image, edges[:-1], axis=axis) / widths
+    small = np.rint(np.clip(np.nan_to_num(image), 0, 1) * 255).astype(np.uint8)
+    return base64.b64encode(png(small)).decode("ascii")

@@ -77,7 +77,7 @@ def test_the_report_is_written_and_opened_where_asked(lowland, table, monkeypatc
     assert result.exit_code == 0, result.stderr
     assert "Written  page.html" in result.stdout
     assert (
-        "LinearDiscriminantAnalysis: left out. Class labels are required. Name the column of labels with --label."
+        "LinearDiscriminantAnalysis: left out. Class labels are required. Name the column of labels (--label)."
         in result.stdout
     )
     assert "<!doctype html>" in Path("page.html").read_text(encoding="utf-8").lower()
@@ -115,7 +115,7 @@ def test_ctrl_c_writes_finished_trials(lowland, table, monkeypatch):
         (("--sweep", "trimap.n_inliers=5"), "no method 'trimap'"),
         (("--methods", "trimap"), "no method 'trimap'"),
         (("--methods", "isomapp"), "Did you mean 'isomap'?"),
-        (("--purpose", "classify"), "Name the column of labels with --label"),
+        (("--purpose", "classify"), "Name the column of labels (--label)"),
         (("--label", "kind"), "no column 'kind'"),
         (("--to", "page.pdf"), ".html"),
         (("--open",), "--to report.html"),
@@ -159,7 +159,7 @@ def test_methods_may_be_named_more_than_once(lowland, table):
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("2 trials on table.csv")
     assert (
-        "LinearDiscriminantAnalysis: left out. Class labels are required. Name the column of labels with --label."
+        "LinearDiscriminantAnalysis: left out. Class labels are required. Name the column of labels (--label)."
         in result.stdout
     )
 

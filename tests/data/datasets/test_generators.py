@@ -1,4 +1,4 @@
-"""Manifolds and point clouds have the stated geometry."""
+"""Random manifolds, point clouds and moving images with known ground truth."""
 
 import os
 
@@ -8,9 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowland import data as samples
+from lowland.errors import ParameterError
+
+# --- manifolds and point clouds have the stated geometry ---
+
 
 FOLDER = os.environ.get("LOWLAND_DATA")
+
+
 seeds = st.integers(0, 2**32)
+
+
 quick = settings(max_examples=20, deadline=None)
 
 
@@ -153,3 +161,152 @@ def test_the_default_randu_meets_all_fifteen_planes():
 def test_randu_is_the_shared_file():
     whole = table("randu_generated_int.csv.gz", skiprows=1)
     np.testing.assert_array_equal(samples.randu(10000).X * 2**31, whole)
+
+
+# --- moved images: the ground truth can be measured in the pixels ---
+
+
+@pytest.fixture(scope="module")
+def moved():
+    return samples.moved_digits(60, size=100, shift=20, rotation=45, seed=5)
+
+
+def centroids_and_axes(X, shape):
+    """Center of mass (right, down) of each image and the direction of its longest axis in degrees, y up."""
+    rows, columns = np.indices(shape).reshape(2, -1)
+    mass = X.sum(axis=1)
+    right, down = X @ columns / mass, X @ rows / mass
+    x, y = columns - right[:, None], down[:, None] - rows
+    xx, yy, xy = ((X * a * b).sum(axis=1) for a, b in ((x, x), (y, y), (x, y)))
+    return np.column_stack([right, down]), np.degrees(np.arctan2(2 * xy, xx - yy)) / 2
+
+
+def test_moved_digits_keep_their_total_brightness(moved):
+    assert moved.X.shape == (60, 10000)
+    assert moved.X.dtype == np.float32
+    assert moved.X.min() >= 0
+    assert moved.X.max() <= 1
+    mass = moved.X.sum(axis=1)
+    np.testing.assert_allclose(mass, mass.mean(), rtol=0.01)
+
+
+def test_moved_digits_stay_in_the_image_and_the_truth_in_its_range(moved):
+    images = moved.X.reshape(-1, 100, 100)
+    frame = np.ones((100, 100), dtype=bool)
+    frame[1:-1, 1:-1] = False
+    assert images[:, frame].max() == 0
+    largest = np.abs(moved.truth).max(axis=0)
+    assert (largest <= [20, 20, 45]).all()
+    assert (largest > [18, 18, 40]).all()
+
+
+def test_the_truth_of_moved_digits_can_be_measured_in_the_images(moved):
+    centers, axes = centroids_and_axes(moved.X.astype(float), (100, 100))
+    np.testing.assert_allclose(centers, 49.5 + moved.truth[:, :2], atol=0.1)
+    upright = samples.moved_digits(1, rotation=0).X.astype(float)
+    _, (axis,) = centroids_and_axes(upright, (100, 100))
+    turned = (axes - axis + 90) % 180 - 90
+    np.testing.assert_allclose(turned, moved.truth[:, 2], atol=1.5)
+
+
+@pytest.mark.parametrize("digit", range(10))
+def test_every_digit_fits(digit):
+    assert samples.moved_digits(2, digit=digit).X.sum() > 0
+
+
+def test_the_patch_visits_every_position():
+    sample = samples.moved_patch()
+    assert sample.X.shape == (961, 2500)
+    assert sample.image_shape == (50, 50)
+    assert {(x, y) for x, y in sample.truth} == {(x, y) for x in range(31) for y in range(31)}
+
+
+def test_the_position_of_the_patch_can_be_measured_in_the_images():
+    noisy = samples.moved_patch(noise=0.1)
+    clean = samples.moved_patch(noise=0)
+    centers, _ = centroids_and_axes(clean.X, clean.image_shape)
+    np.testing.assert_allclose(centers - centers[0], clean.truth - clean.truth[0], atol=1e-9)
+    np.testing.assert_array_equal(np.argmax(noisy.X @ clean.X.T, axis=1), np.arange(961))
+
+
+def test_the_nearest_images_are_the_nearest_positions():
+    sample = samples.moved_patch()
+    inner = ((sample.truth > 0) & (sample.truth < 30)).all(axis=1)
+    square = (sample.X**2).sum(axis=1)
+    D2 = square[:, None] + square - 2 * sample.X @ sample.X.T
+    nearest = np.argsort(D2, axis=1)[:, 1:5]
+    steps = np.abs(sample.truth[nearest] - sample.truth[:, None]).max(axis=2)
+    assert (steps[inner] == 1).all()
+
+
+# --- arguments of generators: seeds, noise, and invalid input ---
+
+
+GENERATORS = (
+    samples.swiss_roll,
+    samples.s_curve,
+    samples.concentric_circles,
+    samples.ellipse,
+    samples.low_rank,
+    samples.sphere,
+    samples.moved_digits,
+    samples.moved_patch,
+)
+
+
+each_generator = pytest.mark.parametrize("make", GENERATORS, ids=lambda make: make.__name__)
+
+
+@each_generator
+def test_same_seed_same_numbers_other_seed_other_numbers(make):
+    one, again, other = make(n=16, noise=0.1, seed=3), make(n=16, noise=0.1, seed=3), make(n=16, noise=0.1, seed=4)
+    np.testing.assert_array_equal(one.X, again.X)
+    assert len(one.X) == 16
+    assert not np.array_equal(one.X, other.X)
+
+
+@each_generator
+def test_noise_moves_the_points_but_not_the_truth(make):
+    clean, noisy = make(n=100, noise=0), make(n=100, noise=0.01)
+    if clean.truth is not None:
+        np.testing.assert_array_equal(clean.truth, noisy.truth)
+    moves = noisy.X - clean.X
+    # under the patch of moved_patch there is no noise
+    assert np.std(moves[moves != 0]) == pytest.approx(0.01, rel=0.25)
+
+
+@each_generator
+@pytest.mark.parametrize(
+    "options", [{"n": 0}, {"n": 2.5}, {"n": True}, {"noise": -0.1}, {"noise": np.nan}, {"noise": "much"}, {"seed": -1}]
+)
+def test_invalid_arguments_are_refused_with_a_remedy(make, options):
+    with pytest.raises(ParameterError, match=rf"{make.__name__}\({next(iter(options))}=.*Choose"):
+        make(**options)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "words"),
+    [
+        (samples.low_rank, {"n": 10, "d": 4, "rank": 5}, "at most 4"),
+        (samples.low_rank, {"n": 3, "d": 40, "rank": 5}, "at most 3"),
+        (samples.low_rank, {"decay": 0}, "above 0"),
+        (samples.low_rank, {"d": 0}, "1 or more"),
+        (samples.concentric_circles, {"n": 3, "rings": 4}, "at most 3 rings"),
+        (samples.ellipse, {"axes": (1, 2, 3)}, "two numbers"),
+        (samples.ellipse, {"axes": 3.0}, "two numbers"),
+        (samples.ellipse, {"axes": (1, -2)}, "0 or more"),
+        (samples.ellipse, {"angle": np.inf}, "finite number"),
+        (samples.sphere, {"d": 0}, "1 or more"),
+        (samples.sphere, {"cap": 180}, "below 180"),
+        (samples.sphere, {"cap": 60, "d": 4}, "d=3"),
+        (samples.moved_digits, {"digit": 10}, "from 0 to 9"),
+        (samples.moved_digits, {"size": 24}, "25 or more"),
+        (samples.moved_digits, {"shift": 40}, "Choose a shift of at most 2"),
+        (samples.moved_patch, {"n": 1000}, "961 or 1024"),
+        (samples.randu, {"seed": 2}, "odd number"),
+        (samples.randu, {"seed": 2**31 + 1}, "odd number"),
+    ],
+)
+def test_limits_are_stated(make, options, words):
+    with pytest.raises(ParameterError, match=words):
+        make(**options)

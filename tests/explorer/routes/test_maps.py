@@ -3,7 +3,8 @@ import inspect
 import numpy as np
 import pytest
 
-from lowland.explorer.catalog import LIVE, catalog
+from lowland.explorer.catalog import catalog
+from lowland.methods.groups import LIVE
 from lowland.methods.registry import load_method
 
 

@@ -1,10 +1,29 @@
-"""Correlations of columns: agreement with numpy, constant columns omitted, collinear columns."""
+"""Correlations of the columns, of rows or of a given covariance, and their adequacy."""
 
 import numpy as np
 import pytest
 
+from lowland.errors import DataError, ParameterError
 from lowland.math.factors import correlations as module
-from lowland.math.factors.correlations import Correlations, low_root
+from lowland.math.factors.adequacy import (
+    concerns,
+    fit_test,
+    goodness_of_fit,
+    kmo,
+    sphericity,
+    too_many_factors,
+)
+from lowland.math.factors.correlations import (
+    Correlations,
+    checked_covariance,
+    checked_noise,
+    listed,
+    looks_like_covariance,
+    low_root,
+    moments_of_covariance,
+    named,
+)
+from lowland.math.factors.maximum_likelihood import factor_loadings
 from lowland.math.spectra.component_rules import Kaiser, ParallelAnalysis
 from lowland.math.statistics.moments import Moments
 from lowland.run.local import LocalRun
@@ -54,3 +73,108 @@ def test_rules_receive_the_eigenvalues():
     np.testing.assert_allclose(found.spectrum.values, [1.8, 1.0, 0.2], atol=1e-12)
     assert found.decide(Kaiser(), LocalRun()).n_components == 1
     assert found.decide(ParallelAnalysis(20), LocalRun()).n_components == 1
+
+
+S = np.array([[4.0, 1.0], [1.0, 9.0]])
+
+
+def test_moments_reproduce_the_given_covariance():
+    moments = moments_of_covariance(S, 50, None, None)
+    np.testing.assert_allclose(moments.scatter / moments.n, S)
+    assert (moments.n, moments.rows) == (50, 50)
+    np.testing.assert_array_equal(moments.mean, 0)
+    with pytest.raises(ParameterError, match="at least 2 rows"):
+        moments_of_covariance(S, 1, None, None)
+    with pytest.raises(DataError, match="mean contains NaN"):
+        moments_of_covariance(S, 50, np.array([np.nan, 0]), None)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (np.ones((2, 3)), "must be square"),
+        (np.array([[1.0, 0.5], [0.4, 1.0]]), "not symmetric: .*'a' with 'b' is 0.5"),
+        (np.diag([1.0, 0.0]), "'b' is constant: the variance is not positive"),
+        (np.array([[1.0, 2.0], [2.0, 1.0]]), "not positive semidefinite"),
+        (np.ones((2, 2)), "perfectly collinear"),
+    ],
+)
+def test_invalid_covariances_are_refused(wrong, words):
+    with pytest.raises(DataError, match=words):
+        checked_covariance(wrong, ["a", "b"])
+
+
+def test_covariance_matrices_are_recognized():
+    assert looks_like_covariance(S)
+    assert not looks_like_covariance(np.ones((2, 3)))
+    assert not looks_like_covariance(np.array([[1.0, 3.0], [3.0, 1.0]]))
+    assert not looks_like_covariance(np.random.default_rng(0).standard_normal((5, 5)))
+
+
+def test_initial_noise_variances_are_checked():
+    np.testing.assert_array_equal(checked_noise([1, 2], 2), [1.0, 2.0])
+    for wrong in ([1.0], [1.0, -1.0], [1.0, np.nan]):
+        with pytest.raises(DataError, match="initial noise variances"):
+            checked_noise(wrong, 2)
+
+
+def of(R, n=100):
+    return Correlations(np.array(R), np.ones(len(R)), n)
+
+
+def test_two_columns_by_hand():
+    R = [[1.0, 0.6], [0.6, 1.0]]
+    assert kmo(of(R)).overall == pytest.approx(0.5)  # the partial correlation is the correlation
+    test = sphericity(of(R))
+    assert test.statistic == pytest.approx(-(100 - 1 - 9 / 6) * np.log(1 - 0.36))
+    assert test.dof == 1
+    assert sphericity(of(np.eye(4))).p_value == 1.0
+    assert kmo(of(np.ones((3, 3)))) is None
+    assert sphericity(of(np.ones((3, 3)))) is None
+
+
+def test_partial_correlations_agree_with_regression():
+    R = np.array([[1.0, 0.7, 0.5], [0.7, 1.0, 0.4], [0.5, 0.4, 1.0]])
+    P = np.linalg.inv(R)
+    partial = -P / np.sqrt(np.outer(np.diagonal(P), np.diagonal(P)))
+    off = ~np.eye(3, dtype=bool)
+    expected = np.sum(R[off] ** 2) / (np.sum(R[off] ** 2) + np.sum(partial[off] ** 2))
+    assert kmo(of(R)).overall == pytest.approx(expected)
+
+
+def test_an_exact_model_passes_the_test_of_fit_and_bic_counts_its_parameters():
+    loadings = np.array([0.9, 0.8, 0.7, 0.6])
+    R = np.outer(loadings, loadings) + np.diag(1 - loadings**2)
+    found = factor_loadings(R, 1)
+    test = fit_test(of(R), found.deviance, 1)
+    assert test.dof == 2
+    assert test.statistic == pytest.approx(0, abs=1e-6)
+    assert test.p_value == pytest.approx(1, abs=1e-6)
+    good = goodness_of_fit(of(R), found, 1)
+    assert good.dof == 2
+    parameters = 4 + 4 + 4  # means, uniquenesses, loadings
+    normal = -100 / 2 * (4 * np.log(2 * np.pi) + np.linalg.slogdet(R)[1] + 4)
+    assert good.loglike[-1] == pytest.approx(normal)
+    assert good.aic == pytest.approx(2 * parameters - 2 * normal)
+    assert good.bic == pytest.approx(np.log(100) * parameters - 2 * normal)
+    assert len(good.start_loglike) == 1
+
+
+def test_problems_of_a_model_are_reported():
+    assert too_many_factors(4, 1) is None
+    assert "Choose at most 1." in too_many_factors(4, 2)
+    assert "at least 3 columns" in too_many_factors(2, 1)
+    clean = of(np.eye(5) * 0.7 + 0.3)
+    assert concerns(clean, 1, (), 1e-15, None) == []
+    constant = Correlations(clean.R, np.array([1.0, 1, 1, 0, 1, 1]), 100)
+    (only,) = concerns(constant, 1, (), 1e-15, np.array(list("abcdef")))
+    assert only.startswith("Column 'd' is constant")
+    assert "Heywood case" in concerns(clean, 1, (2,), 1e-15, None)[0]
+    same = of([[1.0, 1.0, 0.2], [1.0, 1.0, 0.2], [0.2, 0.2, 1.0]])
+    assert "Columns 0, 1 are perfectly collinear" in concerns(same, 1, (), 1e-15, None)[0]
+
+
+def test_column_names_in_messages():
+    assert named(3, None) == "column 3"
+    assert listed([1], None) == "Column 1 is"
+    assert listed(range(7), list("abcdefg")) == "Columns 'a', 'b', 'c', 'd', 'e', … are"

@@ -1,11 +1,13 @@
-"""A factor model: its covariance, the inverse, scores and likelihoods."""
+"""The factor model, also of rows with missing values."""
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from lowland.math.factors.model import NO_NOISE, FactorModel, in_units
+from lowland.math.factors.model import NO_NOISE, FactorModel, FitFactors, in_units
 from lowland.math.factors.rotations import unrotated
+from lowland.math.statistics.moments import Moments
+from lowland.run.local import LocalRun
 
 W, psi = np.array([[0.9, 0.0], [0.8, 0.2], [0.1, 0.7], [0.0, 0.6]]), np.array([0.2, 0.3, 0.4, 0.5])
 phi = np.array([[1.0, 0.3], [0.3, 1.0]])
@@ -42,3 +44,22 @@ def test_units_and_constant_columns():
     np.testing.assert_allclose(own.W, [[1.6, 0], [0, 0], [1.8, 0]])
     np.testing.assert_allclose(own.psi, [4 * 0.36, NO_NOISE, 9 * 0.64])
     assert np.diagonal(own.covariance)[[0, 2]] == pytest.approx([4, 9])
+
+
+def test_the_m_step_recovers_an_exact_model():
+    rng = np.random.default_rng(0)
+    W, psi = rng.standard_normal((6, 1)) * np.array([[1.0], [10], [1], [1], [1], [0.1]]), rng.uniform(0.5, 1, 6)
+    S = W @ W.T + np.diag(psi)
+    fit = FitFactors(1, 1e-6, 1000, LocalRun())
+    moments = Moments(1000.0, 1000, np.zeros(6), S * 1000, 1e-30)
+    for _ in range(2):  # the second fit starts from the first
+        model = fit(moments)
+        np.testing.assert_allclose((np.eye(6) + model.L @ model.L.T) * np.outer(model.unit, model.unit), S, atol=1e-5)
+
+
+def test_a_constant_column_has_no_loading():
+    X = np.random.default_rng(0).standard_normal((50, 4)).cumsum(axis=1)
+    X[:, 2] = 3.0
+    model = FitFactors(1, 1e-6, 1000, LocalRun())(Moments.of(X))
+    assert model.L[2, 0] == 0
+    assert np.isfinite(model.L).all()

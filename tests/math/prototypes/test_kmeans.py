@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from lowland.data.rows import ArrayRows
 from lowland.math.prototypes.codebook import Codebook, SumByPrototype
 from lowland.math.prototypes.kmeans import FindFarthest, RowSample, bounded_passes, lloyd
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.local import LocalRun
 from lowland.run.settings import settings as current_settings
 

@@ -21,7 +21,7 @@ from lowland.math.prototypes.som import (
     train_in_batches,
     train_online,
 )
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.local import LocalRun
 
 TOPOLOGIES = ["hexagonal", "rectangular"]

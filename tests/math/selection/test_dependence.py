@@ -20,7 +20,7 @@ from lowland.math.selection.dependence import (
     column_scores,
     discrete_columns,
 )
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 from lowland.run.local import LocalRun
 
 

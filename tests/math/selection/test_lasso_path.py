@@ -21,7 +21,7 @@ from lowland.math.selection.lasso_path import (
     sample_of,
 )
 from lowland.math.statistics.fold_moments import Layout
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 from lowland.run.local import LocalRun
 
 from .cases import lasso_table

@@ -22,7 +22,7 @@ from lowland.math.selection.trees import (
     rules_of,
     weakest_links,
 )
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 
 
 def grown(kind, depth=None):

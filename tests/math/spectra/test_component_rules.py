@@ -39,13 +39,6 @@ def test_rules_request_more_eigenvalues_when_undecided():
     assert Knee().decide(leading) is None
 
 
-def test_rules_declare_the_spectra_they_accept():
-    gram = Spectrum(np.array([4.0, 3.0]), 7.0, 2, 100, 2, kind="gram")
-    with pytest.raises(ParameterError, match="kind"):
-        Kaiser().check(gram)
-    Knee().check(gram)
-
-
 def test_the_simulated_noise_spectrum_agrees_with_simulated_rows():
     """Bartlett's decomposition against plain simulation."""
     rng, deviations = np.random.default_rng(0), np.array([1.0, 2.0, 0.5, 1.0])

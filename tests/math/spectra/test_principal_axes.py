@@ -1,9 +1,11 @@
-"""Principal axes: every route from a table to the eigenpairs of its covariance gives the same."""
+"""Principal axes of rows, complete or not, and whitening matrices."""
 
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 
+from lowland import PCA, FactorAnalysis, LinearDiscriminantAnalysis
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.optimize.outcome import Outcome
@@ -17,6 +19,9 @@ from lowland.math.spectra.principal_axes import (
     principal_axes_of_covariance,
     singular_axes,
 )
+from lowland.math.spectra.probabilistic_axes import FitComponents, axes_of_incomplete_rows, components_model
+from lowland.math.spectra.whitening_matrices import whitening_matrix
+from lowland.math.statistics.available_cases import AvailableColumns
 from lowland.math.statistics.moments import ColumnMoments, Moments
 from lowland.run.local import LocalRun
 
@@ -92,3 +97,104 @@ def test_singular_vectors_of_rows_that_are_not_centered():
     np.testing.assert_allclose(far.values[1], np.linalg.svd(X + 1e7)[1][1] ** 2, rtol=1e-6)
     with pytest.raises(ParameterError, match=r"must be <= n_features\(6\)"):
         singular_axes(open_rows(X), LocalRun(), 7, solver="arpack", options=SolverOptions())
+
+
+def table(n=300, d=6):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, 2)) @ rng.standard_normal((2, d)) * 3 + rng.standard_normal((n, d))
+
+
+def test_the_m_step_is_probabilistic_pca():
+    X = table()
+    model = FitComponents(2, np.ones(6), LocalRun())(Moments.of(X))
+    values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
+    noise = values[:4].mean()
+    S = (vectors[:, 4:] * (values[4:] - noise)) @ vectors[:, 4:].T + noise * np.eye(6)
+    found = (np.eye(6) + model.L @ model.L.T) * np.outer(model.unit, model.unit)
+    np.testing.assert_allclose(found, S, atol=1e-9)
+
+
+def test_a_model_without_noise_stays_finite():
+    model = components_model(np.eye(3)[:, :1], np.array([2.0]), 0.0, np.zeros(3), np.ones(3))
+    assert np.isfinite(model.L).all()
+    assert (model.unit > 0).all()
+    found = model.completed(np.array([[1.0, np.nan, 0.0]]))
+    assert np.isfinite(found.C).all()
+
+
+@pytest.mark.parametrize("rule", [Cumulative(0.6), Fixed(2)])
+def test_a_rule_decides_and_the_fit_has_as_many_components(rule):
+    X = table()
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    axes = axes_of_incomplete_rows(open_rows(X), LocalRun(), rule, AvailableColumns.of(X), tol=1e-8)
+    k = axes.choice.n_components
+    assert k <= 2
+    assert axes.pairs.vectors.shape[1] >= k
+    assert axes.outcome.name == "em"
+    assert axes.outcome.converged
+
+
+@pytest.mark.parametrize(("scale", "words"), [(1e-200, "too small"), (1e-160, "too small"), (1e160, "too large")])
+@pytest.mark.parametrize(
+    "est",
+    [
+        PCA(2, missing="em"),
+        FactorAnalysis(1, missing="em"),
+        LinearDiscriminantAnalysis(missing="available"),
+    ],
+)
+def test_squares_out_of_range_are_an_error(est, scale, words):
+    X = np.random.default_rng(0).standard_normal((40, 4)) * [4, 3, 2, 1]
+    X[::7, 1] = np.nan
+    for given in (X * scale, [X[:15] * scale, X[15:] * scale]):
+        with pytest.raises(DataError, match=words):
+            clone(est).fit(given, np.arange(40) % 2)
+
+
+KINDS = ["pca", "zca", "cholesky", "pca-cor", "zca-cor"]
+S = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
+
+
+def test_two_by_two_by_hand():
+    """Eigenvalues 9 and 1 along (1, 1)/√2 and (1, -1)/√2; S = CC' with C = [[√5, 0], [4/√5, 3/√5]]."""
+    S = np.array([[5.0, 4.0], [4.0, 5.0]])
+    r = np.sqrt(0.5)
+    np.testing.assert_allclose(whitening_matrix(S, "pca").W, [[r / 3, r / 3], [r, -r]])
+    np.testing.assert_allclose(whitening_matrix(S, "zca").W, [[2 / 3, -1 / 3], [-1 / 3, 2 / 3]])
+    C = np.array([[np.sqrt(5), 0.0], [4 / np.sqrt(5), 3 / np.sqrt(5)]])
+    np.testing.assert_allclose(whitening_matrix(S, "cholesky").W, np.linalg.inv(C), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whitened_rows_have_the_identity_as_covariance(kind):
+    found = whitening_matrix(S, kind)
+    assert found.rank == 3
+    np.testing.assert_allclose(found.W @ S @ found.W.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(found.inverse @ found.W, np.eye(3), atol=1e-12)
+
+
+def test_each_whitening_kind_has_its_property():
+    np.testing.assert_allclose(whitening_matrix(S, "cholesky").W, np.linalg.inv(np.linalg.cholesky(S)), atol=1e-12)
+    zca = whitening_matrix(S, "zca").W
+    np.testing.assert_allclose(zca, zca.T, atol=1e-12)
+    units = np.diag([1.0, 10.0, 100.0])  # the -cor kinds do not depend on units
+    for kind in ("pca-cor", "zca-cor"):
+        np.testing.assert_allclose(whitening_matrix(units @ S @ units, kind).W @ units, whitening_matrix(S, kind).W)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_directions_without_variance_are_omitted(kind):
+    B = np.array([[1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])  # the third column is the sum of the others
+    found = whitening_matrix(B @ B.T, kind)
+    assert found.rank == 2
+    white = found.W @ B  # (k, 2)
+    np.testing.assert_allclose(white.T @ white, np.eye(2), atol=1e-10)
+    np.testing.assert_allclose(found.inverse @ found.W @ B, B, atol=1e-10)
+    assert whitening_matrix(np.zeros((2, 2)), kind).rank == 0
+
+
+def test_leading_directions_only():
+    found = whitening_matrix(S, "pca", 2)
+    assert found.W.shape == (2, 3)
+    assert found.values.shape == (3,)
+    assert whitening_matrix(np.diag([1.0, 0.1]), tol=0.5).rank == 1

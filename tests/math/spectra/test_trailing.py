@@ -1,19 +1,21 @@
-"""Smallest eigenvalues: agreement with LAPACK, both solvers, disconnected graphs, and failures."""
+"""The smallest eigenpairs of sparse matrices, by every solver."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial import cKDTree
 
+import lowland
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
-from lowland.kernels.graphs import filter_step, level_shape
 from lowland.math.spectra import trailing
-from lowland.math.spectra.trailing import Costs, TrailingProblem, trailing_eigenpairs
+from lowland.math.spectra.trailing import Costs, TrailingProblem, root_costs, root_inverse, trailing_eigenpairs
 from lowland.run.local import LocalRun
 from lowland.run.settings import settings as current_settings
 
@@ -285,8 +287,6 @@ def test_weights_in_a_cloud_without_separators_are_solved_by_a_full_factor(rng):
 
 
 def test_an_indefinite_matrix_has_no_full_factor(rng):
-    from scipy import sparse
-
     A = sparse.csr_array(np.diag([1.0, -1.0, 2.0]))
     assert trailing._full_factor(A, 0.0, run_with()) is None
 
@@ -351,50 +351,7 @@ def test_invalid_input_is_reported():
         smallest(path(600), 1, solver="filter", largest=2.0)
 
 
-# --- kernels ----------------------------------------------------------------------------------------------------------
-
-
-def level_shape_in_numpy(A):
-    """The reference: one level at a time."""
-    reach = (A != 0).toarray() | np.eye(A.shape[0], dtype=bool)
-    left, widest, longest = np.ones(A.shape[0], bool), 0, 0
-    while left.any():
-        start = int(np.argmax(left))
-        for _ in range(2):
-            seen, levels = np.zeros_like(left), []
-            new = np.zeros_like(left)
-            new[start] = True
-            while new.any():
-                levels.append(int(new.sum()))
-                seen |= new
-                last, new = new, reach[new].any(axis=0) & ~seen
-            start = int(np.flatnonzero(last)[-1])
-        widest, longest = max(widest, *levels), max(longest, len(levels))
-        left &= ~seen
-    return widest, longest
-
-
-def test_levels_of_known_graphs():
-    assert level_shape(path(50).indices, path(50).indptr) == (1, 50)
-    star = sparse.csr_array((np.ones(8), ([0] * 4 + [1, 2, 3, 4], [1, 2, 3, 4] + [0] * 4)), shape=(5, 5))
-    assert level_shape(star.indices, star.indptr) == (3, 3)
-    both = sparse.block_diag([star, path(9)], format="csr")
-    assert level_shape(both.indices, both.indptr) == (3, 9) == level_shape_in_numpy(both)
-
-
-def test_levels_of_a_grid():
-    """From a corner, the levels are the diagonals."""
-    A = sparse.kronsum(path(12), path(20)).tocsr()
-    assert level_shape(A.indices, A.indptr) == (12, 31) == level_shape_in_numpy(A)
-
-
-def test_a_filter_step_is_one_line_of_numpy(rng):
-    A = laplacian(rng.standard_normal((70, 2)), 5)
-    Y, Z = rng.standard_normal((2, 70, 6))
-    expected = 0.3 * (A @ Y - 0.7 * Y) - 0.9 * Z
-    expected[:10], expected[50:] = Z[:10], Z[50:]
-    filter_step(A.data, A.indices, A.indptr, 10, 50, Y, Z, 0.7, 0.3, 0.9)
-    np.testing.assert_allclose(Z, expected, atol=1e-14)
+# --- factor of a root: A = E'E ----------------------------------------------------------------------------------------
 
 
 def lle_root(X, k=8):
@@ -429,3 +386,55 @@ def test_a_root_with_two_null_vectors_is_left_to_the_factor_of_the_matrix(rng):
     found, expected = (smallest(A, 3, skip=1, solver="arpack", **root) for root in ({"root": E}, {}))
     assert found.values[0] < 1e-12
     np.testing.assert_array_equal(found.vectors, expected.vectors)
+
+
+def errors_of_random_weights(n, m=6, seed=0):
+    """I - W for a random directed graph, of weights of both signs that sum to one, (n, n)."""
+    rng = np.random.default_rng(seed)
+    W = np.zeros((n, n))
+    for i in range(n):
+        W[i, rng.choice(np.delete(np.arange(n), i), m, replace=False)] = rng.random(m) - 0.2
+    return sparse.csr_array(np.eye(n) - W / W.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("columns", [(), (3,)])
+def test_it_is_the_pseudo_inverse_up_to_constants(rng, columns):
+    E = errors_of_random_weights(120)
+    b = rng.standard_normal((120, *columns))
+    b -= b.mean(axis=0)
+    solve = root_inverse(E, LocalRun())
+    x = solve(b)
+    expected = np.linalg.pinv((E.T @ E).toarray(), hermitian=True) @ b
+    np.testing.assert_allclose(x - x.mean(axis=0), expected, atol=1e-7 * np.abs(expected).max())
+
+
+def test_two_sinks_have_no_inverse():
+    E = sparse.block_diag([errors_of_random_weights(30), errors_of_random_weights(40)]).tocsr()
+    assert root_inverse(E, LocalRun()) is None
+
+
+def test_a_further_null_vector_is_noticed():
+    """Points on a line at equal distances, each the mean of its neighbors; the ends extrapolate: straight lines fit."""
+    n = 50
+    W = sparse.diags_array([np.full(n - 1, 0.5), np.full(n - 1, 0.5)], offsets=[-1, 1]).tolil()
+    W[0, [1, 2]], W[n - 1, [n - 2, n - 3]] = (2, -1), (2, -1)
+    solve = root_inverse((sparse.eye_array(n) - W).tocsr(), LocalRun())
+    assert solve is None or not np.abs(solve(np.arange(n) - (n - 1) / 2)).max() < 1e10
+
+
+def test_wider_graphs_cost_more():
+    line = (sparse.eye_array(2000) - sparse.diags_array([np.ones(1999)], offsets=[1])).tocsr()
+    assert root_costs(line) < root_costs(errors_of_random_weights(2000))
+
+
+@pytest.mark.parametrize("method", ["root", "shifted"])
+def test_a_stop_during_the_factorization_is_no_failure_of_it(monkeypatch, method):
+    """Stopped is also a RuntimeError, as the error of a singular matrix is."""
+    release = threading.Event()
+    monkeypatch.setattr(scipy.sparse.linalg, "splu", lambda *_, **__: release.wait(60))
+    E = errors_of_random_weights(30)
+    try:
+        with lowland.config(progress=lambda event: False), pytest.raises(Stopped):
+            root_inverse(E, LocalRun()) if method == "root" else trailing._sparse_factor(E, 1.0, LocalRun())
+    finally:
+        release.set()

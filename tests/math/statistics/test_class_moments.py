@@ -1,9 +1,20 @@
-"""Moments of labeled rows: within classes, pooled or per class, and between the classes."""
+"""Moments and covariances of classes."""
 
 import numpy as np
 import pytest
+from sklearn.covariance import EmpiricalCovariance, ledoit_wolf
 
-from lowland.math.statistics.class_moments import MomentsByClass, class_means, membership
+from lowland.errors import ParameterError
+from lowland.math.statistics.class_moments import (
+    MomentsByClass,
+    class_means,
+    covariances,
+    estimated_covariances,
+    fourth_powers,
+    ledoit_wolf_shrinkage,
+    membership,
+    shrunk,
+)
 
 rng = np.random.default_rng(0)
 y = rng.integers(0, 3, 90)
@@ -52,3 +63,57 @@ def test_means_and_membership():
     np.testing.assert_allclose(class_means(X, y, n)[:3], [X[y == c].mean(axis=0) for c in range(3)])
     np.testing.assert_array_equal(class_means(X, y, n)[3], 0)
     np.testing.assert_array_equal(membership(y, 4).toarray(), np.eye(4)[y])
+
+
+rng = np.random.default_rng(0)
+HALF = rng.integers(0, 2, 60)
+TWO = rng.standard_normal((60, 5)) @ rng.standard_normal((5, 5)) + 3.0 * HALF[:, None]
+
+
+def test_shrinking_a_two_by_two_matrix():
+    S = np.array([[3.0, 1.0], [1.0, 1.0]])
+    np.testing.assert_allclose(shrunk(S, 0.5), [[2.5, 0.5], [0.5, 1.5]])  # halfway to 2 I, which has the same trace
+    np.testing.assert_allclose(shrunk(S, 1.0), 2 * np.eye(2))
+
+
+def test_priors_weight_the_classes():
+    priors = np.array([0.25, 0.75])
+    found = covariances(MomentsByClass(2, apart=True)(TWO, HALF), priors)
+    own = [np.cov(TWO[c == HALF].T, bias=True) for c in range(2)]
+    np.testing.assert_allclose(found.within, 0.25 * own[0] + 0.75 * own[1])
+    np.testing.assert_allclose(found.total, np.cov(TWO.T, bias=True))
+    np.testing.assert_array_equal(found.shrinkage, 0)
+    by_estimator = estimated_covariances(EmpiricalCovariance(), TWO, HALF, priors)
+    np.testing.assert_allclose(by_estimator.within, found.within)
+    np.testing.assert_allclose(by_estimator.total, found.total)
+
+
+def test_pooled_moments_suffice_without_moments_per_class():
+    moments = [MomentsByClass(2, apart)(TWO, HALF) for apart in (False, True)]
+    pooled, apart = (covariances(m, np.bincount(HALF) / 60, 0.3) for m in moments)
+    np.testing.assert_allclose(pooled.within, apart.within)
+    np.testing.assert_allclose(pooled.total, apart.total)
+
+
+def test_ledoit_wolf_intensity_agrees_with_scikit_learn():
+    moments = MomentsByClass(2, apart=True)(TWO, HALF)
+    fourth = fourth_powers(moments)(TWO, HALF).value
+    parts = fourth_powers(moments)(TWO[:20], HALF[:20]) + fourth_powers(moments)(TWO[20:], HALF[20:])
+    np.testing.assert_allclose(parts.value, fourth)
+    found = covariances(moments, np.array([0.5, 0.5]), fourth=fourth)
+    for c, rows in enumerate((TWO[HALF == 0], TWO[HALF == 1], TWO)):
+        Z = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+        _, theirs = ledoit_wolf(Z)
+        assert found.shrinkage[c] == pytest.approx(theirs)
+        assert ledoit_wolf_shrinkage(Z.T @ Z / len(Z), len(Z), np.sum(np.sum(Z**2, axis=1) ** 2)) == pytest.approx(
+            theirs
+        )
+
+
+def test_invalid_covariance_estimators_are_refused():
+    class Nothing(EmpiricalCovariance):
+        def fit(self, TWO, y=None):
+            return self
+
+    with pytest.raises(ParameterError, match="does not have a covariance_"):
+        estimated_covariances(Nothing(), TWO, HALF, np.array([0.5, 0.5]))

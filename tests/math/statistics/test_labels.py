@@ -1,4 +1,4 @@
-"""Labels: their classes, invalid labels, and the class of a score."""
+"""Targets: class labels and numbers."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,13 @@ from lowland.math.statistics.labels import (
     ClassLabels,
     ClassProbabilities,
     MostProbableClass,
+    Target,
     check_class_counts,
     classes_of,
     merged_classes,
     missing_labels,
     normalized_priors,
+    seems_classes,
     shown,
     unboxed,
 )
@@ -92,3 +94,31 @@ def test_scores_give_class_and_probabilities():
     two = ClassProbabilities(lambda S: S)(np.array([[1000.0], [0.0]]))  # of the second class
     np.testing.assert_allclose(two, [[0.0, 1.0], [0.5, 0.5]])
     assert ClassLabels(np.array(["a", "b"]))(np.array([1.0, 0.0])).tolist() == ["b", "a"]
+
+
+def test_the_type_of_a_target_is_inferred():
+    assert seems_classes(np.array(["a", "b", "b"]))
+    assert seems_classes(np.array([True, False]))
+    assert seems_classes(np.array([0, 1]))
+    assert seems_classes(np.array([0.0, 1.0, 2.0] * 5))
+    assert not seems_classes(np.array([0.5, 1.0, 2.0] * 5))
+    assert not seems_classes(np.array([0, 1, 2]))  # one row each
+    assert not seems_classes(np.arange(2000) % 101)  # too many distinct values
+    assert Target.of_numbers(np.array(["yes", "no", "no"])).values.tolist() == [1, 0, 0]
+    for y in (np.array([1.0, np.nan, 2.0]), np.array([1.0, np.inf, 2.0])):
+        with pytest.raises(DataError, match="NaN or infinity"):
+            seems_classes(y)
+
+
+def test_many_integer_classes_give_a_warning():
+    y = np.arange(200) % 20
+    with pytest.warns(DataWarning, match="20 class labels.*kind 'numbers'"):
+        assert Target.of(y, "auto").n_classes == 20
+
+
+def test_standardization_is_inverted():
+    y = np.array([3.0, 5.0, 10.0])
+    target = Target.of(y, "numbers").standardized()
+    np.testing.assert_allclose(target.values, (y - 6) / y.std())
+    np.testing.assert_allclose(target.own, y)
+    assert Target.of(np.array(["b", "a", "b"]), "classes").own.tolist() == ["b", "a", "b"]

@@ -1,4 +1,4 @@
-"""Units: powers of two that bring extreme numbers to the order of one, without losing a digit."""
+"""Rescaling by powers of two, and uniform scaling."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 from lowland.data.open import open_rows
 from lowland.math.statistics.rescaling import (
     Largest,
+    UniformScaling,
     divided_rows,
     largest_of,
     ordinary_unit,
@@ -42,3 +43,20 @@ def test_divided_rows(chunks):
     rows = divided_rows(open_rows([X[:2], X[2:]] if chunks else X), 4.0)
     np.testing.assert_array_equal(np.concatenate(list(rows.chunks())), X / 4)
     np.testing.assert_array_equal(rows.to_array(), X / 4)
+
+
+def test_two_rows_by_hand():
+    scaling = UniformScaling(np.array([1.0, 2.0]), 4.0)
+    X = np.array([[5.0, 2.0], [1.0, 10.0]])
+    assert scaling.apply(X).tolist() == [[1, 0], [0, 2]]
+    np.testing.assert_array_equal(scaling.invert(scaling.apply(X)), X)
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_every_library_scales_identically(rng, library):
+    xp = pytest.importorskip(library)
+    X = rng.standard_normal((7, 3)).astype(np.float32)
+    for scaling in (UniformScaling(rng.standard_normal(3), 0.7), UniformScaling(rng.standard_normal(3))):
+        np.testing.assert_array_equal(np.asarray(scaling.apply(xp.asarray(X))), scaling.apply(X))
+    assert scaling.apply(np.asfortranarray(X)).flags.c_contiguous
+    assert scaling.apply(X).dtype == np.float64

@@ -5,7 +5,6 @@ import csv
 import io
 import shutil
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from lowland.plots.style import COLORS
 from lowland.study.report import write_report
 from lowland.study.result import Advice, Curve, Score
-from lowland.study.thumbnails import thumbnails_of
+from lowland.study.table import thumbnails_of
 
 from . import results
 from .browser import Browser, chromium
@@ -193,25 +192,6 @@ def test_the_reason_for_the_advice_opens_and_closes(page):
     assert not page.run(f"{reason}.checkVisibility()")
 
 
-def test_hovering_shows_a_row_and_rings_it_in_every_panel(page):
-    page = page(results.study())
-    show_panels(page)
-    assert page.run("document.querySelector('.lv-tip').hidden")
-    assert seen(page, 1, "marks")["painted"] == 0
-    page.mouse("mouseMoved", *seen(page, 0)["at"])
-    page.settle()
-    tip = page.run("document.querySelector('.lv-tip').innerText")
-    assert "Row " in tip
-    assert any(name in tip for name in ("setosa", "versicolor", "virginica"))
-    assert "sepal length" in tip
-    assert "trustworthiness" in tip
-    assert all(seen(page, i, "marks")["painted"] > 20 for i in range(4))
-    page.mouse("mouseMoved", 5, 5)
-    page.settle()
-    assert page.run("document.querySelector('.lv-tip').hidden")
-    assert seen(page, 1, "marks")["painted"] == 0
-
-
 def test_rows_are_shown_found_and_copied_by_their_ids(page):
     page = page(results.with_ids())
     show_panels(page)
@@ -260,38 +240,6 @@ def test_nothing_moves_while_rows_are_selected(page, browser, width):
     assert seen(page, 0)["box"] == [left, top, right, bottom]
 
 
-def test_the_box_selects_the_rows_that_lie_in_it(page):
-    """Against the coordinates themselves: the right half of the first panel."""
-    result = results.study()
-    page = page(result)
-    show_panels(page)
-    left, top, right, bottom = seen(page, 0)["box"]
-    Z = result.trials[0].Z
-    page.drag(((left + right) / 2, top + 1), (right - 3, bottom - 3))
-    page.settle()
-    wanted = np.flatnonzero(Z[:, 0] > (Z[:, 0].min() + Z[:, 0].max()) / 2)
-    keep = "{ value: { writeText: async (text) => { window.copied = text; } } }"
-    page.run(f"Object.defineProperty(navigator, 'clipboard', {keep})")
-    click(page, "Copy row numbers")
-    page.until("window.copied")
-    assert page.run("window.copied") == ", ".join(map(str, wanted))
-
-
-def test_a_lasso_selects_what_it_encloses(page):
-    page = page(results.study())
-    show_panels(page)
-    page.run("document.querySelector('input[value=lasso]').click()")
-    left, top, right, bottom = seen(page, 0)["box"]
-    corners = [(left + 3, top + 3), (right - 3, top + 3), (right - 3, bottom - 3), (left + 3, bottom - 3)]
-    page.mouse("mouseMoved", *corners[0])
-    page.mouse("mousePressed", *corners[0], "left", 1, clickCount=1)
-    for corner in corners[1:]:
-        page.mouse("mouseMoved", *corner, "left", 1)
-    page.mouse("mouseReleased", *corners[-1], "left", 0, clickCount=1)
-    page.settle()
-    assert selected(page).startswith("150 rows")
-
-
 def test_colors_by_column_by_trustworthiness_and_without_colors(page):
     page = page(results.study())
     show_panels(page)
@@ -304,18 +252,6 @@ def test_colors_by_column_by_trustworthiness_and_without_colors(page):
     assert max(colors, key=colors.get) == ",".join(str(int(COLORS[0][i : i + 2], 16)) for i in (1, 3, 5))
     choose(page, "Color by", "continuity")
     assert "higher is better" in page.run("document.querySelector('.lv-legend').innerText")
-
-
-def test_colors_by_rank_show_what_large_values_hide(page):
-    result = results.study(300, 2)
-    result.table.values[:, 0] = 1.05 ** np.arange(300)  # most have the lowest color
-    page = page(result)
-    show_panels(page)
-    choose(page, "Color by", "sepal length")
-    by_value = len(seen(page, 0)["colors"])
-    page.run("document.querySelector('.lv-legend .lv-check input').click()")
-    page.settle()
-    assert len(seen(page, 0)["colors"]) > 2 * by_value
 
 
 def test_the_legend_of_a_scale_names_missing_values_only_where_a_point_has_none(page):
@@ -363,25 +299,6 @@ def test_columns_of_the_table_can_be_chosen(page):
     page.run(box.format("stress"))
     assert any(text.startswith("dimensions") for text in page.run(headings))
     assert not any(text.startswith("stress") for text in page.run(headings))
-
-
-def test_a_class_can_be_shown_alone_and_hidden(page):
-    page = page(results.study())
-    show_panels(page)
-    before = seen(page, 2)
-    button = "document.querySelector('.lv-class')"
-    page.run(f"{button}.click()")
-    page.settle()
-    alone = seen(page, 2)
-    assert len(alone["colors"]) < len(before["colors"])
-    pressed = "[...document.querySelectorAll('.lv-class')].map((b) => b.getAttribute('aria-pressed'))"
-    assert page.run(pressed) == ["true", "false", "false"]
-    click(page, "Show all", "document.querySelector('.lv-legend')")
-    assert seen(page, 2)["sum"] == before["sum"]
-    page.run(f"{button}.dispatchEvent(new MouseEvent('click', {{ shiftKey: true }}))")
-    page.settle()
-    assert page.run(pressed) == ["false", "true", "true"]
-    assert len(alone["colors"]) < len(seen(page, 2)["colors"]) < len(before["colors"])
 
 
 def test_the_report_can_be_used_by_keyboard(page):
@@ -512,18 +429,6 @@ def test_the_definitions_contain_no_numbers_of_a_trial(page):
     assert "176" not in page.run(titles)
 
 
-def test_many_classes_can_be_searched(page):
-    page = page(results.study(700, 1, classes=70))
-    named = "[...document.querySelectorAll('.lv-class .lv-name')].map((b) => b.textContent)"
-    assert len(page.run(named)) == 70
-    page.run("""(() => {
-      const input = document.querySelector('.lv-legend input[type=search]');
-      input.value = 'class 33';
-      input.dispatchEvent(new Event('input'));
-    })()""")
-    assert page.run(named) == ["class 33"]
-
-
 def test_texts_of_charts_and_controls_are_not_cut(page):
     a = results.study().trials[0]
     x = np.unique(np.geomspace(1, 100_000, 200).round())
@@ -637,18 +542,6 @@ def test_network_access_is_forbidden(page):
     page.problems.clear()
     assert all(request.startswith(("file:", "http://127.0.0.1:9")) for request in page.requests)
     page.requests.clear()
-
-
-def test_panels_are_drawn_when_they_become_visible(page):
-    page = page(results.study(1000, 20, classes=10, without=False))
-    show_panels(page)
-    drawn = "[...document.querySelectorAll('.lv-panel')].filter((p) => p.dataset.drawn).length"
-    page.until(f"{drawn} >= 4")
-    assert page.run(drawn) < 20
-    show_panel(page, 19)
-    page.until("document.querySelectorAll('.lv-panel')[19].dataset.drawn")
-    page.settle()
-    assert seen(page, 19)["painted"] > 500
 
 
 def test_all_panels_are_printed_on_white(page, browser, tmp_path):
@@ -808,9 +701,9 @@ def test_shepard_diagrams_are_fitted_to_most_pairs(page):
 @pytest.fixture
 def with_ids(monkeypatch):
     """Studies get ids and kept columns: sites as classes, and notes of many different texts."""
-    from lowland.study.report import page as module
-    from lowland.study.report.content import _label
-    from lowland.study.report.content import content as made
+    from lowland.study import report as module
+    from lowland.study.report import _label
+    from lowland.study.report import content as made
 
     def content(result):
         said, blocks = made(result)
@@ -918,25 +811,6 @@ def test_the_selection_is_saved_as_csv(page, with_ids):
     Z = result.trials[1].Z
     across = [float(row["Isomap 1"]) for row in rows]
     assert np.allclose(across, Z[wanted, 0], atol=1e-4 * np.ptp(Z[:, 0]))
-
-
-def test_a_map_is_saved_as_png_and_svg(page):
-    page = page(results.study())
-    show_panels(page)
-
-    def action(text):
-        page.run("document.querySelectorAll('.lv-menu summary')[1].click()")
-        page.settle()
-        click(page, text)
-
-    name, data = saved(page, lambda: action("Save as PNG"))
-    assert name == "Isomap.png"
-    assert data.startswith(b"\x89PNG")
-    name, data = saved(page, lambda: action("Save as SVG"))
-    assert name == "Isomap.svg"
-    root = ElementTree.fromstring(data)
-    assert root.tag.endswith("svg")
-    assert b"setosa" in data
 
 
 def test_images_are_shown_in_the_tooltip_and_for_the_selection(page, browser):

@@ -16,11 +16,20 @@ from lowland.data import load_dataset
 from lowland.errors import FileProblem, MissingFile, ParameterError
 from lowland.pages.bundle import modules, page_text
 from lowland.plots.style import COLORS
-from lowland.study.report import report_html, write_report
-from lowland.study.report.columns import STEPS, Blocks, bulk_range, codes_of, column, rounded, value_range
-from lowland.study.report.content import content
-from lowland.study.report.definitions import MEANINGS, meaning_of
-from lowland.study.report.page import as_json
+from lowland.study.definitions import MEANINGS, meaning_of
+from lowland.study.report import (
+    STEPS,
+    Blocks,
+    as_json,
+    bulk_range,
+    codes_of,
+    column,
+    content,
+    report_html,
+    round_to_steps,
+    value_range,
+    write_report,
+)
 from lowland.study.result import Purpose
 
 from . import results
@@ -77,7 +86,7 @@ def test_quantized_values_stay_in_range(values):
     finite = values[np.isfinite(values)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
     with np.errstate(over="ignore"):
-        steps = rounded(values, float(low), float(high), STEPS)
+        steps = round_to_steps(values, float(low), float(high), STEPS)
     assert np.array_equal(steps == 65535, ~np.isfinite(values))
     present = steps[np.isfinite(values)].astype(int)
     assert (np.diff(present[np.argsort(finite, kind="stable")]) >= 0).all()
@@ -140,7 +149,7 @@ def test_a_measure_has_one_range_in_all_trials():
 def test_many_components_are_kept_while_they_are_small(monkeypatch):
     result = results.gaps()
     assert len(study_data(report_html(result))["trials"][4]["Z"]["low"]) == 5
-    monkeypatch.setattr("lowland.study.report.content.MAX_BYTES", 100)
+    monkeypatch.setattr("lowland.study.report.MAX_BYTES", 100)
     Z = study_data(report_html(result))["trials"][4]["Z"]
     assert (len(Z["low"]), Z["components"]) == (2, 5)
 

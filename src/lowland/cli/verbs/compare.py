@@ -11,13 +11,9 @@ from typing import Any
 
 import click
 
-from lowland.cli.shared import options
-from lowland.cli.shared.commands import Command
-from lowland.cli.shared.options import OUTPUT, Option, in_section
-from lowland.cli.shared.preparing import open_prepared, prepare_options
-from lowland.cli.shared.remedies import with_command
-from lowland.cli.shared.roles import carried_columns, table_of, weight_column
-from lowland.cli.shared.values import Choice
+from lowland.cli import options, show, tables
+from lowland.cli.messages import of_method
+from lowland.cli.options import OUTPUT, Choice, Command, NamesOption, Option, given, section, value_of
 from lowland.errors import FileProblem, ParameterError
 
 # Repeated from study, whose import would load numpy for a line of help; a test compares the two.
@@ -38,13 +34,10 @@ INTERRUPTED = 130
 
 
 def run(
-    file: Path, columns: Any, drop: Any, label: str | None, methods: Any, k: int, purpose: Any, sweep: Any, scale: Any,
-    limit: float, total_limit: float | None, embedding: Any, cache: bool, random_state: int, to: Path | None,
-    opened: bool, save: Path | None, force: bool, memory: Any, threads: Any, progress: Any, as_json: bool,
-    prepare: str, impute: str | None, drop_missing: bool,
+    file: Path, methods: Any, k: int, purpose: Any, sweep: Any, scale: Any, limit: float, total_limit: float | None,
+    embedding: Any, cache: bool, random_state: int, to: Path | None, opened: bool, save: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Open, compare, write and print; after Ctrl-C the same with the completed trials."""
-    from lowland.cli.shared import show
     from lowland.data.table import Table
     from lowland.study.comparison import compare as study
     from lowland.study.plan import check_names
@@ -53,17 +46,18 @@ def run(
     _check_outputs(file, to, save, force, opened)
     swept = _sweep(sweep)
     check_names(methods or "all", swept)
-    with options.working(memory, threads, progress), with_command():
-        found = open_prepared(file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing)
-        carried = carried_columns(file, None, used=found.kept)
-        labels = None if label is None else {label: found.labels}
-        data = table_of(file, columns, drop, label)
-        weights = weight_column(file, used=found.kept) or None
+    words = click.get_current_context().meta["lowland.words"]
+    with tables.with_command():
+        source = tables.Source.of(file)
+        found = tables.open_prepared(source)
+        carried = tables.carried_columns(file, None, used=found.kept)
+        labels = None if source.label is None else {source.label: found.labels}
+        weights = tables.weight_column(file, used=found.kept) or None
         table = Table(found.rows, id=carried.ids or None, keep=carried.kept, label=labels, weight=weights)
         result = study(
             table, None, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit,
-            total_time_limit=total_limit, embeddings=_embeddings(embedding, data), cache=cache, seed=random_state,
-            command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
+            total_time_limit=total_limit, embeddings=_embeddings(embedding, source.table()), cache=cache,
+            seed=random_state, command=shlex.join(["lowland", *words]),
         )  # fmt: skip
     written = []
     if save is not None:
@@ -71,18 +65,14 @@ def run(
     if to is not None:
         write_report(result, to)
         written.append(str(to))
-    facts = {**_facts(file, result), **found.facts, "files": written}
-    if as_json:
-        show.print_json(facts)
-    else:
-        _print(facts)
+    show.report({**_facts(file, result), **found.facts, "files": written}, _print)
     if opened and to is not None:
         import webbrowser
 
         if not webbrowser.open(to.resolve().as_uri()):
             click.echo(f"lowland: No browser was found to open {show.printable(str(to))}. Open it yourself.", err=True)
     if not result.complete:
-        if not as_json:
+        if not given("output").get("json"):
             click.echo("lowland: Interrupted. The output above shows the trials completed so far.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
 
@@ -92,11 +82,10 @@ def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, 
     if opened and to is None:
         raise ParameterError("--open needs a report to show. Write one: --to report.html.")
     if to is not None:
-        from lowland.cli.shared.outputs import check_outputs
         from lowland.study.report import check_name
 
         check_name(to)
-        check_outputs(to=None, model=to, force=force, read=(file,))
+        tables.check_outputs(to=None, model=to, force=force, read=(file,))
     if save is not None:
         if save.exists() and not save.is_dir():
             raise FileProblem(f"{str(save)!r} is a file. Choose a folder for --save.")
@@ -120,8 +109,6 @@ def _check_place(folder: Path) -> None:
 
 def _embeddings(texts: tuple[str, ...], data: Any) -> dict[str, Any] | None:
     """The coordinates of --embedding, by the name before "=" or the name of the file without its suffix."""
-    from lowland.cli.shared.inputs import open_coordinates
-
     found: dict[str, Any] = {}
     for text in texts:
         before, equals, after = text.partition("=")
@@ -129,30 +116,28 @@ def _embeddings(texts: tuple[str, ...], data: Any) -> dict[str, Any] | None:
         name = before if equals and str(path) == after else path.name.split(".")[0]
         if name in found:
             raise ParameterError(f"--embedding: two embeddings are named {name!r}. Name one: --embedding NAME={text}")
-        found[name] = open_coordinates(path, None, data)
+        found[name] = tables.open_coordinates(path, None, data)
     return found or None
 
 
 def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
     """The values of --sweep, converted to the types of the parameters."""
-    from lowland.cli.shared.values import value_of
-    from lowland.study.parameter_grid import split_sweep, swept
+    from lowland.study.plan import find_parameter, split_sweep
 
     found: dict[str, list[Any]] = {}
     for text in texts:
         name, values = split_sweep(text)
-        method, flag = swept(name)
+        method, flag = find_parameter(name)
         try:
             found.setdefault(f"{method.verb}.{flag.name}", []).extend(value_of(flag, value) for value in values)
         except ParameterError as error:
-            raise ParameterError(f"sweep {text!r}: {error}") from error
+            raise ParameterError(f"`sweep` {text!r}: {error.marked}") from error
     return found
 
 
 def _facts(file: Path, result: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from lowland.cli.shared.messages import of_method
     from lowland.plain import to_plain
 
     trials = [
@@ -175,8 +160,6 @@ def _facts(file: Path, result: Any) -> dict[str, Any]:
 
 
 def _print(facts: dict[str, Any]) -> None:
-    from lowland.cli.shared import show
-
     size = show.table_size(facts["rows"], facts["columns"])
     statuses = Counter(trial["status"] for trial in facts["trials"])
     done = statuses.pop("done", 0)
@@ -217,8 +200,6 @@ def _score(trial: dict[str, Any], name: str) -> float | None:
 
 
 def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
-    from lowland.cli.shared import show
-
     values = [_score(trial, name) for name in measured]
     numbers = ["" if value is None else f"{value:.3f}" for value in values]
     time = "" if trial["seconds"] is None else show.seconds(trial["seconds"]) + " (cached)" * trial["cached"]
@@ -228,8 +209,6 @@ def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
 
 def _print_remarks(trials: list[dict[str, Any]]) -> None:
     """Print warnings, and why trials are not in the table; identical texts are printed once."""
-    from lowland.cli.shared import show
-
     remarks: dict[str, list[str]] = {}
     for trial in trials:
         for words in trial["warnings"]:
@@ -243,10 +222,6 @@ def _print_remarks(trials: list[dict[str, Any]]) -> None:
         click.echo(show.printable(f"{', '.join(names)}: {words}"))
 
 
-def _option(flags: str, default: Any, kind: Any, text: str, **more: Any) -> Option:
-    return Option(flags.split(), type=kind, default=default, help=text, **more)
-
-
 compare = Command(
     "compare",
     python="compare",
@@ -254,37 +229,36 @@ compare = Command(
     params=[
         options.file_argument("file", "FILE"),
         *options.data_options("Column with class labels, or numbers to predict.", carried=True, weight=True),
-        *prepare_options(),
-        *in_section("Study", [
-        options.names_option("--methods", "a,b,c", "Methods to compare. [default: all that apply]"),
-        _option("-k --components k", 2, click.IntRange(min=1), "Number of dimensions of the embeddings. [default: 2]",
-                metavar="N"),
-        _option("--purpose", "visualize", Choice(PURPOSES),
-                "What the embedding is for: visualize, compress or classify. The advice for it comes first. "
-                "[default: visualize]"),
-        _option("--sweep", None, str, "Values to try for a parameter; may be repeated.", multiple=True,
-                metavar="METHOD.PARAMETER=A,B,…"),
-        _option("--scale", "none", Choice(SCALES),
-                "Use the columns as they are, standardize them to standard deviation 1, or do so only if the standard "
-                "deviations differ by more than a factor of 10. [default: none]"),
-        _option("--limit", LIMIT, click.FloatRange(min=0, min_open=True),
-                "Time limit for one fit. [default: 120]", metavar="SECONDS"),
-        _option("--total-limit", None, click.FloatRange(min=0, min_open=True),
-                "Time limit for the whole study. [default: none]", metavar="SECONDS"),
-        _option("--embedding", None, str,
-                "Coordinates from elsewhere to compare with, such as umap.csv: one row per row of FILE, in the same "
-                "order; may be repeated.", multiple=True, metavar="[NAME=]FILE"),
-        _option("--cache/--no-cache", True, None, "Read and store trials in the user's cache folder. [default: cache]"),
-        _option("--random-state --seed random_state", 0, click.IntRange(min=0),
-                "Seed of the random number generator. [default: 0]", metavar="N"),
-        ]),
-        *in_section(OUTPUT, [
-        options.file_option("--to", "Write the report, one HTML file that opens offline."),
-        Option(["--open", "opened"], is_flag=True, default=False, help="Open the report in the browser."),
-        options.file_option("--save", "Write the study as data: study.json and points.parquet.",
-                            metavar="FOLDER"),
-        options.force_option(),
-        ]),
+        *options.prepare_options(),
+        *section(
+            "Study",
+            NamesOption("--methods", "Methods to compare. [default: all that apply]", metavar="a,b,c"),
+            Option("-k --components k", "Number of dimensions of the embeddings. [default: 2]", default=2,
+                   type=click.IntRange(min=1), metavar="N"),
+            Option("--purpose", "What the embedding is for: visualize, compress or classify. The advice for it comes "
+                   "first. [default: visualize]", default="visualize", type=Choice(PURPOSES)),
+            Option("--sweep", "Values to try for a parameter; may be repeated.", multiple=True,
+                   metavar="METHOD.PARAMETER=A,B,…"),
+            Option("--scale", "Use the columns as they are, standardize them to standard deviation 1, or do so only if "
+                   "the standard deviations differ by more than a factor of 10. [default: none]", default="none",
+                   type=Choice(SCALES)),
+            Option("--limit", "Time limit for one fit. [default: 120]", default=LIMIT, metavar="SECONDS",
+                   type=click.FloatRange(min=0, min_open=True)),
+            Option("--total-limit", "Time limit for the whole study. [default: none]", metavar="SECONDS",
+                   type=click.FloatRange(min=0, min_open=True)),
+            Option("--embedding", "Coordinates from elsewhere to compare with, such as umap.csv: one row per row of "
+                   "FILE, in the same order; may be repeated.", multiple=True, metavar="[NAME=]FILE"),
+            Option("--cache/--no-cache", "Read and store trials in the user's cache folder. [default: cache]",
+                   default=True),
+            options.seed_option("Seed of the random number generator. [default: 0]"),
+        ),
+        *section(
+            OUTPUT,
+            options.file_option("--to", "Write the report, one HTML file that opens offline."),
+            Option("--open opened", "Open the report in the browser.", is_flag=True),
+            options.file_option("--save", "Write the study as data: study.json and points.parquet.", metavar="FOLDER"),
+            options.force_option(),
+        ),
         *options.work_options(),
         options.json_option(),
         options.debug_option(),

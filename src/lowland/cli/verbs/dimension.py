@@ -8,12 +8,8 @@ from typing import Any
 
 import click
 
-from lowland.cli.shared import options
-from lowland.cli.shared.commands import Command
-from lowland.cli.shared.options import Option, in_section
-from lowland.cli.shared.preparing import open_prepared, prepare_options
-from lowland.cli.shared.remedies import with_command
-from lowland.cli.shared.values import Choice
+from lowland.cli import options, show, tables
+from lowland.cli.options import Choice, Command, Option, section
 from lowland.errors import ParameterError
 
 # Repeated from quality, whose import would load numpy just for the help; a test compares the two.
@@ -23,49 +19,37 @@ COLUMN = "dimension"
 
 
 def run(
-    file: Path, columns: Any, drop: Any, label: str | None, method: Any, n_neighbors: int | None, confidence: float,
-    sample: int, random_state: int, to: Path | None, force: bool, memory: Any, threads: Any, progress: Any,
-    as_json: bool, prepare: str, impute: str | None, drop_missing: bool,
+    file: Path, method: Any, n_neighbors: int | None, confidence: float, sample: int, random_state: int,
+    to: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Open, estimate, write the local estimates, print."""
-    from lowland.cli.shared import show
-    from lowland.cli.shared.outputs import check_outputs, write_table
+    from lowland.plain import to_plain
     from lowland.quality import intrinsic_dimension
 
-    check_outputs(to=to, force=force, read=(file,))
+    tables.check_outputs(to=to, force=force, read=(file,))
     if to is not None and method not in (*MAPPED, "all"):
         raise ParameterError(
             f"--to writes one estimate per row, but --method {method} gives only one for all rows. Choose "
             f"{', '.join(MAPPED)} or all."
         )
     started = time.perf_counter()
-    with options.working(memory, threads, progress), with_command():
-        prepared = open_prepared(file, columns, drop, label, prepare=prepare, impute=impute, drop_missing=drop_missing)
-        rows = prepared.rows
+    with tables.with_command():
+        prepared = tables.open_prepared(tables.Source.of(file))
         found = intrinsic_dimension(
-            rows, method, n_neighbors=n_neighbors, confidence=confidence, sample=sample, per_point=to is not None,
-            random_state=random_state,
+            prepared.rows, method, n_neighbors=n_neighbors, confidence=confidence, sample=sample,
+            per_point=to is not None, random_state=random_state,
         )  # fmt: skip
-    written = None if to is None or found.per_point is None else write_table([found.per_point[:, None]], to, [COLUMN])
-    facts = _facts(file, rows, found, written, time.perf_counter() - started) | prepared.facts
-    if as_json:
-        show.print_json(facts)
-    else:
-        _print(facts)
-
-
-def _facts(file: Path, rows: Any, found: Any, written: dict[str, Any] | None, seconds: float) -> dict[str, Any]:
-    from lowland.plain import to_plain
-
+    written = None
+    if to is not None and found.per_point is not None:
+        written = tables.write_table([found.per_point[:, None]], to, [COLUMN])
     keys = ("method", "name", "value", "low", "high", "confidence", "interval", "bias", "about", "details")
     estimates = [{key: getattr(each, key) for key in keys} for each in (found, *found.others)]
-    facts = {"file": str(file), "rows": found.n_rows, "columns": rows.d, "estimates": estimates, "map": written}
-    return to_plain(facts | {"seconds": seconds})
+    facts = {"file": str(file), "rows": found.n_rows, "columns": prepared.rows.d, "estimates": estimates}
+    facts |= {"map": written, "seconds": time.perf_counter() - started}
+    show.report(to_plain(facts) | prepared.facts, _print)
 
 
 def _print(facts: dict[str, Any]) -> None:
-    from lowland.cli.shared import show
-
     size = show.table_size(facts["rows"], facts["columns"])
     click.echo(show.printable(f"Intrinsic dimension of {facts['file']}, {size}"))
     click.echo()
@@ -81,10 +65,6 @@ def _print(facts: dict[str, Any]) -> None:
         click.echo(f"\nWritten  {show.printable(facts['map']['file'])}, the local dimension at each row")
 
 
-def _number(flags: str, default: Any, kind: Any, text: str, metavar: str = "N") -> Option:
-    return Option(flags.split(), type=kind, default=default, metavar=metavar, help=text)
-
-
 dimension = Command(
     "dimension",
     python="intrinsic_dimension",
@@ -92,18 +72,20 @@ dimension = Command(
     params=[
         options.file_argument("file", "FILE"),
         *options.data_options("Column to exclude, such as class labels."),
-        *prepare_options(),
-        *in_section("Estimate", [
-            Option(["--method"], type=Choice(METHODS), default="auto",
-                   help="Estimator; all: a table of all estimators. [default: auto]"),
-        _number("--n-neighbors --neighbors n_neighbors", None, click.IntRange(min=2),
-                "Number of nearest neighbors per row. [default: 20, or all other rows]"),
-        _number("--confidence", 0.95, float, "Confidence level of the interval. [default: 0.95]", "LEVEL"),
-        _number("--sample", 5000, int,
-                "Number of sampled rows; neighbors are searched among all rows. [default: 5000]"),
-        _number("--random-state --seed random_state", 0, click.IntRange(min=0),
-                "Random seed. [default: 0]"),
-        ]),
+        *options.prepare_options(),
+        *section(
+            "Estimate",
+            Option("--method", "Estimator; all: a table of all estimators. [default: auto]", type=Choice(METHODS),
+                   default="auto"),
+            Option("--n-neighbors --neighbors n_neighbors",
+                   "Number of nearest neighbors per row. [default: 20, or all other rows]",
+                   type=click.IntRange(min=2), metavar="N"),
+            Option("--confidence", "Confidence level of the interval. [default: 0.95]", type=float, default=0.95,
+                   metavar="LEVEL"),
+            Option("--sample", "Number of sampled rows; neighbors are searched among all rows. [default: 5000]",
+                   type=int, default=5000, metavar="N"),
+            options.seed_option(),
+        ),
         *options.output_options("Write the local dimension at each row to this file; uses all rows, not a sample."),
         *options.work_options(),
         options.json_option(),

@@ -8,80 +8,56 @@ from typing import Any
 
 import click
 
-from lowland.cli.shared import options
-from lowland.cli.shared.commands import Command
-from lowland.cli.shared.options import DATA, Option, in_section
-from lowland.cli.shared.preparing import load_model, open_for_model, open_prepared, prepare_options
-from lowland.cli.shared.remedies import with_command
+from lowland.cli import options, show, tables
+from lowland.cli.options import DATA, Command, NamesOption, Option, section
+from lowland.errors import DataError
 
 OF_PAIRS = ("normalized stress", "Sammon stress", "Spearman correlation", "Pearson correlation", "residual variance")
 
 
 def run(
-    data: Path, file: Path, columns: Any, drop: Any, label: str | None, coordinates: Any, model: Path | None,
-    scale: bool, n_neighbors: int, sample: int | None, random_state: int, memory: Any, threads: Any, progress: Any,
-    as_json: bool, prepare: str, impute: str | None, drop_missing: bool,
+    data: Path, file: Path, coordinates: Any, model: Path | None, scale: bool, n_neighbors: int, sample: int | None,
+    random_state: int,
 ) -> None:  # fmt: skip
     """Open both, measure, print."""
-    from lowland.cli.shared import inputs, show
-    from lowland.cli.shared.roles import table_of
+    from lowland.plain import to_plain
     from lowland.quality import OriginalSpace
     from lowland.quality import evaluate as evaluated
 
     started = time.perf_counter()
-    with options.working(memory, threads, progress), with_command():
-        steps, est = ([], None) if model is None else load_model(model)
+    with tables.with_command():
+        source = tables.Source.of(data)
+        steps, est = ([], None) if model is None else tables.load_model(model)
         if steps:
-            rows = open_for_model(steps, est, data, columns, drop, label)
-            y = None if label is None else table_of(data, label=label).labels
+            rows = tables.open_for_model(steps, est, source)
+            y = None if source.label is None else source.table().labels
         else:
-            columns, drop = inputs.columns_for(est, data, columns, drop, label)
-            prepared = open_prepared(
-                data, columns, drop, label, prepare=prepare if est is None else "none", impute=impute,
-                drop_missing=drop_missing,
-            )  # fmt: skip
+            source = source.for_model(est, getattr(est, "feature_names_in_", ()))
+            prepared = tables.open_prepared(source, prepare=None if est is None else "none")
             rows, y = prepared.rows, prepared.labels
         scaled = scale or bool(getattr(est, "scale", False))
         factors = getattr(est, "scale_", None) if scaled else None  # of the training rows, else those of DATA
         divided: Any = None if not scaled else True if factors is None else factors
         high = OriginalSpace.of(rows, labels=y, scale=divided, sample=sample or "auto", random_state=random_state)
-        found = evaluated(
-            high,
-            _coordinates(file, coordinates, table_of(data, columns, drop, label)),
-            y,
-            model=est,
-            n_neighbors=n_neighbors,
-        )
-    facts = _facts(data, file, (high.n, rows.d), found, time.perf_counter() - started) | {"scaled": scaled}
-    if as_json:
-        show.print_json(facts)
-    else:
-        _print(facts)
+        found = evaluated(high, _coordinates(file, coordinates, source), y, model=est, n_neighbors=n_neighbors)
+    keys = ("name", "value", "low", "high", "better", "sample", "left_out", "about")
+    measures = [{key: getattr(each, key) for key in keys} for each in found]
+    facts = {
+        "file": str(data), "coordinates": str(file), "rows": high.n, "columns": rows.d, "measures": measures,
+        "seconds": time.perf_counter() - started, "scaled": scaled,
+    }  # fmt: skip
+    show.report(to_plain(facts), _print)
 
 
-def _coordinates(file: Path, columns: list[str] | None, data: Any) -> Any:
+def _coordinates(file: Path, columns: list[str] | None, data: tables.Source) -> Any:
     """The coordinates; errors about their columns name the flag that selects them."""
-    from lowland.cli.shared.inputs import open_coordinates
-    from lowland.errors import DataError, DataTypeError
-
     try:
-        return open_coordinates(file, columns, data).to_array()
-    except (DataError, DataTypeError) as error:
+        return tables.open_coordinates(file, columns, data.table()).to_array()
+    except DataError as error:
         raise type(error)(f"{error.marked} Select the columns of COORDINATES with --coordinates.") from error
 
 
-def _facts(data: Path, file: Path, size: tuple[int, int], found: Any, seconds: float) -> dict[str, Any]:
-    from lowland.plain import to_plain
-
-    keys = ("name", "value", "low", "high", "better", "sample", "left_out", "about")
-    measures = [{key: getattr(each, key) for key in keys} for each in found]
-    facts = {"file": str(data), "coordinates": str(file), "rows": size[0], "columns": size[1], "measures": measures}
-    return {key: to_plain(value) for key, value in (facts | {"seconds": seconds}).items()}
-
-
 def _print(facts: dict[str, Any]) -> None:
-    from lowland.cli.shared import show
-
     size = show.table_size(facts["rows"], facts["columns"])
     scaled = ", standardized columns" if facts["scaled"] else ""
     click.echo(show.printable(f"{facts['coordinates']} as an embedding of {facts['file']}, {size}{scaled}"))
@@ -121,10 +97,6 @@ def _interval(measure: dict[str, Any]) -> str:
     return "–" if measure["low"] is None else f"{measure['low']:.4g} to {measure['high']:.4g}"
 
 
-def _number(flags: str, default: Any, kind: Any, text: str) -> Option:
-    return Option(flags.split(), type=kind, default=default, metavar="N", help=text)
-
-
 evaluate = Command(
     "evaluate",
     python="evaluate",
@@ -133,23 +105,21 @@ evaluate = Command(
         options.file_argument("data", "DATA"),
         options.file_argument("file", "COORDINATES"),
         *options.data_options("Column of DATA with class labels; adds measures of class separation."),
-        *prepare_options(),
-        *in_section(DATA, [
-            options.names_option("--coordinates", "a,b", "Use only these columns of COORDINATES."),
-        ]),
-        *in_section("Measures", [
-        options.file_option("--model", "Fitted model that computed the coordinates: gives the columns and the "
-                            "scaling, and adds the reconstruction error."),
-        Option(["--scale"], is_flag=True, default=False,
-               help="Divide the columns of DATA by their standard deviations first, as fit --scale does."),
-        _number("--n-neighbors --neighbors n_neighbors", 5, click.IntRange(min=1),
-                "Number of nearest neighbors in a neighborhood. [default: 5]"),
-        _number("--sample", None, click.IntRange(min=20),
-                "Number of sampled rows that are compared with all rows. [default: all, at most 4096; 1448 for "
-                "distances]"),
-        _number("--random-state --seed random_state", 0, click.IntRange(min=0),
-                "Random seed. [default: 0]"),
-        ]),
+        *options.prepare_options(),
+        *section(DATA, NamesOption("--coordinates", "Use only these columns of COORDINATES.")),
+        *section(
+            "Measures",
+            options.file_option("--model", "Fitted model that computed the coordinates: gives the columns and the "
+                                "scaling, and adds the reconstruction error."),
+            Option("--scale", "Divide the columns of DATA by their standard deviations first, as fit --scale does.",
+                   is_flag=True),
+            Option("--n-neighbors --neighbors n_neighbors",
+                   "Number of nearest neighbors in a neighborhood. [default: 5]", type=click.IntRange(min=1),
+                   default=5, metavar="N"),
+            Option("--sample", "Number of sampled rows that are compared with all rows. [default: all, at most 4096; "
+                   "1448 for distances]", type=click.IntRange(min=20), metavar="N"),
+            options.seed_option(),
+        ),
         *options.work_options(),
         options.json_option(),
         options.debug_option(),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Any
 
 import click
 
-from lowland.cli.shared import options
-from lowland.cli.shared.commands import Command
-from lowland.cli.shared.options import OTHER, WORK, MemorySize, Option, in_section
+from lowland.cli import options
+from lowland.cli.options import WORK, Command, MemorySize, Option, section
 from lowland.errors import MissingExtra, MissingFile, ParameterError
 
 ELSEWHERE = (
@@ -61,50 +59,35 @@ def _open(address: str) -> None:
         webbrowser.open(address)
 
 
-def _options() -> list[Any]:
-    folder = "Folder whose files may be opened. [default: that of FILE, or the current one]"
-    store = "Folder for tables and maps that are kept. [default: one per folder in the cache of the user]"
-    server = in_section(
-        "Server",
-        [
-            options.file_option("--folder", folder, metavar="DIR"),
-            Option(
-                ["--port"],
-                type=click.IntRange(1, 65535),
-                metavar="N",
-                help="Port. [default: 8787, or the next free one]",
-            ),
-            Option(
-                ["--host"], default="127.0.0.1", metavar="H", help="Address. [default: 127.0.0.1, this machine only]"
-            ),
-            Option(["--no-open"], is_flag=True, help="Do not open the browser."),
-            options.file_option("--workspace", store, metavar="DIR"),
-        ],
-    )
-    memory = "Memory limit of one map. [default: three quarters of the machine's memory]"
-    limits = in_section(
-        WORK,
-        [
-            Option(["--memory"], type=MemorySize(), metavar="SIZE", help=memory),
-            Option(["--time-limit"], type=click.FloatRange(1), default=3600.0, metavar="SECONDS",
-                   help="Time limit of one map. [default: 3600]"),
-            Option(["--max-upload"], type=MemorySize(), default="2GB", metavar="SIZE",
-                   help="Size limit of an uploaded file. [default: 2GB]"),
-        ],
-    )  # fmt: skip
-    return [*server, *limits, *in_section(OTHER, [options.debug_option()])]
-
-
 explore = Command(
     "explore",
     python="explore",
     callback=run,
     params=[
-        click.Argument(["file"], metavar="[FILE]", required=False, type=click.Path(path_type=Path)),
-        *_options(),
+        options.file_argument("file", "[FILE]", required=False),
+        *section(
+            "Server",
+            options.file_option("--folder", "Folder whose files may be opened. [default: that of FILE, or the current "
+                                "one]", metavar="DIR"),
+            Option("--port", "Port. [default: 8787, or the next free one]", type=click.IntRange(1, 65535), metavar="N"),
+            Option("--host", "Address. [default: 127.0.0.1, this machine only]", default="127.0.0.1", metavar="H"),
+            Option("--no-open", "Do not open the browser.", is_flag=True),
+            options.file_option("--workspace", "Folder for tables and maps that are kept. [default: one per folder in "
+                                "the cache of the user]", metavar="DIR"),
+        ),
+        *section(
+            WORK,
+            Option("--memory", "Memory limit of one map. [default: three quarters of the machine's memory]",
+                   type=MemorySize(), metavar="SIZE"),
+            Option("--time-limit", "Time limit of one map. [default: 3600]", type=click.FloatRange(1), default=3600.0,
+                   metavar="SECONDS"),
+            Option("--max-upload", "Size limit of an uploaded file. [default: 2GB]", type=MemorySize(), default="2GB",
+                   metavar="SIZE"),
+        ),
+        options.debug_option(),
     ],
     help="Explore a table in the browser: compute maps, compare them, see where they can be trusted.\n\n"
     "The page runs on this machine only. Its address, which contains a token, is printed when it is ready. FILE is "
     "opened at once; other files of the folder can be opened or uploaded in the page.",
     short_help="Explore a table in the browser.",
-)
+)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from functools import partial
 from pathlib import Path
@@ -10,19 +11,16 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from lowland.cli.shared import options
-from lowland.cli.shared.commands import Command, CommandGroup
-from lowland.cli.shared.flags import DEFAULT_SEED, command_line_text, parameter_options
-from lowland.cli.shared.preparing import joined, open_prepared, prepare_options, reads_matrix
-from lowland.cli.shared.remedies import with_command
+from lowland.cli import options, show, tables
+from lowland.cli.options import DATA, DEFAULT_SEED, Command, CommandGroup, Option, given, section
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
 INTERRUPTED = 130  # exit code
-SCALE_FREE = {  # methods whose result does not depend on the units of the columns, or only selects columns
-    "FactorAnalysis", "FastICA", "FeatureAgglomeration", "FeatureFilter", "L1Selector", "LinearDiscriminantAnalysis",
-    "ProjectionPursuit", "SequentialFeatureSelector", "TreeSelector", "Whitening",
-}  # fmt: skip
+FORMATS = (
+    ".parquet (or a folder of .parquet files), .csv, .tsv, .npy, .npz, .feather, .jsonl, .xlsx, .ods, .h5ad, a folder "
+    "of images, or - for standard input"
+)
 
 
 class FitCommands(CommandGroup):
@@ -47,13 +45,14 @@ class FitCommands(CommandGroup):
 def command_of(entry: Entry) -> click.Command:
     """Return the command that fits one method."""
     label = "Column of labels, passed to the method and excluded from the features." + " [required]" * entry.needs_y
-    parameters = parameter_options(entry)
+    matrix = "FILE is the covariance or correlation matrix of N rows, not a table of rows."
+    covariance = Option("--covariance-of", matrix, type=click.IntRange(min=2), metavar="N")
     params: list[click.Parameter] = [
         options.file_argument("file", "FILE"),
-        *parameters,
+        *options.parameter_options(entry),
         *options.data_options(label, carried=True, weight=True),
-        *prepare_options(),
-        *(options.covariance_option() if entry.takes_covariance else []),
+        *options.prepare_options(),
+        *(section(DATA, covariance) if entry.takes_covariance else []),
         *options.output_options("Write the coordinates to this file.", model=True),
         *options.work_options(),
         options.json_option(),
@@ -64,104 +63,71 @@ def command_of(entry: Entry) -> click.Command:
         reads = "The file is read in chunks and may be larger than memory."
     elif entry.streams_with_landmarks:
         reads = "The data must fit in memory, unless --n-landmarks is set: then the file is read in chunks."
-    formats = (
-        ".parquet (or a folder of .parquet files), .csv, .tsv, .npy, .npz, .feather, .jsonl, .xlsx, .ods, .h5ad, a "
-        "folder of images, or - for standard input"
-    )
-    text = f"{entry.summary}\n\nFILE is a table: {formats}. {reads}"
+    text = f"{entry.summary}\n\nFILE is a table: {FORMATS}. {reads}"
     return Command(
         entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary, python=entry.name
     )
 
 
 def run(
-    entry: Entry, *, file: Path, columns: Any, drop: Any, label: str | None, to: Path | None, model: Path | None,
-    force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, prepare: str, impute: str | None,
-    drop_missing: bool, covariance_of: int | None = None, **parameters: Any,
+    entry: Entry, *, file: Path, to: Path | None, model: Path | None, force: bool, covariance_of: int | None = None,
+    **parameters: Any,
 ) -> None:  # fmt: skip
     """Fit, write, print."""
-    from lowland.cli.shared import inputs, roles
-    from lowland.cli.shared.outputs import check_outputs, coordinate_refusal, coordinates_of, write_table
-    from lowland.cli.shared.summary import model_facts
-
-    if covariance_of is not None and (to is not None or label is not None):
+    source, is_matrix = tables.Source.of(file), covariance_of is not None
+    label, handled = source.label, {"impute", "drop_missing"} & {name for name, on in given("prepare").items() if on}
+    if is_matrix and (to is not None or label is not None):
         flag = "--to" if to else "--label"
-        text = f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}."
-        raise click.UsageError(text, click.get_current_context())
-    handled = impute is not None or drop_missing
-    if covariance_of is not None and handled:
-        text = "--covariance-of: FILE is a matrix of numbers. Omit --impute and --drop-missing."
-        raise click.UsageError(text, click.get_current_context())
-    check_outputs(to=to, model=model, force=force, read=(file,))
+        _misused(f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}.")
+    if is_matrix and handled:
+        _misused("--covariance-of: FILE is a matrix of numbers. Omit --impute and --drop-missing.")
+    tables.check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
     if label is None and est.__sklearn_tags__().target_tags.required:
-        text = f"{entry.verb} is a supervised method. Name the column of labels with --label COLUMN"
         other = ", or choose --statistic variance, which needs no labels" if "statistic" in parameters else ""
-        raise click.UsageError(f"{text}{other}.", click.get_current_context())
-    refused = None if to is None else coordinate_refusal(est)
+        _misused(f"{entry.verb} is a supervised method. Name the column of labels with --label COLUMN{other}.")
+    refused = None if to is None else show.coordinate_refusal(est)
     if refused:
         raise ParameterError(f"{refused} Or omit --to, and classify with lowland predict.")
     started = time.perf_counter()
-    files: list[dict[str, Any]] = []
-    with options.working(memory, threads, progress), with_command():
-        row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
+    with tables.with_command():
+        row_names = tables.row_names(source, est, square=is_matrix)
         if row_names and handled:
             raise ParameterError(
                 f"FILE is a matrix whose rows are named in column {row_names!r}, so its rows and values stay as they "
                 "are. Omit --impute and --drop-missing."
             )
-        drop = [*(drop or []), row_names] if row_names else drop
-        found = open_prepared(
-            file, columns, drop, label, prepare=prepare if covariance_of is None else "none", impute=impute,
-            drop_missing=drop_missing, est=est,
-        )  # fmt: skip
-        rows, labels = found.rows, found.labels
-        carried = roles.copied_columns(file, to, row_names, found.kept, label)
-        if covariance_of is None:
-            if not found.report:
-                _report_columns(entry, est, rows)
-            est.fit(rows, labels, **roles.sample_weights(est, file, found.kept))
+        found = tables.open_prepared(source.without(row_names), est, prepare="none" if is_matrix else None)
+        carried = tables.copied_columns(file, to, row_names, found.kept, label)
+        if is_matrix:
+            est.fit_covariance(found.rows, covariance_of)
         else:
-            est.fit_covariance(rows, covariance_of)
+            if not found.report:
+                _report_columns(est, found.rows)
+            est.fit(found.rows, found.labels, **_sample_weights(est, file, found.kept))
         if label is not None:
             est.label_name_ = label  # so that transform can take the same file
-        if to is not None:
-            names = list(est.get_feature_names_out())
-            files.append(write_table(coordinates_of(est, rows), to, names, carried))
-        if model is not None:
-            from lowland.methods.model_files import save
-
-            save(joined(found.steps, entry.verb, est), model)
-            files.append({"file": str(model)})
-    n = None if covariance_of is not None else rows.n
+        files = _write(entry, est, found, to, model, carried)
+    n = None if is_matrix else found.rows.n
     if n is None:  # the file was not counted before the fit
         placed = len(est.embedding_) if hasattr(est, "embedding_") else files[0].get("rows") if files else None
         n = getattr(est, "n_samples_", placed)
     interrupted = bool(getattr(est, "interrupted_", False))
     facts = {
-        **model_facts(est),
+        **show.model_facts(est),
         **found.facts,
-        "data": {"file": str(file), "rows": None if n is None else int(n), "columns": rows.d, "label": label},
+        "data": {"file": str(file), "rows": None if n is None else int(n), "columns": found.rows.d, "label": label},
         "files": files,
         "seconds": round(time.perf_counter() - started, 6),
         **({"interrupted": True} if interrupted else {}),
     }
-    print_summary(facts, as_json)
+    show.report(facts, _print)
     if interrupted:  # Ctrl-C during a descent: the map so far was written
         click.get_current_context().exit(INTERRUPTED)
 
 
-def _report_columns(entry: Entry, est: Any, rows: Any) -> None:
-    """Warn about identifiers, codes and a column that dominates, unless FILE is a matrix of counts or distances."""
-    from lowland.cli.shared.suspects import warn_of_columns
-    from lowland.methods.base.traits import traits_of
-
-    parameters = est.get_params(deep=False)
-    if traits_of(est).reads != "numbers" or est._reads_text or reads_matrix(est):  # or a metric that scales the columns
-        return
-    scaled = entry.name in SCALE_FREE or bool(parameters.get("scale", False))
-    remedy = "--scale" if "scale" in parameters else "a file with standardized columns"
-    warn_of_columns(rows, scaled=scaled, scale=remedy)
+def _misused(text: str) -> None:
+    raise click.UsageError(text, click.get_current_context())
 
 
 def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
@@ -171,34 +137,74 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
 
     ctx = click.get_current_context()
     cls: Any = load_method(entry.name)
-    given: dict[str, Any] = {}
+    asked: dict[str, Any] = {}
     limits = {p.name: p for p in parameters_of(cls)}
     for option in ctx.command.params:
         name = option.name or ""
         if name not in parameters or ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             continue
-        given[name] = parameters[name]
-        if not limits[name].fits(given[name]):
-            wanted = command_line_text(limits[name].wanted)
-            raise click.BadParameter(f"{given[name]!r}. It must be {wanted}.", ctx, option)
+        asked[name] = parameters[name]
+        if not limits[name].fits(asked[name]):
+            wanted = options.command_line_text(limits[name].wanted)
+            raise click.BadParameter(f"{asked[name]!r}. It must be {wanted}.", ctx, option)
     if "random_state" in limits:
-        given.setdefault("random_state", DEFAULT_SEED)
-    return cls(**given)
+        asked.setdefault("random_state", DEFAULT_SEED)
+    return cls(**asked)
 
 
-def print_summary(facts: dict[str, Any], as_json: bool) -> None:
-    """Print the summary of a fit."""
-    from lowland.cli.shared import show
+def _report_columns(est: Any, rows: Any) -> None:
+    """Warn about columns that may not be features, unless FILE is a matrix of counts or distances."""
+    from lowland.methods.base.traits import traits_of
 
-    if as_json:
-        show.print_json(facts)
-        return
+    parameters, traits = est.get_params(deep=False), traits_of(est)
+    if traits.reads != "numbers" or est._reads_text or tables.reads_matrix(est):
+        return  # or a metric that scales the columns
+    scaled = traits.scale_free or bool(parameters.get("scale", False))
+    remedy = "--scale" if "scale" in parameters else "a file with standardized columns"
+    tables.warn_of_columns(rows, scaled=scaled, scale=remedy)
+
+
+def _sample_weights(est: Any, file: Path, used: Any) -> dict[str, Any]:
+    """Return the sample weights of --weight as an argument of fit; ``used``: a mask of the rows in use."""
+    if "weight" not in given("roles"):
+        return {}
+    if "sample_weight" not in inspect.signature(est.fit).parameters:
+        raise ParameterError(f"--weight: {type(est).__name__} does not take sample weights. Omit --weight.")
+    (weights,) = tables.weight_column(file, used).values()
+    return {"sample_weight": weights}
+
+
+def _write(
+    entry: Entry, est: Any, found: tables.Prepared, to: Path | None, model: Path | None, carried: tables.Carried
+) -> list[dict[str, Any]]:
+    """Write the coordinates of the training rows, in chunks if the method can, and the model with its steps."""
+    files: list[dict[str, Any]] = []
+    if to is not None:
+        if hasattr(est, "embedding_"):  # an out-of-sample extension of the same rows would differ
+            chunks = [est.embedding_]
+        else:
+            in_chunks = hasattr(est, "transform_chunks")
+            chunks = est.transform_chunks(found.rows) if in_chunks else [est.transform(found.rows)]
+        files.append(tables.write_table(chunks, to, list(est.get_feature_names_out()), carried))
+    if model is not None:
+        from lowland.methods.model_files import save
+
+        whole = est
+        if found.steps:
+            from sklearn.pipeline import Pipeline
+
+            whole = Pipeline([*found.steps, (entry.verb, est)])
+        save(whole, model)
+        files.append({"file": str(model)})
+    return files
+
+
+def _print(facts: dict[str, Any]) -> None:
     data = facts["data"]
     lines = [("Data", f"{show.table_size(data['rows'], data['columns'])}, {data['file']}")]
     if data["label"] is not None:
         lines.append(("Label", data["label"]))
-    lines += show.prepared_lines(facts)
-    lines += [*show.model_lines(facts), ("Time", show.seconds(facts["seconds"]))]
+    lines += [*show.prepared_lines(facts), *show.model_lines(facts), ("Time", show.seconds(facts["seconds"]))]
     for written in facts["files"]:
         size = f", {show.table_size(written['rows'], written['columns'])}" if "rows" in written else ", the model"
         lines.append(("Written", f"{written['file']}{size}"))

@@ -1,29 +1,32 @@
-"""``lowland inspect MODEL``: show what a model file contains."""
+"""Commands that only show something: a model file (inspect), a table (look), the list of methods (methods)."""
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from lowland.cli.shared import options
-from lowland.cli.shared.commands import Command
-from lowland.cli.shared.preparing import load_model, report_of
+from lowland.cli import options, show, tables
+from lowland.cli.options import Command, allowed_values, flag_names, given, is_settable
+from lowland.methods.registry import Entry, entries
 from lowland.plain import to_plain
 
 SHOWN_NAMES = 12
 
 
-def run(model: Path, as_json: bool) -> None:
+# --- inspect ----------------------------------------------------------------------------------------------------------
+
+
+def run_inspect(model: Path) -> None:
     """Load, which refuses a damaged file, and print."""
     from lowland import __version__
-    from lowland.cli.shared import show
-    from lowland.cli.shared.summary import model_facts
     from lowland.methods.model_files import describe
 
-    (steps, est), header = load_model(model), describe(model)
-    facts = model_facts(est)  # first: after partial_fit, it runs the solver
+    (steps, est), header = tables.load_model(model), describe(model)
+    facts = show.model_facts(est)  # first: after partial_fit, it runs the solver
     own = f"parameters.steps.{len(steps)}.1." if header["class"] == "Pipeline" else ""
     places = {name.removeprefix(own): shape for name, shape in header["arrays"].items() if name.startswith(own)}
     arrays = {name.removeprefix("state."): shape for name, shape in places.items() if _is_public(name)}
@@ -34,21 +37,22 @@ def run(model: Path, as_json: bool) -> None:
         "rows_fitted": to_plain(getattr(est, "n_samples_", None)),
         "columns_fitted": to_plain(names),
         "steps": [type(step).__name__ for _, step in steps],
-        "prepared": report_of(steps),
+        "prepared": next((dict(step.report_) for _, step in steps if hasattr(step, "report_")), None),
         "missing": None,
         "label": to_plain(getattr(est, "label_name_", None)),
         "arrays": to_plain(arrays),
         "attributes": _attributes(est),
         "versions": to_plain({"lowland": header["lowland"], "format": header["format"], "reading": __version__}),
     }
-    if as_json:
-        show.print_json(facts)
-    else:
-        title, fractions = f"{facts['class']} in {model.name}", facts["explained_variance_ratio"]
-        show.print_facts(title, _lines(facts), fractions, facts["explained_variance_ratio_of"])
-        rows = [(a["name"], show.printable(_value(a)), a["about"]) for a in facts["attributes"]]
-        click.echo()
-        show.print_columns(("Attribute", "Value", "Description"), rows)
+    show.report(facts, _print_model)
+
+
+def _print_model(facts: dict[str, Any]) -> None:
+    title, fractions = f"{facts['class']} in {Path(facts['file']).name}", facts["explained_variance_ratio"]
+    show.print_facts(title, _model_lines(facts), fractions, facts["explained_variance_ratio_of"])
+    rows = [(a["name"], show.printable(_value(a)), a["about"]) for a in facts["attributes"]]
+    click.echo()
+    show.print_columns(("Attribute", "Value", "Description"), rows)
 
 
 def _is_public(name: str) -> bool:
@@ -86,8 +90,6 @@ def _attributes(est: Any) -> list[dict[str, Any]]:
 
 def _value(attribute: dict[str, Any]) -> str:
     """Return the value of an attribute as text: a number or string, or the shape and data type of an array."""
-    from lowland.cli.shared import show
-
     if attribute["shape"]:
         return f"{' × '.join(map(str, attribute['shape']))} {attribute['dtype']}"
     if attribute["length"] is not None:
@@ -97,8 +99,7 @@ def _value(attribute: dict[str, Any]) -> str:
     return attribute["type"] if attribute["value"] is None else show.in_words(attribute["value"])
 
 
-def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    from lowland.cli.shared import show
+def _model_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     from lowland.run.memory import show_bytes
 
     lines = [
@@ -122,9 +123,124 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 inspect = Command(
     "inspect",
-    callback=run,
+    callback=run_inspect,
     params=[options.file_argument("model", "MODEL"), options.json_option(), options.debug_option()],
     help="Show what a model file contains: method, parameters, solver, convergence, explained variance, fitted "
     "attributes and versions.",
     short_help="Show what a model file contains.",
+)
+
+
+# --- look -------------------------------------------------------------------------------------------------------------
+
+
+def run_look(file: Path) -> None:
+    """Read the file once, print."""
+    from lowland.data.look import look as looked
+
+    read = tables.read_options()
+    found = looked(file, **{name: value for name, value in asdict(read).items() if name in read.given()})
+    command = next_command(file, found)
+
+    def as_text(_: dict[str, Any]) -> None:
+        for text in found.kinds.notes:
+            tables.note(text)
+        click.echo("\n".join(map(show.printable, str(found).split("\n"))))
+        click.echo(f"\nGo on: {show.printable(command)}")
+
+    show.report({**found.to_dict(), "command": command}, as_text)
+
+
+def next_command(file: Path, found: Any) -> str:
+    """Return the command that fits a PCA to the features of the table, with the same options of reading."""
+    words = ["lowland", "fit", "pca", str(file)]
+    if found.scale:
+        words.append("--scale")
+    if found.id is not None:
+        words += ["--id", found.id]
+    if found.label is not None:
+        words += ["--label", found.label]
+    if found.drop:
+        words += ["--drop", tables.name_list(found.drop)]
+    if found.incomplete:
+        words += ["--impute", "median"]
+    return shlex.join([*words, *_reading(found.marks), "--to", "coordinates.csv"])
+
+
+def _reading(marks: tuple[str, ...]) -> list[str]:
+    """The options of reading of this command, and the marks of missing values that were found."""
+    read = dict(given("read"))
+    if marks:
+        read["missing"] = (*read.get("missing", ()), *marks)
+    words: list[str] = []
+    for name, value in read.items():
+        if name == "header":
+            words.append("--header" if value else "--no-header")
+        else:
+            words += [f"--{name}", ",".join(value) if isinstance(value, tuple) else value]
+    return words
+
+
+look = Command(
+    "look",
+    python="look",
+    callback=run_look,
+    params=[
+        options.file_argument("file", "FILE"),
+        *options.read_options(),
+        options.json_option(),
+        options.debug_option(),
+    ],
+    help="Show what a table contains: columns, kinds, missing values, constants, duplicates, scale and ids, with "
+    "suggestions and the command to go on.\n\nFILE is read once, in chunks.",
+    short_help="Show what a table contains, and how to go on.",
+)
+
+
+# --- methods ----------------------------------------------------------------------------------------------------------
+
+
+def run_methods() -> None:
+    """Print the methods in alphabetical order."""
+    found = sorted(entries().values(), key=lambda entry: entry.verb)
+    show.report({"methods": [_method_facts(entry) for entry in found]}, _print_methods)
+
+
+def _print_methods(facts: dict[str, Any]) -> None:
+    rows = [
+        (e["method"], e["class"], "with landmarks" if e["streams_with_landmarks"] else show.in_words(e["streams"]),
+         show.in_words(e["sparse"]), e["summary"])
+        for e in facts["methods"]
+    ]  # fmt: skip
+    show.print_columns(("Method", "Class", "Larger than memory", "Sparse", "Summary"), rows)
+
+
+def _method_facts(entry: Entry) -> dict[str, object]:
+    return {
+        "method": entry.verb,
+        "class": entry.name,
+        "summary": entry.summary,
+        "streams": entry.streams,
+        "streams_with_landmarks": entry.streams_with_landmarks,
+        "sparse": entry.takes_sparse,
+        "needs_label": entry.needs_y,
+        "parameters": [
+            {
+                "name": flag.name,
+                "flags": flag_names(flag.name) if is_settable(flag) else [],
+                "takes": allowed_values(flag) if is_settable(flag) else "a Python object, so there is no flag",
+                "default": flag.default,
+                "about": flag.doc,
+            }
+            for flag in entry.flags
+        ],
+    }
+
+
+methods = Command(
+    "methods",
+    callback=run_methods,
+    params=[options.json_option(), options.debug_option()],
+    help="List the methods, and whether each accepts files larger than memory and sparse data.",
+    short_help="List the methods.",
 )

@@ -8,20 +8,15 @@ from typing import Any
 
 import click
 
-from lowland.cli.shared import options
-from lowland.cli.shared.commands import Command
-from lowland.cli.shared.options import DATA, Option, in_section
+from lowland.cli import options, show, tables
+from lowland.cli.options import DATA, Command, Option, section
 from lowland.errors import ParameterError
 
 LABEL = "label"
 
 
-def run(
-    name: str | None, to: Path | None, label_column: bool, option: tuple[str, ...], force: bool, as_json: bool
-) -> None:
+def run(name: str | None, to: Path | None, label_column: bool, option: tuple[str, ...], force: bool) -> None:
     """List, describe or write."""
-    from lowland.cli.shared import show
-    from lowland.cli.shared.outputs import check_outputs, holds_numbers_only, write_table
     from lowland.data import available, load_dataset
 
     if name is None:
@@ -29,22 +24,16 @@ def run(
             raise click.UsageError(
                 "--to needs the name of a data set. List them with lowland sample.", click.get_current_context()
             )
-        if as_json:
-            show.print_json({"samples": available()})
-        else:
-            show.print_columns(("Data set", "Description"), list(available().items()))
+        head = ("Data set", "Description")
+        show.report({"samples": available()}, lambda facts: show.print_columns(head, list(facts["samples"].items())))
         return
-    check_outputs(to=to, force=force)
+    tables.check_outputs(to=to, force=force)
     sample = load_dataset(name, **_settings(option))
     files = []
     if to is not None:
-        names, chunks = _table(sample, name, label_column, holds_numbers_only(to))
-        files.append(write_table(chunks, to, names))
-    facts = _facts(name, sample, files)
-    if as_json:
-        show.print_json(facts)
-    else:
-        show.print_facts(f"Data set {name}", _lines(facts))
+        names, chunks = _table(sample, name, label_column, tables.holds_numbers_only(to))
+        files.append(tables.write_table(chunks, to, names))
+    show.report(_facts(name, sample, files), lambda facts: show.print_facts(f"Data set {name}", _lines(facts)))
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
@@ -65,11 +54,11 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
 
 def _table(sample: Any, name: str, label_column: bool, only_numbers: bool) -> tuple[list[str], Iterator[Any]]:
     """Return names and chunks of the rows, with the label as the last column if requested."""
-    from lowland.cli.shared.outputs import TEXT_SLAB
-
     names = list(sample.names)
     if not label_column:
-        return names, (sample.X[start : start + TEXT_SLAB] for start in range(0, len(sample.X), TEXT_SLAB))
+        return names, (
+            sample.X[start : start + tables.TEXT_SLAB] for start in range(0, len(sample.X), tables.TEXT_SLAB)
+        )
     if sample.y is None:
         raise ParameterError(f"The data set {name!r} has no labels. Omit --label-column.")
     labels = sample.y
@@ -81,10 +70,8 @@ def _table(sample: Any, name: str, label_column: bool, only_numbers: bool) -> tu
 def _with_labels(X: Any, labels: Any, only_numbers: bool) -> Iterator[Any]:
     import numpy as np
 
-    from lowland.cli.shared.outputs import TEXT_SLAB
-
-    for start in range(0, len(X), TEXT_SLAB):
-        part, last = X[start : start + TEXT_SLAB], labels[start : start + TEXT_SLAB]
+    for start in range(0, len(X), tables.TEXT_SLAB):
+        part, last = X[start : start + tables.TEXT_SLAB], labels[start : start + tables.TEXT_SLAB]
         if only_numbers:
             yield np.column_stack([part, last])
         else:
@@ -113,18 +100,16 @@ def _facts(name: str, sample: Any, files: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    from lowland.cli.shared.show import table_size
-
     names = ", ".join(facts["names"][:8]) + (f" and {len(facts['names']) - 8} more" if len(facts["names"]) > 8 else "")
     lines = [
         ("Description", facts["about"]),
-        ("Size", table_size(facts["rows"], facts["columns"])),
+        ("Size", show.table_size(facts["rows"], facts["columns"])),
         ("Columns", names),
     ]
     if facts["label_names"]:
         lines.append(("Labels", ", ".join(facts["label_names"])))
     for written in facts["files"]:
-        lines.append(("Written", f"{written['file']}, {table_size(written['rows'], written['columns'])}"))
+        lines.append(("Written", f"{written['file']}, {show.table_size(written['rows'], written['columns'])}"))
     if not facts["files"]:
         lines.append(("Write it with", f"lowland sample {facts['sample']} --to {facts['sample']}.csv"))
     return lines
@@ -136,22 +121,14 @@ sample = Command(
     callback=run,
     params=[
         click.Argument(["name"], required=False, metavar="[NAME]"),
-        *in_section(
+        *section(
             DATA,
-            [
-                Option(
-                    ["-o", "--option"],
-                    multiple=True,
-                    metavar="NAME=VALUE",
-                    help="Option of the data set, such as n=5000, noise=0.1 or seed=1; may be repeated.",
-                )
-            ],
+            Option("-o --option", "Option of the data set, such as n=5000, noise=0.1 or seed=1; may be repeated.",
+                   multiple=True, metavar="NAME=VALUE"),
         ),
         *options.output_options(
             "Write the data set to this file.",
-            more=[
-                Option(["--label-column"], is_flag=True, help=f"Add the labels as the last column, named {LABEL!r}.")
-            ],
+            more=[Option("--label-column", f"Add the labels as the last column, named {LABEL!r}.", is_flag=True)],
         ),
         options.json_option(),
         options.debug_option(),
@@ -159,4 +136,4 @@ sample = Command(
     help="Write an included or generated data set to a file.\n\nWithout NAME, list the data sets. Without --to, "
     "describe the data set.",
     short_help="Write an included or generated data set to a file.",
-)
+)  # fmt: skip

@@ -5,13 +5,19 @@ Conventions. X is float64, except where that would waste memory: "mnist", "olive
 width). Angles are in degrees. A seed determines all numbers; the same seed with other noise has the same ground truth.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from lowland.errors import ParameterError
+from lowland.suggestions import did_you_mean
+
 Array = np.ndarray
+Seed = int | None | np.random.Generator
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,3 +59,54 @@ def image_dataset(
     height, width = shape
     names = tuple(f"pixel_{row}_{column}" for row in range(height) for column in range(width))
     return Dataset(X.reshape(len(X), -1), y, names, about=about, truth=truth, image_shape=(height, width), **rest)
+
+
+# --- checks of the arguments ------------------------------------------------------------------------------------------
+
+
+def check_points(call: str, n: int, noise: float) -> None:
+    """Raise an error for fewer than 1 point, or negative noise."""
+    check_integer(call, "n", n, 1)
+    check_number(call, "noise", noise, at_least=0)
+
+
+def check_integer(call: str, name: str, value: int, at_least: int) -> None:
+    """Raise an error unless the value is an integer of at least ``at_least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ParameterError(
+            f"{name} must be an integer.", f"Choose {at_least} or more.", method=call, given={name: value}
+        )
+    if value < at_least:
+        raise ParameterError(f"{name} is too small.", f"Choose {at_least} or more.", method=call, given={name: value})
+
+
+def check_number(call: str, name: str, value: float, at_least: float = -math.inf) -> None:
+    """Raise an error unless the value is a finite number of at least ``at_least``."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        raise ParameterError(
+            f"{name} must be a finite number.", "Choose one, such as 1.", method=call, given={name: value}
+        )
+    if value < at_least:
+        raise ParameterError(f"{name} is too small.", f"Choose {at_least} or more.", method=call, given={name: value})
+
+
+def one_of(call: str, name: str, value: Any, choices: Any) -> str:
+    """Return the value if it is one of the choices; otherwise raise an error with a suggestion."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise ParameterError(
+        f"unknown {name}.",
+        f"{did_you_mean(value, choices)}Choose one of: {', '.join(choices)}.",
+        method=call,
+        given={name: value},
+    )
+
+
+def random_generator(call: str, seed: Seed) -> np.random.Generator:
+    """Return the random generator of a seed."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as problem:
+        raise ParameterError(
+            "not a valid seed.", "Choose an integer of 0 or more.", method=call, seed=seed
+        ) from problem

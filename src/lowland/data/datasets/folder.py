@@ -9,8 +9,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from lowland.data.datasets.arguments import one_of
-from lowland.data.datasets.dataset import Array, Dataset, image_dataset
+from lowland.data.datasets.dataset import Array, Dataset, image_dataset, one_of
 from lowland.data.datasets.generators import rolled_sheet
 from lowland.errors import FileProblem, MissingFile, ParameterError, file_error
 
@@ -170,18 +169,9 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 FROM_FOLDER: dict[str, Callable[..., Dataset]] = {
-    "mnist": _mnist,
-    "olivetti": _olivetti,
-    "frey": _frey,
-    "isomap_faces": _isomap_faces,
-    "yeast": _yeast,
-    "height_weight": _height_weight,
-    "eurodist": _eurodist,
-    "ability": _ability,
-    "harman": _harman,
-    "cocktail": _cocktail,
-    "foetal_ecg": _foetal_ecg,
-    "ica_mixed": _ica_mixed,
-    "randu_r": _randu_r,
-    "swiss_roll_fixed": _swiss_roll_fixed,
-}
+    load.__name__[1:]: load
+    for load in (
+        _mnist, _olivetti, _frey, _isomap_faces, _yeast, _height_weight, _eurodist, _ability, _harman, _cocktail,
+        _foetal_ecg, _ica_mixed, _randu_r, _swiss_roll_fixed,
+    )
+}  # fmt: skip

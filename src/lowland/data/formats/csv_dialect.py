@@ -6,18 +6,16 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from lowland.data.read_options import ReadOptions
 
-MISSING = (  # as Arrow knows them
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",
-    "NaN", "n/a", "nan", "null",
-)  # fmt: skip
 SEPARATORS = ",;\t|"
 MOST_CELLS, MOST_LINES = 200_000, 1000  # of the sample
 MOST_TITLES = 20  # lines above a header
+SHOWN_NAMES = 6
 SHOWN = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "vertical bar", " ": "space"}
 
 _COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
@@ -229,3 +227,49 @@ def _find_decimal(found: Dialect, read: ReadOptions) -> None:
             "Every number with a point has three digits after it, such as 1.234. It was read as a decimal point. If "
             "the point separates thousands, use decimal=','."
         )
+
+
+# --- names for columns that have none, or whose names are not unique --------------------------------------------------
+
+
+def complete_names(cells: Sequence[str], first_values: Sequence[Any]) -> tuple[list[str], str | None, list[str]]:
+    """Return names for all columns, that of row ids or None, and what was changed, a clause each.
+
+    An unnamed first column of unique values contains the ids of the rows: R and pandas write row names in this way.
+    ``first_values`` are the first values of the first column.
+    """
+    unnamed = [j for j, cell in enumerate(cells) if not cell and len(cells) > 1]
+    names, repeated = _unique([cell or f"column {j + 1}" if len(cells) > 1 else cell for j, cell in enumerate(cells)])
+    id_name, clauses = None, []
+    if unnamed:
+        places = ", ".join(str(j + 1) for j in unnamed[:SHOWN_NAMES]) + ", …" * (len(unnamed) > SHOWN_NAMES)
+        many = len(unnamed) > 1
+        clauses.append(f"a name for column{'s' * many} {places}, which ha{'ve' if many else 's'} none")
+    if repeated:
+        clauses.append(f"new names for duplicates: {listed(repeated)}")
+    if unnamed[:1] == [0] and len(first_values) and len({*first_values}) == len(first_values):
+        id_name = names[0]
+        clauses.append(f"{names[0]!r} as the ids of the rows, not as a feature")
+    return names, id_name, clauses
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names in quotation marks."""
+    return ", ".join(map(repr, names[:SHOWN_NAMES])) + ", …" * (len(names) > SHOWN_NAMES)
+
+
+def _unique(names: list[str]) -> tuple[list[str], list[str]]:
+    """Return the names with suffixes for duplicates, such as "a (2)", and the new names."""
+    taken: set[str] = {*names}
+    seen: set[str] = set()
+    found, new = [], []
+    for name in names:
+        unique, count = name, 1
+        while unique in seen or (count > 1 and unique in taken):
+            count += 1
+            unique = f"{name} ({count})"
+        seen.add(unique)
+        found.append(unique)
+        if unique != name:
+            new.append(unique)
+    return found, new

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import zipfile
-from abc import abstractmethod
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
-from lowland.data.formats.arrow_table import MemoryTable, column_of
-from lowland.data.formats.csv_dialect import MOST_TITLES, count_titles, in_words
-from lowland.data.formats.header import completed, listed
-from lowland.data.formats.written_numbers import form_of
-from lowland.errors import DataError, MissingExtra, ParameterError
+from lowland.data.formats.arrow_files import MemoryReader
+from lowland.data.formats.csv_dialect import MOST_TITLES, complete_names, count_titles, in_words, listed
+from lowland.data.read_options import ReadOptions
+from lowland.data.rows import stamps_of
+from lowland.data.written import MISSING, form_of
+from lowland.errors import DataError, MissingExtra, ParameterError, reading
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
@@ -22,107 +24,115 @@ _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 MOST_COLUMNS, MOST_ROWS = 2**14, 2**20  # of a sheet: a program may write that the last row repeats to the end
 
 
-class Spreadsheet(MemoryTable):
-    """One sheet of a file."""
-
-    options = ("sheet", "header", "missing", "decimal", "thousands")
-    first_row = 2
-
-    def _load(self) -> Any:
-        import pyarrow as pa
-
-        clauses: list[str] = []
-        grid = self._grid(clauses)
-        widths = [max((j + 1 for j, cell in enumerate(row) if cell not in (None, "")), default=0) for row in grid]
-        width, filled = max(widths, default=0), np.flatnonzero(widths)
-        keep = range(filled[0], filled[-1] + 1) if width == 1 else filled  # as blank lines of a text file
-        rows = [(grid[i] + [None] * width)[:width] for i in keep]
-        if not rows:
-            raise DataError(f"The sheet of {self.source} is empty. Check the file.")
-        texts = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
-        titles = 0 if self.read.header is False else count_titles(texts)
-        if titles:
-            rows = rows[titles:]
-            clauses.append(in_words(titles))
-        is_row = all(isinstance(cell, int | float) for cell in rows[0] if cell is not None)
-        if self.read.header is False or (self.read.header is None and is_row):
-            names = [f"x{j}" for j in range(width)]
-            self.first_row = 1
-        else:
-            cells = ["" if cell is None else str(cell).strip() for cell in rows.pop(0)]
-            header = completed(cells, [row[0] for row in rows])
-            names, self.id_name = header.names, header.id_name
-            clauses += header.clauses
-            self.first_row += titles
-        columns, written = [], []
-        for name, values in zip(names, zip(*rows, strict=True) if rows else [()] * width, strict=True):
-            column = column_of(list(values), self.read.missing)
-            form = (
-                form_of(column, self.read.decimal or ".", self.read.thousands) if column.type == pa.string() else None
-            )
-            if form is not None:
-                written.append(name)
-                column = form.convert(column)
-            columns.append(column)
-        if written:
-            clauses.append(f"numbers written as text in {listed(written)}")
-        if clauses:
-            self.notes.append(f"{self.source} was read with {', '.join(clauses)}.")
-        return pa.table(columns, names=names)
-
-    @abstractmethod
-    def _grid(self, clauses: list[str]) -> list[list[Any]]:
-        """Return the cells of the sheet, row by row."""
-
-    def _chosen(self, sheets: list[str], clauses: list[str]) -> str:
-        """Return the name of the sheet to read: the first, unless one is named."""
-        if self.read.sheet is None:
-            if len(sheets) > 1:
-                clauses.append(f"the first sheet, {sheets[0]!r}, of {len(sheets)}")
-            return sheets[0]
-        if self.read.sheet not in sheets:
-            raise ParameterError(f"`sheet={self.read.sheet!r}`: {self.source} has the sheets {listed(sheets)}.")
-        return self.read.sheet
+def open_spreadsheet(path: Path, source: str, read: ReadOptions) -> MemoryReader:
+    """Return one sheet of a file as a table in memory."""
+    stamps = stamps_of([path])
+    clauses: list[str] = []
+    with reading(path, source, path.suffix):
+        grid = (_excel_cells if path.suffix.lower() == ".xlsx" else _open_document_cells)(path, source, read, clauses)
+        table, id_name, first_row = _table(grid, source, read, clauses)
+    found = MemoryReader(table, source, stamps)
+    found.id_name, found.first_row = id_name, first_row
+    if clauses:
+        found.notes.append(f"{source} was read with {', '.join(clauses)}.")
+    return found
 
 
-class ExcelTable(Spreadsheet):
-    """A sheet of an Excel file."""
+def _table(grid: list[list[Any]], source: str, read: ReadOptions, clauses: list[str]) -> tuple[Any, str | None, int]:
+    """The cells as an Arrow table, the column of ids, and the number of the first row of values."""
+    import pyarrow as pa
 
-    def _grid(self, clauses: list[str]) -> list[list[Any]]:
-        try:
-            import openpyxl
-        except ImportError as error:
-            raise MissingExtra("openpyxl", "excel") from error
-        book = openpyxl.load_workbook(self.path, read_only=True, data_only=True)
-        try:
-            sheet = book[self._chosen(book.sheetnames, clauses)]
-            return [list(row) for row in sheet.iter_rows(values_only=True)]
-        finally:
-            book.close()
+    widths = [max((j + 1 for j, cell in enumerate(row) if cell not in (None, "")), default=0) for row in grid]
+    width, filled = max(widths, default=0), np.flatnonzero(widths)
+    keep = range(filled[0], filled[-1] + 1) if width == 1 else filled  # as blank lines of a text file
+    rows = [(grid[i] + [None] * width)[:width] for i in keep]
+    if not rows:
+        raise DataError(f"The sheet of {source} is empty. Check the file.")
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
+    titles = 0 if read.header is False else count_titles(texts)
+    if titles:
+        rows = rows[titles:]
+        clauses.append(in_words(titles))
+    is_row = all(isinstance(cell, int | float) for cell in rows[0] if cell is not None)
+    if read.header is False or (read.header is None and is_row):
+        names, id_name, first_row = [f"x{j}" for j in range(width)], None, 1
+    else:
+        cells = ["" if cell is None else str(cell).strip() for cell in rows.pop(0)]
+        names, id_name, changes = complete_names(cells, [row[0] for row in rows])
+        clauses += changes
+        first_row = 2 + titles
+    columns, written = [], []
+    for name, values in zip(names, zip(*rows, strict=True) if rows else [()] * width, strict=True):
+        column = _column(list(values), read.missing)
+        form = form_of(column, read.decimal or ".", read.thousands) if column.type == pa.string() else None
+        if form is not None:
+            written.append(name)
+            column = form.convert(column)
+        columns.append(column)
+    if written:
+        clauses.append(f"numbers written as text in {listed(written)}")
+    return pa.table(columns, names=names), id_name, first_row
 
 
-class OpenDocumentTable(Spreadsheet):
-    """A sheet of an OpenDocument file."""
+def _column(values: list[Any], missing: tuple[str, ...]) -> Any:
+    """Return the cells of a spreadsheet as an Arrow column: numbers, dates or text; marks of missing values as null."""
+    import pyarrow as pa
 
-    def _grid(self, clauses: list[str]) -> list[list[Any]]:
-        with zipfile.ZipFile(self.path) as archive, archive.open("content.xml") as file:
-            tables = ElementTree.parse(file).getroot().iter(f"{_TABLE}table")
-            sheets = {table.get(f"{_TABLE}name", ""): table for table in tables}
-        if not sheets:
-            return []
-        grid: list[list[Any]] = []
+    marks = {*MISSING, *missing}
+    values = [None if v is None or (isinstance(v, str) and v.strip() in marks) else v for v in values]
+    kinds = {type(v) for v in values if v is not None}
+    if kinds <= {bool}:
+        return pa.array(values, pa.bool_() if kinds else pa.float64())
+    if kinds <= {int, float, bool}:
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    if kinds <= {datetime.datetime}:
+        return pa.array(values, pa.timestamp("us"))
+    return pa.array([None if v is None else str(v) for v in values], pa.string())
+
+
+def _chosen_sheet(sheets: list[str], source: str, read: ReadOptions, clauses: list[str]) -> str:
+    """The name of the sheet to read: the first, unless one is named."""
+    if read.sheet is None:
+        if len(sheets) > 1:
+            clauses.append(f"the first sheet, {sheets[0]!r}, of {len(sheets)}")
+        return sheets[0]
+    if read.sheet not in sheets:
+        raise ParameterError(f"`sheet={read.sheet!r}`: {source} has the sheets {listed(sheets)}.")
+    return read.sheet
+
+
+def _excel_cells(path: Path, source: str, read: ReadOptions, clauses: list[str]) -> list[list[Any]]:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtra("openpyxl", "excel") from error
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        sheet = book[_chosen_sheet(book.sheetnames, source, read, clauses)]
+        return [list(row) for row in sheet.iter_rows(values_only=True)]
+    finally:
+        book.close()
+
+
+def _open_document_cells(path: Path, source: str, read: ReadOptions, clauses: list[str]) -> list[list[Any]]:
+    with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
+        tables = ElementTree.parse(file).getroot().iter(f"{_TABLE}table")
+        sheets = {table.get(f"{_TABLE}name", ""): table for table in tables}
+    if not sheets:
+        return []
+    grid: list[list[Any]] = []
+    blank = 0
+    for row in sheets[_chosen_sheet(list(sheets), source, read, clauses)].iter(f"{_TABLE}table-row"):
+        cells = list(_cells(row))
+        again = min(int(row.get(f"{_TABLE}number-rows-repeated", 1)), MOST_ROWS + 1)
+        if all(cell is None for cell in cells):  # the last ones may repeat to the end of the sheet
+            blank += again
+            continue
+        grid += [[None]] * min(blank, MOST_ROWS + 1) + [cells] * again
         blank = 0
-        for row in sheets[self._chosen(list(sheets), clauses)].iter(f"{_TABLE}table-row"):
-            cells = list(_cells(row))
-            again = min(int(row.get(f"{_TABLE}number-rows-repeated", 1)), MOST_ROWS + 1)
-            if all(cell is None for cell in cells):  # the last ones may repeat to the end of the sheet
-                blank += again
-                continue
-            grid += [[None]] * min(blank, MOST_ROWS + 1) + [cells] * again
-            blank = 0
-            if len(grid) > MOST_ROWS:
-                raise DataError(f"{self.source} has more than {MOST_ROWS:,} rows. Save it as .csv.")
-        return grid
+        if len(grid) > MOST_ROWS:
+            raise DataError(f"{source} has more than {MOST_ROWS:,} rows. Save it as .csv.")
+    return grid
 
 
 def _cells(row: Any) -> Iterator[Any]:
@@ -134,8 +144,6 @@ def _cells(row: Any) -> Iterator[Any]:
 
 
 def _value(cell: Any) -> Any:
-    import datetime
-
     kind = cell.get(f"{_OFFICE}value-type")
     if kind is None:
         return None

@@ -11,16 +11,23 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from lowland.explorer.answers import BINARY, binary, decoded_mask, encoded_mask
-from lowland.explorer.conditions import rows_where, rows_with_text
-from lowland.explorer.contrast import MOST_LEVELS, Effect, effect_of_levels, effect_of_numbers, in_order
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError, not_found
-from lowland.explorer.nearness import MOST_FOR_DENSITY, clusters_of, distances_from, nearest
-from lowland.explorer.requests import CheckedRoute
+from lowland.explorer.analysis import (
+    MOST_FOR_DENSITY,
+    MOST_LEVELS,
+    Effect,
+    clusters_of,
+    distances_from,
+    effect_of_levels,
+    effect_of_numbers,
+    nearest,
+    rows_where,
+    rows_with_text,
+    sort_effects,
+)
+from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, binary, decoded_mask, encoded_mask
 from lowland.explorer.routes.tables import numbers_of
 from lowland.explorer.session import Session, new_id
-from lowland.explorer.workspace import read_floats
+from lowland.explorer.workspace import RequestError, not_found, read_floats
 
 router = APIRouter(tags=["analysis"], route_class=CheckedRoute)
 MOST_FOUND = 10_000  # rows of one answer to a search
@@ -33,7 +40,7 @@ NUMBERS = ("number", "integer", "date")
 
 
 @router.get("/api/tables/{t}/search")
-def search(here: Here, t: str, q: str, column: int | None = None, most: int = 1_000) -> dict[str, Any]:
+def search(here: CurrentSession, t: str, q: str, column: int | None = None, most: int = 1_000) -> dict[str, Any]:
     """Find the rows with a cell that contains a text, in one column or in all; equal cells come first."""
     stored = here.stored(t)
     if not q.strip():
@@ -60,7 +67,7 @@ class FilterRequest(BaseModel):
 
 
 @router.post("/api/tables/{t}/filter")
-def filtered(here: Here, t: str, wanted: FilterRequest) -> dict[str, Any]:
+def filtered(here: CurrentSession, t: str, wanted: FilterRequest) -> dict[str, Any]:
     """Return the mask of the rows that satisfy all conditions."""
     keep = rows_where(here.stored(t), [each.model_dump() for each in wanted.conditions])
     return {"mask": encoded_mask(keep), "count": int(keep.sum())}
@@ -70,13 +77,13 @@ def filtered(here: Here, t: str, wanted: FilterRequest) -> dict[str, Any]:
 
 
 @router.get("/api/tables/{t}/distances", **BINARY)
-def distances(here: Here, t: str, row: int, request: Request) -> Response:
+def distances(here: CurrentSession, t: str, row: int, request: Request) -> Response:
     """Return the distances of all rows from one, in the space to which the methods are fitted: float32."""
     return binary(request, _distances(here, t, row).astype("<f4").tobytes(), final=False)
 
 
 @router.get("/api/tables/{t}/neighbors")
-def neighbors(here: Here, t: str, row: int, k: int = 15) -> dict[str, Any]:
+def neighbors(here: CurrentSession, t: str, row: int, k: int = 15) -> dict[str, Any]:
     """Return the nearest neighbors of a row in the space to which the methods are fitted."""
     found = _distances(here, t, row)
     rows = nearest(found, row, max(1, min(k, MOST_NEIGHBORS)))
@@ -98,7 +105,7 @@ class ClusterRequest(BaseModel):
 
 
 @router.post("/api/tables/{t}/clusters")
-def clusters(here: Here, t: str, wanted: ClusterRequest) -> dict[str, Any]:
+def clusters(here: CurrentSession, t: str, wanted: ClusterRequest) -> dict[str, Any]:
     """Divide the rows into clusters, to color by; code 255, or 65,535, means none."""
     X = here.prepared_rows(t) if wanted.map is None else map_coordinates(here, t, wanted.map)
     if wanted.algorithm == "density" and len(X) > MOST_FOR_DENSITY:
@@ -131,14 +138,14 @@ class MaskRequest(BaseModel):
 
 
 @router.post("/api/tables/{t}/contrast")
-def contrast(here: Here, t: str, wanted: MaskRequest) -> dict[str, Any]:
+def contrast(here: CurrentSession, t: str, wanted: MaskRequest) -> dict[str, Any]:
     """Compare the selected rows with the others in every column; the columns that differ most come first."""
     record, stored = here.table(t, ready=True), here.stored(t)
     selected = decoded_mask(wanted.mask, stored.n)
     count = int(selected.sum())
     if not 0 < count < stored.n:
         raise RequestError(422, "Select some rows, but not all of them, to compare them with the rest.")
-    found = in_order(
+    found = sort_effects(
         _effect(stored, j, column, selected)
         for j, column in enumerate(record["columns"])
         if column["role"] != "id" and column["kind"] not in ("id", "missing", "constant")
@@ -171,14 +178,14 @@ class SelectionRequest(MaskRequest):
 
 
 @router.get("/api/tables/{t}/selections")
-async def selections(here: Here, t: str) -> list[dict[str, Any]]:
+async def selections(here: CurrentSession, t: str) -> list[dict[str, Any]]:
     """List the named selections of a table, oldest first."""
     here.table(t)
     return here.store.all("selection", table=t)
 
 
 @router.post("/api/tables/{t}/selections", status_code=201)
-def keep_selection(here: Here, t: str, wanted: SelectionRequest) -> dict[str, Any]:
+def keep_selection(here: CurrentSession, t: str, wanted: SelectionRequest) -> dict[str, Any]:
     """Keep a selection under a name."""
     mask = decoded_mask(wanted.mask, here.stored(t).n)
     record = {
@@ -191,7 +198,7 @@ def keep_selection(here: Here, t: str, wanted: SelectionRequest) -> dict[str, An
 
 
 @router.delete("/api/tables/{t}/selections/{s}")
-async def delete_selection(here: Here, t: str, s: str) -> dict[str, Any]:
+async def delete_selection(here: CurrentSession, t: str, s: str) -> dict[str, Any]:
     """Delete a named selection; its rows stay."""
     found = here.store.get("selection", s)
     if found is None or found["table"] != t:

@@ -16,16 +16,24 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
 from lowland.data.stored_table import write_table_file
-from lowland.explorer.answers import BINARY, binary, decoded_mask
 from lowland.explorer.archive import SUFFIX, restore, unpack, write_archive
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError, not_found
-from lowland.explorer.queue import Ending, Task
-from lowland.explorer.requests import FILE, PATH, CheckedRoute, described
+from lowland.explorer.queue import Job
+from lowland.explorer.requests import (
+    BINARY,
+    FILE,
+    PATH,
+    CheckedRoute,
+    CurrentSession,
+    binary,
+    body_schema,
+    decoded_mask,
+)
 from lowland.explorer.routes.analysis import MaskRequest, map_coordinates
-from lowland.explorer.routes.tables import received
+from lowland.explorer.routes.tables import store_upload
 from lowland.explorer.session import Session, new_id, unique_names
-from lowland.explorer.workspace import read_json, write_array
+from lowland.explorer.workspace import RequestError, not_found, read_json, write_array
+from lowland.methods.groups import FIRST
+from lowland.run.processes import TaskOutcome
 
 router = APIRouter(tags=["exports"], route_class=CheckedRoute)
 
@@ -34,11 +42,11 @@ class SubsetRequest(MaskRequest):
     """A selection that becomes a table of its own."""
 
     name: str | None = Field(default=None, max_length=200)
-    first_map: str | None = "PCA"
+    first_map: str | None = FIRST
 
 
 @router.post("/api/tables/{t}/subset", status_code=201)
-async def subset(here: Here, t: str, wanted: SubsetRequest) -> dict[str, Any]:
+async def subset(here: CurrentSession, t: str, wanted: SubsetRequest) -> dict[str, Any]:
     """Make a table of the selected rows, with the same roles; its maps are computed again."""
     table, stored = here.table(t, ready=True), here.stored(t)
     rows = np.flatnonzero(decoded_mask(wanted.mask, stored.n))
@@ -71,7 +79,7 @@ class ExportRequest(BaseModel):
 
 
 @router.post("/api/tables/{t}/export", **BINARY)
-def export(here: Here, t: str, wanted: ExportRequest) -> Response:
+def export(here: CurrentSession, t: str, wanted: ExportRequest) -> Response:
     """Write rows of a table, with coordinates, as .csv or .parquet."""
     table, stored = here.table(t, ready=True), here.stored(t)
     rows = None if wanted.mask is None else np.flatnonzero(decoded_mask(wanted.mask, stored.n))
@@ -92,9 +100,9 @@ class ReportRequest(BaseModel):
 
 
 @router.post("/api/tables/{t}/report", **BINARY)
-def report(here: Here, t: str, wanted: ReportRequest) -> Response:
+def report(here: CurrentSession, t: str, wanted: ReportRequest) -> Response:
     """Write the maps of a table as one HTML file that opens offline."""
-    from lowland.explorer.reporting import study_of
+    from lowland.explorer.archive import study_of
     from lowland.study.report import write_report
 
     table = here.table(t, ready=True)
@@ -111,7 +119,7 @@ def report(here: Here, t: str, wanted: ReportRequest) -> Response:
 
 
 @router.get("/api/tables/{t}/archive", **BINARY)
-def archive(here: Here, t: str) -> Response:
+def archive(here: CurrentSession, t: str) -> Response:
     """Return a table with its maps, selections and view in one file, which the explorer can open again."""
     table = here.table(t, ready=True)
     path = _temporary(here, SUFFIX)
@@ -119,11 +127,11 @@ def archive(here: Here, t: str) -> Response:
     return _sent(path, table["name"])
 
 
-@router.post("/api/archives", status_code=201, openapi_extra=described(form=FILE))
-async def open_session(here: Here, request: Request) -> dict[str, Any]:
+@router.post("/api/archives", status_code=201, openapi_extra=body_schema(form=FILE))
+async def open_session(here: CurrentSession, request: Request) -> dict[str, Any]:
     """Open a saved session, in the part ``file`` of a form."""
     name = new_id()
-    path, shown = await received(here, request, name, _session_name)
+    path, shown = await store_upload(here, request, name, _session_name)
     try:
         unpacked = await run_in_threadpool(unpack, here.workspace, here.limits, path, shown)
     except BaseException:
@@ -142,8 +150,8 @@ def _session_name(name: str) -> str:
 # --- new rows on a map ---
 
 
-@router.post("/api/maps/{m}/place", status_code=201, openapi_extra=described(form=FILE, json=PATH))
-async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
+@router.post("/api/maps/{m}/place", status_code=201, openapi_extra=body_schema(form=FILE, json=PATH))
+async def place(here: CurrentSession, m: str, request: Request) -> dict[str, Any]:
     """Place the rows of a file on a map: {"path": ...} in the folder, or an upload in the part ``file`` of a form."""
     record = here.map(m, done=True)
     if not record["has_transform"]:
@@ -154,7 +162,7 @@ async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
         )
     new = new_id()
     if request.headers.get("content-type", "").startswith("multipart/"):
-        path, shown = await received(here, request, new)
+        path, shown = await store_upload(here, request, new)
     else:
         body = await request.json()
         if not isinstance(body, dict) or not isinstance(body.get("path"), str):
@@ -168,45 +176,45 @@ async def place(here: Here, m: str, request: Request) -> dict[str, Any]:
     here.store.put("placed", placed)
     folder = here.workspace.map(m)
     message = {
-        "task": "place", "path": str(path), "model": str(folder / "model.lowland"),
+        "task": "lowland.explorer.tables:place_rows", "path": str(path), "model": str(folder / "model.lowland"),
         "to": str(folder / f"placed-{new}.f32"),
         "components": record["components"], "table_bytes": here.limits.table_bytes,
     }  # fmt: skip
 
-    def ended(outcome: Ending) -> None:
+    def ended(outcome: TaskOutcome) -> None:
         fields: dict[str, Any] = {"status": outcome.status, "error": outcome.error}
         if outcome.status == "done":
             fields["n"] = outcome.result["n"]
         here.update("placed", new, **fields)
         here.workspace.remove(here.workspace.upload(new))
 
-    here.follow(new, Task(message, "read", "The new rows"), ended)
+    here.follow(new, Job(message, "read", "The new rows"), ended)
     return placed
 
 
 @router.get("/api/maps/{m}/placed")
-async def placed_rows(here: Here, m: str) -> list[dict[str, Any]]:
+async def placed_rows(here: CurrentSession, m: str) -> list[dict[str, Any]]:
     """List the rows that were placed on a map."""
     here.map(m)
     return here.store.all("placed", map=m)
 
 
 @router.get("/api/maps/{m}/placed/{p}", **BINARY)
-async def placed_coordinates(here: Here, m: str, p: str, request: Request) -> Response:
+async def placed_coordinates(here: CurrentSession, m: str, p: str, request: Request) -> Response:
     """Return the coordinates of placed rows, float32, component after component."""
     found = _placed(here, m, p)
     return binary(request, (here.workspace.map(m) / f"placed-{found['id']}.f32").read_bytes())
 
 
 @router.get("/api/maps/{m}/placed/{p}/names")
-async def placed_names(here: Here, m: str, p: str) -> Any:
+async def placed_names(here: CurrentSession, m: str, p: str) -> Any:
     """Return the row names of placed rows, or null."""
     found = _placed(here, m, p)
     return read_json(here.workspace.map(m) / f"placed-{found['id']}.json")
 
 
 @router.delete("/api/maps/{m}/placed/{p}")
-async def remove_placed(here: Here, m: str, p: str) -> dict[str, Any]:
+async def remove_placed(here: CurrentSession, m: str, p: str) -> dict[str, Any]:
     """Remove placed rows from a map."""
     found = here.store.get("placed", p)
     if found is None or found["map"] != m:

@@ -12,15 +12,13 @@ from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
 from lowland.errors import LowlandError
-from lowland.explorer.answers import BINARY, binary
 from lowland.explorer.catalog import catalog, checked_parameters
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError
-from lowland.explorer.queue import Ending, Task
-from lowland.explorer.repeating import code_of
-from lowland.explorer.requests import CheckedRoute
+from lowland.explorer.queue import Job
+from lowland.explorer.repeat import code_of
+from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, binary
 from lowland.explorer.session import Session
-from lowland.explorer.workspace import read_json
+from lowland.explorer.workspace import RequestError, read_json
+from lowland.run.processes import TaskOutcome
 
 router = APIRouter(tags=["maps"], route_class=CheckedRoute)
 MOST_WAIT = 60.0  # seconds that a request waits for an estimate
@@ -49,7 +47,7 @@ async def methods() -> list[dict[str, Any]]:
 
 
 @router.post("/api/estimates")
-async def estimates(here: Here, wanted: MapRequest) -> dict[str, Any]:
+async def estimates(here: CurrentSession, wanted: MapRequest) -> dict[str, Any]:
     """Estimate the time and memory of a map, from fits of small samples of the rows; ``basis`` says how.
 
     If there is no estimate, ``seconds`` is null and ``reason`` says why.
@@ -70,10 +68,10 @@ async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
     if kept is None:
         if name not in here.tasks:
             _submit_estimate(here, name, wanted.table, entry.name, parameters, inputs)
-        runner = here.tasks[name].runner
-        assert runner is not None
+        future = here.tasks[name].outcome
+        assert future is not None
         try:
-            outcome = await asyncio.wait_for(asyncio.shield(runner), MOST_WAIT)
+            outcome = await asyncio.wait_for(asyncio.shield(future), MOST_WAIT)
         except TimeoutError as error:
             raise RequestError(503, "The estimate waits for maps that are being computed. Try again later.") from error
         if outcome.status != "done":
@@ -85,59 +83,59 @@ async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
 def _submit_estimate(
     here: Session, name: str, table: str, method: str, parameters: dict[str, Any], inputs: dict[str, Any]
 ) -> None:
-    message = {"task": "estimate", "method": method, "parameters": parameters, **inputs}
+    message = {"task": "lowland.explorer.maps:estimate", "method": method, "parameters": parameters, **inputs}
 
-    def ended(outcome: Ending) -> None:
+    def ended(outcome: TaskOutcome) -> None:
         if outcome.status == "done" and here.store.get("table", table) is not None:
             here.store.put("estimate", _kept(name, table, outcome))
 
-    here.follow(name, Task(message, "read", "The estimate"), ended)
+    here.follow(name, Job(message, "read", "The estimate"), ended)
 
 
-def _kept(name: str, table: str, outcome: Ending) -> dict[str, Any]:
+def _kept(name: str, table: str, outcome: TaskOutcome) -> dict[str, Any]:
     return {"id": name, "table": table, **{key: outcome.result[key] for key in ESTIMATED}}
 
 
 @router.post("/api/maps", status_code=201)
-async def compute(here: Here, wanted: MapRequest) -> dict[str, Any]:
+async def compute(here: CurrentSession, wanted: MapRequest) -> dict[str, Any]:
     """Add a map; it is queued, and its progress comes by events."""
     entry, parameters = checked_parameters(wanted.method, wanted.parameters)
     return here.public(here.add_map(wanted.table, entry.name, parameters, wanted.name))
 
 
 @router.get("/api/maps")
-async def maps(here: Here, table: str | None = None) -> list[dict[str, Any]]:
+async def maps(here: CurrentSession, table: str | None = None) -> list[dict[str, Any]]:
     """List the maps, of one table or of all, oldest first."""
     found = here.store.all("map") if table is None else here.store.all("map", table=table)
     return [here.public(record) for record in found]
 
 
 @router.get("/api/maps/{m}")
-async def one_map(here: Here, m: str) -> dict[str, Any]:
+async def one_map(here: CurrentSession, m: str) -> dict[str, Any]:
     """Return a map."""
     return here.public(here.map(m))
 
 
 @router.patch("/api/maps/{m}")
-async def rename(here: Here, m: str, wanted: MapChange) -> dict[str, Any]:
+async def rename(here: CurrentSession, m: str, wanted: MapChange) -> dict[str, Any]:
     """Rename a map."""
     return here.public(here.put("map", {**here.map(m), "name": wanted.name}))
 
 
 @router.post("/api/maps/{m}/cancel")
-async def cancel(here: Here, m: str) -> dict[str, Any]:
+async def cancel(here: CurrentSession, m: str) -> dict[str, Any]:
     """Stop computing a map."""
     return here.public(here.cancel_map(m))
 
 
 @router.post("/api/maps/{m}/restart")
-async def restart(here: Here, m: str) -> dict[str, Any]:
+async def restart(here: CurrentSession, m: str) -> dict[str, Any]:
     """Compute a map again that failed, was canceled or is broken."""
     return here.public(here.restart_map(m))
 
 
 @router.delete("/api/maps/{m}")
-async def delete(here: Here, m: str) -> dict[str, Any]:
+async def delete(here: CurrentSession, m: str) -> dict[str, Any]:
     """Delete a map."""
     here.delete_map(m)
     return {"id": m, "status": "deleted"}
@@ -147,15 +145,15 @@ async def delete(here: Here, m: str) -> dict[str, Any]:
 
 
 @router.get("/api/maps/{m}/coordinates", **BINARY)
-async def coordinates(here: Here, m: str, request: Request) -> Response:
+async def coordinates(here: CurrentSession, m: str, request: Request) -> Response:
     """Return the coordinates: float32, component after component; NaN for a row that is not on the map."""
     record = here.map(m, done=True)
-    data = here.cache.read(here.workspace.map(m) / "coordinates.f32")
+    data = (here.workspace.map(m) / "coordinates.f32").read_bytes()
     return binary(request, data, headers={"X-Lowland-Components": str(record["components"])})
 
 
 @router.get("/api/maps/{m}/live", **BINARY)
-async def live(here: Here, m: str, request: Request) -> Response:
+async def live(here: CurrentSession, m: str, request: Request) -> Response:
     """Return the latest snapshot of a map that is being computed, in the form of coordinates."""
     record = here.map(m)
     path = here.workspace.map(m) / "live.f32"
@@ -169,18 +167,18 @@ async def live(here: Here, m: str, request: Request) -> Response:
 
 
 @router.get("/api/maps/{m}/trust/{measure}", **BINARY)
-async def trust(here: Here, m: str, measure: str, request: Request) -> Response:
+async def trust(here: CurrentSession, m: str, measure: str, request: Request) -> Response:
     """Return a measure of quality per row, float32; NaN for a row that was not measured."""
     record = here.map(m, done=True)
     names = [each["name"] for each in record["measures"]]
     if measure not in names:
         known = f"Choose one of {', '.join(names)}." if names else "The quality is still being measured."
         raise RequestError(404, f"The map has no measure {measure[:60]!r} per row. {known}")
-    return binary(request, here.cache.read(here.workspace.map(m) / f"trust-{names.index(measure)}.f32"))
+    return binary(request, (here.workspace.map(m) / f"trust-{names.index(measure)}.f32").read_bytes())
 
 
 @router.get("/api/maps/{m}/curves")
-async def curves(here: Here, m: str) -> Any:
+async def curves(here: CurrentSession, m: str) -> Any:
     """Return the curves of a map by name: scree, loadings, Shepard, R_NX, as {x, y, x_name, y_name, kind}."""
     here.map(m, done=True)
     path = here.workspace.map(m) / "curves.json"
@@ -188,7 +186,7 @@ async def curves(here: Here, m: str) -> Any:
 
 
 @router.get("/api/maps/{m}/model", **BINARY)
-async def model(here: Here, m: str) -> Response:
+async def model(here: CurrentSession, m: str) -> Response:
     """Return the fitted model, with the steps that prepare its rows: a file for ``lowland.load``."""
     record = here.map(m, done=True)
     path = here.workspace.map(m) / "model.lowland"
@@ -199,7 +197,7 @@ async def model(here: Here, m: str) -> Response:
 
 
 @router.get("/api/maps/{m}/code")
-async def code(here: Here, m: str) -> dict[str, str]:
+async def code(here: CurrentSession, m: str) -> dict[str, str]:
     """Return the Python and the command line that repeat a map."""
     record = here.map(m)
     return code_of(here.table(record["table"]), record)

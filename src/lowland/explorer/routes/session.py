@@ -11,11 +11,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 import lowland
-from lowland.explorer.answers import answers
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError
-from lowland.explorer.requests import CheckedRoute
+from lowland.explorer.requests import CheckedRoute, CurrentSession, media_type
 from lowland.explorer.session import Session
+from lowland.explorer.workspace import RequestError
 
 router = APIRouter(route_class=CheckedRoute)
 PAGES = Path(lowland.__file__).parent / "pages"
@@ -63,19 +61,19 @@ def static(path: str, request: Request) -> Response:
 
 
 @router.get("/api/session", tags=["session"])
-async def session(here: Here) -> dict[str, Any]:
+async def session(here: CurrentSession) -> dict[str, Any]:
     """Return the version, the folder and the limits."""
     return about(here)
 
 
-@router.get("/api/events", tags=["session"], **answers("text/event-stream"))
-async def events(here: Here) -> StreamingResponse:
+@router.get("/api/events", tags=["session"], **media_type("text/event-stream"))
+async def events(here: CurrentSession) -> StreamingResponse:
     """Stream server-sent events: ``session``, ``table``, ``map`` and ``live``."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(here.events.stream(about(here)), media_type="text/event-stream", headers=headers)
 
 
 @router.get("/api/files", tags=["session"])
-def files(here: Here, path: str = "") -> dict[str, Any]:
+def files(here: CurrentSession, path: str = "") -> dict[str, Any]:
     """List a folder within the folder of the explorer."""
     return here.folder.entries(path)

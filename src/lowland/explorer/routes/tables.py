@@ -1,9 +1,9 @@
-"""Tables: open by path or upload, roles of columns, cells, columns as binary values, images, and the page's state."""
+"""Tables: open, upload, examples, roles of columns, cells, columns as binary values, images, and the page's state."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,15 +11,28 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 
-from lowland.explorer.answers import BINARY, answers, binary, column_bytes, png
-from lowland.explorer.dependency import Here
-from lowland.explorer.errors import RequestError
-from lowland.explorer.folder import Upload, safe_name
-from lowland.explorer.requests import FILE, CheckedRoute, described
+from lowland.explorer.folder import safe_name
+from lowland.explorer.requests import (
+    BINARY,
+    FILE,
+    CheckedRoute,
+    CurrentSession,
+    binary,
+    body_schema,
+    column_bytes,
+    media_type,
+)
 from lowland.explorer.session import Session, new_id
+from lowland.explorer.workspace import RequestError
+from lowland.methods.groups import FIRST
+from lowland.plain import png
+from lowland.run.memory import show_bytes
 
 router = APIRouter(tags=["tables"], route_class=CheckedRoute)
+FORM_BYTES = 2**20  # of a form around its file
 MOST_ROWS, MOST_CELLS = 1_000, 200_000  # of one answer
 Role = Literal["feature", "id", "label", "weight", "keep", "drop"]
 Scale = Literal["none", "standard", "auto"]
@@ -52,7 +65,7 @@ class OpenRequest(BaseModel):
     path: str
     read: ReadSettings = Field(default_factory=ReadSettings)
     name: str | None = None
-    first_map: str | None = "PCA"  # the method of the map that is computed at once; None: no map
+    first_map: str | None = FIRST  # the method of the map that is computed at once; None: no map
 
 
 class TableChange(BaseModel):
@@ -66,13 +79,13 @@ class TableChange(BaseModel):
 
 
 @router.get("/api/tables")
-async def tables(here: Here) -> list[dict[str, Any]]:
+async def tables(here: CurrentSession) -> list[dict[str, Any]]:
     """List the tables, oldest first."""
     return [here.public(record) for record in here.store.all("table")]
 
 
 @router.post("/api/tables", status_code=201)
-async def open_table(here: Here, wanted: OpenRequest) -> dict[str, Any]:
+async def open_table(here: CurrentSession, wanted: OpenRequest) -> dict[str, Any]:
     """Open a file or a folder of images or Parquet files within the folder of the explorer."""
     path = here.folder.readable(wanted.path)
     message = {"path": str(path), "read": wanted.read.given()}
@@ -81,40 +94,72 @@ async def open_table(here: Here, wanted: OpenRequest) -> dict[str, Any]:
     return here.public(record)
 
 
-@router.post("/api/uploads", status_code=201, openapi_extra=described(form=FILE))
-async def upload(here: Here, request: Request, first_map: str = "PCA") -> dict[str, Any]:
+@router.post("/api/uploads", status_code=201, openapi_extra=body_schema(form=FILE))
+async def upload(here: CurrentSession, request: Request, first_map: str = FIRST) -> dict[str, Any]:
     """Upload a file, in the part ``file`` of a form, and open it."""
     name = new_id()
-    path, _ = await received(here, request, name)
+    path, _ = await store_upload(here, request, name)
     message = {"path": str(path), "read": {}}
     return here.public(here.add_table(path.name, f"upload: {path.name}", message, first_map=first_map or None, id=name))
 
 
-async def received(
+async def store_upload(
     here: Session, request: Request, name: str, names: Callable[[str], str] = safe_name
 ) -> tuple[Path, str]:
     """Store an upload; return its path, and its name as the browser sent it. Nothing is left of one that fails."""
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise RequestError(400, "Send the file as multipart/form-data, in a part named 'file'.")
     folder = here.workspace.upload(name)
-    upload = Upload(folder, here.limits.upload_bytes, names=names)
     try:
-        path = await upload.receive(
-            request.headers.get("content-type", ""), request.headers.get("content-length"), request.stream()
-        )
-    except BaseException:
-        upload.discard()
+        form = await MultiPartParser(request.headers, _limited(here, request), max_files=1, max_fields=10).parse()
+        try:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise RequestError(400, "The upload contains no complete part named 'file'. Choose a file.")
+            path = folder / names(file.filename or "")
+            await run_in_threadpool(_copy, file.file, path)
+        finally:
+            await form.close()
+    except (MultiPartException, UnicodeError) as error:
+        raise RequestError(400, f"The upload is not a valid form ({error}). Send it again.") from error
+    except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return path, upload.name
+        raise RequestError(
+            507, f"The upload cannot be stored: {error.strerror}. Free some disk space, then try again."
+        ) from error
+    return path, file.filename or ""
+
+
+async def _limited(here: Session, request: Request) -> AsyncGenerator[bytes, None]:
+    """The body of a request, up to the limit for uploads; what it says about its size is believed first."""
+    most, size = here.limits.upload_bytes, 0
+    length = request.headers.get("content-length", "")
+    said = int(length) if length.isdecimal() else 0
+    async for part in request.stream():
+        size += len(part)
+        if max(size, said) > most + FORM_BYTES:
+            raise RequestError(
+                413,
+                f"The file is larger than {show_bytes(most)}, the limit for uploads. Put it into the folder of the "
+                "explorer and open it there: nothing is copied then. Or start the explorer with a larger limit.",
+            )
+        yield part
+
+
+def _copy(file: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "xb") as target:
+        shutil.copyfileobj(file, target, 2**20)
 
 
 @router.get("/api/tables/{t}")
-async def table(here: Here, t: str) -> dict[str, Any]:
+async def table(here: CurrentSession, t: str) -> dict[str, Any]:
     """Return a table."""
     return here.public(here.table(t))
 
 
 @router.patch("/api/tables/{t}")
-async def change(here: Here, t: str, wanted: TableChange) -> dict[str, Any]:
+async def change(here: CurrentSession, t: str, wanted: TableChange) -> dict[str, Any]:
     """Rename a table, change the roles of its columns or the scale, or read it again with other options."""
     record = here.table(t)
     if wanted.name is not None:
@@ -130,7 +175,7 @@ async def change(here: Here, t: str, wanted: TableChange) -> dict[str, Any]:
 
 
 @router.delete("/api/tables/{t}")
-async def delete(here: Here, t: str) -> dict[str, Any]:
+async def delete(here: CurrentSession, t: str) -> dict[str, Any]:
     """Delete a table with its maps; the file that was opened stays."""
     here.delete_table(t)
     return {"id": t, "status": "deleted"}
@@ -140,7 +185,7 @@ async def delete(here: Here, t: str) -> dict[str, Any]:
 
 
 @router.get("/api/tables/{t}/rows")
-def rows(here: Here, t: str, start: int = 0, count: int = 50) -> dict[str, Any]:
+def rows(here: CurrentSession, t: str, start: int = 0, count: int = 50) -> dict[str, Any]:
     """Return some consecutive rows."""
     stored = here.stored(t)
     count = max(0, min(count, MOST_ROWS, max(1, MOST_CELLS // max(1, len(stored.names)))))
@@ -149,7 +194,7 @@ def rows(here: Here, t: str, start: int = 0, count: int = 50) -> dict[str, Any]:
 
 
 @router.get("/api/tables/{t}/values")
-def values(here: Here, t: str, rows: str, columns: str | None = None) -> dict[str, Any]:
+def values(here: CurrentSession, t: str, rows: str, columns: str | None = None) -> dict[str, Any]:
     """Return the cells of some rows and columns, by their numbers: rows=1,2 and columns=0,3."""
     stored = here.stored(t)
     wanted = numbers_of(rows, stored.n, "rows")[:MOST_ROWS]
@@ -171,7 +216,7 @@ def numbers_of(text: str, n: int, what: str) -> list[int]:
 
 
 @router.get("/api/tables/{t}/columns/{j}", **BINARY)
-async def column(here: Here, t: str, j: int, request: Request) -> Response:
+async def column(here: CurrentSession, t: str, j: int, request: Request) -> Response:
     """Return a column as binary values: a header of JSON {kind, levels, low, high, ...}, then the values.
 
     Kinds: ``f4`` numbers and dates (days since 1970, ``unit`` says so), ``u1`` and ``u2`` codes of the levels, with the
@@ -212,8 +257,8 @@ def column_values(stored: Any, j: int, kind: str) -> bytes:
 # --- images ---
 
 
-@router.get("/api/tables/{t}/image/{row}", **answers("image/png"))
-def image(here: Here, t: str, row: int) -> Response:
+@router.get("/api/tables/{t}/image/{row}", **media_type("image/png"))
+def image(here: CurrentSession, t: str, row: int) -> Response:
     """Return the image of a row as PNG."""
     record, stored = here.table(t, ready=True), here.stored(t)
     shape = record["image_shape"]
@@ -249,15 +294,15 @@ def _check_shape(shape: list[int], record: dict[str, Any]) -> None:
 
 
 @router.get("/api/tables/{t}/state")
-async def state(here: Here, t: str) -> Any:
+async def state(here: CurrentSession, t: str) -> Any:
     """Return the page's own state of a table; {} if there is none."""
     here.table(t)
     found = here.store.get("state", t)
     return {} if found is None else found["state"]
 
 
-@router.put("/api/tables/{t}/state", openapi_extra=described(json={}))
-async def keep_state(here: Here, t: str, request: Request) -> dict[str, Any]:
+@router.put("/api/tables/{t}/state", openapi_extra=body_schema(json={}))
+async def keep_state(here: CurrentSession, t: str, request: Request) -> dict[str, Any]:
     """Keep the page's own state of a table, any JSON object, over restarts."""
     here.table(t)
     found = await request.json()
@@ -265,6 +310,50 @@ async def keep_state(here: Here, t: str, request: Request) -> dict[str, Any]:
     return {"id": t}
 
 
-def known_columns(here: Session, t: str) -> dict[str, int]:
-    """Return the numbers of the columns of a table by name."""
-    return {column["name"]: j for j, column in enumerate(here.table(t)["columns"])}
+EXAMPLES = {
+    "iris": ("Iris", "150 flowers, 4 measurements, 3 species"),
+    "wine": ("Wine", "178 wines, 13 chemical measurements, 3 cultivars"),
+    "digits": ("Digits", "1,797 images of handwritten digits, 8 × 8 pixels"),
+    "swiss_roll": ("Swiss roll", "a rolled-up surface in three dimensions"),
+}
+
+
+class ExampleRequest(BaseModel):
+    """One of the examples."""
+
+    name: str
+
+
+@router.get("/api/examples")
+async def examples() -> list[dict[str, str]]:
+    """List the example data sets."""
+    return [{"name": name, "title": title, "about": about} for name, (title, about) in EXAMPLES.items()]
+
+
+@router.post("/api/examples", status_code=201)
+async def open_example(here: CurrentSession, wanted: ExampleRequest) -> dict[str, Any]:
+    """Write an example data set to a file, as if it had been uploaded, and open it."""
+    if wanted.name not in EXAMPLES:
+        raise RequestError(404, f"There is no example {wanted.name[:60]!r}. Choose one of {', '.join(EXAMPLES)}.")
+    id = new_id()
+    folder = here.workspace.upload(id)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{wanted.name}.parquet"
+    await run_in_threadpool(_write, wanted.name, path)
+    title = EXAMPLES[wanted.name][0]
+    return here.public(here.add_table(title, f"example: {wanted.name}", {"path": str(path), "read": {}}, id=id))
+
+
+def _write(name: str, path: Path) -> None:
+    """Write the rows of a data set and its labels, by their names where they have some."""
+    import numpy as np
+
+    from lowland.data.datasets.catalog import load_dataset
+    from lowland.data.write import write_columns
+
+    found = load_dataset(name)
+    columns = {column: found.X[:, j] for j, column in enumerate(found.names)}
+    if found.y is not None:
+        named = found.label_names
+        columns["label"] = np.array(named)[found.y.astype(int)] if named is not None else found.y
+    write_columns(columns, path)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, device_of, to_numpy, xp_of
 from lowland.arrays.records import record
-from lowland.arrays.segment_sums import segment_sums
 from lowland.kernels import umap as kernels
 from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, TensorEdges, on_device
 from lowland.math.embeddings.fuzzy_graph import FuzzyGraph

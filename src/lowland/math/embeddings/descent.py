@@ -16,11 +16,11 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, device_of, on_accelerator, to_numpy, xp_of
-from lowland.arrays.segment_sums import segment_sums
 from lowland.errors import warn, was_interrupted
 from lowland.kernels.descent_steps import adam_rows, momentum_rows
-from lowland.math.optimize.outcome import STOPPED, Accuracy, Divergence, Outcome, Promise, Snapshot
+from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Snapshot
 from lowland.run.run import Run, RunsTogether
 
 ROWS = 512  # rows of a block; of many rows, a multiple
@@ -28,12 +28,6 @@ _MOST = 16  # blocks: calls from Python take turns, so that more of them keep th
 _FEW = 8  # ranges for fewer threads, of which one may be late
 _LONGEST = 16_384  # rows in a range: Ctrl-C waits for its end
 EVERY = 50  # iterations between two values of the objective
-LAST_STEP = Promise(
-    "longest step of the last iteration, relative to the extent of the map",
-    "0.02 for t-SNE after 200 iterations of the last phase: beyond it, the map oscillates; none for the others, whose "
-    "schedule ends",
-    "none: the solver computes it",
-)
 _ROWS_OF_A_THREAD = 16_384  # a step of so many rows takes as long as calling another thread
 _SETTLING = 200  # iterations of the last phase, after which the bound of the last step holds
 _SMALLEST_STEP = 1e-7  # of the extent of the map: if no row moves farther in an iteration, nothing moves anymore
@@ -253,8 +247,9 @@ def descend(
             descent.why = "it was interrupted"
         value = descent.last_value(blocks)
     outcome = Outcome(
-        solver.name, solver.reason, descent.done, not interrupted, tuple(descent.trace), descent.why, descent.accuracy
-    )
+        solver.name, solver.reason, descent.done, not (interrupted or descent.oscillates), tuple(descent.trace),
+        descent.why,
+    )  # fmt: skip
     return Embedded(start, value, descent.gradient_norm, outcome, interrupted)
 
 
@@ -328,13 +323,12 @@ class _Descent:
         return True
 
     @property
-    def accuracy(self) -> Accuracy:
-        """How far the last iteration moved a row."""
+    def oscillates(self) -> bool:
+        """Whether the last iteration still moved a row far, although the map had time to settle."""
         xp = xp_of(self.Z)
         extent = float(xp.max(xp.abs(self.Z))) or 1.0
         settled = self.done - self.total + self.objective.phases[-1].iterations >= _SETTLING
-        bound = self.stop.last_step if settled else float("inf")
-        return LAST_STEP.checked(self.longest_step / extent if self.done else 0.0, bound)
+        return settled and self.done > 0 and self.longest_step > self.stop.last_step * extent
 
     def last_value(self, blocks: RowBlocks) -> float:
         """Return the objective at the end."""

@@ -24,7 +24,7 @@ from lowland.math.graphs.affinities import submatrix
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
 from lowland.math.scaling.classical import Placement, classical_scaling
 from lowland.math.spectra.component_rules import Fixed
-from lowland.math.spectra.leading import leading_eigenpairs
+from lowland.math.spectra.leading import Iteration, leading_eigenpairs
 from lowland.math.spectra.operators import centered_product
 from lowland.math.spectra.principal_axes import SolverOptions, principal_axes
 from lowland.math.statistics.rescaling import power_of_two
@@ -98,8 +98,8 @@ def spectral_start_on_device(
     W = NormalizedAffinities.of(edges, weight)
     most = min(k, W.shape[0] - 1)
     pairs = leading_eigenpairs(
-        W, most + 1, run=run, solver="krylov", rng=np.random.default_rng(0), tol=_TOL_ON_DEVICE, max_iter=_STEPS,
-        like_array=W.root[:1, None], definite=False,
+        W, most + 1, run=run, solver="krylov", definite=False,
+        options=Iteration(tol=_TOL_ON_DEVICE, max_iter=_STEPS, like_array=W.root[:1, None]),
     )  # fmt: skip
     return add_noise_columns(to_numpy(pairs.vectors[:, 1:] / W.root[:, None]), k, rng)
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.records import record
-from lowland.math.factors.correlations import Correlations
-from lowland.math.factors.estimate import FactorEstimate
+from lowland.math.factors.correlations import Correlations, listed
+from lowland.math.factors.likelihood_searches import FactorEstimate
 from lowland.math.factors.maximum_likelihood import degrees_of_freedom, free_parameters, most_factors
 from lowland.math.factors.model import NO_NOISE
 
@@ -172,14 +172,3 @@ def concerns(correlations: Correlations, k: int, held: Sequence[int], rounding: 
             f"the column{'s' * (len(held) > 1)}."
         )
     return messages
-
-
-def named(j: Any, names: Any) -> str:
-    """The name of a column in quotes, or its number."""
-    return f"column {j}" if names is None else repr(str(names[j]))
-
-
-def listed(columns: Any, names: Any) -> str:
-    """The subject of a sentence: 'Column 4 is', or 'Columns "a", "b" are'."""
-    words = ", ".join(str(j) if names is None else named(j, names) for j in columns[:5])
-    return f"Column {words} is" if len(columns) == 1 else f"Columns {words}{', …' if len(columns) > 5 else ''} are"

@@ -16,10 +16,7 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
-from lowland.math.factors.estimate import FLATTEST, SCORE_EQUATIONS, FactorEstimate
-from lowland.math.factors.expectation_maximization import by_em
-from lowland.math.factors.uniqueness_search import by_uniquenesses
-from lowland.math.factors.wide_tables import Root, by_leading_pairs
+from lowland.math.factors.likelihood_searches import FactorEstimate, Root, by_em, by_leading_pairs, by_uniquenesses
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import ComponentChoice
 from lowland.run.local import LocalRun
@@ -69,7 +66,7 @@ def factor_loadings(
     Parameters
     ----------
     R
-        A correlation matrix, (d, d); or one with a root of low rank beside it (``math.factors.wide_tables``).
+        A correlation matrix, (d, d); or a ``Root``, which also holds a root of low rank.
     k
         The number of factors, at most d.
     method
@@ -110,7 +107,7 @@ def factor_loadings(
     run = LocalRun() if run is None else run
     d, rng = len(root.R), rng if rng is not None else np.random.default_rng(0)
     if k == 0:  # Σ = Ψ = I
-        outcome = Outcome("none", "", 1, True, (float(d),), accuracy=SCORE_EQUATIONS.checked(0.0, FLATTEST))
+        outcome = Outcome("none", "", 1, True, (float(d),))
         return FactorEstimate(np.zeros((d, 0)), np.ones(d), outcome, (float(d),))
     if first is None:
         first = root.first(k, lower, run) if root.suits(k) else first_uniquenesses(root.R, k, lower)

@@ -10,7 +10,12 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double
+from lowland.math.factors.correlations import Correlations
+from lowland.math.factors.maximum_likelihood import factor_loadings
 from lowland.math.factors.rotations import Rotation
+from lowland.math.statistics.latent_gaussian import LatentModel
+from lowland.math.statistics.moments import Moments
+from lowland.run.run import Run
 
 NO_NOISE = 1e-12  # noise variance of a constant column, as in scikit-learn
 _LITTLE_NOISE = 0.01  # uniqueness below which the matrix inversion lemma subtracts nearly equal numbers
@@ -108,3 +113,25 @@ class LogDensity:
         C = C - like(self.mean, C)[None, :]
         far = (C * C) @ like(self.weight, C) - xp.sum((C @ like(self.root, C)) ** 2, axis=1)
         return (self.constant - far / 2)[:, None]
+
+
+class FitFactors:
+    """Fits k factors; each fit starts from the uniquenesses of the one before."""
+
+    def __init__(self, k: int, lower: float, max_iter: int, run: Run) -> None:
+        self.k, self.lower, self.max_iter, self.run = k, lower, max_iter, run
+        self.first: np.ndarray | None = None
+
+    def __call__(self, moments: Moments) -> LatentModel:
+        """Return the model of greatest likelihood."""
+        correlations = Correlations.of(moments)
+        varying, v = correlations.varying, len(correlations.R)
+        first = self.first if self.first is not None and len(self.first) == v else None
+        found = factor_loadings(
+            correlations.root, min(self.k, v), lower=self.lower, first=first, max_iter=self.max_iter, run=self.run
+        )
+        self.first = found.uniquenesses
+        unit, L = np.full(len(varying), np.sqrt(NO_NOISE)), np.zeros((len(varying), found.loadings.shape[1]))
+        unit[varying] = np.sqrt(found.uniquenesses * correlations.variances[varying])
+        L[varying] = found.loadings / np.sqrt(found.uniquenesses)[:, None]
+        return LatentModel(moments.mean, unit, L)

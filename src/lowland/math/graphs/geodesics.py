@@ -26,8 +26,8 @@ from lowland.math.neighbors.connectivity import component_labels
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
 from lowland.math.neighbors.search import NearestAmong, Search, nearest_neighbors
 from lowland.math.scaling.classical import Scaling, formed
-from lowland.math.spectra.component_rules import ANY, Knee, Spectrum
-from lowland.math.spectra.leading import Solver, leading_eigenpairs
+from lowland.math.spectra.component_rules import Knee, Spectrum
+from lowland.math.spectra.leading import Iteration, Solver, leading_eigenpairs
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.statistics.rescaling import unit_of
 from lowland.math.statistics.sampling import evenly_spread
@@ -314,7 +314,7 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
     run = run_for(ArrayRows(D))
     B = formed(DoubleCentered(ArrayRows(D), run, True), D)
     solver: Solver = "eigh" if s <= _FEW else "krylov"
-    pairs = leading_eigenpairs(B, min(most, s - 1), run=run, definite=False, solver=solver, tol=_TOL)
+    pairs = leading_eigenpairs(B, min(most, s - 1), run=run, definite=False, solver=solver, options=Iteration(tol=_TOL))
     Z = pairs.vectors * np.sqrt(np.maximum(pairs.values, 0))[None, :]
     below = np.tril_indices(s, -1)
     given = D[below].astype(np.float64)
@@ -329,7 +329,7 @@ def elbow(left: np.ndarray, n: int) -> int:
     """Return the elbow of residual variances, (k,), of n points: an estimate of the intrinsic dimension."""
     if left[0] < _ONE_DIMENSIONAL or left[0] <= left[-1] or len(left) < 3:
         return 1
-    choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), n, len(left), ANY))
+    choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), n, len(left)))
     assert choice is not None  # the rule has the whole spectrum
     return choice.n_components + 1  # the rule counts the dimensions before the elbow
 

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, rounding_in
+from lowland.arrays.precision import as_double
 from lowland.data.rows import ArrayRows
 from lowland.math.graphs.affinities import (
     affinity_components,
@@ -21,8 +21,8 @@ from lowland.math.graphs.affinities import (
     rows_without_loops,
     without_loops,
 )
-from lowland.math.optimize.outcome import Accuracy, Outcome, Promise
-from lowland.math.spectra.leading import fix_signs, leading_eigenpairs
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.leading import Iteration, fix_signs, leading_eigenpairs
 from lowland.math.spectra.operators import times_rows
 from lowland.math.spectra.trailing import Solver, trailing_eigenpairs
 from lowland.run.local import LocalRun
@@ -33,12 +33,6 @@ _SMALL = 1200  # dense affinities up to this size go to LAPACK, which is then fa
 _STEPS, _SURE = 40, 1e-9  # iterations and tolerance of the iterative solver before LAPACK takes over
 _WEAK = 1e-12  # an eigenvalue that is zero up to rounding error; the largest is at most 2
 _MIXED = 1e-8  # component of the constant in other eigenvectors above which it is projected out
-
-INDICATORS = Promise(
-    "largest residual ‖Lv‖/‖L‖ of an indicator of a connected component",
-    f"{_MIXED:g}, at least the rounding error of float32 products",
-    "k products with the Laplacian",
-)
 
 
 @dataclass(frozen=True)
@@ -180,8 +174,7 @@ def slowest_modes(
     null = N[:, 1:] if drop_first else N
     left = k - min(k, null.shape[1])
     if not left:
-        accuracy = _accuracy_of_indicators(L, null[:, :k], run)
-        chosen = Outcome("component indicators", f"{N.shape[1]} connected components", accuracy=accuracy)
+        chosen = Outcome("component indicators", f"{N.shape[1]} connected components")
         return Modes(np.zeros(k), null[:, :k], chosen)
     values, vectors, chosen = _pairs(L, left + N.shape[1], run, rng, solver, tol)
     if N.shape[1] == 1 and np.linalg.norm(N.T @ vectors[:, 1:]) <= _MIXED:
@@ -220,8 +213,8 @@ def _pairs(
     if n > _SMALL and 20 * m <= n:
         with blas_on_one_thread():  # the products run on the run's own threads
             pairs = leading_eigenpairs(
-                shifted, m, run=run, solver="krylov", rng=rng, tol=tol or _SURE, max_iter=_STEPS,
-                like_array=as_double(L.W[:1, :]), definite=False,
+                shifted, m, run=run, solver="krylov", definite=False,
+                options=Iteration(rng, tol or _SURE, _STEPS, like_array=as_double(L.W[:1, :])),
             )  # fmt: skip
         if pairs.converged:
             chosen = pairs.outcome(f"{m} of {n} pairs")
@@ -230,15 +223,6 @@ def _pairs(
     pairs = leading_eigenpairs(L.shifted(shifted.top), m, run=run, solver="eigh", definite=False)
     reason = f"{m} of {n} pairs" if n <= _SMALL or 20 * m > n else "the iterative solver did not converge"
     return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), pairs.outcome(reason)
-
-
-def _accuracy_of_indicators(L: Laplacian, V: np.ndarray, run: Run) -> Accuracy:
-    """The largest residual |Lv| of indicators of connected components, relative to the bound on the eigenvalues."""
-    shifted = ShiftedLaplacian(L, run)
-    top = max(shifted.top, float(np.finfo(np.float64).tiny))
-    product = L.matrix() @ V if is_sparse(L.W) else top * V - to_numpy(shifted @ like(V, L.degree))
-    bound = _MIXED if is_sparse(L.W) else max(_MIXED, rounding_in(L.W) * len(V))
-    return INDICATORS.checked(float(np.linalg.norm(product, axis=0).max()) / top, bound)
 
 
 def coordinates(modes: Modes, root: Array) -> np.ndarray:

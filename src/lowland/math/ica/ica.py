@@ -1,6 +1,6 @@
 """Unmixing whitened rows: the orthogonal W that makes the projections y = Wz as non-Gaussian as possible.
 
-Three algorithms. Each iteration needs only the two expectations of ``math.ica.contrasts``: one pass.
+Three algorithms. Each iteration needs only the two expectations of ``math.ica.whitened_rows``: one pass.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array
 from lowland.data.rows import ArrayRows
-from lowland.math.ica.contrasts import Contrast, LogCosh
-from lowland.math.ica.whitened_rows import WhiteRows
-from lowland.math.optimize.outcome import Accuracy, Outcome, Promise, iteration_limit
+from lowland.math.ica.whitened_rows import Contrast, LogCosh, WhiteRows
+from lowland.math.optimize.outcome import Outcome, iteration_limit
 from lowland.run.local import LocalRun
 from lowland.run.progress import pulse
 from lowland.run.run import Run
@@ -34,16 +33,9 @@ _LONGEST = 0.5  # largest rotation of a component per step, in radians
 _TRIES = 10  # shorter steps tried per direction
 _OVERSHOT = 0.2  # largest slope at the end of a step, as a fraction of that at its start
 _FLIPS = 5  # how often a component may change between super- and sub-Gaussian
-
+_NO_TURN = "no component changed by more than the tolerance {:g}"
 
 Algorithm = Literal["parallel", "deflation", "picard"]
-
-LAST_TURN = Promise(
-    "largest rotation of a component in the last iteration, one minus the absolute cosine",
-    "tol",
-    "none: the solver computes it",
-)
-SLOPE = Promise("largest gradient of the contrast by a rotation", "tol", "none: the solver computes it")
 
 
 @dataclass(frozen=True)
@@ -74,7 +66,7 @@ def unmixing_matrix(
     Z
         Rows of mean zero and identity covariance, (n, k).
     contrast
-        Measure of non-Gaussianity (``math.ica.contrasts``); None: log cosh.
+        Measure of non-Gaussianity (``math.ica.whitened_rows``); None: log cosh.
     algorithm
         All components at once, one by one, or by a quasi-Newton method with a line search.
     start
@@ -112,23 +104,13 @@ def unmixing_matrix(
 
 def _joined(first: Outcome, last: Outcome, max_iter: int) -> Outcome:
     """Merge the outcomes of a search in two precisions."""
-    reason = last.stopped_because if last.converged else _too_few(max_iter)
+    reason = last.stopped_because if last.converged else iteration_limit(max_iter)
     iterations, trace = first.iterations + last.iterations, first.trace + last.trace
     return replace(last, iterations=iterations, trace=trace, stopped_because=reason)
 
 
-def _found(
-    W: np.ndarray, name: str, iterations: int, converged: bool, trace: list[float], reason: str, accuracy: Accuracy
-) -> Unmixing:
-    return Unmixing(W, Outcome(name, "", iterations, converged, tuple(trace), reason, accuracy))
-
-
-def _no_turn(tol: float) -> str:
-    return f"no component changed by more than the tolerance {tol:g}"
-
-
-def _too_few(max_iter: int) -> str:
-    return iteration_limit(max_iter)
+def _found(W: np.ndarray, name: str, iterations: int, converged: bool, trace: list[float], reason: str) -> Unmixing:
+    return Unmixing(W, Outcome(name, "", iterations, converged, tuple(trace), reason))
 
 
 # --- fixed points -----------------------------------------------------------------------------------------------------
@@ -148,9 +130,9 @@ def unmix_in_parallel(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: 
         turned = polar(cross - slopes[:, None] * W)
         trace.append(_turn(turned, W))
         if trace[-1] < tol:
-            return _found(turned, "parallel", step + 1, True, trace, _no_turn(tol), LAST_TURN.checked(trace[-1], tol))
+            return _found(turned, "parallel", step + 1, True, trace, _NO_TURN.format(tol))
         W = polar(damping.towards(turned, W, trace[-1]))
-    return _found(W, "parallel", max_iter, False, trace, _too_few(max_iter), LAST_TURN.checked(trace[-1], tol))
+    return _found(W, "parallel", max_iter, False, trace, iteration_limit(max_iter))
 
 
 def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
@@ -172,10 +154,11 @@ def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol:
             stuck.append(i)
         traces.append(trace)
         found = np.vstack([found, w])
-    reason = f"{len(stuck)} of {k} components did not converge in {max_iter} iterations" if stuck else _no_turn(tol)
-    accuracy = LAST_TURN.checked(max(trace[-1] for trace in traces), tol)
+    reason = (
+        f"{len(stuck)} of {k} components did not converge in {max_iter} iterations" if stuck else _NO_TURN.format(tol)
+    )
     trace = [v for trace in traces for v in trace]
-    return _found(found, "deflation", max(map(len, traces)), not stuck, trace, reason, accuracy)
+    return _found(found, "deflation", max(map(len, traces)), not stuck, trace, reason)
 
 
 class _Damping:
@@ -262,7 +245,7 @@ def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, t
         trace.append(float(np.abs(G).max()))
         if trace[-1] < tol:
             reason = f"the gradient is below the tolerance {tol:g}"
-            return _found(polar(here.W), "quasi-Newton", step, True, trace, reason, SLOPE.checked(trace[-1], tol))
+            return _found(polar(here.W), "quasi-Newton", step, True, trace, reason)
         if step == max_iter:
             break
         if step < _FIRST and trace[-1] > _NEAR:
@@ -276,7 +259,7 @@ def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, t
             there, turned = _line_search(white, contrast, here, -G / here.curvature(), signs, G)
         if there is None:
             reason = "no step improves the components further, up to rounding error"
-            return _found(polar(here.W), "quasi-Newton", step, False, trace, reason, SLOPE.checked(trace[-1], tol))
+            return _found(polar(here.W), "quasi-Newton", step, False, trace, reason)
         changed = (_signs(there.stein) != signs) & (flips < _FLIPS)
         if changed.any():  # the loss has changed: clear the memory
             signs, flips = np.where(changed, -signs, signs), flips + changed
@@ -284,8 +267,7 @@ def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, t
         elif np.sum(turned * (change := there.gradient(signs) - G)) > 0:
             memory.append((turned, change))
         here = there
-    accuracy = SLOPE.checked(trace[-1], tol)
-    return _found(polar(here.W), "quasi-Newton", max_iter, False, trace, _too_few(max_iter), accuracy)
+    return _found(polar(here.W), "quasi-Newton", max_iter, False, trace, iteration_limit(max_iter))
 
 
 def _at(white: WhiteRows, contrast: Contrast, W: np.ndarray) -> _Point:

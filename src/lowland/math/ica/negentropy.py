@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.math.ica.contrasts import Whiten, in_blocks
+from lowland.math.ica.whitened_rows import Whiten, in_blocks
 
 # Weights of the two functions in the maximum-entropy approximation (Hyvärinen 1998)
 _SKEWED = 36 / (8 * math.sqrt(3) - 9)
@@ -55,14 +57,13 @@ class ShapeOf:
         Z = X if self.whiten is None else self.whiten(X)
         B = like(self.B, Z)
         shift = None if self.shift is None else like(self.shift, Z)[:, None]
-        total: ShapeSums | None = None
-        for z in in_blocks(Z):
+
+        def part(z: Array) -> ShapeSums:
             y = B @ z  # (k, b)
             F = _functions(y if shift is None else y + shift)
-            part = ShapeSums(z.shape[1], as_double(xp_of(F).sum(F, axis=1)), as_double(F @ F.T))
-            total = part if total is None else total + part
-        assert total is not None
-        return total
+            return ShapeSums(z.shape[1], as_double(xp_of(F).sum(F, axis=1)), as_double(F @ F.T))
+
+        return reduce(add, map(part, in_blocks(Z)))
 
 
 def _functions(y: Array) -> Array:

@@ -18,7 +18,7 @@ from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.errors import DataError
 from lowland.math.ica.projection_indices import Index
-from lowland.math.optimize.outcome import Accuracy, Outcome, Promise
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.leading import fix_signs
 from lowland.run.run import Run
 
@@ -34,12 +34,6 @@ _PASSES = 6  # passes of Gaussianization over all rotations
 _INSIDE = 200  # directions evaluated within a projection, to order its axes
 
 Steps = Callable[[str, int], Iterable[int]]
-
-LAST_ROTATION = Promise(
-    "rotation of the projection in the last step, or tried without gain, in radians",
-    "tol",
-    "none: the solver computes it",
-)
 
 
 def without_progress(name: str, steps: int) -> Iterable[int]:
@@ -77,9 +71,9 @@ class Projection:
     outcome: Outcome  # its trace is the initial index and that after each step
 
     @classmethod
-    def of(cls, A: np.ndarray, index: float, trace: np.ndarray, converged: bool, accuracy: Accuracy) -> Projection:
+    def of(cls, A: np.ndarray, index: float, trace: np.ndarray, converged: bool) -> Projection:
         """Return the projection with the record of its refinement."""
-        outcome = Outcome("refinement", "", len(trace) - 1, converged, tuple(trace.tolist()), accuracy=accuracy)
+        outcome = Outcome("refinement", "", len(trace) - 1, converged, tuple(trace.tolist()))
         return cls(A, index, outcome)
 
 
@@ -157,10 +151,7 @@ def _axis_by_axis(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator
     found = _refined(Y, np.array(axes)[None], search, rng, steps)
     order = np.argsort(-single.value((found.A @ Y)[:, None, :]), kind="stable")
     whole = np.concatenate([*trace, found.outcome.trace[1:]])
-    assert found.outcome.accuracy is not None
-    return Projection.of(
-        found.A[order], found.index, whole, converged and found.outcome.converged, found.outcome.accuracy
-    )
+    return Projection.of(found.A[order], found.index, whole, converged and found.outcome.converged)
 
 
 def _best_projection(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps) -> Projection:
@@ -168,8 +159,8 @@ def _best_projection(Y: np.ndarray, search: PursuitSearch, rng: np.random.Genera
     d, k = len(Y), search.index.k
     if d == k == 1:
         A = np.ones((1, 1, 1))
-        values, exact = search.index.value(A @ Y), LAST_ROTATION.checked(0.0, search.tol)
-        return Projection.of(A[0], float(values[0]), values, True, exact)
+        values = search.index.value(A @ Y)
+        return Projection.of(A[0], float(values[0]), values, True)
     kept = _informative_starts(Y, search)
     values = _values(search.index, kept, Y)
     size = max(1, _BATCH // (k * Y.shape[1]))
@@ -236,7 +227,7 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps)
             converged = True
             break
         length = float(np.sum(moved**2)) / turned if turned > 0 else 2 * length
-    return Projection.of(A, value, np.array(trace), converged, LAST_ROTATION.checked(turn, search.tol))
+    return Projection.of(A, value, np.array(trace), converged)
 
 
 def _shrinking(
@@ -268,8 +259,7 @@ def _shrinking(
             converged = True
             break
     winner = int(np.argmax(values))
-    accuracy = LAST_ROTATION.checked(float(angles[winner]), search.tol)
-    return Projection.of(candidates[winner].reshape(k, -1), float(values[winner]), traces[winner], converged, accuracy)
+    return Projection.of(candidates[winner].reshape(k, -1), float(values[winner]), traces[winner], converged)
 
 
 def _first_angle(starts: int, d: int) -> float:

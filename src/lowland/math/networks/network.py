@@ -18,7 +18,7 @@ from lowland.arrays.linalg import affine, product_into
 from lowland.arrays.namespace import Array, like, xp_of
 from lowland.arrays.precision import as_double
 from lowland.math.spectra.operators import centered_product
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 
 Activation = Literal["relu", "elu", "silu", "tanh", "logistic", "identity"]
 Layer = tuple[Array, Array]  # weights (in, out) and biases (out,)

@@ -20,9 +20,9 @@ from lowland.arrays.namespace import Array, like, on_accelerator, to_numpy, xp_o
 from lowland.arrays.precision import as_double
 from lowland.data.rows import Rows
 from lowland.math.networks.network import NetworkLoss
-from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Promise, Watch
+from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Watch
 from lowland.math.statistics.moments import ColumnMoments
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.run import Run
 
 WINDOW_BYTES = 2**27  # size of a window of rows within which they are shuffled
@@ -30,7 +30,6 @@ _FEWEST = 5  # validation rows: fewer are not representative
 _GRAIN = 2.0**-12  # to which center and unit are rounded, as a fraction of the spread
 _MEMORY = 20  # correction pairs kept by L-BFGS
 _LEAST = 1e-10  # relative decrease of the loss below which L-BFGS stops
-_EXACT = 1e-8  # loss, as a fraction of the variance, below which the reconstruction is exact and its decrease is noise
 _FLAT = 1e-9  # largest entry of the gradient at which L-BFGS stops
 LITTLE = 2**25  # weights times rows per step up to which numpy on one thread is the fastest
 _AT_ONCE, _AT_ONCE_ON_CPU = 8192, 512  # rows evaluated at a time: many fill a device, few stay in the cache of a core
@@ -248,13 +247,6 @@ class TrainingSchedule:
         return (self.decay != "one-cycle" or part >= _WARM) and self.rate_at(part) >= _SLOW * self.rate
 
 
-LAST_GAIN = Promise(
-    "relative decrease of the loss before training stopped: a stopping rule, not an error bound",
-    "tol; none if a schedule of the learning rate ended",
-    "none: the solver computes it",
-)
-
-
 @dataclass(frozen=True)
 class TrainingResult:
     """Weights and the outcome of training; losses are fractions of the variance."""
@@ -306,9 +298,7 @@ class _Monitor:
             self.stopped = self.watch(when, self.engine.array(theta), self.trace[-1]) is False
         return self.stopped or self.patience_ended
 
-    def result(
-        self, solver: str, theta: Any, parts: Iterable[Array], why: str, *, converged: bool, bound: float
-    ) -> TrainingResult:
+    def result(self, solver: str, theta: Any, parts: Iterable[Array], why: str, *, converged: bool) -> TrainingResult:
         """Return the best weights and the outcome; ``why`` training ended unless it was stopped before."""
         if self.patience_ended:
             which = "training loss" if self.held is None else "validation loss"
@@ -318,16 +308,9 @@ class _Monitor:
         theta, when = (theta, len(self.trace)) if self.theta is None else (self.theta, self.when)
         plain, weights = replace(self.loss, sparsity=None), self.engine.array(theta)
         validation = None if self.held is None else mean_loss(plain, weights, [self.held])
-        accuracy = LAST_GAIN.checked(self._last_gain(), bound)
-        outcome = Outcome(solver, "", len(self.trace), converged, tuple(self.trace), why, accuracy)
+        outcome = Outcome(solver, "", len(self.trace), converged, tuple(self.trace), why)
         error = mean_loss(plain, weights, parts)
         return TrainingResult(theta, error, validation, tuple(self.validation_losses), when, outcome)
-
-    def _last_gain(self) -> float:
-        """The relative decrease of the lowest loss while early stopping waited, or in the last iteration."""
-        waited = self.schedule.patience if self.patience_ended else 1
-        before, lowest = min(self.watched[:-waited], default=self.watched[0]), min(self.watched)
-        return max(0.0, 1 - lowest / before) if lowest >= _EXACT and before > 0 else 0.0
 
 
 def mean_loss(loss: NetworkLoss, theta: Array, parts: Iterable[Array]) -> float:
@@ -397,8 +380,7 @@ def train_by_lbfgs(
     if not monitor.trace:  # the initialization is already a minimum
         monitor.record(float(found.fun), found.x)
     why = f"it reached the limit of {schedule.max_iter} iterations" if out_of_steps else "the loss no longer decreased"
-    bound = max(schedule.tol, _LEAST)
-    return monitor.result("lbfgs", found.x, [Y], why, converged=not out_of_steps, bound=bound)
+    return monitor.result("lbfgs", found.x, [Y], why, converged=not out_of_steps)
 
 
 def train_by_adam(
@@ -436,7 +418,7 @@ def train_by_adam(
             if ends:
                 stage.finish()
                 break
-    planned = schedule.decay != "constant"  # a schedule ends as planned, and has no bound
+    planned = schedule.decay != "constant"  # a schedule ends as planned
     why = "the learning rate schedule ended" if planned else f"it reached the limit of {schedule.max_iter} epochs"
     return monitor.result(
         "adam",
@@ -444,5 +426,4 @@ def train_by_adam(
         batches.training_slabs(whole),
         why,
         converged=planned or monitor.patience_ended,
-        bound=math.inf if planned and not monitor.patience_ended else schedule.tol,
     )

@@ -10,17 +10,12 @@ from typing import Protocol
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Promise, Watch, iteration_limit
+from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Watch, iteration_limit
 from lowland.run.run import Run
 
 _NOISE = 64 * float(np.finfo(np.float64).eps)  # of a gradient, as a fraction of the largest curvature
 _ROUNDING = 1e-13  # fraction of the first loss by which rounding may let the loss grow
 _FLAT = "the gradient is zero"
-GRADIENT = Promise(
-    "norm of the gradient relative to the largest curvature",
-    "tol times the smallest over the largest curvature, at least 64 eps",
-    "none: the solver computes it",
-)
 
 
 class Objective(Protocol):
@@ -69,15 +64,6 @@ class StepSize:
             return False
         return norm <= max(self.tol * loss.least_curvature(theta), _NOISE * self.largest_curvature)
 
-    def outcome(
-        self, name: str, trace: list[float], why: str, g: Array, theta: Array, loss: Objective, *, converged: bool
-    ) -> Outcome:
-        """Return the outcome of a descent that ended at theta, with the accuracy by the gradient g."""
-        bound = max(self.tol * loss.least_curvature(theta) / self.largest_curvature, _NOISE)
-        value = float(xp_of(g).linalg.vector_norm(g)) / self.largest_curvature
-        accuracy = GRADIENT.checked(value, min(self.tol, bound) if self.tol else bound)
-        return Outcome.of_trace(name, trace, why, converged=converged, accuracy=accuracy)
-
     def shorten(self, step: float, before: float, after: float) -> float:
         """Return half the step where the loss has increased; raise an error if the step is fixed."""
         if self.fixed:
@@ -110,15 +96,15 @@ def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run, watch:
             move, theta = new - theta, new
             trace.append(min(value, trace[-1]))
             if step_size.converged(g, theta, loss):
-                return Descent(theta, step, step_size.outcome(name, trace, _FLAT, g, theta, loss, converged=True))
+                return Descent(theta, step, Outcome.of_trace(name, trace, _FLAT))
             if watch is not None and watch(len(trace) - 1, theta, trace[-1]) is False:
                 return Descent(theta, step, Outcome.of_trace(name, trace, STOPPED, converged=False))
             uphill = float(xp.sum(g * move)) > 0
             longer = 1.0 if uphill else (1 + math.sqrt(1 + 4 * momentum**2)) / 2
             ahead = theta if uphill else theta + ((momentum - 1) / longer) * move
             momentum = longer
-    why, g = iteration_limit(step_size.max_iter), loss.gradient(theta)
-    return Descent(theta, step, step_size.outcome(name, trace, why, g, theta, loss, converged=False))
+    why = iteration_limit(step_size.max_iter)
+    return Descent(theta, step, Outcome.of_trace(name, trace, why, converged=False))
 
 
 def descend_by_batches(
@@ -138,7 +124,7 @@ def descend_by_batches(
         for _ in run.iterate("stochastic gradient descent", step_size.max_iter):
             anchor, g_all = theta, loss.gradient(theta)
             if step_size.converged(g_all, theta, loss):
-                return Descent(theta, step, step_size.outcome(name, trace, _FLAT, g_all, theta, loss, converged=True))
+                return Descent(theta, step, Outcome.of_trace(name, trace, _FLAT))
             for Y in batches():
                 g_batch = loss.gradient_of_batch(Y)
                 theta = theta - (step * Y.shape[0] / size) * (g_batch(theta) - g_batch(anchor) + g_all)
@@ -147,5 +133,5 @@ def descend_by_batches(
                 step, theta = step_size.shorten(step, trace[-1], value), anchor
                 value = trace[-1]
             trace.append(min(value, trace[-1]))
-    why, g = iteration_limit(step_size.max_iter), loss.gradient(theta)
-    return Descent(theta, step, step_size.outcome(name, trace, why, g, theta, loss, converged=False))
+    why = iteration_limit(step_size.max_iter)
+    return Descent(theta, step, Outcome.of_trace(name, trace, why, converged=False))

@@ -41,13 +41,6 @@ class Minimum:
     outcome: Outcome
 
 
-def relative_step(at: Evaluation) -> float:
-    """Return the length of the method's own next step relative to the size of the configuration, both centered."""
-    xp = xp_of(at.Z)
-    size = float(xp.linalg.vector_norm(at.Z - xp.mean(at.Z, axis=0)[None, :]))
-    return float(xp.linalg.vector_norm(at.preconditioner * at.gradient)) / size if size > 0 else 0.0
-
-
 Evaluate = Callable[[Array], Evaluation]
 StoppingRule = Callable[[Evaluation, Evaluation], bool]  # of the evaluations before and after an iteration
 

@@ -1,8 +1,7 @@
-"""The outcome of a solver: one record for every method, with its convergence and its checked accuracy."""
+"""The outcome of a solver: one record for every method, with its convergence."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -35,49 +34,10 @@ class Snapshot:
     value: float  # of the objective
 
 
-PROMISES: dict[str, Promise] = {}  # by what is measured
-
-
-@record
-@dataclass(frozen=True)
-class Accuracy:
-    """What a solver measured at its result, and the bound that it promises."""
-
-    measure: str
-    value: float
-    bound: float  # infinite where the user, or a schedule, set the number of steps
-
-    @property
-    def met(self) -> bool:
-        """Whether the value is within the bound; NaN is not."""
-        return self.value <= self.bound
-
-    def __str__(self) -> str:
-        limit = f"bound {self.bound:.1e}" if math.isfinite(self.bound) else "no bound"
-        return f"{self.measure}: {self.value:.1e} ({limit})"
-
-
-@dataclass(frozen=True)
-class Promise:
-    """A numerical promise of a solver: what it measures, the bound and the cost in words, for docs/reliability.md."""
-
-    measure: str
-    bound: str
-    cost: str
-
-    def __post_init__(self) -> None:
-        if PROMISES.setdefault(self.measure, self) != self:
-            raise TypeError(f"There are two promises about {self.measure!r}.")
-
-    def checked(self, value: float, bound: float) -> Accuracy:
-        """Return the record of a check."""
-        return Accuracy(self.measure, value, bound)
-
-
 @record
 @dataclass(frozen=True)
 class Outcome:
-    """Which solver was used and why; its convergence, why it stopped, and the accuracy that was checked."""
+    """Which solver was used and why; its convergence, and why it stopped."""
 
     name: str
     reason: str = ""  # why this solver was chosen
@@ -85,28 +45,12 @@ class Outcome:
     converged: bool = True
     trace: tuple[float, ...] = ()  # the objective, or the largest relative residual, after each iteration
     stopped_because: str = ""  # why an iterative solver stopped
-    accuracy: Accuracy | None = None
 
     @classmethod
-    def of_trace(
-        cls,
-        name: str,
-        trace: Sequence[float],
-        stopped_because: str,
-        *,
-        converged: bool = True,
-        accuracy: Accuracy | None = None,
-    ) -> Self:
+    def of_trace(cls, name: str, trace: Sequence[float], stopped_because: str, *, converged: bool = True) -> Self:
         """Return the outcome of iterations, from the initial objective and that after each iteration."""
-        return cls(
-            name,
-            iterations=len(trace) - 1,
-            converged=converged,
-            trace=tuple(trace),
-            stopped_because=stopped_because,
-            accuracy=accuracy,
-        )
+        steps = len(trace) - 1
+        return cls(name, iterations=steps, converged=converged, trace=tuple(trace), stopped_because=stopped_because)
 
     def __str__(self) -> str:
-        parts = (self.name, self.reason, "" if self.accuracy is None else str(self.accuracy))
-        return ": ".join(filter(None, parts[:2])) + (f"; {parts[2]}" if parts[2] else "")
+        return ": ".join(filter(None, (self.name, self.reason)))

@@ -22,8 +22,7 @@ from lowland.errors import DataError
 from lowland.math.distances.metrics import squared_euclidean
 from lowland.math.prototypes.grids import Grid
 from lowland.math.statistics.moments import without_zero_weights
-from lowland.math.statistics.rescaling import power_of_two
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling, power_of_two
 
 _TILE = 1 << 17  # distances computed at a time: they stay in the cache of a core
 _ACCELERATOR_TILE = 1 << 26

@@ -21,11 +21,11 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.data.rows import ArrayRows, Rows
-from lowland.math.optimize.outcome import Outcome, Promise
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.prototypes.codebook import Codebook, PrototypeSums, SumByPrototype, add_by_label, in_small_slabs
 from lowland.math.statistics.moments import without_zero_weights
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.math.statistics.sampling import SelectedRows, evenly_spread
-from lowland.math.statistics.uniform_scaling import UniformScaling
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, RunsTogether, run_for
 
@@ -35,12 +35,6 @@ _MOST_CODES = 1024  # above this number, distances between code vectors are not 
 _ROUNDING = 1e-13  # of |v|² + |w|²: more than the error of a squared distance by products
 _SAMPLE, _SAMPLE_PER_CODE = 10_000, 32  # size of the sample for the initialization: at least, and per code vector
 _NEAR = 1e-6  # fraction of |y|² + |c|² below which a squared distance by products has too large a rounding error
-
-MOVEMENT = Promise(
-    "squared movement of the code vectors in the last iteration, relative to the mean variance of a column",
-    "tol",
-    "none: the solver computes it",
-)
 
 
 @dataclass(frozen=True)
@@ -140,7 +134,7 @@ def lloyd_over_rows(
     if bounded is not None:
         labels = bounded.labels
         trace = np.maximum.accumulate(trace[::-1])[::-1].tolist()  # only rounding error of updated sums makes it rise
-    outcome = Outcome("lloyd", "", updates, converged, tuple(trace), why, MOVEMENT.checked(moved, tol))
+    outcome = Outcome("lloyd", "", updates, converged, tuple(trace), why)
     return Quantization(book, sums, outcome, labels)
 
 

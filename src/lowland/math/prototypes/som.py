@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -12,7 +11,7 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.data.rows import Rows
-from lowland.math.optimize.outcome import STOPPED, Outcome, Promise, Watch
+from lowland.math.optimize.outcome import STOPPED, Outcome, Watch
 from lowland.math.prototypes.codebook import (
     Codebook,
     Nearest,
@@ -23,7 +22,7 @@ from lowland.math.prototypes.codebook import (
     nan_where_not_finite,
 )
 from lowland.math.prototypes.grids import Grid, Neighborhood
-from lowland.math.statistics.uniform_scaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.run import Run
 
 Decay = Literal["exponential", "linear", "inverse"]
@@ -72,13 +71,6 @@ def principal_plane(grid: Grid, mean: np.ndarray, axes: np.ndarray, deviations: 
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
-
-
-LAST_EPOCH = Promise(
-    "relative change of the quantization error in the last epoch: a stopping rule, not an error bound",
-    "tol; none if the number of epochs is given, or if trained online",
-    "none: the solver computes it",
-)
 
 
 @dataclass(frozen=True)
@@ -155,18 +147,12 @@ def train_in_batches(
             t = min(1.0, epoch / max(1, schedule.epochs - 1))
             radii.append(float(decay_value(schedule.radius, t, schedule.decay)))
             W = smoothed_means(sums, W, grid, radii[-1], schedule.neighborhood)
-    bound = schedule.tol if schedule.convergence_epochs else math.inf  # training of a planned length has no bound
-    accuracy = LAST_EPOCH.checked(_last_change(trace), bound)
     prototypes = book.prototypes.astype(rows.dtype)
     if prototypes.dtype != np.float64:
         errors = map_errors(rows, run, prototypes, grid)
         trace[-1] = errors.quantization
-    outcome = Outcome.of_trace("batch", trace, why, converged=converged, accuracy=accuracy)
+    outcome = Outcome.of_trace("batch", trace, why, converged=converged)
     return TrainedMap(prototypes, errors, tuple(radii), outcome)
-
-
-def _last_change(trace: list[float]) -> float:
-    return abs(trace[-1] - trace[-2]) / trace[-1] if len(trace) > 1 and trace[-1] > 0 else 0.0
 
 
 def smoothed_means(
@@ -220,9 +206,8 @@ def train_online(
     found = prototypes().astype(X.dtype)
     errors = map_errors(rows, run, found, grid)
     trace.append(errors.quantization)
-    accuracy = LAST_EPOCH.checked(_last_change(trace), math.inf)
     why = STOPPED if stopped else "the schedule ended"
-    outcome = Outcome.of_trace("online", trace, why, converged=not stopped, accuracy=accuracy)
+    outcome = Outcome.of_trace("online", trace, why, converged=not stopped)
     return TrainedMap(found, errors, schedule.radius, outcome)
 
 

@@ -15,7 +15,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.math.distances.to_points import check_new_distances
 from lowland.math.optimize.outcome import Outcome, iteration_limit
 from lowland.math.spectra.component_rules import Rule
-from lowland.math.spectra.leading import Eigenpairs, all_eigenvalues, leading_eigenpairs
+from lowland.math.spectra.leading import Eigenpairs, Iteration, all_eigenvalues, leading_eigenpairs
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.rescaling import Largest, divided_rows, ordinary_unit
@@ -175,7 +175,8 @@ def bytes_to_solve(n: int, k: int, *, whole: bool) -> int:
 def _whole_spectrum(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eigenpairs, np.ndarray]:
     """The leading eigenpairs and all eigenvalues; the other eigenvectors, which would cost most, are not computed."""
     full = formed(B, D)
-    return leading_eigenpairs(full, k, run=run, definite=False, tol=_TOL), to_numpy(all_eigenvalues(full))
+    pairs = leading_eigenpairs(full, k, run=run, definite=False, options=Iteration(tol=_TOL))
+    return pairs, to_numpy(all_eigenvalues(full))
 
 
 def _leading(
@@ -183,7 +184,8 @@ def _leading(
 ) -> tuple[Eigenpairs, np.ndarray]:
     """The leading pairs and the Ritz values of the iteration."""
     tol = tol or (_TOL if eps_of(D) < _TOL else _TOL_SINGLE)
-    pairs = leading_eigenpairs(B, k, run=run, like_array=D, definite=False, tol=tol, max_iter=max_iter)
+    options = Iteration(tol=tol, max_iter=max_iter, like_array=D)
+    pairs = leading_eigenpairs(B, k, run=run, definite=False, options=options)
     return pairs, to_numpy(pairs.values) if pairs.ritz is None else pairs.ritz
 
 
@@ -288,7 +290,7 @@ def additive_constant(D: Array, run: Run | None = None) -> AdditiveConstant:
     c, trace = 0.0, []
     for _ in run.iterate("additive constant", _MOST_STEPS):
         M = _reflected(B1, S, c, sigma) if small else _Reflected(replace(B, constant=c), sigma)
-        pair = leading_eigenpairs(M, 1, run=run, like_array=D, definite=False, tol=_TOL)
+        pair = leading_eigenpairs(M, 1, run=run, definite=False, options=Iteration(tol=_TOL, like_array=D))
         v = pair.vectors
         # v'B(c + t)v = b0 + b1 t + ½t², whose larger root is the step
         b0, b1 = sigma - float(pair.values[0]), c - float(xp.sum(v * (S @ v)))

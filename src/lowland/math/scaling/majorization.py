@@ -12,8 +12,8 @@ import numpy as np
 from lowland.arrays.namespace import Array, like, xp_of
 from lowland.data.rows import ArrayRows
 from lowland.math.optimize.gradient_descent import StepSize, descend
-from lowland.math.optimize.lbfgs import Evaluation, Minimum, relative_step, safeguarded_lbfgs
-from lowland.math.optimize.outcome import Outcome, Promise, Watch
+from lowland.math.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
+from lowland.math.optimize.outcome import Outcome, Watch
 from lowland.math.scaling.isotonic import IsotonicCurve
 from lowland.math.scaling.stress import (
     Targets,
@@ -29,14 +29,6 @@ from lowland.math.scaling.stress import (
 from lowland.run.run import Run, all_finite, run_for
 
 StressSolver = Literal["majorization", "gradient"]
-
-_STEPS = 3  # steps of L-BFGS are longer than those of majorization
-_SHORTEST = 1e-6  # relative length of a step that the rounding errors of the stress may hide
-GUTTMAN_STEP = Promise(
-    "gradient of the stress as the relative length of one more Guttman step",
-    f"{_STEPS} √eps, at least {_SHORTEST:g}",
-    "none: the last evaluation has the gradient",
-)
 
 
 @dataclass(frozen=True)
@@ -122,7 +114,7 @@ def stress_majorization(
         2 * at.value,
         2 * at.scale,
         problem.sums.squares,
-        stress_outcome(best, eps),
+        stress_outcome(best),
         tuple(2 * minimum.at.value for minimum in minima),
     )
 
@@ -174,15 +166,9 @@ class ScalingProblem:
         return rotate_to_axes(Z) if to_axes else Z - xp_of(Z).mean(Z, axis=0)[None, :]
 
 
-def stress_outcome(minimum: Minimum, eps: float) -> Outcome:
-    """Return the outcome of a minimization with the stress in its trace, and with its accuracy.
-
-    The objective is half of the stress. A majorizing step of relative length δ lowers the stress by δ² of the squared
-    distances, so √eps is the length at which the search stops.
-    """
-    accuracy = GUTTMAN_STEP.checked(relative_step(minimum.at), max(_STEPS * math.sqrt(eps), _SHORTEST))
-    trace = tuple(2 * value for value in minimum.outcome.trace)
-    return replace(minimum.outcome, trace=trace, accuracy=accuracy)
+def stress_outcome(minimum: Minimum) -> Outcome:
+    """Return the outcome of a minimization with the stress, twice the objective, in its trace."""
+    return replace(minimum.outcome, trace=tuple(2 * value for value in minimum.outcome.trace))
 
 
 @dataclass(frozen=True)

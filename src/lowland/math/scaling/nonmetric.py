@@ -66,7 +66,7 @@ def nonmetric_scaling(
         raw, extent = squares * relative, squares * (1 - relative)
     init_stresses = tuple(2 * minimum.at.value for minimum in minima)
     return Configuration(
-        problem.turned(Z, to_axes=turned), raw, extent, squares, stress_outcome(best, eps), init_stresses, curve
+        problem.turned(Z, to_axes=turned), raw, extent, squares, stress_outcome(best), init_stresses, curve
     )
 
 

@@ -16,17 +16,9 @@ from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.data.rows import ArrayRows, slab_rows
 from lowland.math.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
-from lowland.math.optimize.outcome import Outcome, Promise, Watch
+from lowland.math.optimize.outcome import Outcome, Watch
 from lowland.math.scaling.stress import Targets, rotate_to_axes, starting_configurations, stress_gradient
 from lowland.run.run import Run, run_for
-
-_SHORTEST = 1e-6  # length of a step that the rounding errors of the stress may hide
-NEWTON_STEP = Promise(
-    "gradient of the stress as the length of one more Newton step, relative to the extent of the embedding",
-    f"tol, at least {_SHORTEST:g}",
-    "none: the last evaluation has the gradient",
-)
-
 
 # --- duplicates -------------------------------------------------------------------------------------------------------
 
@@ -200,10 +192,7 @@ def sammon_coordinates(
         found = safeguarded_lbfgs(Z, stress, _ShortStep(tol), max_iter=max_iter, run=run, watch=seen)
     trace = tuple((2 * value + merged.fixed) / (merged.total or 1.0) for value in found.outcome.trace)
     Z = rotate_to_axes(merged.expanded(found.at.Z))
-    step, extent = _ShortStep.lengths(found.at)
-    accuracy = NEWTON_STEP.checked(step / extent if extent > 0 else 0.0, max(tol, _SHORTEST))
-    outcome = replace(found.outcome, trace=trace, accuracy=accuracy)
-    return SammonConfiguration(Z, D.shape[0] - len(merged.first), outcome)
+    return SammonConfiguration(Z, D.shape[0] - len(merged.first), replace(found.outcome, trace=trace))
 
 
 @dataclass(frozen=True)

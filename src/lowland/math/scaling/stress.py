@@ -18,7 +18,7 @@ from lowland.arrays.precision import as_double, eps_of
 from lowland.arrays.random import standard_normal
 from lowland.data.rows import ArrayRows, Rows, SlicedRows, slab_rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.math.spectra.leading import fix_signs, leading_eigenpairs
+from lowland.math.spectra.leading import Iteration, fix_signs, leading_eigenpairs
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.run.run import Run, all_finite
@@ -301,7 +301,7 @@ def classical_start(D: Array, k: int, run: Run, *, missing: bool = False) -> Arr
         pairs = leading_eigenpairs(_centered_squares(rows), k, run=run, solver="eigh", definite=False)
     else:
         operator = DoubleCentered(rows, run, distances=True)
-        pairs = leading_eigenpairs(operator, k, run=run, like_array=D, definite=False, tol=_TOL)
+        pairs = leading_eigenpairs(operator, k, run=run, definite=False, options=Iteration(tol=_TOL, like_array=D))
     xp = xp_of(pairs.values)
     sizes = xp.abs(pairs.values)
     sizes = xp.where(pairs.values > 0, sizes, sizes / 100)

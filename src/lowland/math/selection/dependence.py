@@ -20,7 +20,7 @@ from scipy.stats import rankdata
 from lowland.arrays.namespace import is_sparse
 from lowland.errors import ParameterError
 from lowland.math.selection.column_statistics import FilterScores, correlation_pvalues
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 from lowland.run.run import Run
 
 _PERMUTATIONS = 999

@@ -34,8 +34,8 @@ from lowland.math.selection.dependence import (
     discrete_columns,
 )
 from lowland.math.selection.subset_search import Move, first_best
+from lowland.math.statistics.labels import Kind, Target, seems_classes
 from lowland.math.statistics.moments import ColumnMoments, Moments
-from lowland.math.statistics.targets import Kind, Target, seems_classes
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 

@@ -16,15 +16,14 @@ import numpy as np
 
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.math.optimize.outcome import Outcome, Promise
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.column_statistics import check_squares
 from lowland.math.selection.columns import rows_in_memory
 from lowland.math.selection.lasso import Solution, SquaredLoss, inverse_scale
 from lowland.math.selection.logistic_lasso import LogLoss, log_loss
 from lowland.math.selection.subset_search import Move
 from lowland.math.statistics.fold_moments import MOST_GROUPS, GroupMoments, Layout, MomentsByGroup
-from lowland.math.statistics.labels import shown
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target, shown
 from lowland.run.run import Run
 
 LassoProblem = SquaredLoss | LogLoss
@@ -32,10 +31,6 @@ LassoProblem = SquaredLoss | LogLoss
 _HALVINGS = 40
 _LOWEST = 1e-6  # fraction of the largest penalty down to which the path is extended where columns are missing
 _GROUPS = 16  # groups into which rows are divided to sample halves, where only moments are stored
-
-DUALITY_GAP = Promise(
-    "largest duality gap on the path, relative to the loss of the null model", "tol", "none: the solver computes it"
-)
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,6 @@ class LassoPath:
             iterations=sum(each.steps for each in self.solutions),
             converged=bool((gaps <= tol).all()),
             trace=tuple(gaps.tolist()),
-            accuracy=DUALITY_GAP.checked(float(gaps.max()), tol),
         )
 
 

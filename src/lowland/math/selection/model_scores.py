@@ -23,9 +23,8 @@ from lowland.math.selection.subset_scores import (
     Tally,
     Wilks,
 )
-from lowland.math.statistics.labels import classes_of
+from lowland.math.statistics.labels import Target, classes_of, seems_classes, warn_of_many_classes
 from lowland.math.statistics.rescaling import power_of_two
-from lowland.math.statistics.targets import Target, seems_classes, warn_of_many_classes
 
 _SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
 _LINEAR = ("LinearRegression", "Ridge")

@@ -17,7 +17,7 @@ from lowland.errors import DataError
 from lowland.math.selection.cross_validation import score_of
 from lowland.math.selection.subset_search import Move
 from lowland.math.statistics.fold_moments import Folds
-from lowland.math.statistics.targets import Target
+from lowland.math.statistics.labels import Target
 from lowland.run.progress import in_one_call
 
 _LARGE = 100_000  # numbers in a table from which growing a tree may take a while

@@ -1,8 +1,6 @@
 """Rules for the number of components.
 
-Each rule declares which spectra it accepts and returns a ``ComponentChoice`` with its evidence. A spectrum is
-``variance`` (the eigenvalues of a covariance, whose sum is the total variance), ``gram`` (squared singular values of
-uncentered rows, or of a kernel) or ``any`` (a list of non-negative numbers).
+Each rule returns a ``ComponentChoice`` with its evidence.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +17,6 @@ from lowland.arrays.precision import ROUNDINGS
 from lowland.arrays.random import generator
 from lowland.arrays.records import record
 from lowland.errors import DataError, ParameterError
-
-VARIANCE, GRAM, ANY = "variance", "gram", "any"
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,6 @@ class Spectrum:
     length: int  # number of all eigenvalues: min(n, d)
     n: float  # rows (or the sum of their weights)
     d: int  # columns
-    kind: str = VARIANCE
     variances: np.ndarray | None = None  # (d,) variance of each column, where known
     rounding: float = ROUNDINGS * float(np.finfo(np.float64).eps)  # relative rounding error of the values
 
@@ -61,19 +56,9 @@ class ComponentChoice:
 class Rule:
     """Base of the rules. ``decide`` returns None where more of the spectrum is needed."""
 
-    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM, ANY})
-
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
         """Return the choice, or None if these leading values are not enough to decide."""
         raise NotImplementedError
-
-    def check(self, spectrum: Spectrum) -> None:
-        """Raise an error for a kind of spectrum that the rule does not support."""
-        if spectrum.kind not in self.accepts:
-            kinds = ", ".join(sorted(self.accepts))
-            raise ParameterError(
-                f"{self!r} requires a spectrum of kind {kinds}; this one has kind {spectrum.kind}. Choose another rule."
-            )
 
     def _choice(self, count: int, spectrum: Spectrum, reason: str, **evidence: Any) -> ComponentChoice:
         return ComponentChoice(max(1, min(count, spectrum.length)), repr(self), reason, evidence)
@@ -85,8 +70,6 @@ class Cumulative(Rule):
     """Keep the fewest components that together explain more than ``fraction`` of the variance."""
 
     fraction: float
-
-    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM})
 
     def __post_init__(self) -> None:
         _between(self, "fraction", self.fraction)
@@ -113,8 +96,6 @@ class EachAtLeast(Rule):
     """Keep the components that each explain at least ``fraction`` of the variance."""
 
     fraction: float
-
-    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM})
 
     def __post_init__(self) -> None:
         _between(self, "fraction", self.fraction)
@@ -149,8 +130,6 @@ class EigenvalueAbove(Rule):
 class Kaiser(Rule):
     """Kaiser criterion: keep components whose eigenvalue exceeds the mean (above 1 for standardized columns; 1960)."""
 
-    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE})
-
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
         """Return the number of eigenvalues above the mean variance of the columns."""
         average = spectrum.total / spectrum.d
@@ -172,8 +151,6 @@ class ParallelAnalysis(Rule):
     trials: int = 100
     quantile: float = 0.95
     random_state: Any = 0
-
-    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE})
 
     def __post_init__(self) -> None:
         _between(self, "quantile", self.quantile)
@@ -243,8 +220,6 @@ class Knee(Rule):
 @dataclass(frozen=True)
 class Minka(Rule):
     """Minka's choice of dimension for probabilistic PCA (Minka 2000); ``n_components="mle"``."""
-
-    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE})
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
         """Return the dimension with the largest evidence, in Laplace's approximation."""

@@ -8,21 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.linalg import eigh, svd
+from lowland.arrays.linalg import eigh, less_rows_of, svd
 from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.precision import ROUNDINGS, as_double, rounding_in
-from lowland.arrays.scratch import less_rows_of
-from lowland.math.optimize.outcome import Accuracy, Promise
-from lowland.math.spectra.accuracy import eigen_error, factor_error, unit_of
 from lowland.math.spectra.leading import fix_signs
 from lowland.math.statistics.labels import shown
 from lowland.math.statistics.moments import refuse_tiny_columns
-
-DISCRIMINANTS = Promise(
-    "residual and orthogonality of the eigenvectors of both eigenproblems, within and between classes",
-    f"{ROUNDINGS} eps n, n the larger of rows and columns of the matrices",
-    "4 products of a matrix and a vector",
-)
 
 
 @dataclass(frozen=True)
@@ -32,7 +23,6 @@ class WithinAxes:
     A: Array  # (d, r)
     patterns: Array  # (d, r) S_W A: within-class covariance of the columns with each
     constant: np.ndarray  # (d,) columns that are constant within each class
-    error: float = 0.0  # of the eigenvectors of the within-class covariance, see ``spectra.accuracy``
 
     @property
     def rank(self) -> int:
@@ -48,7 +38,6 @@ class DiscriminantAxes:
     patterns: Array  # (d, m) S_W times the directions: within-class covariance of the columns with each
     ratios: Array  # (m,)
     total: float  # sum of the ratios of all directions
-    error: float = 0.0  # of both eigenproblems, see ``spectra.accuracy``
 
 
 def discriminant_axes_of_scatter(within: Array, between: Array, k: int | None = None) -> DiscriminantAxes:
@@ -93,10 +82,9 @@ def within_axes(S: Array, means: Array, rounding: float, tol: float) -> WithinAx
     R = xp.where(xp.isfinite(R), R, xp.zeros_like(R))
     R = (R + R.T) / 2
     values, V = eigh(R)
-    error = _error(R, values, V)
     kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
     roots, V = xp.sqrt(values[S.shape[0] - kept :]), V[:, S.shape[0] - kept :]
-    return WithinAxes(_over(V / roots[None, :], deviations), _times(V * roots[None, :], deviations), constant, error)
+    return WithinAxes(_over(V / roots[None, :], deviations), _times(V * roots[None, :], deviations), constant)
 
 
 def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> WithinAxes:
@@ -108,17 +96,10 @@ def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> Wi
     C = C / deviations[None, :]
     G = C @ C.T
     values, U = eigh(G)
-    error = _error(G, values, U)
     kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
     values, U = values[n - kept :], U[:, n - kept :]
     V = C.T @ (U / values[None, :])  # (d, r), divided by the square roots of the values
-    return WithinAxes(_over(V, deviations), _times(V * values[None, :], deviations), constant, error)
-
-
-def _error(A: Array, values: Array, V: Array) -> float:
-    """The error of all eigenpairs of a positive semi-definite matrix, smallest first."""
-    xp = xp_of(V)
-    return eigen_error(A, xp.flip(values, axis=0), xp.flip(V, axis=1)) if V.shape[0] else 0.0
+    return WithinAxes(_over(V, deviations), _times(V * values[None, :], deviations), constant)
 
 
 def _deviations(variances: Array, means: Array, rounding: float) -> tuple[np.ndarray, Array]:
@@ -145,10 +126,9 @@ def directions_of_means(means: Array, priors: Array, axes: WithinAxes, tol: floa
     xp = xp_of(means)
     centered = means - (priors @ means)[None, :]
     M = xp.sqrt(priors)[:, None] * centered @ axes.A
-    U, s, Vt = svd(M)
-    error = max(axes.error, factor_error(M, U, s, Vt))
+    _, s, Vt = svd(M)
     kept = int(xp.sum(xp.astype(s > tol * s[0], xp.int64))) if s.shape[0] else 0
-    return _turned(axes, Vt[:kept, :].T, s[:kept] ** 2, float(xp.sum(s**2)), error)
+    return _turned(axes, Vt[:kept, :].T, s[:kept] ** 2, float(xp.sum(s**2)))
 
 
 def directions_of_ratio(S_total: Array, axes: WithinAxes) -> DiscriminantAxes:
@@ -158,22 +138,15 @@ def directions_of_ratio(S_total: Array, axes: WithinAxes) -> DiscriminantAxes:
     M = (M + M.T) / 2
     values, V = eigh(M)
     ratios = xp.flip(values, axis=0) - 1
-    error = max(axes.error, _error(M, values, V))
-    return _turned(axes, xp.flip(V, axis=1), ratios, float(xp.sum(ratios)), error)
+    return _turned(axes, xp.flip(V, axis=1), ratios, float(xp.sum(ratios)))
 
 
-def _turned(axes: WithinAxes, V: Array, ratios: Array, total: float, error: float) -> DiscriminantAxes:
+def _turned(axes: WithinAxes, V: Array, ratios: Array, total: float) -> DiscriminantAxes:
     xp = xp_of(V)
     directions = axes.A @ V
     signed = fix_signs(directions)
     flips = xp.sign(xp.sum(signed * directions, axis=0))
-    return DiscriminantAxes(signed, (axes.patterns @ V) * flips[None, :], ratios, total, error)
-
-
-def accuracy_of(found: WithinAxes | DiscriminantAxes, size: int) -> Accuracy:
-    """Return the accuracy of the directions; ``size`` is that of the larger eigenproblem."""
-    V = found.A if isinstance(found, WithinAxes) else found.directions
-    return DISCRIMINANTS.checked(found.error, unit_of(V) * size)
+    return DiscriminantAxes(signed, (axes.patterns @ V) * flips[None, :], ratios, total)
 
 
 def class_scores(means: Array, priors: Array, A: Array, center: Array | None = None) -> tuple[Array, Array]:

@@ -5,7 +5,6 @@ The choice of the algorithm, the sign convention and the treatment of non-positi
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,8 +15,7 @@ from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_
 from lowland.arrays.precision import as_double
 from lowland.arrays.random import standard_normal
 from lowland.errors import ParameterError
-from lowland.math.optimize.outcome import Accuracy, Outcome
-from lowland.math.spectra.accuracy import FIXED_STEPS, ITERATED, LANCZOS, UNIT, of_eigenvectors
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.operators import Divided
 from lowland.math.statistics.rescaling import ordinary_unit, unit_of
 from lowland.run.progress import LAPACK
@@ -49,11 +47,10 @@ class Eigenpairs:
     ritz: np.ndarray | None = (
         None  # all Ritz values of the Krylov space, descending: estimates of the other eigenvalues
     )
-    accuracy: Accuracy | None = None
 
     def outcome(self, reason: str, name: str = "") -> Outcome:
         """Return the outcome of the solver."""
-        return Outcome(name or self.solver, reason, self.iterations, self.converged, self.trace, accuracy=self.accuracy)
+        return Outcome(name or self.solver, reason, self.iterations, self.converged, self.trace)
 
 
 def fix_signs(vectors: Array) -> Array:
@@ -76,84 +73,80 @@ def all_eigenvalues(A: Array) -> Array:
     return xp.flip(eigvalsh(A), axis=0)
 
 
+@dataclass(frozen=True)
+class Iteration:
+    """Options of the iterative solvers.
+
+    Residuals below ``rounding`` times the first eigenvalue cannot be reduced. An iteration squares residuals, so an
+    operator is divided by a power of two where those of order ``size`` would overflow or underflow.
+    """
+
+    rng: np.random.Generator | None = None  # draws the initial block; None: always the same one
+    tol: float = 0.0  # residual relative to its eigenvalue; 0: the default of the solver
+    max_iter: int | None = None
+    oversamples: int = 10  # columns of the block beyond those requested
+    like_array: Array | None = None  # of the library and on the device of an operator's vectors
+    rounding: float = ROUNDING  # relative rounding error of the products
+    size: float = 1.0  # order of magnitude of an operator
+
+    def start(self, n: int, k: int) -> Array:
+        """Return a random orthonormal block of k columns and the oversamples, (n, b)."""
+        assert self.rng is not None
+        assert self.like_array is not None
+        b = min(k + self.oversamples, n)
+        return orthonormal(standard_normal((n, b), self.rng, as_double(self.like_array[:1, ...])))
+
+
 def leading_eigenpairs(
-    A: Any,
-    k: int,
-    *,
-    run: Run,
-    solver: Solver = "auto",
-    rng: np.random.Generator | None = None,
-    tol: float = 0.0,
-    max_iter: int | None = None,
-    oversamples: int = 10,
-    like_array: Array | None = None,
-    rounding: float = ROUNDING,
-    definite: bool = True,
-    size: float = 1.0,
+    A: Any, k: int, *, run: Run, solver: Solver = "auto", definite: bool = True, options: Iteration | None = None
 ) -> Eigenpairs:
     """Return the k largest eigenvalues of a symmetric A with their vectors.
 
     ``A`` is an array or an operator with ``shape`` and ``@``. If it is positive semi-definite, small negative values
     are rounding error and become zero; if not ``definite``, they are returned unchanged.
-    ``like_array`` gives the array library of an operator, ``rounding`` the relative error of its products: residuals
-    below ``rounding`` times the first eigenvalue cannot be reduced. ``size`` is the order of magnitude of an operator:
-    an iteration squares residuals, so A is divided by a power of two where they would overflow or underflow.
     """
     n = A.shape[0]
     if not 1 <= k <= n:
         raise ParameterError(f"{k} eigenpairs were requested from a matrix of size {n}. Request 1 to {n}.")
-    dense = hasattr(A, "dtype")
-    like_array = A if dense else like_array
+    dense, options = hasattr(A, "dtype"), options or Iteration()
+    options = replace(options, like_array=A) if dense else options
     if solver == "auto":
-        if dense and n > ALL_PAIRS_UP_TO and 20 * k <= n and (quick := _quickly(A, k, run, like_array, oversamples)):
+        if dense and n > ALL_PAIRS_UP_TO and 20 * k <= n and (quick := _quickly(A, k, run, options)):
             return _finished(quick, definite)
         solver = "eigh" if dense else "krylov"
-    if solver == "power":
-        oversamples = min(oversamples, 2)  # the textbook's block has k columns; two more guard against ties
-    if k + oversamples >= n and solver != "eigh":
-        # an iteration on the whole space is a direct method
-        A, dense, solver = _formed(A, like_array, run), True, "eigh"
+    if solver == "power":  # the textbook's block has k columns; two more guard against ties
+        options = replace(options, oversamples=min(options.oversamples, 2))
+    if k + options.oversamples >= n and solver != "eigh":  # an iteration on the whole space is a direct method
+        A, dense, solver = _formed(A, options.like_array, run), True, "eigh"
     if solver == "eigh":
-        return _finished(_by_lapack(A, k, run), definite, A)
-    rng = rng if rng is not None else np.random.default_rng(0)
-    unit = unit_of(A) if dense else ordinary_unit(size, single=False)
+        return _finished(_by_lapack(A, k, run), definite)
+    if options.rng is None:
+        options = replace(options, rng=np.random.default_rng(0))
+    unit = unit_of(A) if dense else ordinary_unit(options.size, single=False)
     if unit != 1:
         A = A / unit if dense else Divided(A, unit)
-    match solver:
-        case "arpack":
-            pairs = _arpack(A, k, rng, run, tol, max_iter, like_array, rounding)
-        case "power" | "subspace":
-            Q = _start(A, k, oversamples, rng, like_array)
-            pairs = _subspace(A, k, Q, run, tol, max_iter, rounding, fixed=solver == "subspace")
-        case _:
-            pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, tol, max_iter, rounding)
+    pairs = _ITERATIONS[solver](A, k, run, options)
     if unit != 1:
         ritz = None if pairs.ritz is None else pairs.ritz * unit
         pairs = replace(pairs, values=pairs.values * unit, residuals=pairs.residuals * unit, ritz=ritz)
     return _finished(pairs, definite)
 
 
-def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) -> Eigenpairs | None:
+def _quickly(A: Array, k: int, run: Run, options: Iteration) -> Eigenpairs | None:
     """A few pairs of a large matrix by a few block Krylov iterations; None where they do not converge."""
     if unit_of(A) != 1:
         return None  # squared residuals overflow or underflow
-    rng = np.random.default_rng(0)  # fixed, so that the result is reproducible
-    pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, _SURE, _QUICK_STEPS, ROUNDING)
+    few = Iteration(np.random.default_rng(0), _SURE, _QUICK_STEPS, options.oversamples, A)
+    pairs = _krylov(A, k, run, few)
     return pairs if pairs.converged else None
 
 
-def _finished(pairs: Eigenpairs, definite: bool, A: Any = None) -> Eigenpairs:
-    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero.
-
-    The pairs of a direct solver are checked against their matrix A.
-    """
-    xp = xp_of(pairs.values)
-    values, vectors, accuracy = pairs.values, fix_signs(pairs.vectors), pairs.accuracy
+def _finished(pairs: Eigenpairs, definite: bool) -> Eigenpairs:
+    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero."""
+    xp, values = xp_of(pairs.values), pairs.values
     if definite:
         values = xp.where(values > 0, values, xp.zeros_like(values))
-    if A is not None:
-        accuracy = of_eigenvectors(A, pairs.values, vectors, definite=definite)
-    return replace(pairs, values=values, vectors=vectors, accuracy=accuracy)
+    return replace(pairs, values=values, vectors=fix_signs(pairs.vectors))
 
 
 def _formed(A: Any, like_array: Array, run: Run) -> Array:
@@ -209,11 +202,6 @@ def _without_zero_columns(A: np.ndarray, used: np.ndarray, k: int) -> Eigenpairs
     return Eigenpairs(values, vectors, np.zeros(k), "eigh")
 
 
-def _start(A: Any, k: int, extra: int, rng: np.random.Generator, like_array: Array) -> Array:
-    """A random orthonormal block of k + extra columns."""
-    return orthonormal(standard_normal((A.shape[0], min(k + extra, A.shape[0])), rng, as_double(like_array[:1, ...])))
-
-
 def _ritz(Q: Array, AQ: Array, H: Array, k: int) -> tuple[Array, Array, np.ndarray, Array]:
     """Rayleigh-Ritz: the best k eigenpairs within the span of orthonormal Q, with H = Q'AQ.
 
@@ -242,56 +230,51 @@ def _worst(residuals: np.ndarray, values: Array, rounding: float) -> float:
     return float(np.where(residuals <= rounding * host[0], 0.0, relative).max())
 
 
-def _subspace(
-    A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float, fixed: bool
-) -> Eigenpairs:
-    """Block power method: multiply, orthonormalize, repeat; with b columns the error falls by λ_{b+1}/λ_k per step.
-
-    ``fixed`` runs ``max_iter`` steps after the first product, as randomized range finders do; otherwise it iterates
-    until the residuals are below ``tol``.
-    """
-    tol = tol or 1e-9
-    steps = MOST_POWER_STEPS if max_iter is None else max_iter + 1 if fixed else max_iter
-    trace: list[float] = []
-    converged = fixed
+def _power(A: Any, k: int, run: Run, options: Iteration) -> Eigenpairs:
+    """Block power method: multiply, orthonormalize, repeat; with b columns the error falls by λ_{b+1}/λ_k per step."""
+    tol, steps = options.tol or 1e-9, MOST_POWER_STEPS if options.max_iter is None else options.max_iter
+    Q, trace = options.start(A.shape[0], k), []
     for _ in run.iterate("power method", steps):
         AQ = as_double(A @ Q)
-        if not fixed:
-            values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
-            trace.append(_worst(residuals, values, rounding))
-            if trace[-1] <= tol:
-                met = ITERATED.checked(trace[-1], tol)
-                return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace), accuracy=met)
+        values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
+        trace.append(_worst(residuals, values, options.rounding))
+        if trace[-1] <= tol:
+            return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace))
         Q = orthonormal(AQ)
     AQ = as_double(A @ Q)
     values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
-    trace.append(_worst(residuals, values, rounding))
-    name, accuracy = "power", ITERATED.checked(trace[-1], tol)
-    if fixed:
-        name, accuracy = "subspace", FIXED_STEPS.checked(trace[-1], math.inf)
-    return Eigenpairs(values, V, residuals, name, steps, converged, tuple(trace), accuracy=accuracy)
+    trace.append(_worst(residuals, values, options.rounding))
+    return Eigenpairs(values, V, residuals, "power", steps, False, tuple(trace))
 
 
-def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float) -> Eigenpairs:
+def _subspace(A: Any, k: int, run: Run, options: Iteration) -> Eigenpairs:
+    """A given number of block power steps after the first product, as randomized range finders do."""
+    steps = MOST_POWER_STEPS if options.max_iter is None else options.max_iter + 1
+    Q = options.start(A.shape[0], k)
+    for _ in run.iterate("power method", steps):
+        Q = orthonormal(as_double(A @ Q))
+    AQ = as_double(A @ Q)
+    values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
+    return Eigenpairs(values, V, residuals, "subspace", steps, True, (_worst(residuals, values, options.rounding),))
+
+
+def _krylov(A: Any, k: int, run: Run, options: Iteration) -> Eigenpairs:
     """Block Krylov with thick restarts: Rayleigh-Ritz over the span of Q, AQ, A²Q, … (Musco and Musco 2015).
 
     Of the iterations here it needs the fewest passes over the data. The error of an eigenvalue is about the square of
     its residual, so a residual of 1e-7 gives eigenvalues accurate to rounding error.
     """
-    tol = tol or 1e-7
-    steps = max_iter if max_iter is not None else 100
+    tol, steps = options.tol or 1e-7, 100 if options.max_iter is None else options.max_iter
+    n, Q = A.shape[0], options.start(A.shape[0], k)
     xp = xp_of(Q)
-    widest = min(A.shape[0], max(8 * Q.shape[1], 2 * k))
+    widest = min(n, max(8 * Q.shape[1], 2 * k))
     basis, image, H, block = Q[:, :0], Q[:, :0], Q[:0, :0], Q
     trace: list[float] = []
     values, V, residuals = Q[0, :0], Q[:, :0], np.empty(0)
 
-    def found(iterations: int, *, converged: bool, whole: bool = False) -> Eigenpairs:
-        accuracy = ITERATED.checked(trace[-1], tol)
-        if whole and not accuracy.met:  # Rayleigh-Ritz over the whole space is a direct method
-            accuracy = LANCZOS.checked(_relative(residuals, values), max(rounding, UNIT * A.shape[0]))
-        at = (values, V, residuals, "krylov", iterations, converged, tuple(trace))
-        return Eigenpairs(*at, _ritz_values(H), accuracy)
+    def found(iterations: int, converged: bool) -> Eigenpairs:
+        ritz = np.linalg.eigvalsh(to_numpy(H))[::-1]
+        return Eigenpairs(values, V, residuals, "krylov", iterations, converged, tuple(trace), ritz)
 
     for step in run.iterate("block Krylov", steps):
         if basis.shape[1] + block.shape[1] > widest:  # restart from the best Ritz vectors
@@ -302,22 +285,13 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
         H = xp.concat([xp.concat([H, edge], axis=1), xp.concat([edge.T, block.T @ product], axis=1)], axis=0)
         basis, image = xp.concat([basis, block], axis=1), xp.concat([image, product], axis=1)
         values, V, residuals, _ = _ritz(basis, image, H, k)
-        trace.append(_worst(residuals, values, rounding))
-        if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
-            return found(step + 1, converged=True, whole=basis.shape[1] >= A.shape[0])
-        block = _fresh_directions(product, basis, rounding * float(values[0]))
+        trace.append(_worst(residuals, values, options.rounding))
+        if trace[-1] <= tol or basis.shape[1] >= n:  # Rayleigh-Ritz over the whole space is a direct method
+            return found(step + 1, True)
+        block = _fresh_directions(product, basis, options.rounding * float(values[0]))
         if block.shape[1] == 0:  # the basis is invariant under A: no further improvement
-            return found(step + 1, converged=trace[-1] <= tol)
-    return found(steps, converged=False)
-
-
-def _relative(residuals: np.ndarray, values: Array) -> float:
-    """The largest residual relative to the largest eigenvalue."""
-    return float(residuals.max() / max(float(np.abs(to_numpy(values)).max()), np.finfo(np.float64).tiny))
-
-
-def _ritz_values(H: Array) -> np.ndarray:
-    return np.linalg.eigvalsh(to_numpy(H))[::-1]
+            return found(step + 1, trace[-1] <= tol)
+    return found(steps, False)
 
 
 def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
@@ -347,31 +321,24 @@ def _orthonormal_by_products(F: Array, negligible: float) -> Array:
     return F @ like(scale[:, None] * U[:, kept] / np.sqrt(values[kept])[None, :], F)
 
 
-def _arpack(
-    A: Any,
-    k: int,
-    rng: np.random.Generator,
-    run: Run,
-    tol: float,
-    max_iter: int | None,
-    like_array: Array,
-    rounding: float,
-) -> Eigenpairs:
+def _arpack(A: Any, k: int, run: Run, options: Iteration) -> Eigenpairs:
     """ARPACK's implicitly restarted Lanczos, one vector at a time, on the host."""
     from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-    n = A.shape[0]
-    dense = hasattr(A, "dtype")
-    host = to_numpy(as_double(A)) if dense and not on_accelerator(A) else None
+    assert options.rng is not None
+    assert options.like_array is not None
+    n, home = A.shape[0], as_double(options.like_array[:1, ...])
+    host = to_numpy(as_double(A)) if hasattr(A, "dtype") and not on_accelerator(A) else None
 
     def apply(v: np.ndarray) -> np.ndarray:
         if host is not None:
             return host @ v
-        return to_numpy(as_double(A @ like(v.reshape(n, -1), as_double(like_array[:1, ...])))).reshape(v.shape)
+        return to_numpy(as_double(A @ like(v.reshape(n, -1), home))).reshape(v.shape)
 
     operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
     try:
-        values, vectors = eigsh(operator, k, v0=rng.uniform(-1, 1, n), tol=tol, maxiter=max_iter)
+        start = options.rng.uniform(-1, 1, n)
+        values, vectors = eigsh(operator, k, v0=start, tol=options.tol, maxiter=options.max_iter)
         converged = True
     except ArpackNoConvergence as error:
         values, vectors, converged = error.eigenvalues, error.eigenvectors, False
@@ -380,15 +347,15 @@ def _arpack(
                 f"ARPACK converged for {len(values)} of {k} eigenpairs. Raise the tolerance, or choose another solver."
             ) from error
     except ArpackError:  # a zero matrix, for which Lanczos fails
-        return _krylov(A, k, _start(A, k, 2, rng, like_array), run, tol, max_iter, ROUNDING)
+        return _krylov(A, k, run, replace(options, oversamples=2, rounding=ROUNDING))
     order = np.argsort(values)[::-1]
     values, vectors = values[order], vectors[:, order]
     residuals = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
-    target = as_double(like_array[:1, ...])
-    accuracy = LANCZOS.checked(_relative(residuals, values), max(tol, rounding, UNIT * n))
-    return Eigenpairs(
-        like(values, target), like(vectors, target), residuals, "arpack", converged=converged, accuracy=accuracy
-    )
+    worst = float(residuals.max() / max(float(np.abs(values).max()), np.finfo(np.float64).tiny))
+    return Eigenpairs(like(values, home), like(vectors, home), residuals, "arpack", converged=converged, trace=(worst,))
+
+
+_ITERATIONS = {"krylov": _krylov, "power": _power, "subspace": _subspace, "arpack": _arpack}
 
 
 def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
@@ -409,10 +376,9 @@ def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
     padded[:rank] = values[:rank]
     residuals = np.zeros(k)
     residuals[:rank] = pairs.residuals[:rank]
-    return Eigenpairs(
-        like(padded, pairs.values), like(V, pairs.vectors), residuals, pairs.solver, pairs.iterations,
-        pairs.converged, pairs.trace, accuracy=pairs.accuracy,
-    )  # fmt: skip
+    return replace(
+        pairs, values=like(padded, pairs.values), vectors=like(V, pairs.vectors), residuals=residuals, ritz=None
+    )
 
 
 def _null_axes(V: np.ndarray, m: int) -> np.ndarray:

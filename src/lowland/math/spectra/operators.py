@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.linalg import space_for_rows
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
-from lowland.arrays.scratch import space_for_rows
 from lowland.data.rows import Rows
 from lowland.math.statistics.moments import Total, without_zero_weights
 from lowland.run.run import Run

@@ -18,12 +18,12 @@ from lowland.arrays.precision import as_double, rounding_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataTypeError, ParameterError
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.spectra.accuracy import of_factor
 from lowland.math.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
 from lowland.math.spectra.leading import (
     ALL_PAIRS_UP_TO,
     ROUNDING,
     Eigenpairs,
+    Iteration,
     Solver,
     all_eigenvalues,
     fix_signs,
@@ -267,12 +267,12 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     if wanted.scale:
         columns = columns.scaled()
         R = R / columns.scale[None, :]  # type: ignore[index]
-    U, s, Vt = svd(R)
+    _, s, Vt = svd(R)
     with np.errstate(over="ignore"):
         variances = s**2 / (triangle.n - 1)
     if not np.isfinite(float(xp_of(variances).sum(variances))):
         raise rows.non_finite_error()
-    pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd", accuracy=of_factor(R, U, s, Vt))
+    pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
     null_below = wanted.rounding**2  # squares of singular values keep twice the digits
     return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 
@@ -342,19 +342,16 @@ def _eigenpairs(
     solver, options = solvers.get(wanted.solver.name, "auto"), wanted.options
     if solver == "krylov":
         solver = "subspace" if options.power_steps is not None else "arpack" if sparse else "krylov"
-    return leading_eigenpairs(
-        S,
-        k,
-        run=run,
-        solver=solver,
-        rng=None if solver == "auto" and hasattr(S, "dtype") else options.rng(),
-        tol=options.tol,
-        max_iter=options.power_steps if solver == "subspace" else None,
-        oversamples=options.oversamples,
-        like_array=like_array,
-        rounding=ROUNDING if like_array is None else max(ROUNDING, wanted.rounding),
-        size=size,
+    iteration = Iteration(
+        None if solver == "auto" and hasattr(S, "dtype") else options.rng(),
+        options.tol,
+        options.power_steps if solver == "subspace" else None,
+        options.oversamples,
+        like_array,
+        ROUNDING if like_array is None else max(ROUNDING, wanted.rounding),
+        size,
     )
+    return leading_eigenpairs(S, k, run=run, solver=solver, options=iteration)
 
 
 def _decided(
@@ -395,7 +392,6 @@ def _decided(
     if isinstance(rule, Fixed):
         k = most if rule.count is None else max(rule.count, 1)  # no solver computes none
     if not isinstance(rule, Fixed):
-        rule.check(spectrum(variances[:0], 0))
         if all_values is not None and most <= ALL_PAIRS_UP_TO:
             k = most  # the values need most of the work of the vectors
         elif all_values is not None:
@@ -433,8 +429,8 @@ def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -
     own = leading_eigenpairs(S, S.shape[0], run=run, solver="eigh")
     root = own.vectors.T * xp.sqrt(own.values)[:, None]  # (d, d), root' root = S
     root = xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0)
-    U, s, Vt = svd(root)
-    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd", accuracy=of_factor(root, U, s, Vt))
+    _, s, Vt = svd(root)
+    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd")
 
 
 def _outcome_of(chosen: Outcome, pairs: Eigenpairs) -> Outcome:

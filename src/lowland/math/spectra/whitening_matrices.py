@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lowland.arrays.namespace import Array, like, xp_of
-from lowland.arrays.precision import ROUNDINGS, rounding_in
-from lowland.math.optimize.outcome import Accuracy, Outcome, Promise
-from lowland.math.spectra.accuracy import as_read, random_signs, unit_of
+from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.precision import rounding_in
+from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
-
-WHITENESS = Promise(
-    "whiteness ‖WSW' − I‖ of the coordinates, of a random combination",
-    f"{ROUNDINGS} eps d κ, κ the ratio of the largest to the smallest variance kept",
-    "3 products of a matrix and a vector",
-)
 
 Kind = Literal["pca", "zca", "cholesky", "pca-cor", "zca-cor"]
 
@@ -100,19 +93,5 @@ def whitening_matrix(
         W = xp.flip(R * signs[:, None], axis=(0, 1))
         inverse = inverse @ xp.flip(Q * signs[None, :], axis=1)
     W = W / deviations[None, :]
-    accuracy = _accuracy(S, W, pairs.values, kept) if kept else pairs.accuracy
-    if kept and accuracy is not None and not accuracy.met:
-        accuracy = _accuracy(as_read(S), W, pairs.values, kept)
-    outcome = Outcome("eigh", "all eigenpairs of the covariance", accuracy=accuracy)
+    outcome = Outcome("eigh", "all eigenpairs of the covariance")
     return WhiteningMatrix(W, deviations[:, None] * inverse, rank, pairs.values, outcome)
-
-
-def _accuracy(S: Array, W: Array, values: Array, kept: int) -> Accuracy:
-    """The whiteness M = W S W' of the coordinates: M c = c for random signs c, or MMc = Mc if M is a projection."""
-    condition = float(values[0]) / float(values[kept - 1])
-    c = like(random_signs(W.shape[0]), W)
-    white = W @ (S @ (W.T @ c))
-    if W.shape[0] > kept:
-        c, white = white, W @ (S @ (W.T @ white))
-    error = float(xp_of(W).linalg.vector_norm(white - c))
-    return WHITENESS.checked(error, unit_of(W) * S.shape[0] * condition)

@@ -14,12 +14,20 @@ from typing import Self
 
 import numpy as np
 
-from lowland.arrays.linalg import add_outer, column_squares, column_sums, gram, triangle
+from lowland.arrays.linalg import (
+    add_outer,
+    column_squares,
+    column_sums,
+    gram,
+    shifted_gram,
+    shifted_with_sums,
+    triangle,
+)
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double, rounding_in
 from lowland.arrays.records import record
-from lowland.arrays.scratch import shifted_gram, shifted_with_sums
 from lowland.errors import DataError
+from lowland.math.statistics.rescaling import in_range_of_single
 
 _DIGITS_WANTED = 1e-6  # relative error of a sparse variance above which its scatter is not trusted
 _SHIFT_ROWS = 64  # rows whose mean is the shift; any point within about a standard deviation of the mean works
@@ -227,7 +235,7 @@ class Triangle:
         back = like(offset, Y)[None, :]
         Y = Y - (back if weights is None else xp.sqrt(like(weights, Y))[:, None] * back)
         R = triangle(Y)
-        if is_single(X) and not _in_range_of_single(R):
+        if is_single(X) and 0 not in R.shape and not in_range_of_single(float(xp.max(xp.abs(R))) ** 2):
             return cls.of(as_double(X), weights)
         return cls(n, X.shape[0], as_double(shift) + offset, R, _dense_rounding(X))
 
@@ -342,13 +350,6 @@ def difference_underflows(delta: Array, mean: Array, rounding: float) -> bool:
     if delta.shape[0] == 0 or not 0 < float(xp.max(sizes)) < math.sqrt(_LEAST[8]):
         return False
     return bool(xp.any(sizes > math.sqrt(rounding) * xp.abs(mean)))
-
-
-def _in_range_of_single(R: Array) -> bool:
-    """Whether the squares of a triangular factor neither overflow nor underflow in float32."""
-    xp = xp_of(R)
-    largest = float(xp.max(xp.abs(R))) if 0 not in R.shape else 0.0
-    return largest == 0 or math.sqrt(_LEAST[4]) < largest < 1 / math.sqrt(_LEAST[4])
 
 
 def without_zero_weights(X: Array, weights: np.ndarray | None) -> tuple[Array, np.ndarray | None]:

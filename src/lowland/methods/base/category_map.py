@@ -10,7 +10,7 @@ import numpy as np
 from lowland.data.categories import check_types, levels_of, open_categories
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
-from lowland.math.correspondence.coding import Coding, LevelSets, LevelSetsOf
+from lowland.math.correspondence.categories import Coding, LevelSets, LevelSetsOf
 from lowland.methods.base.method import Method, attribute
 from lowland.run.run import Run
 

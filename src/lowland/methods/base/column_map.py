@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.data.open import is_frame
-from lowland.data.rows import ArrayRows, ColumnRows, Rows
+from lowland.data.rows import ArrayRows, Rows, StreamRows
 from lowland.errors import ParameterError
 from lowland.math.selection.subset_search import Step, path_table
 from lowland.methods.base.method import InvertibleMethod, Method, attribute
@@ -70,13 +70,13 @@ def integer_table(rows: Rows) -> np.ndarray | None:
     """
     if isinstance(rows, ArrayRows):
         return rows.X if isinstance(rows.X, np.ndarray) and rows.X.dtype.kind in "iub" else None
-    if not isinstance(rows, ColumnRows) or not rows.in_memory or not rows.n:
+    if not isinstance(rows, StreamRows) or not rows.in_memory or not rows.n:
         return None
-    columns = [np.asarray(column) for column in rows.columns_of(next(iter(rows.read(rows.n))))]
+    columns = [column.to_numpy() for column in next(iter(rows.read(rows.n))).columns]
     return np.column_stack(columns) if all(column.dtype.kind in "iub" for column in columns) else None
 
 
-class ColumnMap(Method, SelectorMixin, selects_columns=True, sparse_remedy=_FOR_SPARSE):
+class ColumnMap(Method, SelectorMixin, selects_columns=True, scale_free=True, sparse_remedy=_FOR_SPARSE):
     """Rows keep some of their columns. A method sets ``support_`` and, where the search has steps, ``path_``."""
 
     support_: np.ndarray = attribute("True for each selected column.", "(n_features_in_,)")

@@ -82,7 +82,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ),
         "n_samples_": Attribute("Number of training rows.", name="n_samples_", kind="int"),
         "solver_": Attribute(
-            "Solver that was used, its convergence, and the accuracy that was checked.", name="solver_", kind="Outcome"
+            "Solver that was used, and its convergence.", name="solver_", kind="Outcome"
         ),
     }  # fmt: skip
 
@@ -355,14 +355,13 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         *,
         problem: str = "",
     ) -> None:
-        """Record the outcome of the solver; warn if it did not converge, or is less accurate than it promises.
+        """Record the outcome of the solver; warn if it did not converge.
 
         ``problem`` replaces the first sentences of the warning that it did not converge.
         """
         self.solver_ = solver
         if "n_iter_" in self._attributes:
             self.n_iter_ = solver.iterations
-        accuracy = solver.accuracy
         if solver.stopped_because == STOPPED:  # as requested: no warning
             return
         if not solver.converged:
@@ -373,12 +372,6 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                     f"{solver.iterations} iterations{left}."
                 )
             warn(f"{problem} {remedy}", ConvergenceWarning)
-        elif accuracy is not None and not accuracy.met:
-            warn(
-                f"{type(self).__name__}: the solver {solver.name!r} is less accurate than it promises. {accuracy}. "
-                f"Check the result. {remedy}",
-                ConvergenceWarning,
-            )
 
     # --- coordinates of rows, and back ---
 

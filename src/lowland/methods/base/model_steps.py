@@ -48,9 +48,9 @@ STEPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "MissingIndicator": ("sklearn.impute", ("_n_features", "_precomputed")),
     "VarianceThreshold": ("sklearn.feature_selection", ()),
     "TablePreparer": ("lowland.prepare.table_preparer", ()),
-    "DateParts": ("lowland.prepare.date_parts", ()),
-    "TextComponents": ("lowland.prepare.text_components", ()),
-    "EMImputer": ("lowland.prepare.em_imputer", ()),
+    "DateParts": ("lowland.prepare.steps", ()),
+    "TextComponents": ("lowland.prepare.steps", ()),
+    "EMImputer": ("lowland.prepare.steps", ()),
 }  # fmt: skip
 _OUTPUT = "_sklearn_output_config"
 DEEPEST = 20  # levels of estimators inside each other

@@ -173,7 +173,8 @@ class Neighborhood:
 
     def nearest_among(self, points: Array, k: int) -> NearestAmong:
         """Finds the nearest training points of new rows, exactly."""
-        return NearestAmong(points, k, *self.metric, "auto" if self.search == "approximate" else self.search)
+        search = "auto" if self.search == "approximate" else self.search
+        return NearestAmong(points, k, self.metric.name, self.metric.params, search)
 
     # --- connected components ---
 

@@ -54,6 +54,7 @@ class Traits:
     sparse_remedy: str = (
         "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # the alternative, in the error
     )
+    scale_free: bool = False  # whether the units of the columns do not affect the result, or only select columns
     linear: bool = False  # whether coordinates are linear functions of the columns
     missing_parameter: str = ""  # the parameter that admits missing values, unless it is None
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence in the error

@@ -1,1 +1,0 @@
-"""Code that the commands share: flags, options, output."""

@@ -1,0 +1,597 @@
+"""Data files: read for a fit or for a fitted model, prepared if they have text or gaps, written with their ids."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowland.cli.options import given
+from lowland.cli.show import one_line
+from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ModelFileError, ParameterError
+
+ROW = "row"  # the column of row numbers where rows were dropped and have no ids
+SHOWN_COLUMNS = 12
+STANDARD_OUTPUT = Path("-")
+TEXT_SLAB = 2**14  # rows per chunk of mixed strings and numbers, which need one object per cell
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data file with its features: the columns to use or to drop, and that of the labels."""
+
+    file: Path
+    columns: list[str] | None = None
+    drop: list[str] = field(default_factory=list)
+    label: str | None = None
+
+    @classmethod
+    def of(cls, file: Path) -> Source:
+        """Return a file with the columns that the options of this command select."""
+        source = cls(file, **given("data"))
+        if source.label is not None and not source.has_names:
+            raise ParameterError(
+                f"{str(file)!r} has no column names, so --label cannot be used. Store the data and the labels in a "
+                ".csv or .parquet file."
+            )
+        return source
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the file has column names, by its extension; that of standard input is found by its content."""
+        from lowland.data.files import real_path
+
+        return real_path(self.file).suffix.lower() not in (".npy", ".npz")
+
+    def without(self, name: str | None) -> Source:
+        """Return the file without a further column."""
+        return self if name is None else replace(self, drop=[*self.drop, name])
+
+    def named_table(self) -> Any:
+        """Return all columns of a file that has names, opened once per command."""
+        from lowland.data.open import open_table_file
+
+        ctx = click.get_current_context(silent=True)
+        opened = {} if ctx is None else ctx.meta.setdefault("lowland.tables", {})
+        if self.file not in opened:
+            opened[self.file] = open_table_file(self.file, read_options())
+        return opened[self.file]
+
+    def table(self) -> Any:
+        """Return the file as a table with the roles of this command."""
+        from lowland.data.table import Table
+
+        table = self.named_table() if self.has_names else self.file
+        return Table(
+            table, columns=self.columns, drop=self.drop, label=self.label, read=read_options(), **given("roles")
+        )
+
+    def for_model(self, est: Any, fitted: Sequence[str]) -> Source:
+        """Return the file with the training columns, by name, if it has all of them.
+
+        Otherwise only the training label is dropped, and the later check of the columns reports what is missing.
+        """
+        if self.columns is not None or not self.has_names:
+            return self
+        names, label = self.named_table().names, getattr(est, "label_name_", None)
+        if len(fitted) and set(fitted) <= {*names} - {*self.drop, self.label}:
+            return replace(self, columns=list(map(str, fitted)))
+        return self.without(label if self.label is None and label in names else None)
+
+
+def read_options() -> Any:
+    """Return the options of reading of this command."""
+    from lowland.data.read_options import ReadOptions
+
+    return ReadOptions(**given("read"))
+
+
+def note(text: str) -> None:
+    """Print a note on stderr, once."""
+    ctx = click.get_current_context(silent=True)
+    said = set() if ctx is None else ctx.meta.setdefault("lowland.notes", set())
+    if text not in said:
+        said.add(text)
+        click.echo(f"lowland: note: {one_line(text)}", err=True)
+
+
+def noted(rows: Any) -> Any:
+    """Return the rows; print what was detected in reading them."""
+    for text in rows.notes:
+        note(text)
+    return rows
+
+
+def open_source(source: Source, est: Any = None) -> Any:
+    """Open the features of a file; ``est``: the fitted model that reads them, of numbers by default."""
+    from lowland.data.open import open_rows
+
+    return noted(open_rows(source.table()) if est is None else est._opened(source.table(), fitted=True))
+
+
+def open_coordinates(file: Path, columns: Any, data: Any) -> Any:
+    """Open a file of coordinates of the rows of the table ``data``, without the columns that were copied from it.
+
+    Ids, labels and columns to keep have the names of columns of ``data``. So do the columns that a selection of
+    features keeps; then there are no others, and all features are coordinates.
+    """
+    from lowland.arrays.namespace import to_numpy
+    from lowland.data.open import open_rows
+    from lowland.data.suspect_columns import suspect_columns
+    from lowland.data.table import Table
+
+    if columns or not Source(file).has_names:
+        return open_rows(file, columns=columns or None)
+    table = Table(file)
+    known = {ROW, *data.beside, *data.table.names, *data.table.beside} if data.has_names else {ROW}
+    invented = re.compile(r"x\d+")  # names of columns that have none
+    copied = [name for name in table.names if name in known and not invented.fullmatch(name)]
+    if len(copied) == len(table.names):
+        copied = [name for name in copied if name not in data.names]
+    features = [name for name in copied if name in data.names]
+    if features:
+        note(f"{_listed(features)} of {str(file)!r}: features of the data, so not used as coordinates.")
+    rows = open_rows(Table(table, drop=copied))
+    for suspect in suspect_columns(to_numpy(rows.to_array()), rows.names or (), scaled=True):
+        if suspect.kind != "code":
+            raise DataError(
+                f"The column {suspect.name!r} of {str(file)!r} contains row numbers or ids, not coordinates. "
+                "Remove it from the file."
+            )
+    return rows
+
+
+def reads_matrix(est: Any) -> bool:
+    """Whether a method reads a matrix of counts, distances, kernel values or affinities."""
+    from lowland.methods.base.traits import traits_of
+
+    parameters = est.get_params(deep=False)
+    kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
+    return traits_of(est).reads == "counts" or any(kind.startswith("precomputed") for kind in kinds)
+
+
+def row_names(source: Source, est: Any, *, square: bool = False) -> str | None:
+    """Return the first column of a file of counts, distances, kernel values or affinities if it contains row names.
+
+    ``square``: the file is such a matrix, whatever the metric, kernel or affinity of the method.
+    """
+    if source.columns is not None or not source.has_names or not (square or reads_matrix(est)):
+        return None
+    name = source.named_table().first_text_column()
+    return None if name in source.drop else name
+
+
+def warn_of_columns(rows: Any, *, scaled: bool, scale: str) -> None:
+    """Warn about identifiers, codes and a column that dominates, from the first chunk.
+
+    ``scaled``: units do not matter; ``scale``: the remedy if they do.
+    """
+    from lowland.arrays.namespace import to_numpy
+    from lowland.data.suspect_columns import suspect_columns
+    from lowland.errors import warn
+
+    if rows.is_sparse or rows.names is None:
+        return
+    for X in rows.chunks():
+        for each in suspect_columns(to_numpy(X), rows.names, scaled=scaled):
+            remedy = f"--drop {shlex.quote(name_list([each.name]))}"
+            if each.kind in ("row number", "identifier"):
+                remedy = f"--id {shlex.quote(each.name)} or {remedy}"
+            warn(each.sentence(remedy, scale))
+        return
+
+
+# --- preparation ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Prepared:
+    """The rows for a method, their labels, the steps that prepared them, and what was done, in words."""
+
+    rows: Any
+    labels: Any
+    steps: list[tuple[str, Any]] = field(default_factory=list)
+    report: dict[str, str] = field(default_factory=dict)  # by column
+    missing: str | None = None
+    kept: Any = None  # a mask of the rows that were not dropped
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was done, for the summary of a command."""
+        return {"prepared": self.report or None, "missing": self.missing}
+
+
+def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None) -> Prepared:
+    """Open the rows and labels of a file for a method; encode its text and handle its missing values as asked."""
+    from lowland.data.open import open_rows
+
+    asked = {"prepare": "auto", "impute": None, "drop_missing": False} | given("prepare")
+    prepare, impute, drop_missing = prepare or asked["prepare"], asked["impute"], asked["drop_missing"]
+    if impute and drop_missing:
+        raise click.UsageError("--impute and --drop-missing exclude each other. Omit one.", click.get_current_context())
+    table = source.table()
+    can_prepare = source.has_names and (est is None or not (est._reads_text or reads_matrix(est)))
+    if prepare == "standardize" and not can_prepare:
+        raise ParameterError("--prepare standardize needs columns with names, of a method that reads numbers. Omit it.")
+    if can_prepare and prepare != "none" and (_has_text(table) or prepare == "standardize"):
+        found = _encoded(table, impute, source.columns, standardize=prepare != "encode")
+        if impute is None and not drop_missing:
+            _refuse_gaps(found, table.source, est)
+    else:
+        found = Prepared(noted(open_rows(table) if est is None else est._opened(table)), table.labels)
+        if impute and found.rows.levels is not None:
+            raise ParameterError(
+                "--impute replaces numbers, but FILE has columns of text, which this method reads as categories. Omit "
+                "--impute: the method handles missing values itself. Or use --drop-missing."
+            )
+        if impute in ("mean", "median"):
+            _fill(found, source, impute)
+            return found
+    if impute in ("knn", "em"):
+        _impute(found, impute)
+    elif drop_missing:
+        _drop(found)
+    return found
+
+
+def _has_text(table: Any) -> bool:
+    """Whether some features of a table are not numeric."""
+    from lowland.data.reader import text_fields
+
+    if not text_fields(table.fields_at(range(len(table.names)))):
+        return False
+    noted(table)
+    return True
+
+
+def _encoded(table: Any, impute: str | None, columns: Sequence[str] | None, *, standardize: bool) -> Prepared:
+    """Encode the columns; without --impute mean or median, missing numbers stay missing."""
+    from lowland.data.reader import holds_numbers
+    from lowland.prepare.table_preparer import TablePreparer
+
+    strategy: Any = impute if impute in ("mean", "median") else None
+    preparer = TablePreparer(output="arrow", impute=strategy, standardize=standardize).fit(table)
+    numbers = [f.name for f in table.fields_at(range(len(table.names))) if holds_numbers(f.type)]
+    named = [name for name in columns or () if preparer.kinds_[name] == "id" and name in numbers]
+    if named:  # numbers that look like ids, but were asked for by name
+        preparer.set_params(kinds=dict.fromkeys(named, "number")).fit(table)
+    rows = preparer.open_rows(table)
+    rows.source = table.source  # the name of the file, for messages and reports
+    return Prepared(rows, table.labels, [("prepare", preparer)], dict(preparer.report_))
+
+
+def _refuse_gaps(found: Prepared, source: str, est: Any) -> None:
+    """Raise an error that names the columns with missing values, unless the method handles them."""
+    from lowland.data.problems import counted
+    from lowland.data.rows import IncompleteRows
+    from lowland.methods.base.traits import traits_of
+
+    preparer = found.steps[0][1]
+    filled = ("category", "text")  # a missing category is a level, a missing text is empty
+    gaps = {name: n for name, n in preparer.missing_.items() if n and preparer.kinds_[name] not in filled}
+    if gaps and not (est is not None and est._handles_missing):
+        offered = "" if est is None else traits_of(est).missing_remedy
+        raise IncompleteRows.of(f"Missing values in {counted(gaps)} of {source}.", offered)
+
+
+def _fill(found: Prepared, source: Source, how: Any) -> None:
+    """Replace missing numbers by a value of their column. The step is saved with the model."""
+    from lowland.data.arrow_columns import arrow_table
+    from lowland.missing_values import replaced
+    from lowland.prepare.table_preparer import TablePreparer
+
+    rows, named = found.rows, source.has_names
+    available, found.missing = replaced(rows, how)
+    data = source.table() if named else rows
+    names = list(data.names) if named else [f"x{j}" for j in range(rows.d)]
+    kinds: Any = dict.fromkeys(names, "number")
+    preparer = TablePreparer(impute=how, standardize=False, kinds=kinds, output="arrow" if named else "array")
+    means = available.mean[None, :]  # the mean of a row of means is that row: the file was read in chunks
+    preparer.fit(data if how != "mean" else arrow_table(means.T, names) if named else means)
+    found.rows, found.steps = preparer.open_rows(data), [("impute", preparer)]
+    found.rows.source = rows.source
+    if not named:
+        found.rows.names = None
+
+
+def _impute(found: Prepared, how: Any) -> None:
+    """Replace missing numbers by those of similar rows. The step is saved with the model."""
+    from lowland.arrays.namespace import to_numpy
+    from lowland.data.rows import ArrayRows
+    from lowland.missing_values import replaced
+
+    rows = found.rows
+    rows.allow_nan = True
+    found.missing = replaced(rows, how)[1]
+    if how == "em":
+        from lowland.prepare.steps import EMImputer
+
+        if found.steps:  # encode once, not in every pass
+            rows = ArrayRows(rows.to_array(), rows.names, rows.source)
+            rows.allow_nan = True
+        step: Any = EMImputer().fit(rows)
+        found.rows = step.open_rows(rows)
+    else:
+        from sklearn.impute import KNNImputer
+
+        step = KNNImputer(keep_empty_features=True)
+        # scikit-learn's imputer returns an array, without names
+        found.rows = ArrayRows(step.fit_transform(to_numpy(rows.to_array())), None, rows.source)
+    found.steps.append(("impute", step))
+
+
+def _drop(found: Prepared) -> None:
+    from lowland.data.rows import ArrayRows
+    from lowland.missing_values import drop_missing
+
+    kept = drop_missing(found.rows)
+    found.kept, found.missing = kept.kept, kept.message
+    rows = ArrayRows(kept.table, found.rows.names, found.rows.source)
+    rows.levels, rows.ordered = found.rows.levels, found.rows.ordered
+    found.rows = rows
+    if found.labels is not None:
+        found.labels = found.labels[kept.kept]
+
+
+# --- errors that end with the command that works ----------------------------------------------------------------------
+
+
+@contextmanager
+def with_command() -> Iterator[None]:
+    """Add the complete command that works to errors about missing values and about text among numbers."""
+    from lowland.data.problems import TableProblems
+    from lowland.data.rows import IncompleteRows
+
+    try:
+        yield
+    except IncompleteRows as error:
+        if not error.fact:
+            raise
+        empty = ["--drop", name_list(error.empty)] if error.empty else []
+        gaps = ["--impute", "median"] if error.has_gaps or not empty else []
+        drop = "Or drop" if error.remedy else "Drop"
+        how = f"{drop} the rows with --drop-missing, or replace the values (mean, median, knn or em):"
+        if not gaps:
+            how = "Use:"
+        elif error.has_categories:
+            gaps, how = ["--drop-missing"], f"{drop} the rows:"
+        raise _with_command(DataError(" ".join([error.fact, error.remedy, how])), *empty, *gaps) from error
+    except TableProblems as error:
+        if error.texts or not (error.marks or error.drop):
+            raise
+        marks = (*given("read").get("missing", ()), *error.marks)
+        words = ["--missing", ",".join(marks)] if error.marks else []
+        words += ["--drop", name_list(error.drop)] if error.drop else []
+        typed = {word.split("=")[0] for word in click.get_current_context().meta["lowland.words"]}
+        handled = {"--impute", "--drop-missing", "--missing-values"} & typed
+        words += ["--impute", "median"] if error.missing and not handled else []
+        raise _with_command(DataTypeError(f"{error.marked} For instance:"), *words) from error
+
+
+def _with_command(error: DataError, *words: str) -> DataError:
+    """Return the error with a note: the command that the user typed, with further words."""
+    error.add_note(shlex.join(["lowland", *click.get_current_context().meta["lowland.words"], *words]))
+    return error
+
+
+def name_list(names: Sequence[str]) -> str:
+    """Return names of columns as one word of the command line."""
+    return ",".join(f'"{name}"' if "," in name else name for name in names)
+
+
+# --- models -----------------------------------------------------------------------------------------------------------
+
+
+def load_model(path: Path) -> tuple[list[tuple[str, Any]], Any]:
+    """Load a model file: the steps that prepare rows, and the method."""
+    from lowland.data.open import READABLE
+    from lowland.methods.base.method import Method
+    from lowland.methods.model_files import load
+
+    if path.suffix.lower() in READABLE and path.exists():
+        raise ModelFileError(f"{str(path)!r} is not a Lowland model. Write the model before the data file.")
+    model = load(path)
+    steps = list(model.steps) if type(model).__name__ == "Pipeline" else [("model", model)]
+    steps = [(name, step) for name, step in steps if step is not None and step != "passthrough"]
+    if not steps or not isinstance(steps[-1][1], Method):
+        raise DataError(f"{str(path)!r} is a pipeline that does not end with a method of Lowland. Use it in Python.")
+    return steps[:-1], steps[-1][1]
+
+
+def open_for_model(steps: list[tuple[str, Any]], est: Any, source: Source) -> Any:
+    """Open the rows of a file for a fitted model, prepared by the steps of its pipeline."""
+    first = steps[0][1] if steps else est
+    fitted = getattr(first, "feature_names_in_", ())
+    source = source.for_model(est, fitted)
+    if not steps:
+        return open_source(source, est)
+    data = noted(source.table()) if source.has_names else open_source(source)
+    if not source.has_names:
+        data.allow_nan = True
+    rows = first.open_rows(data) if hasattr(first, "open_rows") else _mapped(first, _in_memory(data, len(fitted) > 0))
+    rows.allow_nan = True
+    for _, step in steps[1:]:
+        rows = step.open_rows(rows) if hasattr(step, "open_rows") else _mapped(step, rows.to_array())
+    if not hasattr(est, "feature_names_in_"):
+        rows.names = None
+    return rows
+
+
+def _in_memory(source: Any, named: bool) -> Any:
+    """All rows of a table for a step of scikit-learn: an Arrow table if it was fitted to named columns, or an array."""
+    import numpy as np
+
+    from lowland.data.arrow_columns import open_arrow, whole_table
+
+    columns, names, _ = open_arrow(source)
+    table = whole_table(columns, names)
+    return table if named else np.asarray(table)
+
+
+def _mapped(step: Any, X: Any) -> Any:
+    """What a step makes of its rows, as Rows."""
+    from lowland.data.open import open_rows
+
+    return open_rows(step.transform(X))
+
+
+@contextmanager
+def matching_columns(est: Any, rows: Any, file: Path) -> Iterator[None]:
+    """Explain columns that do not match those of the model: missing, unexpected or in another order."""
+    fitted, names = list(getattr(est, "feature_names_in_", ())), list(rows.names or ())
+    try:
+        yield
+    except DataError as error:
+        if not fitted or not names or fitted == names:
+            raise
+        missing = [name for name in fitted if name not in names]
+        extra = [name for name in names if name not in fitted]
+        rest = f" Unexpected: {_listed(extra)}." if extra else ""
+        hint = f" Missing: {_listed(missing)}.{rest} Add the missing columns, or use a file that has them."
+        if not missing:
+            hint = f"{rest or ' They are in another order.'} Omit --columns: the model selects its columns by name."
+        raise DataError(f"The columns of {file.name} do not match the columns of the model.{hint}") from error
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
+    return ", ".join(map(repr, names[:SHOWN_COLUMNS])) + more
+
+
+# --- output -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Carried:
+    """Columns that are copied to the output: ids, then after the coordinates labels, weights, columns to keep."""
+
+    ids: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)
+    labels: dict[str, Any] = field(default_factory=dict)  # and weights
+
+    def beside(self, names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the columns before and after the output columns ``names``.
+
+        A label with the name of an output column, such as "class", is renamed, since the input cannot help it.
+        """
+        taken = [name for name in (*self.ids, *self.kept) if name in names]
+        if taken:
+            raise ParameterError(f"The output already has a column {taken[0]!r}. Rename that of the input.")
+        labels = {f"{name} (2)" if name in names else name: values for name, values in self.labels.items()}
+        return self.ids, labels | self.kept
+
+
+def copied_columns(
+    file: Path, to: Path | None, names: str | None = None, used: Any = None, label: str | None = None
+) -> Carried:
+    """Return the columns that are copied to a file of coordinates; ``label``: that of labels, if any."""
+    if to is None:
+        return Carried()
+    if holds_numbers_only(to):
+        flag = next((f"--{name}" for name in ("id", "keep") if name in given("roles")), None)
+        if flag is not None:
+            raise ParameterError(f"{flag}: .npy files hold only numbers. Write .csv or .parquet.")
+        return Carried()
+    found, table = carried_columns(file, names, used), Source(file).table()
+    known = (*table.names, *table.beside, *table.table.beside)
+    if label is not None and label in known and label not in (*found.ids, *found.kept):
+        values = table.column(label, missing_text=False)
+        found.labels[label] = values if used is None else values[used]
+    found.labels |= {name: values for name, values in weight_column(file, used).items() if name not in found.kept}
+    return found
+
+
+def carried_columns(file: Path, names: str | None = None, used: Any = None) -> Carried:
+    """Return the ids of a file, by default the column ``names`` of row names, and its columns to keep.
+
+    ``used``: a mask of the rows in use. Where rows were dropped and have no ids, their numbers, from 0, are the ids.
+    """
+    import numpy as np
+
+    table = Source(file).table()
+    name = given("roles").get("id") or names or table.id_name
+    found = Carried({} if name is None else {name: table.column(name, missing_text=False)}, table.kept)
+    found.kept.pop(name, None)
+    if used is not None:
+        if name is None and not used.all():
+            found.ids = {ROW: np.arange(len(used))}
+        found.ids = {name: values[used] for name, values in found.ids.items()}
+        found.kept = {name: values[used] for name, values in found.kept.items()}
+    return found
+
+
+def weight_column(file: Path, used: Any = None) -> dict[str, Any]:
+    """Return the column of --weight, by its name, if there is one; ``used``: a mask of the rows in use."""
+    if "weight" not in given("roles"):
+        return {}
+    weights = Source(file).table().weights
+    return {given("roles")["weight"]: weights if used is None else weights[used]}
+
+
+def output_format() -> str | None:
+    """Return the extension that --format names, the format of standard output."""
+    return f".{given('output')['format']}" if "format" in given("output") else None
+
+
+def holds_numbers_only(path: Path) -> bool:
+    """Whether a file with this extension has neither strings nor column names."""
+    return path.name.lower().endswith(".npy") or (path == STANDARD_OUTPUT and output_format() == ".npy")
+
+
+def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, read: tuple[Path, ...] = ()) -> None:
+    """Refuse an extension, a folder or an existing file that would fail only after the computation."""
+    if to is not None:
+        from lowland.data.write import check_writable
+
+        check_writable(to)
+    if output_format() is not None and to != STANDARD_OUTPUT:
+        raise ParameterError("--format is the format of standard output, --to -. That of a file is its extension.")
+    if to == STANDARD_OUTPUT:
+        click.get_current_context().meta.setdefault("lowland.output", {})["is_table"] = True  # the summary: to stderr
+    for path in (path for path in (to, model) if path is not None and path != STANDARD_OUTPUT):
+        if path.is_dir():
+            raise FileProblem(f"{str(path)!r} is a folder. Give the name of a file.")
+        if not path.parent.is_dir():
+            raise MissingFile(f"The folder {str(path.parent)!r} does not exist. Create it, or write to another folder.")
+        if not os.access(path.parent, os.W_OK):
+            raise FileProblem(
+                f"Permission denied: the folder {str(path.parent)!r} is not writable. Write to another folder."
+            )
+        if any(path.resolve() == other.resolve() for other in read):
+            raise ParameterError(f"{str(path)!r} is an input file and cannot be overwritten. Choose another name.")
+        if path.exists() and not force:
+            raise FileProblem(f"{str(path)!r} already exists. Overwrite it with --force, or choose another name.")
+    if to is not None and model is not None and to.resolve() == model.resolve():
+        raise ParameterError(f"--to and --model are the same file, {str(to)!r}. Choose different names.")
+
+
+def write_table(chunks: Any, path: Path, names: list[str], carried: Carried | None = None) -> dict[str, Any]:
+    """Write chunks one by one; return what was written. ``carried``: columns that are copied beside them."""
+    from lowland.data.write import with_columns, write_chunks
+
+    before, after = ({}, {}) if carried is None else carried.beside(names)
+    if before or after:
+        chunks = with_columns(chunks, names, before, after)
+        names = [*before, *names, *after]
+    rows = write_chunks(_not_empty(chunks), path, names, output_format())
+    return {"file": str(path), "rows": rows, "columns": len(names)}
+
+
+def _not_empty(chunks: Iterable[Any]) -> Iterator[Any]:
+    """Yield the chunks; refuse to write an empty file."""
+    empty = True
+    for chunk in chunks:
+        empty = False
+        yield chunk
+    if empty:
+        raise DataError("The input file has no rows. Nothing was written. Check the file.")

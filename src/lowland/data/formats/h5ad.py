@@ -1,0 +1,185 @@
+"""AnnData files (.h5ad), read in slabs by h5py: X, a layer or obsm as rows, the columns of obs as labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.precision import float_dtype
+from lowland.data.read_options import ReadOptions
+from lowland.data.reader import RowsReader
+from lowland.data.rows import SPARSE_SLAB_ROWS, Rows, SparseRows, Stamps, StreamRows, as_floats, stamps_of
+from lowland.errors import DataError, MissingExtra, ParameterError, reading
+
+
+def open_h5ad(path: Path, source: str, read: ReadOptions) -> RowsReader:
+    """Return X, or the matrix named by ``array``, with the columns of obs beside it; the observation names are ids."""
+    with _opened(path, source) as file:
+        place = _place(file, source, read)
+        obs, (n, d) = file["obs"], _shape(file[place])
+        index = _text(obs.attrs.get("_index", "_index"))
+        beside = [name for name in map(_text, obs.attrs.get("column-order", ())) if name in obs]
+        beside += [index] * (index in obs)
+        names = _names(file, place, d)
+    stamps = stamps_of([path])
+    found = RowsReader(
+        names, lambda keep: _rows_at(path, place, (n, d), keep, names, source, stamps), source, n,
+        lambda name: _observed(path, source, f"obs/{name}"), beside, stamps,
+    )  # fmt: skip
+    found.id_name = index if index in beside else None
+    labels = [name for name in beside if name != index]
+    said = f"; columns of obs: {', '.join(labels)}." if len(beside) > 1 else "."
+    found.notes.append(f"{source}: {place}, {n:,} observations of {d:,} variables{said}")
+    return found
+
+
+def _place(file: Any, source: str, read: ReadOptions) -> str:
+    """The path of the matrix within the file."""
+    held = [
+        *(["X"] if "X" in file else []),
+        *(f"{group}/{name}" for group in ("layers", "obsm") for name in file.get(group, {})),
+    ]
+    wanted = (read.array or "X").replace(":", "/")
+    found = [name for name in held if name == wanted or name.partition("/")[2] == wanted]
+    if not found or "obs" not in file:
+        raise ParameterError(f"`array={wanted!r}`: {source} contains only {', '.join(map(repr, held)) or 'no matrix'}.")
+    return found[0]
+
+
+def _names(file: Any, place: str, d: int) -> list[str]:
+    if place.startswith("obsm/"):
+        return [f"{place[5:]} {j + 1}" for j in range(d)]
+    var = file["var"]
+    return [_text(name) for name in var[_text(var.attrs.get("_index", "_index"))][:]]
+
+
+def _rows_at(
+    path: Path, place: str, shape: tuple[int, int], keep: list[int], names: list[str], source: str, stamps: Stamps
+) -> Rows:
+    """The variables at these positions as Rows: sparse if the matrix is sparse."""
+    import h5py
+
+    n, d = shape
+    chosen = tuple(names[j] for j in keep)
+    columns = None if keep == list(range(d)) else np.asarray(keep, dtype=np.int64)
+    with _opened(path, source) as file:
+        stored = file[place]
+        is_sparse = not isinstance(stored, h5py.Dataset)
+        if is_sparse:
+            kind = _text(stored.attrs.get("encoding-type", stored.attrs.get("h5sparse_format", "unknown")))
+            if kind[:3] not in ("csr", "csc"):
+                raise DataError(
+                    f"{stored.name} of {source} has the encoding {kind!r}, not csr_matrix or csc_matrix. "
+                    "Choose another matrix (`array=...`)."
+                )
+            if kind.startswith("csc"):
+                X = _matrix(stored, "csc_matrix", shape).tocsr()
+                return SparseRows(X if columns is None else X[:, columns], source, chosen)
+            ends = stored["indptr"]
+            if len(ends) != n + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
+                raise ValueError("its index pointers do not fit its shape")
+        dtype = float_dtype(stored["data"].dtype if is_sparse else stored.dtype)
+
+    def read(slab: int) -> Iterator[Any]:
+        with _opened(path, source) as file:
+            stored = file[place]
+            for start in range(0, n, slab):
+                stop = min(start + slab, n)
+                yield _csr_slab(stored, start, stop, d) if is_sparse else stored[start:stop]
+
+    def convert(piece: Any) -> Any:
+        return as_floats(piece if columns is None else piece[:, columns], dtype)
+
+    return StreamRows(
+        read, convert, n, len(keep), dtype, chosen, source, is_sparse=is_sparse, stamps=stamps,
+        most_rows=SPARSE_SLAB_ROWS if is_sparse else None,
+    )  # fmt: skip
+
+
+def _observed(path: Path, source: str, place: str) -> np.ndarray:
+    """A column of obs."""
+    with _opened(path, source) as file:
+        stored = file[place]
+        if hasattr(stored, "keys"):  # categories and their codes, or values and a mask
+            if "codes" not in stored:
+                values, mask = stored["values"][:], stored["mask"][:]
+                values = _decoded(values).astype(object)
+                values[mask] = None
+                return values
+            codes, categories = stored["codes"][:], _decoded(stored["categories"][:])
+            values = categories.astype(object)[np.maximum(codes, 0)]
+            values[codes < 0] = None
+            return values
+        return _decoded(stored[:])
+
+
+def other_files(path: Path) -> list[str]:
+    """Return the files that parts of an HDF5 file come from: external links, external storage, virtual data sets."""
+    found: list[str] = []
+
+    def look(item: Any) -> None:
+        import h5py
+
+        if isinstance(item, h5py.Group):
+            links = [item.get(name, getlink=True) for name in item]
+            found.extend(link.filename for link in links if isinstance(link, h5py.ExternalLink))
+        elif isinstance(item, h5py.Dataset):
+            found.extend(file for file, _, _ in item.external or ())
+            sources = item.virtual_sources() if item.is_virtual else ()
+            found.extend(source.file_name for source in sources if source.file_name != ".")
+
+    with _opened(path, repr(path.name)) as file:
+        look(file)
+        file.visititems(lambda _, item: look(item))
+    return found
+
+
+@contextmanager
+def _opened(path: Path, source: str) -> Iterator[Any]:
+    try:
+        import h5py
+    except ImportError as error:
+        raise MissingExtra("h5py", "anndata") from error
+    with reading(path, source, ".h5ad"), h5py.File(path, "r") as file:
+        yield file
+
+
+def _shape(stored: Any) -> tuple[int, int]:
+    shape = stored.shape if hasattr(stored, "shape") else stored.attrs.get("shape", stored.attrs.get("h5sparse_shape"))
+    if shape is None or len(shape) != 2:
+        raise DataError(f"{stored.name} is not a matrix. Choose another one (`array=...`).")
+    return int(shape[0]), int(shape[1])
+
+
+def _csr_slab(stored: Any, start: int, stop: int, width: int) -> Any:
+    import scipy.sparse
+
+    offsets = stored["indptr"][start : stop + 1].astype(np.int64)
+    some = slice(int(offsets[0]), int(offsets[-1]))
+    parts = (stored["data"][some], stored["indices"][some], offsets - offsets[0])
+    X = scipy.sparse.csr_matrix(parts, shape=(stop - start, width))
+    X.check_format(full_check=True)  # an index beyond the shape would read outside the array
+    return X
+
+
+def _matrix(stored: Any, kind: str, shape: tuple[int, int]) -> Any:
+    import scipy.sparse
+
+    parts = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
+    X = getattr(scipy.sparse, kind)(parts, shape=shape)
+    X.check_format(full_check=True)
+    return X
+
+
+def _decoded(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind in "OS":
+        return np.array([_text(value) for value in values], dtype=object)
+    return values
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

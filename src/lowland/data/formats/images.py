@@ -1,0 +1,82 @@
+"""A folder of images of one size: one row per image, one column per pixel, read in slabs by Pillow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.data.files import images_in
+from lowland.data.reader import RowsReader
+from lowland.data.rows import Rows, StreamRows, stamps_of
+from lowland.errors import DataError, FileProblem, MissingExtra
+
+FILE = "file"  # the column of file names
+
+
+class ImageReader(RowsReader):
+    """The images of a folder; the names of the files are the ids of the rows."""
+
+    id_name = FILE
+
+    def __init__(self, path: Path, source: str) -> None:
+        self.files = images_in(path)
+        self.mode, (width, height) = _common_size(self.files, source)
+        self.image_shape = (height, width) if self.mode == "L" else (height, width, 3)
+        names = [f"pixel {j}" for j in range(int(np.prod(self.image_shape)))]
+        super().__init__(
+            names, self._pixels, source, len(self.files), lambda _: np.array([file.name for file in self.files]),
+            (FILE,), stamps_of(self.files),
+        )  # fmt: skip
+        kind = "gray levels" if self.mode == "L" else "colors"
+        self.notes.append(f"{source} contains {len(self.files):,} images of {width} × {height} pixels, {kind}.")
+
+    def _pixels(self, keep: list[int]) -> Rows:
+        """Return the pixels at these positions as Rows in float32, from 0 to 1."""
+
+        def read(slab: int) -> Iterator[np.ndarray]:
+            for start in range(0, len(self.files), slab):
+                yield np.stack([self._read(file) for file in self.files[start : start + slab]])
+
+        return StreamRows(
+            read, lambda piece: piece[:, keep].astype(np.float32) / np.float32(255), len(self.files), len(keep),
+            np.dtype(np.float32), tuple(self.names[j] for j in keep), self.source, stamps=self.stamps,
+        )  # fmt: skip
+
+    def _read(self, file: Path) -> np.ndarray:
+        return _opened(file, lambda image: np.asarray(image.convert(self.mode), dtype=np.uint8).ravel())
+
+
+def _common_size(files: list[Path], source: str) -> tuple[str, tuple[int, int]]:
+    """Return the mode and size of the images; only their headers are read."""
+    found = [_head(file) for file in files]
+    sizes = Counter(size for _, size in found)
+    if len(sizes) > 1:
+        common = sizes.most_common(1)[0][0]
+        odd = [(f.name, size) for f, (_, size) in zip(files, found, strict=True) if size != common]
+        shown = ", ".join(f"{name} ({w} × {h})" for name, (w, h) in odd[:3])
+        raise DataError(
+            f"The images of {source} have {len(sizes)} sizes. Most are {common[0]} × {common[1]}; others: "
+            f"{shown}{f' and {len(odd) - 3:,} more' if len(odd) > 3 else ''}. Resize or remove them."
+        )
+    is_gray = all(mode in ("1", "L", "LA", "I;16") for mode, _ in found)
+    return "L" if is_gray else "RGB", found[0][1]
+
+
+def _head(file: Path) -> tuple[str, tuple[int, int]]:
+    return _opened(file, lambda image: (image.mode, image.size))
+
+
+def _opened(file: Path, use: Any) -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtra("Pillow", "images") from error
+    try:
+        with Image.open(file) as image:
+            return use(image)
+    except (OSError, ValueError, SyntaxError) as error:
+        raise FileProblem(f"{str(file)!r} is not a valid image ({error}). Remove it, or write it again.") from error

@@ -1,0 +1,153 @@
+"""Parquet: one file, or a folder of files with the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.data.files import check_readable, natural_order
+from lowland.data.reader import (
+    BATCH,
+    Reader,
+    cast_batch,
+    content_of,
+    first_line,
+    holds_numbers,
+    joined,
+    pandas_index,
+    refuse_duplicates,
+)
+from lowland.data.rows import stamps_of
+from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, file_error
+
+_READ_BUFFER = 2**20  # bytes of a column read at a time
+
+
+class ParquetReader(Reader):
+    """A Parquet file, or a folder of them with the same columns, in natural order: part.2 before part.10."""
+
+    def __init__(self, path: Path, source: str) -> None:
+        self.source = source
+        self.parts = sorted(path.glob("*.parquet"), key=natural_order) if path.is_dir() else [path]
+        deeper = next(path.glob("*/**/*.parquet"), None) if path.is_dir() else None
+        if deeper is not None:
+            raise DataError(
+                f"The folder {self.source} has subfolders with Parquet files, such as {str(deeper)!r}. "
+                "Put all files into one folder, or pass a list of their paths."
+            )
+        if not self.parts:
+            raise MissingFile(
+                f"The folder {self.source} contains no .parquet file. Pass a file, or a folder of Parquet files."
+            )
+        self.stamps = stamps_of(self.parts)
+        heads = [self._head(part) for part in self.parts]
+        self.n = sum(n for _, n in heads)
+        index = pandas_index(heads[0][0])
+        self.names = [name for name in heads[0][0].names if name not in index]
+        self.index = {_shown_name(name, self.names): name for name in index}
+        self.beside = tuple(self.index)
+        self.id_name = self.beside[0] if len(index) == 1 else None
+        for part, (schema, _) in zip(self.parts, heads, strict=True):
+            self._check_names(part, [name for name in schema.names if name not in index])
+        self.schemas = [schema for schema, _ in heads]
+
+    def _check_names(self, part: Path, names: list[str]) -> None:
+        """Raise an error for a part with other columns than the first."""
+        first = self.parts[0].name
+        if len(names) != len(self.names):
+            fact = f"has {len(names)} columns, but {first} has {len(self.names)}"
+        elif names != self.names:
+            j = next(j for j, name in enumerate(names) if name != self.names[j])
+            fact = f"has the column {names[j]!r} where {first} has {self.names[j]!r}"
+        else:
+            return
+        raise DataError(f"{part.name} in {self.source} {fact}. All files must have the same columns in the same order.")
+
+    def _check_types(self, names: list[str]) -> None:
+        """Raise an error for a part where a column is text or dates and in the first one numbers, or the reverse."""
+        for name in names:
+            refuse_duplicates([other for other in self.names if other == name], self.source)
+            first, known = self.parts[0], "nothing"
+            for part, schema in zip(self.parts, self.schemas, strict=True):
+                content = content_of(schema.field(name).type)
+                if known == "nothing":
+                    first, known = part, content
+                elif content not in (known, "nothing"):
+                    raise DataTypeError(
+                        f"Column {name!r} of {part.name} in {self.source} contains {content}, but in {first.name} "
+                        f"{known}. All files must have the same types of columns."
+                    )
+
+    def _open(self, part: Path) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            # Without these two, Arrow prefetches whole row groups, whatever the memory budget.
+            return pq.ParquetFile(part, pre_buffer=False, buffer_size=_READ_BUFFER)
+        except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+            check_readable(part)  # does not exist, or permission denied
+            words = f"is not a valid Parquet file ({first_line(error)}). It may be truncated. Write it again."
+            raise file_error(part, error, FileProblem(f"{str(part)!r} {words}")) from error
+
+    def _head(self, part: Path) -> tuple[Any, int]:
+        with self._open(part) as file:
+            return file.schema_arrow, file.metadata.num_rows
+
+    def fields_at(self, keep: Sequence[int]) -> list[Any]:
+        """Return name and type of the columns at these positions: the common type of all files."""
+        import pyarrow as pa
+
+        names = [self.names[j] for j in keep]
+        self._check_types(names)
+        return [pa.field(name, _common_type([schema.field(name).type for schema in self.schemas])) for name in names]
+
+    def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
+        """Yield record batches of the columns, file after file."""
+        import pyarrow as pa
+
+        names = [f.name for f in fields]
+        for part in self.parts:
+            with self._open(part) as file:
+                try:
+                    for batch in file.iter_batches(batch_size=size, columns=names):
+                        yield cast_batch(batch, fields)
+                except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+                    damaged = FileProblem(f"{str(part)!r} is damaged ({first_line(error)}). Write it again.")
+                    raise file_error(part, error, damaged) from error
+
+    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        if name not in self.index:
+            return super()._values(name, missing_text=missing_text)
+        return joined(self.batches([self.schemas[0].field(self.index[name])]))
+
+
+def _common_type(types: Sequence[Any]) -> Any:
+    """The type of a column in all files: floats where numbers have several types."""
+    import pyarrow as pa
+
+    known = [kind for kind in types if not pa.types.is_null(kind)] or types
+    if not holds_numbers(known[0]) or all(kind == types[0] for kind in types):
+        return known[0]
+    return pa.float32() if all(kind in (pa.float32(), pa.float16()) for kind in types) else pa.float64()
+
+
+def _shown_name(name: str, taken: list[str]) -> str:
+    """The name of an index column; pandas writes an unnamed index as __index_level_0__."""
+    return "index" if name.startswith("__index_level_") and "index" not in taken else name
+
+
+def read_columns(path: Path) -> dict[str, np.ndarray]:
+    """Return every column of a Parquet file by its name, numbers and strings."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+        damaged = FileProblem(f"{str(path)!r} cannot be read as Parquet: {first_line(error)}. Write it again.")
+        raise file_error(path, error, damaged) from error
+    return {name: column.to_numpy() for name, column in zip(table.column_names, table.columns, strict=True)}

@@ -1,0 +1,345 @@
+"""``Reader``: what every format gives, columns of any type as Arrow batches and columns of numbers as Rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from lowland.data.problems import Problem, ProblemCounter, problems_error
+from lowland.data.rows import Rows, Stamps, StreamRows, columns_as_floats
+from lowland.data.written import WrittenNumbers
+from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.suggestions import closest
+
+BATCH = 2**16  # rows of a batch of all columns
+
+
+@dataclass(frozen=True)
+class ArrowColumns:
+    """Columns of any type, read as Arrow tables."""
+
+    fields: list[Any]  # name and type of each column
+    tables: Callable[[int], Iterator[Any]]  # reads from the top, in tables of the given number of rows
+    n: int | None
+    stamps: Stamps = field(default_factory=dict)  # of the files; none: the columns are in memory
+
+
+class Reader(ABC):
+    """A table with column names, opened once for its rows and its labels.
+
+    A format says which types its columns have (``fields_at``) and yields them in batches (``batches``).
+    """
+
+    names: list[str]
+    schema: Any  # names and types, where the format has them
+    source: str  # its name in messages
+    id_name: str | None = None  # the column of row ids, which is not a feature unless selected by name
+    beside: tuple[str, ...] = ()  # columns that are never features, such as a frame's index; ``column`` returns them
+    label_name: str | None = None  # the column of labels, if it is known
+    n: int | None = None  # number of rows; None: not known before a pass
+    has_names = True  # whether the names are those of the source
+    stamps: Stamps = {}  # noqa: RUF012  of the files
+    first_row = 1  # where the first row is, in messages
+
+    def fields_at(self, keep: Sequence[int]) -> list[Any]:
+        """Return name and type of the columns at these positions."""
+        return [self.schema.field(j) for j in keep]
+
+    @abstractmethod
+    def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
+        """Yield Arrow record batches of these columns, converted to these types, of at most ``size`` rows or so."""
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What was detected in reading the table, one sentence each."""
+        return []
+
+    @property
+    def ids(self) -> np.ndarray | None:
+        """The ids of the rows, if there are some."""
+        return None if self.id_name is None else self.column(self.id_name, missing_text=False)
+
+    def rows_at(self, keep: list[int]) -> Rows:
+        """Return the columns at these positions as Rows of numbers."""
+        import pyarrow as pa
+
+        fields = self.fields_at(keep)
+        if text_fields(fields):
+            raise problems_error(self._problems(fields), self.source)
+        single = all(f.type == pa.float32() for f in fields)
+        fields = [f.with_type(pa.float32() if single else pa.float64()) for f in fields]
+        names, source, dtype = (
+            tuple(f.name for f in fields),
+            self.source,
+            np.dtype(np.float32 if single else np.float64),
+        )
+        return StreamRows(
+            lambda slab: tables_of(self.batches(fields, slab), slab),
+            lambda table: columns_as_floats([c.to_numpy() for c in table.columns], dtype, names, source),
+            self.n, len(fields), dtype, names, source, stamps=self.stamps,
+        )  # fmt: skip
+
+    def _problems(self, fields: list[Any]) -> list[Problem]:
+        """Return the columns that are not numbers; of text, the first cells that are none."""
+        import pyarrow.compute as pc
+
+        texts = [f for f in fields if text_fields([f])]
+        plain = [f for f in texts if content_of(f.type) == "text" and "dictionary" not in str(f.type)]
+        counter, start = ProblemCounter(f.name for f in plain), self.first_row
+        for batch in self.batches(plain) if plain else ():
+            lines = start + np.arange(batch.num_rows)
+            for f, column in zip(plain, batch.columns, strict=True):
+                good = pc.match_substring_regex(pc.utf8_trim_whitespace(column), WrittenNumbers().pattern)
+                counter.add(f.name, column, good, lines)
+            start += batch.num_rows
+        named = {problem.column: problem for problem in counter.problems()}
+        return [
+            named.get(f.name, Problem(f.name, count=1, what=f"text, dates or categories ({f.type})")) for f in texts
+        ]
+
+    def arrow(self, keep: list[int]) -> ArrowColumns:
+        """Return the columns at these positions as Arrow tables, text and categories included."""
+        fields = self.fields_at(keep)
+        return ArrowColumns(fields, lambda slab: tables_of(self.batches(fields, slab), slab), self.n, self.stamps)
+
+    def scan(self) -> Iterator[Any]:
+        """Yield Arrow record batches of all columns, text included."""
+        return self.batches(self.fields_at(range(len(self.names))))
+
+    def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
+        """Return one column unchanged: labels may be strings.
+
+        ``missing_text``: markers of missing numbers in a text file, such as NA, also mark missing strings. Row names
+        have no missing values.
+        """
+        if name not in self.beside:
+            selected([*self.beside, *self.names], [name], (), self.source)
+        return self._values(name, missing_text=missing_text)
+
+    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        """Return the values of a column; ``missing_text`` concerns text files, others mark missing strings."""
+        return joined(self.batches(self.fields_at([self.names.index(name)])))
+
+    def first_text_column(self) -> str | None:
+        """Return the name of the first column if it contains text: perhaps row names."""
+        return next(iter(text_fields(self.fields_at([0]))), None)
+
+    def select(self, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
+        """Return the named columns, or all, without the dropped ones, as Rows."""
+        rows = self.rows_at(self.positions(columns, drop))
+        rows.notes = tuple(self.notes)
+        return rows
+
+    def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
+        """Return the positions of the named columns, or of all, without the dropped ones."""
+        refuse_duplicates(self.names, self.source)
+        _refuse_surrogates(self.names, self.source)
+        if columns is None and self.id_name is not None:
+            drop = [*drop, self.id_name]
+        return selected(self.names, columns, [name for name in drop if name not in self.beside], self.source)
+
+
+class RowsReader(Reader):
+    """Rows as a table: ``rows_of`` returns some of the columns, ``values_of`` a column beside them, such as labels."""
+
+    def __init__(
+        self, names: list[str], rows_of: Callable[[list[int]], Rows], source: str, n: int | None,
+        values_of: Callable[[str], np.ndarray] | None = None, beside: Sequence[str] = (), stamps: Stamps | None = None,
+    ) -> None:  # fmt: skip
+        self.names, self.rows_of, self.source, self.n = names, rows_of, source, n
+        self.values_of, self.beside, self.stamps = values_of, tuple(beside), stamps or {}
+
+    def rows_at(self, keep: list[int]) -> Rows:
+        """Return the columns at these positions."""
+        return self.rows_of(keep)
+
+    def fields_at(self, keep: Sequence[int]) -> list[Any]:
+        """Return the columns as float64."""
+        import pyarrow as pa
+
+        return [pa.field(self.names[j], pa.float64()) for j in keep]
+
+    def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
+        """Yield record batches of numbers."""
+        names = [f.name for f in fields]
+        places = {name: j for j, name in enumerate(self.names)}
+        return (batch.rename_columns(names) for batch in number_batches(self.rows_at([places[n] for n in names])))
+
+    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        if name in self.beside and self.values_of is not None:
+            return self.values_of(name)
+        X = self.rows_at([self.names.index(name)]).to_array()
+        return np.asarray(X.todense() if hasattr(X, "todense") else X)[:, 0]
+
+
+# --- Arrow ------------------------------------------------------------------------------------------------------------
+
+
+def number_batches(rows: Rows) -> Iterator[Any]:
+    """Yield rows of numbers as Arrow record batches."""
+    import pyarrow as pa
+
+    names = list(rows.names or (f"column {j}" for j in range(rows.d)))
+    for chunk in rows.chunks():
+        X = np.asarray(chunk.toarray() if rows.is_sparse else chunk, dtype=np.float64)
+        yield pa.record_batch([pa.array(np.ascontiguousarray(X[:, j])) for j in range(rows.d)], names=names)
+
+
+def tables_of(batches: Iterable[Any], slab: int) -> Iterator[Any]:
+    """Yield tables of ``slab`` rows each, whatever the size of the batches; the last may be shorter."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    count = 0
+    for batch in batches:
+        while count + batch.num_rows >= slab:
+            take = slab - count
+            yield pa.Table.from_batches([*held, batch.slice(0, take)])
+            batch, held, count = batch.slice(take), [], 0
+        if batch.num_rows:
+            held.append(batch)
+            count += batch.num_rows
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def slices_of(table: Any, size: int) -> Iterator[Any]:
+    """Yield slices of an Arrow table."""
+    return (table.slice(start, size) for start in range(0, len(table), size))
+
+
+def cast_batch(batch: Any, fields: Sequence[Any]) -> Any:
+    """Return the columns with these names, converted to these types; large integers are rounded, as in numpy."""
+    import pyarrow as pa
+
+    return batch.select([f.name for f in fields]).cast(pa.schema(list(fields)), safe=False)
+
+
+def joined(batches: Iterable[Any]) -> np.ndarray:
+    """Return the first column of several batches; an empty string is a missing value."""
+    parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
+    values = np.concatenate(parts) if parts else np.empty(0)
+    if values.dtype.kind in "OU" and "" in values:  # some programs write a missing string as an empty one
+        values = values.astype(object)
+        values[values == ""] = None
+    return values
+
+
+def text_fields(fields: Sequence[Any]) -> list[str]:
+    """Return the names of the fields that are not numeric."""
+    return [f.name for f in fields if not holds_numbers(f.type)]
+
+
+def pandas_index(schema: Any) -> list[str]:
+    """Return the index columns of a pandas frame, which are not features."""
+    written = (schema.pandas_metadata or {}).get("index_columns", ())
+    return [name for name in written if isinstance(name, str) and name in schema.names]
+
+
+def content_of(kind: Any) -> str:
+    """Return what a column of this type contains: "numbers", "text", "nothing", or the name of the type."""
+    import pyarrow.types as kinds
+
+    if kinds.is_null(kind):
+        return "nothing"
+    if kinds.is_dictionary(kind):
+        return content_of(kind.value_type)
+    if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
+        return "text"
+    return "numbers" if holds_numbers(kind) else str(kind)
+
+
+@lru_cache(maxsize=256)  # a table may have 100,000 columns of one type
+def holds_numbers(kind: Any) -> bool:
+    """Whether a column of this type contains numbers, or nothing."""
+    import pyarrow.types as kinds
+
+    tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal, kinds.is_null)
+    return any(is_kind(kind) for is_kind in tests)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error message."""
+    return str(error).splitlines()[0].rstrip(". ") if str(error) else type(error).__name__
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence[str], source: str) -> list[int]:
+    """Return the positions of the columns to keep: the named ones, or all, without the dropped ones."""
+    asked = (*(columns or ()), *drop)
+    unknown = [name for name in asked if name not in names]
+    if unknown:
+        cut = next(
+            (name for name in names if "," in name and {part.strip() for part in name.split(",")} <= {*asked}), None
+        )
+        remedy = _available_columns(unknown[0], names) if cut is None else _quoted_name(cut)
+        source = f"{source[:1].upper()}{source[1:]}"  # 'the frame' starts the sentence
+        raise ParameterError(f"{source} has no column {', '.join(map(repr, unknown))}. {remedy}")
+    if columns is None:
+        return [j for j, name in enumerate(names) if name not in drop]
+    places = {name: j for j, name in enumerate(names)}
+    return [places[name] for name in columns if name not in drop]
+
+
+def _quoted_name(name: str) -> str:
+    """The remedy for a column name that was split at its comma."""
+    return f"If you mean {name!r}, whose name contains a comma, pass it as one name: [{name!r}]."
+
+
+def _available_columns(wanted: str, names: Sequence[str], most: int = 12) -> str:
+    """List the available columns, of many the most similar names first, with a suggestion."""
+    nearest = closest(wanted, names, n=len(names), cutoff=0.0)
+    meant = [repr(name) for name in closest(wanted, names)]
+    asked = f"Did you mean {' or '.join(meant)}? " if meant else ""
+    return f"{asked}Available columns: {_listed(nearest if len(names) > most else names, most)}."
+
+
+def refuse_duplicates(names: Sequence[Hashable], source: str) -> None:
+    """Raise an error for duplicate column names."""
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    if duplicates:
+        raise DataError(f"Duplicate column name {_listed(duplicates, 8)} in {source}. Rename the columns.")
+
+
+def _refuse_surrogates(names: Sequence[str], source: str) -> None:
+    """Raise an error for a name that no file can hold."""
+    for name in names:
+        if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
+            raise DataError(
+                f"The column name {name!r} of {source} contains half of a surrogate pair, which is not a character. "
+                "Rename the column."
+            )
+
+
+def refuse_text(texts: Sequence[str], source: str) -> None:
+    """Raise an error that names the columns of text."""
+    if texts:
+        many = len(texts) > 1
+        raise DataTypeError(
+            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} contain{'' if many else 's'} text, dates "
+            "or categories, not numbers (`could not convert string to float`). Drop such columns (`drop=...`), "
+            "name the column of class labels (`y=...`), or encode text as numbers (`lowland.TablePreparer`)."
+        )
+
+
+def holds_dates(values: np.ndarray) -> bool:
+    """Whether an object array contains dates or durations of numpy, which numpy would convert to numbers of days."""
+    return any(isinstance(value, np.datetime64 | np.timedelta64) for value in values.flat)
+
+
+def too_large(what: str) -> DataError:
+    """The error for an integer beyond the range of float64."""
+    return DataError(f"{what} contains an integer that is too large (above 1.8e308). Rescale or drop it.")
+
+
+def _listed(names: Sequence[Hashable], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name) for name in names[:most]) + more

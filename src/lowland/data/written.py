@@ -1,0 +1,191 @@
+"""Numbers, dates and missing values as people write them in text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MISSING = (  # as Arrow knows them
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",
+    "NaN", "n/a", "nan", "null",
+)  # fmt: skip
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+CURRENCY = r"(?:[$€£¥₹₽₩₺]|USD|EUR|GBP|CHF|JPY|R\$|kr|zł|Fr\.)"
+SPACE = "[ \u00a0\u202f\u2009]"
+_IN_WORDS = {
+    "percent": "percentages", "currency": "currency", "parentheses": "negative numbers in parentheses"
+}  # fmt: skip
+GROUPED = {",": ",", ".": r"\.", " ": SPACE, "'": "['’]"}  # thousands separators that are detected
+
+
+@dataclass(frozen=True)
+class WrittenNumbers:
+    """The form of the numbers of one column of text, and their conversion."""
+
+    decimal: str = "."
+    thousands: str = ""  # "" for none
+    affix: str = ""  # "percent", "currency", "parentheses" around negative numbers, or ""
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression that every number of this form matches."""
+        digits = r"\d+"
+        if self.thousands:
+            digits = rf"(?:\d{{1,3}}(?:{self._between}\d{{3}})+|\d+)"
+        number = rf"(?:{digits}(?:{re.escape(self.decimal)}\d*)?|{re.escape(self.decimal)}\d+)(?:[eE][+-]?\d+)?"
+        if self.affix == "parentheses":
+            money = rf"{CURRENCY}?{SPACE}*"
+            return rf"^(?:\({money}{number}\)|[+\-−]?{money}{number})$"
+        if self.affix == "percent":
+            return rf"^[+\-−]?{number}{SPACE}*%$"
+        if self.affix == "currency":
+            return rf"^(?:[+\-−]?{CURRENCY}{SPACE}*[+\-−]?{number}|[+\-−]?{number}{SPACE}*{CURRENCY}|[+\-−]?{number})$"
+        return rf"^[+\-−]?{number}$"
+
+    @property
+    def _between(self) -> str:
+        return GROUPED.get(self.thousands, re.escape(self.thousands))
+
+    def matches(self, column: Any) -> Any:
+        """Return for each cell of an Arrow column of text whether it is a number of this form; null if missing."""
+        import pyarrow.compute as pc
+
+        return pc.match_substring_regex(pc.utf8_trim_whitespace(column), self.pattern)
+
+    def convert(self, column: Any) -> Any:
+        """Return an Arrow column of text as float64; a cell of another form is missing, ``matches`` finds it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        text = pc.utf8_trim_whitespace(column)
+        text = pc.if_else(pc.match_substring_regex(text, self.pattern), text, pa.scalar(None, text.type))
+        if self.affix == "parentheses":
+            text = pc.replace_substring_regex(text, r"^\((.*)\)$", r"-\1")
+        if self.affix:
+            text = pc.replace_substring_regex(text, rf"{CURRENCY}|%|{SPACE}", "")
+        if self.thousands:
+            text = pc.replace_substring_regex(text, self._between, "")
+        if self.decimal != ".":
+            text = pc.replace_substring(text, self.decimal, ".")
+        text = pc.replace_substring(text, "−", "-")
+        return pc.cast(pc.replace_substring_regex(text, r"^\+", ""), pa.float64())
+
+    def in_words(self) -> str:
+        """Return the form in words."""
+        named = {" ": "spaces", ",": "commas", ".": "points", "'": "apostrophes"}
+        parts = [_IN_WORDS[self.affix]] if self.affix else []
+        if self.thousands:
+            parts.append(f"{named.get(self.thousands, repr(self.thousands))} between thousands")
+        return " with ".join(parts) if parts else "unusual signs of numbers"
+
+
+def form_of(column: Any, decimal: str, thousands: str | None) -> WrittenNumbers | None:
+    """Return the form of an Arrow column of text if every cell is a number of one form; None for other text."""
+    import pyarrow.compute as pc
+
+    column = column.drop_null()
+    if not len(column):
+        return None
+    head = column.slice(0, 20)
+    separators = [""] + ([c for c in GROUPED if c != decimal] if thousands is None else [thousands] * (thousands != ""))
+    for affix in ("", *_IN_WORDS):
+        for separator in separators:
+            form = WrittenNumbers(decimal, separator, affix)
+            if all(pc.all(form.matches(part)).as_py() for part in (head, column)):
+                return form
+    return None
+
+
+# --- dates ------------------------------------------------------------------------------------------------------------
+
+ORDERS = ("year first", "day first", "month first")
+_TIME = (
+    r"(?:[ T,]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d{1,9})?))?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?)? ?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
+)
+_YEAR_FIRST = rf"^\s*(?P<year>\d{{4}})[-/.](?P<b>\d{{1,2}})[-/.](?P<c>\d{{1,2}}){_TIME}\s*$"
+_YEAR_LAST = rf"^\s*(?P<b>\d{{1,2}})[./-](?P<c>\d{{1,2}})[./-](?P<year>\d{{4}}|\d{{2}}){_TIME}\s*$"
+_PIVOT = 69  # years of two digits: 69 to 99 are 1969 to 1999, others 2000 to 2068, as in POSIX
+
+
+@dataclass
+class WrittenDates:
+    """The orders of day, month and year that all texts of a column allow, found batch by batch."""
+
+    possible: tuple[str, ...] = ORDERS
+    has_slashes: bool = False
+
+    def add(self, texts: Any) -> None:
+        """Exclude the orders in which some text, of an Arrow array without missing values, is not a date."""
+        if len(texts) and self.possible:
+            self.has_slashes = self.has_slashes or "/" in texts[0].as_py()
+            # most columns of text are excluded by a few values
+            for some in (texts.slice(0, 20), texts):
+                self.possible = tuple(order for order in self.possible if not np.isnat(dates_of(some, order)).any())
+
+    @property
+    def order(self) -> str | None:
+        """The order; None: the texts are not dates. Where the values decide nothing, the usual one."""
+        if len(self.possible) < 2:
+            return self.possible[0] if self.possible else None
+        return "month first" if self.has_slashes else "day first"
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether the values allow both orders."""
+        return len(self.possible) > 1
+
+
+def dates_of(texts: Any, order: str) -> np.ndarray:
+    """Return an Arrow column of texts as datetime64[us]; NaT where a text is missing or not a date of this order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = pc.extract_regex(texts.cast(pa.string()), _YEAR_FIRST if order == "year first" else _YEAR_LAST)
+
+    def text(name: str) -> Any:
+        return pc.fill_null(pc.struct_field(parts, name), "")
+
+    def number(name: str, kind: Any = None) -> np.ndarray:
+        digits = text(name)
+        return _numpy(pc.if_else(pc.equal(digits, ""), "0", digits).cast(kind or pa.int64()))
+
+    year, month, day = number("year"), number("b"), number("c")
+    if order == "day first":
+        month, day = day, month
+    short = _numpy(pc.equal(pc.utf8_length(text("year")), 2))
+    year = np.where(short, year + np.where(year < _PIVOT, 2000, 1900), year)
+    hour, minute, second = number("hour"), number("minute"), number("second", pa.float64())
+    half = _numpy(pc.utf8_lower(text("half"))).astype("U1")
+    good = _numpy(pc.is_valid(parts)) & (month >= 1) & (month <= 12) & (day >= 1)
+    good &= (minute < 60) & (second < 61) & np.where(half == "", hour < 24, (hour >= 1) & (hour <= 12))
+    hour = np.where(half == "", hour, hour % 12 + 12 * (half == "p"))
+    months = (np.where(good, year, 1970) - 1970).astype("M8[Y]").astype("M8[M]") + np.where(good, month - 1, 0)
+    days = months.astype("M8[D]") + np.where(good, day - 1, 0)
+    good &= days.astype("M8[M]") == months
+    seconds = 3600.0 * hour + 60.0 * (minute - _zone_minutes(text("zone"))) + second
+    return np.where(good, days.astype("M8[us]") + np.round(seconds * 1e6).astype("m8[us]"), np.datetime64("NaT", "us"))
+
+
+def _zone_minutes(zones: Any) -> np.ndarray:
+    """Minutes east of Greenwich, (n,): dates with a time zone become those of UTC."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.extract_regex(zones, r"^(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})$")
+    hours, minutes = (
+        _numpy(pc.fill_null(pc.struct_field(found, name).cast(pa.int64()), 0)) for name in ("hours", "minutes")
+    )
+    negative = _numpy(pc.fill_null(pc.equal(pc.struct_field(found, "sign"), "-"), False))
+    return np.where(negative, -1, 1) * (60 * hours + minutes)
+
+
+def _numpy(values: Any) -> np.ndarray:
+    import pyarrow as pa
+
+    return values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(zero_copy_only=False)

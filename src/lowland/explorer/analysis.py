@@ -1,0 +1,202 @@
+"""Search, filters, distances, clusters, and what sets a selection of rows apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowland.data.stored_table import StoredTable
+from lowland.explorer.workspace import RequestError
+
+COMPARISONS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+OPERATORS = ("=", "!=", *COMPARISONS, "contains", "in", "missing", "present")
+
+
+def rows_with_text(stored: StoredTable, text: str, columns: list[int], most: int) -> tuple[list[int], int]:
+    """Return the first rows with a cell that contains a text, in any of the columns, and how many there are.
+
+    Upper and lower case are the same. Rows where a cell equals the text come first.
+    """
+    found, equal = np.zeros(stored.n, dtype=bool), np.zeros(stored.n, dtype=bool)
+    for j in columns:
+        contains, equals = stored.matches(j, text)
+        found |= contains
+        equal |= equals
+    first, others = np.flatnonzero(equal), np.flatnonzero(found & ~equal)
+    return np.concatenate([first, others])[:most].tolist(), int(found.sum())
+
+
+def rows_where(stored: StoredTable, conditions: list[dict[str, Any]]) -> np.ndarray:
+    """Return which rows satisfy all conditions, (n,) bool."""
+    keep = np.ones(stored.n, dtype=bool)
+    for condition in conditions:
+        keep &= _satisfied(stored, int(condition["column"]), str(condition["op"]), condition.get("value"))
+    return keep
+
+
+def _satisfied(stored: StoredTable, j: int, op: str, value: Any) -> np.ndarray:
+    if not 0 <= j < len(stored.names):
+        raise RequestError(404, f"The table has no column {j}. It has {len(stored.names)} columns.")
+    if op not in OPERATORS:
+        raise RequestError(400, f"Unknown condition {op!r}. Choose one of {', '.join(OPERATORS)}.")
+    missing = stored.missing(j)
+    if op in ("missing", "present"):
+        return missing if op == "missing" else ~missing
+    if op == "contains":
+        return stored.matches(j, str(value))[0]
+    numbers = stored.numbers(j)
+    if numbers is None and op in COMPARISONS:
+        numbers, value = stored.days(j), _days(value)
+    if numbers is None and op in COMPARISONS:
+        raise RequestError(400, f"Column {stored.names[j]!r} contains text. Use = or contains instead of {op}.")
+    if numbers is not None and op in COMPARISONS:
+        with np.errstate(invalid="ignore"):
+            return COMPARISONS[op](numbers, _number(value, stored.names[j]))
+    wanted = value if op == "in" and isinstance(value, list) else [value]
+    if numbers is not None:
+        equal = np.isin(numbers, [_number(each, stored.names[j]) for each in wanted])
+    else:
+        equal = stored.equals(j, [str(each) for each in wanted])
+    return equal if op != "!=" else ~equal & ~missing
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise RequestError(
+            400, f"Column {name!r} contains numbers, but {value!r} is not a number. Enter one."
+        ) from None
+
+
+def _days(value: Any) -> Any:
+    """A date such as 2024-12-31 as days since 1970; other values unchanged."""
+    try:
+        return float((np.datetime64(str(value), "s") - np.datetime64(0, "s")) / np.timedelta64(1, "D"))
+    except ValueError:
+        return value
+
+
+MOST_LEVELS = 1000  # a column with more is text, which is not compared
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The difference between selected and other rows in one column: the larger in size, the more it sets them apart.
+
+    Cohen's d is the difference of the means in pooled standard deviations. Cohen's h is the difference of two
+    fractions after the arcsine transformation, here of the level that differs most. In both, 0.2 is called small, 0.5
+    medium and 0.8 large.
+    """
+
+    name: str
+    kind: str  # "number" or "category"
+    measure: str
+    effect: float
+    selected: float  # mean, or fraction of the level
+    rest: float
+    level: str | None = None
+    n_selected: int = 0  # observed values
+    n_rest: int = 0
+
+
+def effect_of_numbers(name: str, x: np.ndarray, selected: np.ndarray) -> Effect | None:
+    """Cohen's d of a column of numbers, (n,) with NaN where missing; None if it is not defined."""
+    a, b = (part[np.isfinite(part)] for part in (x[selected], x[~selected]))
+    if not len(a) or not len(b) or len(a) + len(b) < 3:
+        return None
+    scale = max(np.abs(a).max(), np.abs(b).max()) or 1.0  # squares of very large or small values would be lost
+    a, b = a / scale, b / scale
+    means = float(a.mean()), float(b.mean())
+    squares = float(((a - means[0]) ** 2).sum() + ((b - means[1]) ** 2).sum())
+    sd = (squares / (len(a) + len(b) - 2)) ** 0.5
+    difference = means[0] - means[1]
+    if sd <= 1e-12 * max(abs(means[0]), abs(means[1])):  # constant within both groups
+        if abs(difference) <= 1e-12 * max(abs(means[0]), abs(means[1])):
+            return None
+        effect = float(np.copysign(np.inf, difference))
+    else:
+        effect = difference / sd
+    return Effect(
+        name, "number", "Cohen's d", effect, means[0] * scale, means[1] * scale, None, len(a), len(b)
+    )  # fmt: skip
+
+
+def effect_of_levels(name: str, codes: np.ndarray, levels: list[str], selected: np.ndarray) -> Effect | None:
+    """Cohen's h of the level that differs most; ``codes`` are -1 where missing. None if there is nothing to compare."""
+    a, b = (part[part >= 0] for part in (codes[selected], codes[~selected]))
+    if not len(a) or not len(b) or len(levels) < 2:
+        return None
+    p, q = (np.bincount(part, minlength=len(levels)) / len(part) for part in (a, b))
+    h = 2 * np.arcsin(np.sqrt(p)) - 2 * np.arcsin(np.sqrt(q))
+    j = int(np.argmax(np.abs(h)))
+    return Effect(name, "category", "Cohen's h", float(h[j]), float(p[j]), float(q[j]), levels[j], len(a), len(b))
+
+
+def sort_effects(effects: Iterable[Effect | None]) -> list[Effect]:
+    """The effects that are defined, the largest first."""
+    return sorted((e for e in effects if e is not None), key=lambda e: -abs(e.effect))
+
+
+CELLS = 2**22  # processed at a time
+MINI_BATCH_ROWS = 50_000  # from this many rows on, k-means uses mini-batches
+MOST_FOR_DENSITY = 60_000  # rows for HDBSCAN
+
+
+def distances_from(X: np.ndarray, row: int) -> np.ndarray:
+    """Return the Euclidean distances of all rows from one, (n,) float32; X may be memory-mapped."""
+    n, d = X.shape
+    x = np.asarray(X[row], dtype=np.float64)
+    found = np.empty(n, dtype=np.float32)
+    step = max(1, CELLS // max(1, d))
+    for start in range(0, n, step):
+        part = np.asarray(X[start : start + step], dtype=np.float64) - x
+        found[start : start + step] = np.sqrt(np.einsum("ij,ij->i", part, part))
+    return found
+
+
+def nearest(distances: np.ndarray, row: int, k: int) -> np.ndarray:
+    """Return the k rows with the smallest distances, without the row itself; ties by their number."""
+    distances = distances.astype(np.float64)
+    distances[row] = np.inf
+    k = min(k, len(distances) - 1)
+    if k <= 0:
+        return np.empty(0, dtype=np.int64)
+    limit = np.partition(distances, k - 1)[k - 1]
+    candidates = np.flatnonzero(distances <= limit)
+    return candidates[np.argsort(distances[candidates], kind="stable")][:k]
+
+
+def clusters_of(X: np.ndarray, n_clusters: int, algorithm: str) -> np.ndarray:
+    """Return the cluster of each row, (n,) int32, the largest cluster first; -1: none.
+
+    "k-means" divides all rows into the given number of clusters; "density" (HDBSCAN) finds the number itself and
+    leaves sparse regions out. Rows without coordinates (NaN) belong to no cluster.
+    """
+    from sklearn.cluster import HDBSCAN, KMeans, MiniBatchKMeans
+
+    given = np.isfinite(X).all(axis=1)
+    rows = np.ascontiguousarray(X[given], dtype=np.float64)
+    codes = np.full(len(X), -1, dtype=np.int32)
+    if len(rows) < 2:
+        return codes
+    if algorithm == "density":
+        size = max(5, min(200, len(rows) // 100))
+        found = HDBSCAN(min_cluster_size=min(size, len(rows)), copy=True).fit_predict(rows)
+    else:
+        kind = KMeans if len(rows) < MINI_BATCH_ROWS else MiniBatchKMeans
+        found = kind(min(n_clusters, len(rows)), n_init=3, random_state=0).fit_predict(rows)
+    sizes = np.bincount(found[found >= 0]) if (found >= 0).any() else np.empty(0, dtype=np.int64)
+    rank = np.empty(len(sizes) + 1, dtype=np.int32)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes), dtype=np.int32)
+    rank[-1] = -1
+    codes[given] = rank[found]
+    return codes

@@ -1,0 +1,428 @@
+"""Maps in the worker: fit a method with progress and snapshots, measure the quality, keep the map, estimate costs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import warnings
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland import quality
+from lowland.arrays.namespace import to_numpy
+from lowland.data.stored_table import StoredTable
+from lowland.data.write import atomic_write
+from lowland.errors import LowlandError, unmarked
+from lowland.explorer.tables import PreparedRows
+from lowland.explorer.workspace import FILES_OF_A_MAP, open_array, write_array, write_floats, write_json
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.search import nearest_neighbors
+from lowland.math.statistics.sampling import evenly_spread
+from lowland.methods.base.traits import Traits, traits_of
+from lowland.methods.registry import find_method, load_method
+from lowland.plain import to_plain
+from lowland.run.local import LocalRun
+from lowland.run.processes import Clock, PeakMemory, Send, error_text, is_idle
+from lowland.run.progress import COMPILING, Progress
+from lowland.run.settings import config
+from lowland.study.cache import TrialCache, code_version, fingerprint, key_of
+from lowland.study.facts import BASELINE
+from lowland.study.measures import VERSION, EmbeddingScorer, neighbors_for
+from lowland.study.plan import Planned, StudySize, shared_neighbors, trials_of
+from lowland.study.result import Curve, Score
+from lowland.study.table import StudyLabels
+from lowland.study.trials import SharedInputs, fitted_coordinates, model_measures
+
+EVERY = 0.1  # seconds between two reports, and between two snapshots
+SEED = 0
+SHORT, NICE = 2.0, 5  # seconds after which a fit gives way to the server, and how far
+LEAST_NEIGHBORS = 15  # of a stored graph: most methods need no more
+SAMPLE = 20_000  # rows up to which all are measured
+MOST_COMPONENTS = 50  # of a scree
+MOST_LOADINGS = 2_000  # columns
+MOST_BYTES = 128 * 2**20  # of one map in the cache
+SIZES = (250, 500, 1_000, 2_000, 4_000)  # rows of the samples that are fitted for an estimate
+ENOUGH = 0.7  # seconds of one sample after which no larger one is fitted
+LIMIT = 4.0  # seconds of all samples
+
+
+@dataclass(frozen=True, eq=False)
+class MapTask:
+    """What a task names: a method with its parameters, and the rows and labels of a table."""
+
+    rows: PreparedRows
+    stored: StoredTable
+    labels: StudyLabels
+    weights: np.ndarray | None
+    size: StudySize
+    planned: Planned
+    traits: Traits
+
+    @classmethod
+    def open(cls, message: dict[str, Any]) -> MapTask:
+        """Open the rows; choose parameters that suit the table, replaced by those that are given."""
+        stored, rows = StoredTable(message["stored"]), PreparedRows(Path(message["rows"]))
+        labels = _labels(stored, message.get("label"))
+        weights = None if message.get("weight") is None else stored.numbers(message["weight"])
+        n, d = rows.X.shape
+        classes = None if labels.classes is None else len(labels.classes)
+        numbers = labels.targets is not None
+        size = StudySize(n, d, 2, classes, seed=SEED, why_no_classes=labels.why_no_classes, predicts_numbers=numbers)
+        entry, given = find_method(message["method"]), message["parameters"]
+        traits = traits_of(load_method(entry.name))
+        suited = trials_of(entry, size)[0]
+        if suited.why_left_out is not None:
+            raise LowlandError(suited.why_left_out)
+        chosen = {**suited.parameters, **given}
+        defaults = {flag.name: flag.default for flag in entry.flags}
+        neighbors = shared_neighbors(traits, defaults | chosen, n, d)
+        fitted_rows = None if given.get("n_landmarks") is not None else suited.fitted_rows
+        planned = replace(suited, parameters=chosen, fitted_rows=fitted_rows, shared_neighbors=neighbors)
+        return cls(rows, stored, labels, weights, size, planned, traits)
+
+    def shared(self) -> SharedInputs:
+        """Return the inputs of a fit; the neighbor graph is stored with the rows, for the other maps of the table."""
+        X, planned = np.asarray(self.rows.X), self.planned
+        graph = None
+        if planned.shared_neighbors is not None and planned.fitted_rows is None:
+            graph = _stored_graph(X, max(planned.shared_neighbors, neighbors_for(len(X))), self.rows.folder)
+        labels = self.labels
+        return SharedInputs(X, labels.codes, graph, None, SEED, labels.classes, np.array(self.rows.names))
+
+
+def _labels(stored: StoredTable, column: int | None) -> StudyLabels:
+    """The labels of the rows: classes, or numbers."""
+    if column is None:
+        return StudyLabels()
+    numbers = stored.numbers(column)
+    values: Any = numbers
+    if numbers is None or np.isnan(numbers).any():
+        values = np.array(stored.texts(column), dtype=object)
+    elif (numbers % 1 == 0).all() and np.abs(numbers).max(initial=0) < 2**53:
+        values = numbers.astype(np.int64)
+    return StudyLabels.read(values, stored.n)
+
+
+def _stored_graph(X: np.ndarray, k: int, folder: Path) -> NeighborGraph:
+    """The graph of at least k nearest neighbors: from the folder, or computed and stored there."""
+    k = min(max(k, LEAST_NEIGHBORS), len(X) - 1)
+    parts = ("start", "to", "length")
+    found = sorted(int(path.name.split("-")[1]) for path in folder.glob("graph-*-length.npy"))
+    stored = next((each for each in found if each >= k), None)
+    if stored is not None:
+        start, to, length = (np.asarray(open_array(folder / f"graph-{stored}-{part}.npy")) for part in parts)
+        return NeighborGraph(start, to, length)
+    graph = nearest_neighbors(X, k, LocalRun())
+    for part in parts:  # the last one that is written shows that all are there
+        write_array(folder / f"graph-{k}-{part}.npy", getattr(graph, part))
+    return graph
+
+
+# --- a map ---
+
+
+def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
+    """Fit one method to the prepared rows of a table."""
+    folder = Path(message["map"])
+    folder.mkdir(parents=True, exist_ok=True)
+    task = MapTask.open(message)
+    planned, key = task.planned, _cache_key(task)
+    restored = None if key is None else _restore_map(key, folder, send)
+    if restored is not None:
+        return restored
+    reporter = Reporter(send, folder, task.size.n)
+    est = load_method(planned.method)(**planned.parameters)
+    with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory, config(progress=reporter):
+        warnings.simplefilter("always")
+        shared = task.shared()
+        begun = time.perf_counter()
+        if task.traits.reads_text:
+            table = task.stored.select(task.rows.features)
+            Z = np.asarray(est.fit(table).transform(table))
+        else:
+            Z = fitted_coordinates(est, planned, shared, callback=reporter.snapshot, weights=task.weights)
+        seconds = time.perf_counter() - begun
+    write_floats(folder / "coordinates.f32", Z)
+    texts = dict.fromkeys(" ".join(str(each.message).split()) for each in caught)
+    excluded = int(np.isnan(Z).any(axis=1).sum())
+    notes = [f"{excluded:,} of {len(Z):,} rows have no coordinates."] if excluded else []
+    done = {
+        "components": Z.shape[1], "n": len(Z), "seconds": seconds, "memory": memory.bytes,
+        "warnings": [*planned.notes, *texts, *notes], "fitted": to_plain(planned.parameters),
+        "fitted_rows": planned.fitted_rows,
+    }  # fmt: skip
+    send({"event": "done", **done})
+    has_transform = _save_model(est, task, folder)
+    send({"event": "model", "has_transform": has_transform})
+    send({"event": "progress", "stage": "measuring the quality", "fraction": None})
+    measured = _measure(est, task, shared, Z, folder)
+    if key is not None:
+        _keep_map(key, folder, {"done": done, "has_transform": has_transform, "measured": measured})
+    return {"measured": measured}
+
+
+def _save_model(est: Any, task: MapTask, folder: Path) -> bool:
+    """Save the model, with the steps that prepare its rows; return whether it can place new rows."""
+    from sklearn.pipeline import Pipeline
+
+    from lowland.methods.model_files import save
+
+    preparer = None if task.traits.reads_text else task.rows.preparer()
+    verb = find_method(task.planned.method).verb
+    try:
+        save(est if preparer is None else Pipeline([("prepare", preparer), (verb, est)]), folder / "model.lowland")
+    except Exception:  # the coordinates are valid all the same; the page says that there is no model
+        return False
+    return hasattr(est, "transform") and task.planned.fitted_rows is None
+
+
+class Reporter:
+    """The progress callback of a fit, and the callback that stores snapshots."""
+
+    def __init__(self, send: Send, folder: Path, n: int) -> None:
+        self.send, self.folder, self.n = send, folder, n
+        self.last = self.last_snapshot = 0.0
+        self.begun: float | None = time.monotonic()
+        self.version = 0
+        self.stage = ""
+
+    def __call__(self, event: Progress) -> None:
+        """Report the stage, the fraction that is done, and the seconds that are left."""
+        now = time.monotonic()
+        if self.begun is not None and now - self.begun > SHORT:  # the server, which answers the browsers, comes first
+            self.begun = None
+            with contextlib.suppress(OSError, AttributeError):
+                os.nice(NICE)
+        if now - self.last < EVERY and event.stage == self.stage:
+            return
+        self.last, self.stage = now, event.stage
+        fraction = min(1.0, event.done / event.total) if event.total else None
+        left = None if not fraction or event.stage == COMPILING else event.seconds * (1 - fraction) / fraction
+        stage = f"{event.stage} ({event.note})" if event.note else event.stage
+        self.send({"event": "progress", "stage": stage, "fraction": fraction, "seconds_left": left})
+
+    def snapshot(self, shot: Any) -> None:
+        """Store the map so far, at most ten times a second; browsers fetch it."""
+        now = time.monotonic()
+        if now - self.last_snapshot < EVERY:
+            return
+        self.last_snapshot = now
+        Z = to_numpy(shot.embedding)
+        if len(Z) != self.n or not np.isfinite(Z).any():  # rows may be left out of the descent
+            return
+        write_floats(self.folder / "live.f32", Z)
+        self.version += 1
+        self.send({"event": "live", "iteration": shot.iteration, "version": self.version, "components": Z.shape[1]})
+
+
+def load_kernels() -> None:
+    """Load compiled code by small fits of methods that descend, as long as no task has arrived."""
+    from lowland.explorer.catalog import catalog
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for method in [each["name"] for each in catalog() if each["live"]][:2]:
+        if is_idle():
+            with contextlib.suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                load_method(method)(n_components=2, random_state=0).fit(X)
+
+
+# --- quality ---
+
+
+def _measure(est: Any, task: MapTask, shared: SharedInputs, Z: np.ndarray, folder: Path) -> dict[str, Any]:
+    """Measure a map; write the values per row and the curves, and return what is shown of them."""
+    n = len(Z)
+    chosen = np.ones(n, dtype=bool) if n <= SAMPLE else evenly_spread(n, SAMPLE, np.random.default_rng(SEED))
+    scores: dict[str, Score] = {}
+    per_row: dict[str, np.ndarray] = {}
+    curves: dict[str, Any] = {}
+    warned: list[str] = []
+    try:
+        with config(progress=False), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            X, some = np.ascontiguousarray(shared.X[chosen]), np.ascontiguousarray(Z[chosen])
+            found = _scorer(X, chosen, task).measure(some, task.traits.learns_labels_in_study)
+            scores, curves, per_row, warned = (
+                found.scores,
+                found.curves,
+                found.per_row,
+                [unmarked(text) for text in found.warnings],
+            )
+            if per_row:  # it was evaluated; a study has these values only for a few thousand rows
+                k = neighbors_for(int((~np.isnan(some).any(axis=1)).sum()))
+                for measure in (quality.trustworthiness, quality.continuity):
+                    if measure.__name__ not in per_row:
+                        per_row[measure.__name__] = np.asarray(measure(X, some, k, per_row=True, sample=None).per_row)
+            if n <= SAMPLE and not task.traits.reads_text:
+                of_model, more, _ = model_measures(est, shared)
+                scores |= {name: score for name, score in of_model.items() if name not in scores}
+                curves |= more
+    except Exception as error:  # the map is valid all the same
+        warned.append(f"The quality could not be measured: {error_text(error)}")
+    curves |= _linear_curves(est, task)
+    plain = {name: asdict(curve) if isinstance(curve, Curve) else curve for name, curve in curves.items()}
+    write_json(folder / "curves.json", to_plain(plain))
+    measures = []
+    for number, (name, values) in enumerate(per_row.items()):
+        every = np.full(n, np.nan, dtype=np.float32)
+        every[chosen] = values
+        write_floats(folder / f"trust-{number}.f32", every)
+        known = values[np.isfinite(values)]
+        low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+        better = scores[name].better if name in scores else "higher"
+        measures.append({"name": name, "low": low, "high": high, "better": better})
+    shown = {name: {**asdict(score), "correct_bits": ""} for name, score in scores.items()}
+    basis = None if chosen.all() else f"Measured on {int(chosen.sum()):,} evenly spaced rows of {n:,}."
+    return to_plain({"measures": measures, "scores": shown, "curves": list(curves), "warnings": warned, "basis": basis})
+
+
+def _scorer(X: np.ndarray, chosen: np.ndarray, task: MapTask) -> EmbeddingScorer:
+    y, targets = (None if v is None else v[chosen] for v in (task.labels.codes, task.labels.targets))
+    place = task.rows.folder if chosen.all() else task.rows.folder / "sample"
+    place.mkdir(exist_ok=True)
+    return EmbeddingScorer.prepare(X, _stored_graph(X, neighbors_for(len(X)), place), y, SEED, targets)
+
+
+def _linear_curves(est: Any, task: MapTask) -> dict[str, Any]:
+    """The scree and the loadings of a linear method."""
+    found: dict[str, Any] = {}
+    with contextlib.suppress(Exception), warnings.catch_warnings(), config(progress=False):
+        warnings.simplefilter("ignore")
+        if hasattr(est, "explained_variance_ratio_"):
+            ratio = np.asarray(est.explained_variance_ratio_, dtype=float)
+            X = np.asarray(task.rows.X)
+            more = min(MOST_COMPONENTS, *X.shape)
+            if task.planned.method == BASELINE and len(ratio) < more and X.size <= 2e8:
+                ratio = np.asarray(type(est)(more).fit(X).explained_variance_ratio_)
+            number = np.arange(1, len(ratio) + 1)
+            found["scree"] = Curve(number, ratio, "component", "explained variance ratio")
+        loadings = np.asarray(est.components_, dtype=float)
+        names = task.rows.names
+        if loadings.ndim == 2 and loadings.shape[1] == len(names) <= MOST_LOADINGS:
+            found["loadings"] = {
+                "x": loadings[0], "y": loadings[1] if len(loadings) > 1 else np.zeros(len(names)), "names": names,
+                "values": loadings[:10], "x_name": "component 1", "y_name": "component 2", "kind": "loadings",
+            }  # fmt: skip
+    return found
+
+
+# --- maps that were computed before: the same rows, labels, method and parameters ---
+
+
+def _cache_key(task: MapTask) -> str | None:
+    """The key of a map in the cache; None for a method that is fitted to the cells, not to the prepared rows."""
+    if task.traits.reads_text:
+        return None
+    labels, weights, planned = task.labels, task.weights, task.planned
+    beside = [v for v in (labels.codes, labels.targets, weights) if v is not None]
+    return key_of({
+        "what": "map", "data": fingerprint([np.asarray(task.rows.X)]), "names": task.rows.names, "seed": SEED,
+        "beside": [fingerprint([values]) for values in beside],
+        "classes": None if labels.classes is None else [str(c) for c in labels.classes],
+        "weighted": weights is not None,
+        "scaled": task.rows.scaled, "method": planned.method, "parameters": planned.parameters,
+        "rows": planned.fitted_rows, "version": code_version(), "measures": VERSION,
+    })  # fmt: skip
+
+
+def _restore_map(key: str, folder: Path, send: Send) -> dict[str, Any] | None:
+    """Write the files of a map that is in the cache and report it; None: it must be computed."""
+    kept = TrialCache().get(key)
+    if kept is None or not {"done", "has_transform", "measured"} <= kept[0].keys():
+        return None
+    record, arrays = kept
+    for name, values in arrays.items():
+        if FILES_OF_A_MAP.fullmatch(name):
+            with atomic_write(folder / name) as path:
+                path.write_bytes(values.tobytes())
+    if not (folder / "coordinates.f32").exists():
+        return None
+    send({"event": "done", **record["done"]})
+    send({"event": "model", "has_transform": bool(record["has_transform"])})
+    return {"measured": record["measured"]}
+
+
+def _keep_map(key: str, folder: Path, record: dict[str, Any]) -> None:
+    files = [path for path in sorted(folder.iterdir()) if FILES_OF_A_MAP.fullmatch(path.name)]
+    if sum(path.stat().st_size for path in files) <= MOST_BYTES:
+        TrialCache().put(key, record, {path.name: np.fromfile(path, dtype=np.uint8) for path in files})
+
+
+# --- estimates: small samples of the rows are fitted, and the cost is extrapolated ---
+
+
+def estimate(message: dict[str, Any], send: Send) -> dict[str, Any]:
+    """Estimate the seconds and the bytes of a map."""
+    task = MapTask.open(message)
+    points = _timed_fits(task)
+    n, (m, seconds, memory) = task.size.n, points[-1]
+    if m >= n:
+        return _estimate(seconds, memory, 1.5, f"measured: a fit of all {n:,} rows took {seconds:.2g} s")
+    planned = task.planned
+    capped = planned.fitted_rows or planned.parameters.get("n_landmarks")  # pairs only among some rows
+    pairs = task.traits.study.all_pairs_up_to is not None and capped is None
+    power = 2.0 if pairs else 1.1
+    used = 3 * 8 * n * task.size.d + memory * (n / m) ** (2 if pairs else 1)  # the table, two copies, and the fit
+    sizes = " and ".join(f"{p[0]:,}" for p in points[-2:])
+    times = " and ".join(f"{p[1]:.2g} s" for p in points[-2:])
+    basis = f"fits of {sizes} rows took {times}; extrapolated to {n:,} rows as n^{power:g}"
+    return _estimate(_extrapolated(points, n, power), used, 2.5, basis)
+
+
+def _estimate(seconds: float, memory: float, factor: float, basis: str) -> dict[str, Any]:
+    return {
+        "seconds": seconds, "low": seconds / factor, "high": seconds * factor, "bytes": int(memory), "basis": basis,
+    }  # fmt: skip
+
+
+def _extrapolated(points: list[tuple[int, float, int]], n: int, power: float) -> float:
+    """The seconds of n rows: a fixed part, and a part that grows as n^power, from the two largest samples."""
+    m, t = points[-1][:2]
+    if len(points) == 1:
+        return t * (n / m) ** power
+    k, s = points[-2][:2]
+    growth = max((t - s) / (m**power - k**power), 0.2 * t / m**power)  # noise may hide the growth
+    return max(0.0, t - growth * m**power) + growth * n**power
+
+
+def _timed_fits(task: MapTask) -> list[tuple[int, float, int]]:
+    """Rows, seconds and bytes of fits of samples, until one takes long enough to extrapolate from."""
+    found: list[tuple[int, float, int]] = []
+    n, begun = task.size.n, time.perf_counter()
+    for m in sorted({min(each, n) for each in SIZES}):
+        if len(found) > 1 and (found[-1][1] > ENOUGH or time.perf_counter() - begun > LIMIT):
+            break
+        chosen = evenly_spread(n, m, np.random.default_rng(SEED)) if m < n else np.ones(n, dtype=bool)
+        try:
+            if not found:
+                _timed_fit(task, chosen)  # loads libraries and compiled code
+            found.append((m, *_timed_fit(task, chosen)))
+        except Exception:  # too few rows for the parameters: a larger sample may do
+            if m == n or m == SIZES[-1]:
+                raise
+    return found
+
+
+def _timed_fit(task: MapTask, chosen: np.ndarray) -> tuple[float, int]:
+    """Seconds, compilation excluded, and bytes of a fit of some rows."""
+    X, labels = np.ascontiguousarray(task.rows.X[chosen]), task.labels
+    y = None if labels.codes is None else labels.codes[chosen]
+    own = replace(task.planned, fitted_rows=None, shared_neighbors=None)
+    landmarks = own.parameters.get("n_landmarks")
+    if landmarks and landmarks >= len(X):
+        own = replace(own, parameters={**own.parameters, "n_landmarks": max(2, len(X) // 2)})
+    est = load_method(own.method)(**own.parameters)
+    clock = Clock()
+    with warnings.catch_warnings(), PeakMemory() as memory, config(progress=False):
+        warnings.simplefilter("ignore")
+        clock.restart()
+        if task.traits.reads_text:
+            est.fit(task.stored.select(task.rows.features, np.flatnonzero(chosen)))
+        else:
+            fitted_coordinates(est, own, SharedInputs(X, y, None, None, SEED, labels.classes))
+    return clock.seconds, memory.bytes or 0

@@ -1,0 +1,167 @@
+"""The Python and the command line that repeat a map."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from typing import Any
+
+from lowland.explorer.tables import KINDS, NUMERIC
+from lowland.methods.registry import find_method, load_method
+
+Record = dict[str, Any]
+
+
+def code_of(table: Record, record: Record) -> dict[str, str]:
+    """Return how to repeat a map: in Python, and on the command line."""
+    table = _as_mapped(table, record)
+    known = table["private"]["message"].get("path")
+    path = known or f"{table['name']}.parquet"
+    first = "" if known else f"# First export all rows of the table as Parquet: {path}\n"
+    return {"python": first + _python(table, record, path), "command": first + _command(table, record, path)}
+
+
+def is_prepared(table: Record) -> bool:
+    """Whether features were encoded, filled or standardized."""
+    features = [c for c in table["columns"] if c["role"] == "feature"]
+    return bool(table.get("scaled")) or any(
+        c["missing"] or c["kind"] not in (*NUMERIC, "boolean") or (c["kind"] == "boolean" and c.get("min") is None)
+        for c in features
+    )
+
+
+def _as_mapped(table: Record, record: Record) -> Record:
+    """The table with the roles and the scale that it had when the map was computed."""
+    then = record["private"].get("roles")
+    if then is None:
+        return table
+    features = set(then["features"])
+    roles = {then["label"]: "label", then["weight"]: "weight", **dict.fromkeys(features, "feature")}
+    columns = [{**c, "role": roles.get(j, "drop")} for j, c in enumerate(table["columns"])]
+    return {**table, "columns": columns, "scaled": then["scaled"]}
+
+
+def _python(table: Record, record: Record, path: str) -> str:
+    method, read, prepared = record["method"], table["read"], is_prepared(table)
+    label, weight = _named(table, "label"), _named(table, "weight")
+    options = "".join(f", {name}={value!r}" for name, value in read.items())
+    given = ["rows"]
+    columns = []
+    if find_method(method).needs_y and label is not None:
+        columns.append(f"y = read_column(table, {label!r})")
+        given.append("y")
+    if weight is not None and "sample_weight" in inspect.signature(load_method(method).fit).parameters:
+        columns.append(f"weights = read_column(table, {weight!r})")
+        given.append("sample_weight=weights")
+    lines = ["import lowland"]
+    needed = [*(["open_table"] if read else []), *(["read_column"] if columns else [])]
+    if needed and (prepared or columns):
+        lines.append(f"from lowland.data.open import {', '.join(needed)}")
+    if read and (prepared or columns):
+        lines.append("from lowland.data.read_options import ReadOptions")
+    lines.append("")
+    if prepared or columns:
+        opened = f"open_table({path!r}, ReadOptions({options.removeprefix(', ')}))" if read else repr(path)
+        lines.append(f"table = {opened}")
+    if prepared:
+        kinds = {**_kinds(table), **{c["name"]: "drop" for c in table["columns"] if c["role"] != "feature"}}
+        lines += [
+            "preparer = lowland.TablePreparer(",
+            f"    kinds={kinds!r},",
+            f"    standardize={bool(table.get('scaled'))}, output='arrow',",
+            ")",
+            "rows = preparer.fit_transform(table)",
+        ]
+    else:
+        lines.append(f"rows = lowland.open_rows({path!r}, columns={_features(table)!r}{options})")
+    lines += columns
+    arguments = ", ".join(f"{name}={value!r}" for name, value in _parameters(record).items())
+    lines.append(f"model = lowland.{method}({arguments})")
+    if record.get("fitted_rows"):
+        lines += [
+            "",
+            "# there are many rows: evenly spaced ones are fitted, and the others placed among them",
+            "import numpy as np",
+            "from lowland.math.statistics.sampling import evenly_spread",
+            "",
+            f"rows = {'np.asarray(rows)' if prepared else 'rows.to_array()'}",
+            f"chosen = evenly_spread(len(rows), {record['fitted_rows']}, np.random.default_rng(0))",
+            "Z = np.empty((len(rows), model.n_components))",
+            "Z[chosen] = model.fit_transform(rows[chosen])",
+            "Z[~chosen] = model.transform(rows[~chosen])",
+        ]
+    else:
+        lines.append(f"Z = model.fit_transform({', '.join(given)})  # the coordinates of all rows")
+    saved = "model"
+    if prepared:  # with the preparation, so that the model file takes the table as it is
+        lines.append("from sklearn.pipeline import make_pipeline")
+        saved = "make_pipeline(preparer, model)"
+    lines.append(f"lowland.save({saved}, {find_method(method).verb + '.lowland'!r})")
+    return "\n".join(lines) + "\n"
+
+
+def _command(table: Record, record: Record, path: str) -> str:
+    """The command that fits the method."""
+    entry = find_method(record["method"])
+    if record.get("fitted_rows"):
+        words = ["lowland", "transform", f"{entry.verb}.lowland", path, "--to", "coordinates.csv"]
+        return (
+            f"# A sample of {record['fitted_rows']:,} rows was fitted. Run the Python code, which saves the model. "
+            f"This places all rows among the sample:\n{shlex.join(words)}"
+        )
+    words = ["lowland", "fit", entry.verb, path]
+    label, weight = _named(table, "label") if entry.needs_y else None, _named(table, "weight")
+    features = _features(table)
+    others = [c["name"] for c in table["columns"] if c["name"] not in {*features, label, weight}]
+    listed = any(c["kind"] not in (*KINDS, "boolean") for c in table["columns"] if c["role"] == "feature")
+    if listed or len(others) > len(features):  # what looks like an id is a feature only if it is named
+        words += ["--columns", _quoted(features)]
+    elif others:
+        words += ["--drop", _quoted(others)]
+    words += ["--label", label] if label is not None else []
+    words += ["--weight", weight] if weight is not None else []
+    numeric = all(c["kind"] in NUMERIC for c in table["columns"] if c["role"] == "feature")
+    if table.get("scaled"):
+        words += ["--prepare", "standardize"]
+    elif not numeric:
+        words += ["--prepare", "encode"]
+    if any(c["missing"] for c in table["columns"] if c["role"] == "feature"):
+        words += ["--impute", "median"]
+    for name, value in table["read"].items():
+        if name == "header":
+            words.append("--header" if value else "--no-header")
+        else:
+            words += [f"--{name}", ",".join(value) if isinstance(value, list | tuple) else str(value)]
+    for name, value in _parameters(record).items():
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool) and [f for f in entry.flags if f.name == name and f.kinds == ["bool"]]:
+            words.append(flag if value else f"--no-{flag[2:]}")
+        else:
+            words += [flag, _text(value)]
+    return shlex.join([*words, "--to", "coordinates.csv", "--model", f"{entry.verb}.lowland"])
+
+
+def _quoted(names: list[str]) -> str:
+    return ",".join(f'"{name}"' if "," in name else name for name in names)
+
+
+def _parameters(record: Record) -> dict[str, Any]:
+    return record.get("fitted") or record["parameters"]
+
+
+def _features(table: Record) -> list[str]:
+    return [c["name"] for c in table["columns"] if c["role"] == "feature"]
+
+
+def _named(table: Record, role: str) -> str | None:
+    return next((c["name"] for c in table["columns"] if c["role"] == role), None)
+
+
+def _kinds(table: Record) -> dict[str, str]:
+    return {c["name"]: KINDS[c["kind"]] for c in table["columns"] if c["role"] == "feature" and c["kind"] in KINDS}
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "yes" if value else "no"
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,1 +1,0 @@
-"""Kernel PCA: axes in feature space and pre-images."""

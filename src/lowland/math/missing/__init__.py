@@ -1,1 +1,0 @@
-"""Incomplete rows: latent linear models by expectation-maximization, NIPALS, and statistics of available cases."""

@@ -1,0 +1,170 @@
+"""Steps of a pipeline: dates as numbers, short texts as numbers, and missing values replaced by expectations."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.data.rows import MappedRows, Rows
+from lowland.math.spectra.component_rules import ParallelAnalysis
+from lowland.math.statistics.latent_gaussian import ImputeRows
+from lowland.methods.registry import load_method
+
+PARTS = ("year", "month", "day of week", "hour", "elapsed days")
+_DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")  # microseconds
+FEATURES = 2**14  # hashed n-grams
+
+
+class DateParts(TransformerMixin, BaseEstimator):
+    """The parts of each date that differ among the training rows; days elapse since the first training date.
+
+    A missing date is NaN in every part.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the first date of each column, and the parts that vary."""
+        D = _dates(X)
+        self.n_features_in_ = D.shape[1]
+        self.feature_names_in_ = np.asarray(
+            getattr(X, "column_names", [f"x{j}" for j in range(D.shape[1])]), dtype=object
+        )
+        self.origins_ = np.array([_first(column) for column in D.T], dtype="datetime64[us]")
+        parts = self._all_parts(D)
+        self.kept_ = np.array([np.unique(part[~np.isnan(part)]).size > 1 for part in parts.T])
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the parts as floats, (n, number of parts)."""
+        check_is_fitted(self)
+        return self._all_parts(_dates(X))[:, self.kept_]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns and their parts."""
+        return np.asarray([f"{name} {part}" for name, part in self.kept_parts()], dtype=object)
+
+    def kept_parts(self) -> list[tuple[str, str]]:
+        """Return column and part of each number."""
+        pairs = [(name, part) for name in self.feature_names_in_ for part in PARTS]
+        return [pair for pair, kept in zip(pairs, self.kept_, strict=True) if kept]
+
+    def _all_parts(self, D: np.ndarray) -> np.ndarray:
+        columns = [part for column, origin in zip(D.T, self.origins_, strict=True) for part in _parts(column, origin)]
+        return np.column_stack(columns)
+
+
+def _dates(X: Any) -> np.ndarray:
+    """The columns of a table of dates, (n, d)."""
+    columns = X.columns if hasattr(X, "column_names") else np.asarray(X).T
+    return np.column_stack([np.asarray(column).astype("datetime64[us]") for column in columns])
+
+
+def _first(dates: np.ndarray) -> np.datetime64:
+    observed = dates[~np.isnat(dates)]
+    return observed.min() if observed.size else np.datetime64("1970-01-01", "us")
+
+
+def _parts(dates: np.ndarray, origin: np.datetime64) -> list[np.ndarray]:
+    """The five parts of a column of dates, NaN where a date is missing."""
+    days, months, years = (dates.astype(f"datetime64[{unit}]") for unit in "DMY")
+    since = (days.astype(np.int64), months.astype(np.int64), years.astype(np.int64))
+    parts = [
+        since[2] + 1970.0,
+        since[1] % 12 + 1.0,
+        (since[0] + 3.0) % 7,  # Monday is 0; the first of January 1970 was a Thursday
+        (dates - days).astype(np.float64) * 24 / _DAY,
+        (dates - origin).astype(np.float64) / _DAY,
+    ]
+    return [np.where(np.isnat(dates), np.nan, part) for part in parts]
+
+
+class TextComponents(TransformerMixin, BaseEstimator):
+    """The leading components of each column of texts, so that texts with common parts of words are near each other.
+
+    A missing text is an empty text: zero in every component.
+    """
+
+    def __init__(self, n_components: int = 10, random_state: int | None = 0) -> None:
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit one decomposition per column."""
+        columns = _texts(X)
+        self.n_features_in_ = len(columns)
+        self.feature_names_in_ = np.asarray(
+            getattr(X, "column_names", [f"x{j}" for j in range(len(columns))]), dtype=object
+        )
+        svd = load_method("TruncatedSVD")
+        self.models_ = []
+        for column in columns:
+            k = max(1, min(self.n_components, len(set(column)) - 1))
+            self.models_.append(svd(n_components=k, random_state=self.random_state).fit(_hashed(column)))
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the components, (n, sum of the numbers of components)."""
+        check_is_fitted(self)
+        pairs = zip(self.models_, _texts(X), strict=True)
+        return np.column_stack([model.transform(_hashed(column)) for model, column in pairs])
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns, numbered."""
+        pairs = zip(self.feature_names_in_, self.models_, strict=True)
+        names = [f"{name} {i + 1}" for name, model in pairs for i in range(model.n_components)]
+        return np.asarray(names, dtype=object)
+
+
+def _hashed(texts: list[str]) -> Any:
+    """The counts of n-grams of three and four characters within words, rows of unit length."""
+    return HashingVectorizer(analyzer="char_wb", ngram_range=(3, 4), n_features=FEATURES).transform(texts)
+
+
+def _texts(X: Any) -> list[list[str]]:
+    columns = X.columns if hasattr(X, "column_names") else np.asarray(X, dtype=object).T
+    return [["" if v is None or v != v else str(v) for v in np.asarray(c, dtype=object)] for c in columns]
+
+
+class EMImputer(TransformerMixin, BaseEstimator):
+    """Replace missing values as ``PCA(missing="em")`` of the training rows predicts them; others do not change.
+
+    Parallel analysis chooses the number of components. The fit reads the rows in chunks. A data frame returns a data
+    frame. The step can be saved in a model file.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the PCA to the incomplete rows."""
+        self.pca_ = load_method("PCA")(n_components=ParallelAnalysis(), missing="em").fit(X)
+        self.n_features_in_ = self.pca_.n_features_in_
+        if hasattr(self.pca_, "feature_names_in_"):
+            self.feature_names_in_ = self.pca_.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return X without missing values."""
+        check_is_fitted(self)
+        return self.pca_.impute(X)
+
+    def open_rows(self, X: Any) -> Rows:
+        """Return X without missing values as Rows, in chunks."""
+        check_is_fitted(self)
+        rows, _ = self.pca_._rows_to_map(X)
+        return MappedRows(rows, ImputeRows(self.pca_._latent()))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns, which stay as they are."""
+        check_is_fitted(self)
+        given = getattr(self, "feature_names_in_", input_features)
+        names = [f"x{j}" for j in range(self.n_features_in_)] if given is None else given
+        return np.asarray(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags

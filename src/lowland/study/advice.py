@@ -1,0 +1,607 @@
+"""Advice for each purpose, with its evidence: which trial is chosen, and rules that say why.
+
+Two scores are tied if their difference is not significant or, where all rows were compared, within a margin. Among
+tied trials PCA is preferred, then linear methods, then the best, or the fastest where the best is slow.
+
+A rule is a condition on a case and a template for a sentence. The case holds the trials and numbers that both name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+from lowland.data.suspect_columns import SuspectColumn
+from lowland.study.facts import BASELINE, TableFacts
+from lowland.study.measures import AREA, MARGIN, TRUST, above, correct_only_in, differ, ties, worse
+from lowland.study.plan import StudySize, traits_named
+from lowland.study.prediction import COMPANIONS, LOGISTIC, NEAREST, OF_CLASSES, OF_NUMBERS, OWN, RIDGE
+from lowland.study.result import GIVEN, Advice, Purpose, Score, Trial
+from lowland.study.table import MAX_RATIO
+
+ERROR = "reconstruction error"
+NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still plain PCA
+KEEP = 0.95  # fraction of the variance to keep
+HALF = 0.5  # of PCA's error: a nonlinear method must stay below it, and keep the variance, to be advised
+PATIENCE = 10.0  # seconds that the best of tied trials may take before a faster one is preferred
+POOR_AREA = 0.3  # area under R_NX below which the text warns
+MANY_COPIES = 0.05  # fraction of duplicate rows above which the evidence warns
+
+
+class Case(dict[str, Any]):
+    """What the conditions and templates of rules name, as attributes and as fields."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+Rule = tuple[Callable[[Case], Any], str]
+
+
+def first_of(rules: Sequence[Rule], case: Case) -> str:
+    """Return the sentence of the first rule that applies; empty if none does."""
+    return next((text.format_map(case) for applies, text in rules if applies(case)), "")
+
+
+def all_of(rules: Sequence[Rule], case: Case) -> list[str]:
+    """Return the sentences of all rules that apply."""
+    return [text.format_map(case) for applies, text in rules if applies(case)]
+
+
+def always(case: Case) -> bool:
+    """Whether a rule applies that always does."""
+    return True
+
+
+def advise(
+    trials: Sequence[Trial], facts: TableFacts | None, size: StudySize, *, scaled: bool,
+    suspects: Sequence[SuspectColumn] = (), notes: Sequence[str] = (), n_unlabeled: int = 0, named: bool = True,
+    complete: bool = True,
+) -> tuple[Advice, ...]:  # fmt: skip
+    """Return the advice for every purpose that the data allow, starting with the purpose of the study.
+
+    ``scaled``: whether the columns were standardized; ``suspects``: columns that look like identifiers or dominate;
+    ``notes``: what was done to the table; ``n_unlabeled``: rows without a label; ``named``: whether columns can be
+    dropped by name; ``complete``: False where the study was stopped early.
+    """
+    labeled = size.n_classes is not None or size.predicts_numbers
+    others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or labeled)]
+    purposes = (size.purpose, *others)
+    if facts is None:
+        text = "The study was stopped before anything was evaluated, so there is no advice."
+        return tuple(Advice(p, None, None, text, ()) for p in purposes)
+    dominant = [each for each in suspects if each.kind == "dominant"]
+    late = [trial.name for trial in trials if trial.status == "timed out"]
+    listed = ", ".join(late[:3]) + (f" and {len(late) - 3} others" if len(late) > 3 else "")
+    ratio = facts.standard_deviation_ratio
+    case = Case(
+        listed=listed, are="is" if len(late) == 1 else "are", scaled=scaled,
+        dominant="".join(f" Caveat: {each.name!r} alone holds {each.detail} of the variance." for each in dominant),
+        ratio=ratio, times=f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.1e}", size=size, n_unlabeled=n_unlabeled,
+        rows="1 row has" if n_unlabeled == 1 else f"{n_unlabeled:,} rows have",
+    )  # fmt: skip
+    remarks = [each.sentence(f"drop=[{each.name!r}]" if named else LEAVE_OUT, "scale='standard'") for each in suspects]
+    remarks += [*notes, *all_of(REMARKS, case)]
+    done = [trial for trial in trials if trial.status == "done"]
+    found = []
+    for purpose in purposes:
+        advice = ADVISERS[purpose](done, facts, size)
+        units = "" if purpose == "classify" else case.dominant
+        text = f"{'' if complete else STOPPED}{advice.text}{units}{OUT_OF_TIME.format_map(case) if late else ''}"
+        found.append(replace(advice, text=text, evidence=(*remarks, *advice.evidence)))
+    return tuple(found)
+
+
+# --- remarks that hold for every purpose ---
+
+LEAVE_OUT = "X without this column"
+STOPPED = "The study was stopped early, so this advice is based on the completed trials only. "
+OUT_OF_TIME = " Caveat: {listed} did not end within the time limit and {are} not compared."
+REMARKS: Sequence[Rule] = (
+    (lambda c: c.scaled, "The columns were standardized to standard deviation 1."),
+    (
+        lambda c: not c.scaled and c.ratio > MAX_RATIO and not c.dominant,
+        "The standard deviations of the columns differ by a factor of up to {times}, so the columns with the largest "
+        "ones dominate. If only the units differ, use scale='standard'.",
+    ),
+    (
+        lambda c: c.n_unlabeled,
+        "{rows} no label. They are drawn gray and excluded from the measures that use labels.",
+    ),
+    (
+        lambda c: c.size.why_no_classes and not c.size.predicts_numbers,
+        "There is no advice for classification because {size.why_no_classes}.",
+    ),
+)
+DIMENSION: Sequence[Rule] = (
+    (lambda c: c.low > c.k, "{begin} {wanted} {are} too few to preserve all of the structure."),
+    (always, "{begin} {wanted} can preserve the structure if the method unfolds it."),
+)
+
+
+def _dimension(facts: TableFacts, size: StudySize) -> list[str]:
+    """The intrinsic dimension of the table, if it is known."""
+    value, low, high = facts.intrinsic_dimension, facts.intrinsic_dimension_low, facts.intrinsic_dimension_high
+    if value is None:
+        return []
+    begin = f"Estimated intrinsic dimension: {value:.1f} (95% confidence interval {low:.1f} to {high:.1f})."
+    are = "is" if size.k == 1 else "are"
+    return [first_of(DIMENSION, Case(begin=begin, low=low, k=size.k, wanted=_dimensions(size.k), are=are))]
+
+
+# --- visualization ---
+
+WHY_EQUAL: Sequence[Rule] = (
+    (lambda c: differ(c.area, c.top) is None, f"within the equivalence margin of {MARGIN:g}"),
+    (always, "not significantly different"),
+)
+RUNNER_UP: Sequence[Rule] = (
+    (lambda c: not c.is_clear, ", {why_equal}"),
+    (lambda c: worse(c.area, c.top) and differ(c.area, c.top), ", significantly lower"),
+)
+SIMPLER: Sequence[Rule] = (
+    (
+        lambda c: c.chosen.method == BASELINE != c.best.method,
+        "simpler: it is linear and deterministic, and a matrix product gives the coordinates of new rows",
+    ),
+    (lambda c: is_linear(c.chosen) and not is_linear(c.best), "simpler: it is linear"),
+    (
+        lambda c: None not in (c.chosen.seconds, c.best.seconds) and c.chosen.seconds < c.best.seconds,
+        "faster ({its_time} vs. {best_time})",
+    ),
+    (always, "no more complex"),
+)
+WHY_TO_SEE: Sequence[Rule] = (
+    (lambda c: c.second is None, "It is the only embedding evaluated: {best_area}."),
+    (
+        lambda c: c.chosen is c.best,
+        "It preserves neighborhoods best of {n} trials: {best_area}; runner-up {second.name} {its_area}{how}.",
+    ),
+    (
+        always,
+        "{best.name} preserves neighborhoods best of {n} trials: {best_area}. {chosen.name} has {its_area}, "
+        "{why_equal}, and is {simpler}.",
+    ),
+)
+TO_SEE: Sequence[Rule] = (
+    (always, "For visualization, use {chosen.name} with {dimensions}. {why}"),
+    (
+        lambda c: c.chosen.scores[AREA].value < POOR_AREA,
+        "Caveat: an area of {value:.2f} is low. Most neighborhoods are not preserved, so interpret the plot with care.",
+    ),
+)
+SEEN: Sequence[Rule] = (
+    (always, "{ranking}"),
+    (
+        lambda c: c.trust,
+        "Trustworthiness of {chosen.name}: {trust}, where 1 means no false neighbors in the embedding.",
+    ),
+)
+
+
+def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
+    """Choose among the embeddings by the area under R_NX."""
+    drawn = [t for t in _all_rows_placed(done) if AREA in t.scores and not traits_named(t.method).selects_columns]
+    drawn = _no_wider_than(drawn, size.k)
+    if not drawn:
+        text = "No trial produced an embedding that could be evaluated, so none is advised."
+        return Advice("visualize", None, None, text, ())
+    best = max(drawn, key=lambda t: t.scores[AREA].value)
+    tied = [t for t in drawn if ties(t.scores[AREA], best.scores[AREA])]
+    chosen = _simplest(tied, lambda t: t.scores[AREA])
+    if _reads_alike(chosen.scores[AREA], best.scores[AREA]):
+        best = chosen
+    second = max((t for t in drawn if t is not best), key=lambda t: t.scores[AREA].value, default=None)
+    other = chosen if chosen is not best else second or chosen  # the one that is compared with the best
+    area, top = other.scores[AREA], best.scores[AREA]
+    case = Case(
+        chosen=chosen, best=best, second=second, n=len(drawn), is_clear=len(tied) == 1, area=area, top=top,
+        best_area=f"{AREA} {_estimate(top)}, where 0 is chance and 1 is perfect", its_area=_number(area),
+        its_time=_seconds(chosen), best_time=_seconds(best), dimensions=_dimensions(chosen.n_components),
+        value=chosen.scores[AREA].value, ranking=_ranking(drawn, AREA, lambda t: t.scores[AREA]),
+        trust=_estimate(chosen.scores[TRUST]) if TRUST in chosen.scores else "",
+    )  # fmt: skip
+    case["why_equal"] = first_of(WHY_EQUAL, case)
+    case["how"], case["simpler"] = first_of(RUNNER_UP, case), first_of(SIMPLER, case)
+    case["why"] = first_of(WHY_TO_SEE, case)
+    evidence = (*all_of(SEEN, case), *_dimension(facts, size))
+    return Advice(
+        "visualize", chosen.name, chosen.n_components, " ".join(all_of(TO_SEE, case)), evidence, chosen.method
+    )
+
+
+# --- compression ---
+
+GAIN = (
+    "{gain}: its reconstruction error of {error:.4g} is less than half of PCA's with the same number of dimensions "
+    "({baseline:.4g}), and it explains {gained:.1%} of the variance."
+)
+TO_COMPRESS: Sequence[Rule] = (
+    (
+        lambda c: c.suffices,
+        f"For compression, use {GAIN} PCA needs {{components}} to explain {KEEP:.0%}.",
+    ),
+    (
+        lambda c: c.kept < KEEP,
+        f"PCA needs more than {{components}} to explain {KEEP:.0%} of the variance: the {{m}} evaluated explain "
+        "{kept:.1%}. No compression is advised.",
+    ),
+    (
+        lambda c: c.m >= c.size.d,
+        f"PCA needs all {{size.d}} components to explain {KEEP:.0%} of the variance. No compression is advised.",
+    ),
+    (
+        always,
+        "For compression, use PCA with {components}: {they_explain} {kept:.1%} of the variance of the {size.d} columns "
+        f"(target: at least {KEEP:.0%} with as few as possible).",
+    ),
+)
+COMPRESSED: Sequence[Rule] = (
+    (lambda c: c.m == 1, "Variance explained by PCA with {components}: {kept:.2%}."),
+    (lambda c: c.m != 1, "Variance explained by PCA with {components}: {kept:.2%}; {fewer}: {kept_by_fewer:.2%}."),
+)
+MORE_COMPRESSED: Sequence[Rule] = (
+    (lambda c: c.gain and not c.suffices, GAIN),
+    (lambda c: c.errors, f"{ERROR.capitalize()} with {{dimensions}}: {{errors}}."),
+)
+
+
+def advise_to_compress(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
+    """Choose by the spectrum of PCA, unless a nonlinear method halves its reconstruction error."""
+    m, kept = enough_components(facts.explained_variance_ratio, KEEP)
+    gain = _nonlinear_gain(done, facts)
+    errors = sorted((t.scores[ERROR].value, t.name) for t in done if ERROR in t.scores and t.n_components == size.k)
+    case = Case(
+        m=m, kept=kept, size=size, components=_components(m), fewer=_components(m - 1), gain="", suffices=False,
+        kept_by_fewer=sum(facts.explained_variance_ratio[: m - 1]), dimensions=_dimensions(size.k),
+        they_explain="it explains" if m == 1 else "they explain",
+        errors=", ".join(f"{name} {error:.4g}" for error, name in errors[:4]),
+    )  # fmt: skip
+    trial, advised, method = None, None, None
+    if gain is not None:
+        better, case["error"], case["baseline"] = gain
+        case["gain"], case["gained"] = _with_dimensions(better), 1 - case.error / facts.distortions[0]
+        case["suffices"] = case.gained >= KEEP and (better.n_components or 0) < m
+        if case.suffices:
+            trial, advised, method = better.name, better.n_components, better.method
+    if method is None and m < size.d and kept >= KEEP:
+        trial, advised, method = _baseline_trial(done, m, size.k), m, BASELINE
+    evidence = (*all_of(COMPRESSED, case), *_dimension(facts, size), *all_of(MORE_COMPRESSED, case))
+    return Advice("compress", trial, advised, first_of(TO_COMPRESS, case), evidence, method)
+
+
+def _baseline_trial(done: list[Trial], m: int, k: int) -> str | None:
+    """The trial of plain PCA with m components, else the one with k, if there is one."""
+    found = {t.n_components: t.name for t in done if t.method == BASELINE and t.parameters.keys() <= NEUTRAL}
+    return found.get(m, found.get(k))
+
+
+def enough_components(fractions: Sequence[float], wanted: float) -> tuple[int, float]:
+    """Return the fewest components that keep a fraction of the variance, and the fraction that they keep."""
+    kept = 0.0
+    for m, fraction in enumerate(fractions, start=1):
+        kept += fraction
+        if kept >= wanted - 1e-12:
+            return m, kept
+    return len(fractions), kept
+
+
+def _nonlinear_gain(done: list[Trial], facts: TableFacts) -> tuple[Trial, float, float] | None:
+    """The nonlinear trial with the smallest error relative to PCA's, if it is less than half of it, and both errors."""
+    found = []
+    for t in done:
+        k = t.n_components or 0
+        if ERROR in t.scores and not is_linear(t) and k < len(facts.distortions):
+            error, baseline = t.scores[ERROR].value, facts.distortions[k]
+            if error < HALF * baseline:
+                found.append((t, error, baseline))
+    return min(found, key=lambda each: each[1] / each[2], default=None)
+
+
+# --- classification and regression ---
+
+BASELINE_TEXT: Sequence[Rule] = (
+    (lambda c: c.size.predicts_numbers, "Baseline, the mean of the labels: 0.00."),
+    (always, "Majority-class baseline: {facts.majority_class_fraction:.2f}."),
+)
+HOW_COLUMNS: Sequence[Rule] = (
+    (
+        lambda c: c.facts.whole.value > c.score.value and not _reads_alike(c.facts.whole, c.score),
+        ": {lost} is lost, not significantly",
+    ),
+    (lambda c: worse(c.facts.whole, c.score), ", significantly lower"),
+)
+ALL_COLUMNS: Sequence[Rule] = (
+    (lambda c: c.facts.whole is None, ""),
+    (lambda c: c.facts.linear_accuracy is None, "All {size.d} columns: {whole}{how}. "),
+    (always, "All {size.d} columns: {whole} with {model_of_columns}{other_model}{how}. "),
+)
+COMPARED: Sequence[Rule] = (
+    (lambda c: _reads_alike(c.score, c.top), ""),
+    (
+        lambda c: c.score.n_tested,
+        "{best.name} has {best_score}, not significantly different: {there} classified correctly only by {best.name}, "
+        "{here} only by {chosen.name}. ",
+    ),
+    (always, "{best.name} has {best_score}, not significantly different. "),
+)
+NOTHING_TESTED: Sequence[Rule] = (
+    (
+        lambda c: c.size.predicts_numbers,
+        "No trial could be evaluated on the labels: there are too few rows, or no method was fitted.",
+    ),
+    (
+        always,
+        "No trial could be evaluated on class labels: the classes have too few rows, or no method was fitted.",
+    ),
+)
+CAVEAT = " Caveat: these coordinates were given. If they were computed from the labels, the value is too optimistic."
+TO_PREDICT: Sequence[Rule] = (
+    (
+        lambda c: c.nothing_predicts and c.size.predicts_numbers,
+        "These columns do not predict the labels significantly better than their mean does. The best R² on held-out "
+        "rows is {most} ({who}).",
+    ),
+    (
+        lambda c: c.nothing_predicts,
+        "These columns do not predict the classes significantly better than the majority-class baseline of "
+        "{facts.majority_class_fraction:.2f}. The best accuracy on held-out rows is {most} ({who}).",
+    ),
+    (
+        lambda c: c.chosen,
+        "For {purpose}, use {name} and {model}: its {what} on held-out rows is {estimate}{companions}. "
+        "{compared}{all_columns}{baseline}{caveat}",
+    ),
+    (
+        lambda c: c.components,
+        "For {purpose}, use PCA with {components} and {model_of_columns}: its {what} on held-out rows is {estimate}. "
+        "{all_columns}Best with {best_dimensions}: {best_score} ({best.name}, {best_model}), which loses "
+        "{lost_by_best}. {baseline}",
+    ),
+    (
+        always,
+        "Dimensionality reduction does not help {purpose} here: the {what} on held-out rows is {whole_estimate} with "
+        "all {size.d} columns and {model_of_columns}{other_model}. Best with {best_dimensions}: {best_score} "
+        "({best.name}, {best_model}), which loses {lost_by_best}. {baseline} Keep all columns.",
+    ),
+)
+PREDICTED: Sequence[Rule] = (
+    (always, "{ranking}"),
+    (lambda c: c.near, "All {size.d} columns, {nearest}: {near}."),
+    (lambda c: c.linear, "All {size.d} columns, {linear_model}: {linear}."),
+    (lambda c: c.by_components, "{What} by number of PCA components: {by_components}."),
+    (
+        lambda c: c.size.predicts_numbers,
+        "R² is 1 minus the mean squared error of held-out rows over their variance, in cross-validation: of the mean "
+        "of the 5 nearest neighbors, or of ridge regression.",
+    ),
+    (
+        lambda c: not c.size.predicts_numbers,
+        "Accuracy is the fraction of held-out rows classified correctly in cross-validation: by their 5 nearest "
+        "neighbors, or by logistic regression on standardized columns. Supervised methods are fitted without the "
+        "held-out rows.",
+    ),
+    (
+        lambda c: c.facts.n_duplicate_rows > MANY_COPIES * c.size.n,
+        "{facts.n_duplicate_rows:,} of the {size.n:,} rows are duplicates. A held-out row can then have a copy among "
+        "the training rows, so the {what} may be too high. If the copies are one observation, remove them.",
+    ),
+)
+
+
+def advise_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
+    """Choose by the accuracy, or R² if the labels are numbers, on held-out rows.
+
+    A supervised method that keeps all of its discriminants may have more than k dimensions.
+    """
+    tested = [t for t in _all_rows_placed(done) if _better_model(t.scores) is not None]
+    wide = {t.name for t in tested if traits_named(t.method).study.max_components is not None}
+    narrow = {t.name for t in _no_wider_than(tested, size.k)}
+    tested = [t for t in tested if t.name in wide | narrow]
+    if not tested:
+        return Advice("classify", None, None, first_of(NOTHING_TESTED, Case(size=size)), ())
+    best = max(tested, key=lambda t: _prediction_score(t).value)
+    scores = _prediction_scores(tested, facts)
+    predicts = any(_above_baseline(score, facts, len(scores)) for score in scores)
+    good = [t for t in tested if ties(_prediction_score(t), _prediction_score(best))]
+    good = [t for t in good if _predicts_as_well(_prediction_score(t), facts, len(scores))]
+    chosen = _simplest(good, _prediction_score) if good and predicts else None
+    more = [(m, score) for m, score in facts.by_components if m > size.k]
+    enough = next(((m, score) for m, score in more if _predicts_as_well(score, facts, len(more))), None)
+    case = _prediction_case(tested, best, chosen, enough, facts, size)
+    case["nothing_predicts"] = not predicts
+    text, evidence = first_of(TO_PREDICT, case), tuple(all_of(PREDICTED, case))
+    if chosen is not None:
+        return Advice("classify", chosen.name, chosen.n_components, text, evidence, chosen.method)
+    if enough is not None and predicts:
+        return Advice("classify", _baseline_trial(done, enough[0], size.k), enough[0], text, evidence, BASELINE)
+    return Advice("classify", None, None, text, evidence)
+
+
+def _prediction_case(
+    tested: list[Trial], best: Trial, chosen: Trial | None, enough: tuple[int, Score] | None, facts: TableFacts,
+    size: StudySize,
+) -> Case:  # fmt: skip
+    """What the sentences about predictions name: the score of the advice, of the best trial, and of all columns."""
+    what, linear = ("R²", RIDGE) if size.predicts_numbers else ("accuracy", LOGISTIC)
+    top, whole = _prediction_score(best), facts.whole
+    score = _prediction_score(chosen) if chosen is not None else top if enough is None else enough[1]
+    models = (linear, NEAREST) if facts.is_linear_better else (NEAREST, linear)
+    worst = facts.accuracy if facts.is_linear_better else facts.linear_accuracy
+    both = facts.accuracy is not None and worst is not None
+    named = [(_prediction_score(t), t.name) for t in tested]
+    named += [(by_components, f"PCA with {_components(m)}") for m, by_components in facts.by_components]
+    named += [] if whole is None else [(whole, f"all {size.d} columns")]
+    most, who = max(named, key=lambda each: each[0].value)
+    here, there = correct_only_in(score, top) if chosen is not None and score.n_tested else (0, 0)
+    case = Case(
+        facts=facts, size=size, chosen=chosen, best=best, score=score, top=top, what=what, What=_capital(what),
+        purpose="regression" if size.predicts_numbers else "classification", most=_estimate(most), who=who,
+        name="" if chosen is None else _with_dimensions(chosen), model="" if chosen is None else _model(chosen, linear),
+        estimate=_estimate(score), companions="" if chosen is None else _companions(chosen), best_score=_number(top),
+        here=here, there="1 row is" if there == 1 else f"{there} rows are", best_model=_model(best, linear),
+        best_dimensions=_dimensions(best.n_components), components=enough and _components(enough[0]),
+        whole="" if whole is None else _number(whole), whole_estimate="" if whole is None else _estimate(whole),
+        lost="" if whole is None else _loss(whole, score), lost_by_best="" if whole is None else _loss(whole, top),
+        model_of_columns=models[0], other_model=f" ({models[1]}: {_number(worst)})" if both and worst else "",
+        near=_whole_scores(what, facts.accuracy, OF_CLASSES[0], facts), nearest=NEAREST, linear_model=linear,
+        linear=_whole_scores(what, facts.linear_accuracy, OF_CLASSES[1], facts),
+        by_components=", ".join(f"{m}: {each.value:.2f}" for m, each in facts.by_components),
+        ranking=_ranking(tested, f"{what} on held-out rows, of the better model", _prediction_score),
+    )  # fmt: skip
+    case["baseline"] = first_of(BASELINE_TEXT, case)
+    case["caveat"] = CAVEAT if chosen is not None and chosen.method == GIVEN else ""
+    case["compared"] = "" if chosen is None else first_of(COMPARED, case)
+    case["how"] = "" if whole is None else first_of(HOW_COLUMNS, case)
+    case["all_columns"] = first_of(ALL_COLUMNS, case)
+    return case
+
+
+def _better_model(scores: dict[str, Score]) -> str | None:
+    """The name of the better of the two scores on held-out rows: nearest neighbors, or the linear model."""
+    known = [name for name in (*OF_CLASSES, *OF_NUMBERS) if name in scores]
+    return max(known, key=lambda name: scores[name].value, default=None)
+
+
+def _prediction_score(trial: Trial) -> Score:
+    name = _better_model(trial.scores)
+    assert name is not None
+    return trial.scores[name]
+
+
+def _model(trial: Trial, linear: str) -> str:
+    """The model with the better score of a trial; ``linear``: the name of the linear one."""
+    if OWN in _prediction_score(trial).about:
+        return OWN
+    return NEAREST if _better_model(trial.scores) in (OF_CLASSES[0], OF_NUMBERS[0]) else linear
+
+
+def _prediction_scores(tested: list[Trial], facts: TableFacts) -> list[Score]:
+    """Every score that was compared: of trials by both models, of components of PCA, of all columns."""
+    found = [t.scores[name] for t in tested for name in (*OF_CLASSES, *OF_NUMBERS) if name in t.scores]
+    found += [score for _, score in (*facts.accuracy_by_components, *facts.linear_by_components)]
+    return found + [score for score in (facts.accuracy, facts.linear_accuracy) if score is not None]
+
+
+def _above_baseline(score: Score, facts: TableFacts, tried: int) -> bool:
+    """Whether a score is significantly above the majority class, or an R² above the mean of the labels."""
+    if score.n_tested:
+        return above(score, facts.majority_class_fraction, tried)
+    return score.low is not None and score.low > 0
+
+
+def _predicts_as_well(score: Score, facts: TableFacts, tried: int) -> bool:
+    """Whether a score is significantly above the baseline and not below the better one of all columns."""
+    whole = facts.whole
+    as_much = whole is None or score.value >= whole.value or ties(score, whole)
+    return as_much and _above_baseline(score, facts, tried)
+
+
+def _loss(whole: Score, score: Score) -> str:
+    lost = whole.value - score.value
+    return f"{lost:.2f}" if lost >= 0.005 else "less than 0.01"
+
+
+LABELS = ("balanced accuracy", "AUC")
+
+
+def _companions(trial: Trial) -> str:
+    """Balanced accuracy and AUC, after the accuracy."""
+    names = zip(LABELS, COMPANIONS.get(_better_model(trial.scores) or "", ()), strict=False)
+    found = [f"{label} {trial.scores[name].value:.2f}" for label, name in names if name in trial.scores]
+    return f"; {', '.join(found)}" if found else ""
+
+
+def _whole_scores(what: str, score: Score | None, name: str, facts: TableFacts) -> str:
+    """The scores of all columns by one model; empty if there are none."""
+    if score is None:
+        return ""
+    names = zip(LABELS, COMPANIONS[name], strict=True)
+    more = [f"{label} {_number(facts.companions[other])}" for label, other in names if other in facts.companions]
+    return ", ".join([f"{what} {_estimate(score)}", *more])
+
+
+# --- which trial ---
+
+ADVISERS: dict[Purpose, Callable[[list[Trial], TableFacts, StudySize], Advice]] = {
+    "visualize": advise_to_visualize,
+    "compress": advise_to_compress,
+    "classify": advise_to_classify,
+}
+
+
+def _all_rows_placed(trials: list[Trial]) -> list[Trial]:
+    """The trials with coordinates for every row; all trials if there are none."""
+    return [t for t in trials if not t.n_excluded] or trials
+
+
+def _no_wider_than(trials: list[Trial], k: int) -> list[Trial]:
+    """The trials with at most k dimensions; all trials if there are none, as in a sweep."""
+    return [t for t in trials if t.n_components is None or t.n_components <= k] or trials
+
+
+def _reads_alike(a: Score, b: Score) -> bool:
+    """Whether two scores are equal to the digits shown."""
+    return f"{a.value:.2f}" == f"{b.value:.2f}"
+
+
+def _simplest(trials: list[Trial], score: Callable[[Trial], Score]) -> Trial:
+    """PCA, else the best linear trial, else the best, or the fastest where the best takes longer than PATIENCE."""
+    linear = [t for t in trials if is_linear(t)]
+    best = min(linear or trials, key=lambda t: (t.method != BASELINE, -score(t).value))
+    if linear or (best.seconds or 0.0) <= PATIENCE:
+        return best
+    return min(trials, key=lambda t: (t.seconds or 0.0, t.name))
+
+
+def is_linear(trial: Trial) -> bool:
+    """Whether a trial's method is linear; feature selection counts as linear."""
+    traits = traits_named(trial.method)
+    return traits.selects_columns or traits.linear
+
+
+# --- numbers as text ---
+
+
+def _ranking(trials: list[Trial], name: str, score: Callable[[Trial], Score]) -> str:
+    """The best few values of a score."""
+    best = sorted(trials, key=lambda t: -score(t).value)[:5]
+    listed = ", ".join(f"{t.name} {_number(score(t))}" for t in best)
+    more = f", and {len(trials) - 5} others" if len(trials) > 5 else ""
+    interval = " (95% confidence interval)" if any(score(t).low is not None for t in best) else ""
+    return f"{_capital(name)}{interval}: {listed}{more}."
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _number(score: Score) -> str:
+    """The value, and its interval in parentheses."""
+    if score.low is None or score.high is None:
+        return f"{score.value:.2f}"
+    return f"{score.value:.2f} ({score.low:.2f} to {score.high:.2f})"
+
+
+def _estimate(score: Score) -> str:
+    """The value, and the interval with its name, for the first mention in a text."""
+    return _number(score).replace("(", "(95% confidence interval ")
+
+
+def _with_dimensions(trial: Trial) -> str:
+    return f"{trial.name} with {_dimensions(trial.n_components)}"
+
+
+def _dimensions(k: int | None) -> str:
+    return "1 dimension" if k == 1 else f"{k} dimensions"
+
+
+def _components(m: int) -> str:
+    return "1 component" if m == 1 else f"{m} components"
+
+
+def _seconds(trial: Trial) -> str:
+    if trial.seconds is None:
+        return "time unknown"
+    return f"{trial.seconds:,.0f} s" if trial.seconds >= 10 else f"{trial.seconds:.2g} s"

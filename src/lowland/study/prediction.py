@@ -1,0 +1,393 @@
+"""How well coordinates predict the labels of held-out rows: two classifiers or regressions, by cross-validation."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from lowland.arrays.namespace import to_numpy
+from lowland.errors import LowlandError, Stopped
+from lowland.math.neighbors.search import NearestAmong
+from lowland.methods.base.traits import traits_of
+from lowland.quality.class_separation import held_out_interval
+from lowland.quality.measure import student_quantile
+from lowland.study.result import Score
+
+NEIGHBORS = 5
+MAX_ROWS = 10_000  # rows used; above that, a sample stratified by class
+FOLDS = 5  # rows a class needs to be present in every fold
+MAX_WORK = 2e8  # rows times columns times classes up to which logistic regression is fitted
+
+ACCURACY, BALANCED, AUC = "downstream accuracy", "balanced accuracy", "AUC"
+LINEAR_ACCURACY, LINEAR_BALANCED, LINEAR_AUC = "linear accuracy", "linear balanced accuracy", "linear AUC"
+R2, LINEAR_R2 = "downstream R²", "linear R²"
+OF_CLASSES, OF_NUMBERS = (ACCURACY, LINEAR_ACCURACY), (R2, LINEAR_R2)  # what the advice compares
+COMPANIONS = {ACCURACY: (BALANCED, AUC), LINEAR_ACCURACY: (LINEAR_BALANCED, LINEAR_AUC)}
+NEAREST, LOGISTIC, RIDGE, OWN = (
+    f"{NEIGHBORS} nearest neighbors", "logistic regression", "ridge regression", "its own classifier",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionTest:
+    """The rows of the cross-validation and their folds, chosen once, so that every trial is tested on the same rows."""
+
+    rows: np.ndarray  # (m,) labeled rows in classes that are large enough, or a sample of them
+    y: np.ndarray  # (m,) their class codes, or numbers
+    fold: np.ndarray  # (m,) the fold in which a row is held out; empty if there are too few rows
+    n_classes: int | None  # None: the labels are numbers
+    remark: str = ""  # about rows that are excluded
+
+    @classmethod
+    def for_classes(cls, codes: np.ndarray, seed: int) -> Self:
+        """Choose rows by their class codes, (n,); -1: no label."""
+        common = _in_common_classes(codes)
+        rows = _sample(np.flatnonzero(common), codes, seed)
+        rare = int(np.sum(~common & (codes >= 0)))
+        remark = f"; {rare} row{'s' * (rare > 1)} in classes too small for cross-validation excluded" if rare else ""
+        y = codes[rows]
+        return cls(rows, y, _stratified(y, seed), int(codes.max(initial=0)) + 1, remark + _unlabeled(codes < 0))
+
+    @classmethod
+    def for_numbers(cls, targets: np.ndarray, seed: int) -> Self:
+        """Choose rows by their numeric labels, (n,); NaN: no label."""
+        known = np.isfinite(targets)
+        rows = _sample(np.flatnonzero(known), targets, seed)
+        fold = np.arange(len(rows)) % FOLDS
+        fold = np.random.default_rng(seed).permutation(fold) if len(rows) >= 2 * FOLDS else fold[:0]
+        return cls(rows, targets[rows].astype(np.float64), fold, None, _unlabeled(~known))
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the two scores that the advice compares: of nearest neighbors, and of a linear model."""
+        return OF_NUMBERS if self.n_classes is None else OF_CLASSES
+
+    @property
+    def majority_class_fraction(self) -> float:
+        """The fraction of rows in the largest class: the accuracy of the majority-class baseline."""
+        if self.n_classes is None or not len(self.rows):
+            return 0.0
+        return float(np.bincount(self.y).max() / len(self.rows))
+
+    def scores(self, Z: np.ndarray, only: str | None = None) -> dict[str, Score]:
+        """Return the scores of coordinates, (n, k), of both models, or only of one; none if they cannot be computed."""
+        if not len(self.fold):
+            return {}
+        C = np.asarray(Z[self.rows], dtype=np.float64)
+        present = np.asarray(np.isfinite(C).all(axis=1))
+        top = float(np.abs(C[present]).max(initial=0.0))
+        C = C / top if top > 0 else C  # nearest neighbors stay the same, and squares cannot overflow
+        folds = self._folds(present)
+        try:
+            found = {} if only == self.names[1] else self._of_neighbors(C, folds, present)
+            if only != self.names[0] and C.shape[1] * len(C) * (self.n_classes or 1) <= MAX_WORK:
+                found |= self._of_a_linear_model(C, folds, present)
+        except Stopped:
+            raise
+        except (LowlandError, np.linalg.LinAlgError):  # such as fewer training rows than neighbors
+            return {}
+        return found
+
+    def scores_when_refitted(self, est: Any, X: np.ndarray) -> dict[str, Score]:
+        """The same for a supervised method, which is fitted again in each fold without the held-out rows.
+
+        If the method classifies by itself and all of its dimensions are kept, its own classifier is the linear model.
+        """
+        from sklearn.base import clone
+
+        assert self.n_classes is not None
+        if not len(self.fold):
+            return {}
+        est, C = clone(est), np.asarray(X[self.rows])
+        full = _set_width(est, X.shape[1], len(np.unique(self.y)))
+        own = full and hasattr(est, "predict_proba")
+        near, linear = (np.zeros((len(C), self.n_classes)) for _ in range(2))
+        for train, test in self._folds(np.ones(len(C), dtype=bool)):
+            model = clone(est).fit(C[train], self.y[train])
+            Z = np.asarray(to_numpy(model.transform(C)), dtype=np.float64)
+            near[test] = _votes(Z, self.y, self.n_classes, train, test)
+            if own:
+                seen = np.asarray(model.classes_).astype(np.int64)
+                linear[np.ix_(test, seen)] = to_numpy(model.predict_proba(C[test]))
+            else:
+                linear[test] = held_out_probabilities(Z, self.y, self.n_classes, [(train, test)])[test]
+        how = ", with the method fitted without the held-out rows"
+        everything = np.ones(len(C), dtype=bool)
+        return self._scores(OF_CLASSES[0], near, everything, NEAREST, how) | self._scores(
+            OF_CLASSES[1], linear, everything, OWN if own else LOGISTIC, how
+        )
+
+    # --- models ---
+
+    def _folds(self, present: np.ndarray) -> list[Fold]:
+        return [
+            (np.flatnonzero((self.fold != f) & present), np.flatnonzero((self.fold == f) & present))
+            for f in range(int(self.fold.max()) + 1)
+        ]
+
+    def _of_neighbors(self, C: np.ndarray, folds: list[Fold], present: np.ndarray) -> dict[str, Score]:
+        if self.n_classes is None:
+            found = np.zeros(len(C))
+            for train, test in folds:
+                found[test] = self.y[train][_nearest(C, train, test)].mean(axis=1)
+            return self._r2(R2, found, present, NEAREST)
+        votes = np.zeros((len(C), self.n_classes))
+        for train, test in folds:
+            votes[test] = _votes(C, self.y, self.n_classes, train, test)
+        return self._scores(ACCURACY, votes, present, NEAREST)
+
+    def _of_a_linear_model(self, C: np.ndarray, folds: list[Fold], present: np.ndarray) -> dict[str, Score]:
+        C = np.where(present[:, None], C, 0.0)
+        if self.n_classes is None:
+            return self._r2(LINEAR_R2, held_out_predictions(C, self.y, folds), present, RIDGE)
+        chances = held_out_probabilities(C, self.y, self.n_classes, folds)
+        return self._scores(LINEAR_ACCURACY, chances, present, LOGISTIC)
+
+    # --- scores ---
+
+    def _scores(self, name: str, P: np.ndarray, tested: np.ndarray, by: str, how: str = "") -> dict[str, Score]:
+        """Accuracy, balanced accuracy and AUC from the class probabilities of held-out rows, (m, C)."""
+        right = (P.argmax(axis=1) == self.y).astype(np.float64)
+        how += self.remark
+        folds = [self.fold[tested] == f for f in range(int(self.fold.max()) + 1)]
+        y, P, good = self.y[tested], P[tested], right[tested]
+        value = float(good.mean())
+        low, high = held_out_interval(value, np.array([good[f].mean() for f in folds]), len(good))
+        bits = np.packbits(np.where(tested, right, 0) > 0).tobytes().hex()
+        about = f"Fraction of held-out rows classified correctly by {by}{how}."
+        balanced, auc = COMPANIONS[name]
+        return {
+            name: Score(value, "higher", about, low, high, len(good), bits),
+            balanced: _of_folds(
+                lambda f: _balanced(y[f], good[f]), folds, f"Mean over classes of the fraction of held-out rows "
+                f"classified correctly by {by}{how}.",
+            ),
+            auc: _of_folds(
+                lambda f: _auc(y[f], P[f]), folds, f"Area under the ROC curve of held-out rows by {by}, each class "
+                f"against the others, mean over classes{how}.",
+            ),
+        }  # fmt: skip
+
+    def _r2(self, name: str, predicted: np.ndarray, tested: np.ndarray, by: str) -> dict[str, Score]:
+        folds = [(self.fold == f) & tested for f in range(FOLDS)]
+        about = f"R² on held-out rows by {by}: 1 is perfect, 0 is the mean of the labels{self.remark}."
+        mean = float(self.y[tested].mean())
+        score = _of_folds(
+            lambda f: 1 - float(((self.y[f] - predicted[f]) ** 2).sum() / max(((self.y[f] - mean) ** 2).sum(), 1e-300)),
+            folds, about, least=-math.inf,
+        )  # fmt: skip
+        return {name: score}
+
+
+def _of_folds(of: Callable[[np.ndarray], float], folds: list[np.ndarray], about: str, least: float = 0.0) -> Score:
+    """The mean over folds, with the confidence interval of Nadeau and Bengio."""
+    values = np.array([of(f) for f in folds])
+    f, value = len(values), float(values.mean())
+    half = student_quantile(f - 1) * float(values.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
+    return Score(value, "higher", about, max(least, value - half), min(1.0, value + half))
+
+
+def _balanced(y: np.ndarray, good: np.ndarray) -> float:
+    counts = np.bincount(y)
+    return float((np.bincount(y, weights=good)[counts > 0] / counts[counts > 0]).mean())
+
+
+def _auc(y: np.ndarray, P: np.ndarray) -> float:
+    """Mean over classes of the probability that a row of the class has a higher score than another row."""
+    from scipy.stats import rankdata
+
+    counts = np.bincount(y, minlength=P.shape[1])
+    some = np.flatnonzero((counts > 0) & (counts < len(y)))
+    if not len(some):
+        return 0.5
+    if len(some) == 2:
+        some = some[1:]  # the other is its mirror image
+    ranks = rankdata(P[:, some], axis=0)
+    sums = ((y[:, None] == some) * ranks).sum(axis=0)
+    inside = counts[some]
+    return float(((sums - inside * (inside + 1) / 2) / (inside * (len(y) - inside))).mean())
+
+
+def _nearest(C: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """The nearest training rows of each held-out row, (t, 5), as indices among the training rows."""
+    return NearestAmong(np.ascontiguousarray(C[train]), min(NEIGHBORS, len(train)))(np.ascontiguousarray(C[test]))[0]
+
+
+def _votes(C: np.ndarray, y: np.ndarray, n_classes: int, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """The fraction of the nearest training rows in each class, (t, C)."""
+    near = y[train][_nearest(C, train, test)]  # (t, 5)
+    places = np.arange(len(test))[:, None] * n_classes + near
+    votes = np.bincount(places.ravel(), minlength=len(test) * n_classes)
+    return votes.reshape(len(test), n_classes) / near.shape[1]
+
+
+def _set_width(est: Any, d: int, n_classes: int) -> bool:
+    """Set at most as many dimensions as these classes allow; return whether all of them are kept."""
+    traits = traits_of(est)
+    if traits.width_parameter is None or traits.study.max_components is None:
+        return False
+    most = traits.study.max_components(d, n_classes)
+    width = getattr(est, traits.width_parameter)
+    if width is None or width >= most:
+        est.set_params(**{traits.width_parameter: most})
+        return True
+    return False
+
+
+# --- rows and folds ---
+
+
+def _unlabeled(missing: np.ndarray) -> str:
+    count = int(missing.sum())
+    return f"; {count:,} row{'s' * (count > 1)} without a label excluded" if count else ""
+
+
+def _in_common_classes(codes: np.ndarray) -> np.ndarray:
+    """Whether the class of each row is large enough to be in every fold, (n,).
+
+    One rare class would reduce the number of folds for all. If fewer than two classes are large enough, two rows per
+    class suffice.
+    """
+    counts = np.bincount(codes[codes >= 0], minlength=1)
+    enough = counts >= (FOLDS if np.sum(counts >= FOLDS) > 1 else 2)
+    return enough[codes] & (codes >= 0)
+
+
+def _stratified(y: np.ndarray, seed: int) -> np.ndarray:
+    """The fold in which each row is held out, (m,): every class in every fold; empty if there are too few rows."""
+    from sklearn.model_selection import StratifiedKFold
+
+    counts = np.bincount(y) if len(y) else np.zeros(0)
+    counts = counts[counts > 0]
+    if len(counts) < 2 or counts.min() < 2:
+        return np.zeros(0, dtype=np.int64)
+    fold = np.empty(len(y), dtype=np.int64)
+    splitter = StratifiedKFold(min(FOLDS, int(counts.min())), shuffle=True, random_state=seed)
+    for f, (_, test) in enumerate(splitter.split(y, y)):
+        fold[test] = f
+    return fold
+
+
+def _sample(rows: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
+    if len(rows) <= MAX_ROWS:
+        return rows
+    rng = np.random.default_rng(seed)
+    order = rows[np.lexsort((rng.random(len(rows)), y[rows]))]  # by class, in random order within each
+    return np.sort(order[np.floor((rng.random() + np.arange(MAX_ROWS)) * (len(rows) / MAX_ROWS)).astype(np.int64)])
+
+
+Fold = tuple[np.ndarray, np.ndarray]  # indices of the training rows and of the held-out rows
+
+MAX_ITER = 50
+TOLERANCE = 1e-4  # largest change of a coefficient at which Newton's method ends
+NEWTON_UP_TO = 128  # coefficients, classes included
+PENALTY = 1.0
+_INTERCEPT_PENALTY = 1e-8  # the intercepts of all classes may be shifted together
+
+
+def _designs(Z: np.ndarray, folds: list[Fold]) -> list[np.ndarray]:
+    """The rows of each fold, standardized by its training rows, (n, p).
+
+    More columns than rows are standardized once, and rotated to as many columns as rows: a rotation changes neither the
+    penalty nor the predictions.
+    """
+    if Z.shape[1] <= len(Z):
+        return [_scaled(Z, train) for train, _ in folds]
+    U, s, _ = np.linalg.svd(_scaled(Z, np.arange(len(Z))), full_matrices=False)
+    return [U * s] * len(folds)
+
+
+def held_out_probabilities(Z: np.ndarray, y: np.ndarray, n_classes: int, folds: list[Fold]) -> np.ndarray:
+    """Return the class probabilities of the held-out rows of every fold, (n, C), by logistic regression on Z."""
+    designs = _designs(Z, folds)
+    if (designs[0].shape[1] + 1) * n_classes <= NEWTON_UP_TO:
+        return _by_newton(designs, y, n_classes, folds)
+    return _by_scikit_learn(designs, y, n_classes, folds)
+
+
+def _scaled(Z: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """All rows, standardized by the means and standard deviations of the training rows."""
+    mean, spread = Z[train].mean(axis=0), Z[train].std(axis=0)
+    return (Z - mean) / np.where(spread > 0, spread, 1.0)
+
+
+def _by_newton(designs: list[np.ndarray], y: np.ndarray, C: int, folds: list[Fold]) -> np.ndarray:
+    """Newton's method for all folds at once: arrays of shape (folds, rows, columns)."""
+    n, F = len(y), len(folds)
+    seen = np.zeros((F, n, 1))
+    for f, (train, _) in enumerate(folds):
+        seen[f, train] = 1.0
+    A = np.stack([np.column_stack([design, np.ones(n)]) for design in designs])  # (F, n, p)
+    Y, p = np.eye(C)[y], A.shape[2]
+    weight = np.full((p, C), PENALTY)
+    weight[-1] = _INTERCEPT_PENALTY
+    W = np.zeros((F, p, C))
+    P, loss = _probabilities(A, W, Y, seen, weight)
+    for _ in range(MAX_ITER):
+        G = A.transpose(0, 2, 1) @ (seen * (P - Y)) + weight * W
+        step = np.linalg.solve(_hessian(A, P, seen, weight), G.reshape(F, -1, 1)).reshape(F, p, C)
+        size = np.ones((F, 1, 1))
+        P, new_loss = _probabilities(A, W - step, Y, seen, weight)
+        while np.any(higher := new_loss > loss + 1e-9 * np.abs(loss)) and size.min() > 1e-3:
+            size[higher] /= 2
+            P, new_loss = _probabilities(A, W - size * step, Y, seen, weight)
+        W, loss = W - size * step, new_loss
+        if np.abs(size * step).max() < TOLERANCE:
+            break
+    found = np.empty((n, C))
+    for f, (_, test) in enumerate(folds):
+        found[test] = P[f, test]
+    return found
+
+
+def _probabilities(
+    A: np.ndarray, W: np.ndarray, Y: np.ndarray, seen: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The class probabilities, (F, n, C), and the penalized loss of the training rows, (F,)."""
+    S = A @ W
+    S -= S.max(axis=2, keepdims=True)
+    E = np.exp(S)
+    total = E.sum(axis=2, keepdims=True)
+    loss = (seen * (np.log(total) - (S * Y).sum(axis=2, keepdims=True))).sum(axis=(1, 2))
+    return E / total, loss + (weight * W * W).sum(axis=(1, 2)) / 2
+
+
+def _hessian(A: np.ndarray, P: np.ndarray, seen: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The second derivatives, (F, p C, p C): A' diag(P_a [a = b] - P_a P_b) A for each pair of classes a, b."""
+    (F, n, p), C = A.shape, P.shape[2]
+    B = (A[:, :, :, None] * P[:, :, None, :]).reshape(F, n, p * C)
+    H = -(B.transpose(0, 2, 1) @ (seen * B))
+    own = (seen * A).transpose(0, 2, 1)
+    blocks = H.reshape(F, p, C, p, C)
+    for c in range(C):
+        blocks[:, :, c, :, c] += own @ (A * P[:, :, c : c + 1])
+    H[:, np.arange(p * C), np.arange(p * C)] += weight.reshape(-1)
+    return H
+
+
+def _by_scikit_learn(designs: list[np.ndarray], y: np.ndarray, C: int, folds: list[Fold]) -> np.ndarray:
+    from sklearn.linear_model import LogisticRegression
+
+    found = np.zeros((len(y), C))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the accuracy hardly changes in the last iterations
+        for A, (train, test) in zip(designs, folds, strict=True):
+            model = LogisticRegression(max_iter=2 * MAX_ITER).fit(A[train], y[train])
+            found[np.ix_(test, model.classes_)] = model.predict_proba(A[test])
+    return found
+
+
+def held_out_predictions(Z: np.ndarray, y: np.ndarray, folds: list[Fold]) -> np.ndarray:
+    """Return the predictions for the held-out rows of every fold, (n,), by ridge regression on Z."""
+    found = np.empty(len(Z))
+    for A, (train, test) in zip(_designs(Z, folds), folds, strict=True):
+        mean = y[train].mean()
+        G = A[train].T @ A[train]
+        G[np.diag_indices_from(G)] += PENALTY
+        found[test] = mean + A[test] @ np.linalg.solve(G, A[train].T @ (y[train] - mean))
+    return found

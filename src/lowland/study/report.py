@@ -1,0 +1,403 @@
+"""The report of a study: one HTML file that works offline, and tables for notebooks."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.data.write import atomic_write
+from lowland.errors import FileProblem, MissingFile, ParameterError, unmarked
+from lowland.pages.bundle import page_text, script
+from lowland.plain import html_table, to_plain
+from lowland.study.definitions import meaning_of
+from lowland.study.measures import differ, neighbors_for
+from lowland.study.result import Curve, Score, ShownTable, StudyResult, Trial
+
+
+def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
+    """Write the report of a study as one HTML file that opens offline, and return its path."""
+    target = Path(path)
+    if target.is_dir():
+        raise FileProblem(f"{str(target)!r} is a folder. Choose a file, such as {str(target / 'report.html')!r}.")
+    check_name(target)
+    if not target.parent.is_dir():
+        raise MissingFile(
+            f"The folder {target.parent} does not exist. Create it, or choose another path for the report."
+        )
+    text = report_html(result)
+    with atomic_write(target) as path:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return target
+
+
+def check_name(path: Path) -> None:
+    """Reject a file name that is not HTML."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"{str(path)!r}: the report is an HTML file. Choose a name that ends in .html.")
+
+
+def report_html(result: StudyResult) -> str:
+    """Return the report of a study as the text of one HTML page."""
+    said, blocks = content(result)
+    style, code = f"{page_text('view/view.css')}\n{page_text('report/report.css')}", script("report/page.js")
+    numbers = "\n".join(
+        f'<script type="text/plain" id="block-{i}">{text}</script>' for i, text in enumerate(blocks.texts)
+    )
+    # Only the script with this hash may run, whatever the data contains; nothing may be fetched, sent or embedded.
+    policy = (
+        f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    page = page_text("report/report.html")
+    for mark, text in (
+        ("<!-- policy -->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        ("<!-- style -->", f"<style>{style}</style>"),
+        ("<!-- script -->", f"<script>{code}</script>"),
+        ("<!-- study -->", f'<script type="application/json" id="study">{as_json(said)}</script>\n{numbers}'),
+    ):  # the data comes last, so that marks inside it are not replaced
+        before, _, after = page.partition(mark)
+        page = f"{before}{text}{after}"
+    return page
+
+
+def as_json(value: Any) -> str:
+    """JSON that is safe inside a page: it cannot end its element or start another."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))  # ASCII only, so U+2028 is escaped too
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+MAX_BYTES = 24_000_000  # of coordinates: if all components take more, only the first two are included
+MAX_EXACT = 2_000_000  # values of columns: above it, they are rounded to steps of their range
+MAX_CLASSES = 60  # more numeric labels than this are colored on a continuous scale
+
+
+def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
+    """Return the study as plain data, and the blocks of numbers to which it refers."""
+    blocks = Blocks()
+    table, trials = result.table, result.trials
+    measures = {name: _measure(name, trials) for trial in trials for name in trial.per_row}
+    names = dict.fromkeys(name for trial in trials for name in trial.scores)
+    best = {name: _best(name, trials) for name in names}
+    sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
+    most = None if sizes <= MAX_BYTES else 2
+    shown = {
+        "table": _table(table, blocks),
+        "measures": list(measures.values()),
+        "meanings": {name: meaning_of(name, trials) for name in names},
+        "neighbors": neighbors_for(table.rows),
+        "trials": [_trial(trial, measures, best, most, blocks) for trial in trials],
+        "advice": [vars(advice) for advice in result.advice],
+        "k": result.k,
+        "purpose": result.purpose,
+        "command": result.command,
+        "versions": {str(name): str(version) for name, version in result.versions.items()},
+        "machine": {str(name): str(value) for name, value in result.machine.items()},
+        "started": result.started,
+        "seconds": result.seconds,
+        "complete": result.complete,
+    }
+    return to_plain(shown, unknown=str), blocks
+
+
+def _table(table: ShownTable, blocks: Blocks) -> dict[str, Any]:
+    shown = np.asarray(table.shown)
+    all_shown = len(shown) == table.rows and bool(np.array_equal(shown, np.arange(table.rows)))
+    kept = np.uint32 if len(shown) == 0 or shown.max() <= np.iinfo(np.uint32).max else np.float64
+    return {
+        "source": table.source,
+        "rows": table.rows,
+        "columns": table.columns,
+        "fingerprint": table.fingerprint,
+        "scaled": table.scaled,
+        "drawn": len(shown),
+        "shown": None if all_shown else blocks.add(shown.astype(kept)),
+        "kept": [
+            {"name": name, **column(values, blocks, table.values.size <= MAX_EXACT)}
+            for name, values in zip(table.names, table.values.T, strict=True)
+        ],
+        "ids": None if table.ids is None else _ids(table.id_name or "id", table.ids),
+        "carried": [_label(name, values, blocks) for name, values in table.kept.items()],
+        "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
+        "thumbnails": None if table.thumbnails is None else blocks.add_texts(table.thumbnails),
+    }
+
+
+def _ids(name: str, ids: np.ndarray) -> dict[str, Any]:
+    """The ids as text, one per row shown; None: missing."""
+    return {"name": name, "texts": [None if _is_missing(each) else str(each) for each in np.asarray(ids).tolist()]}
+
+
+def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
+    """Labels as named classes, or as a numeric column if they are continuous or many numbers."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind != "f":
+        texts = [None if _is_missing(label) else str(label) for label in labels.tolist()]
+        classes = sort_levels({text for text in texts if text is not None})
+        if len(classes) <= MAX_CLASSES or not all(map(_is_number, classes)):
+            return {"name": name, "classes": classes, **blocks.add(codes_of(texts, classes))}
+        labels = np.array([np.nan if text is None else float(text) for text in texts])
+    return {"name": name, "classes": None, **column(labels, blocks)}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or (isinstance(label, float) and label != label)
+
+
+def sort_levels(classes: set[str]) -> list[str]:
+    """Return levels in natural order: by number if all are numbers, otherwise "class 9" before "class 10"."""
+    try:
+        return sorted(classes, key=lambda text: (float(text), text))
+    except ValueError:
+        return sorted(classes, key=_counted)
+
+
+def _counted(text: str) -> list[tuple[int, str]]:
+    parts = re.split(r"0*([0-9]+)", text)  # text at even indices, integers at odd ones: the longer is the larger
+    return [(len(part) if i % 2 else 0, part) for i, part in enumerate(parts)]
+
+
+def _measure(name: str, trials: tuple[Trial, ...]) -> dict[str, Any]:
+    """A measure per row, with its range over all trials, so that a color means the same in every panel."""
+    ranges = [value_range(np.asarray(trial.per_row[name])) for trial in trials if name in trial.per_row]
+    better = next((trial.scores[name].better for trial in trials if name in trial.scores), None)
+    return {"name": name, "better": better, "low": min(r[0] for r in ranges), "high": max(r[1] for r in ranges)}
+
+
+def _best(name: str, trials: tuple[Trial, ...]) -> Score | None:
+    """The best score of a measure, without scores that use the labels to which the method was fitted."""
+    known = [t.scores[name] for t in trials if name in t.scores and not t.scores[name].labels_seen]
+    known = [score for score in known if np.isfinite(score.value)]
+    return max(known, key=lambda s: s.value if s.better == "higher" else -s.value, default=None)
+
+
+def _score(score: Score, best: Score | None) -> dict[str, Any]:
+    """A score, and whether it is not significantly different from the best."""
+    shown = {name: value for name, value in vars(score).items() if name not in ("n_tested", "correct_bits")}
+    return {**shown, "near": best is not None and not score.labels_seen and differ(score, best) is False}
+
+
+def _trial(
+    trial: Trial, measures: dict[str, Any], best: dict[str, Score | None], most: int | None, blocks: Blocks
+) -> dict[str, Any]:
+    return {
+        "name": trial.name,
+        "method": trial.method,
+        "parameters": to_plain(trial.parameters, non_finite=str),
+        "status": trial.status,
+        "error": trial.error and unmarked(trial.error),
+        "warnings": [unmarked(text) for text in trial.warnings],
+        "seconds": trial.seconds,
+        "memory": trial.memory,
+        "cached": trial.cached,
+        "components": trial.n_components,
+        "scores": {name: _score(score, best.get(name)) for name, score in trial.scores.items()},
+        "curves": {name: _curve(curve, blocks) for name, curve in trial.curves.items()},
+        "per_row": {
+            name: blocks.add(round_to_steps(values, measures[name]["low"], measures[name]["high"], SHADES))
+            for name, values in trial.per_row.items()
+        },
+        "Z": None if trial.Z is None or trial.Z.shape[1] == 0 else _embedding(trial.Z, most, blocks),
+    }
+
+
+def _curve(curve: Curve, blocks: Blocks) -> dict[str, Any]:
+    x, y = (blocks.add(np.asarray(values, dtype=np.float32)) for values in (curve.x, curve.y))
+    return {"x": x, "y": y, "x_name": curve.x_name, "y_name": curve.y_name, "kind": curve.kind}
+
+
+def _embedding(Z: np.ndarray, most: int | None, blocks: Blocks) -> dict[str, Any]:
+    """Coordinates rounded to 65,534 steps of a range of each component, one component after the other.
+
+    If a few outliers would shrink the others to a dot, the range is that of the others, and the outliers are added as
+    ``far``: their rows, and their positions in the same steps, below 0 or above 65,534.
+    """
+    Z = np.where(np.isfinite(Z).all(axis=1, keepdims=True), Z, np.nan)
+    ranges = [bulk_range(z) for z in Z.T[:most]]
+    steps = np.stack([round_to_steps(z, *r, STEPS) for z, r in zip(Z.T[:most], ranges, strict=True)])  # (kept, m)
+    return {
+        **blocks.add(steps),
+        "low": [low for low, _ in ranges],
+        "high": [high for _, high in ranges],
+        "far": [_far(z, *r, blocks) for z, r in zip(Z.T[:most], ranges, strict=True)],
+        "components": Z.shape[1],
+        "n_excluded": int(np.isnan(Z[:, 0]).sum()),
+    }
+
+
+def _far(z: np.ndarray, low: float, high: float, blocks: Blocks) -> dict[str, Any] | None:
+    """The rows outside of the range, and their positions in steps."""
+    with np.errstate(invalid="ignore"):
+        rows = np.flatnonzero((z < low) | (z > high))
+    if not len(rows):
+        return None
+    at = np.clip((z[rows].astype(np.float64) - low) / (high - low) * STEPS, -1e30, 1e30)
+    at[at == STEPS + 1] += 1  # the code of a missing value
+    return {"rows": blocks.add(rows.astype(np.uint32)), "at": blocks.add(at.astype(np.float32))}
+
+
+STEPS = 65_534  # coordinates and values are rounded to this many steps of their range; the next code means "missing"
+SHADES = 254  # the same for values that only set a color
+
+
+@dataclass
+class Blocks:
+    """The arrays of one page, in order."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def add(self, array: np.ndarray) -> dict[str, Any]:
+        """Add an array; return the index of its block and its data type."""
+        kind = {"u1": "u1", "u2": "u2", "u4": "u4", "f4": "f4", "f8": "f8"}[array.dtype.str[1:]]
+        little = np.ascontiguousarray(array, dtype=np.dtype(kind).newbyteorder("<"))
+        self.texts.append(base64.b64encode(little.tobytes()).decode("ascii"))
+        return {"block": len(self.texts) - 1, "kind": kind}
+
+    def add_texts(self, texts: Iterable[str]) -> dict[str, Any]:
+        """Add texts without spaces; return the index of their block."""
+        self.texts.append(" ".join(texts))
+        return {"block": len(self.texts) - 1}
+
+
+def column(values: np.ndarray, blocks: Blocks, exact: bool = True) -> dict[str, Any]:
+    """Encode a column: one byte per value for few distinct values, else exact, or in 65,534 steps of its range."""
+    values = np.asarray(values, dtype=np.float64)
+    present = np.isfinite(values)
+    levels = _levels(values[present])
+    if levels is not None:
+        codes = np.full(len(values), 255, dtype=np.uint8)
+        codes[present] = np.searchsorted(levels, values[present])
+        return {**blocks.add(codes), "levels": levels.tolist()}
+    low, high = value_range(values)
+    if exact and max(-low, high) < float(np.finfo(np.float32).max):
+        return {**blocks.add(np.where(present, values, np.nan).astype(np.float32)), "low": low, "high": high}
+    return {**blocks.add(round_to_steps(values, low, high, STEPS)), "low": low, "high": high}
+
+
+def round_to_steps(values: np.ndarray, low: float, high: float, steps: int) -> np.ndarray:
+    """Values as integer steps between low and high; a non-finite value becomes the largest number of the type."""
+    dtype = np.uint8 if steps <= SHADES else np.uint16
+    values = np.asarray(values, dtype=np.float64)
+    present = np.isfinite(values)
+    codes = np.full(values.shape, np.iinfo(dtype).max, dtype=dtype)
+    width = high - low
+    # Halving before the subtraction keeps a range from -1e308 to 1e308 finite.
+    fraction = (
+        (values[present] / 2 - low / 2) / (width / 2 if np.isfinite(width) else high / 2 - low / 2) if width else 0.0
+    )
+    codes[present] = np.rint(np.clip(fraction, 0, 1) * steps).astype(dtype)
+    return codes
+
+
+def value_range(values: np.ndarray) -> tuple[float, float]:
+    """The smallest and the largest finite value; 0 and 0 if there is none."""
+    present = values[np.isfinite(values)]
+    return (float(present.min()), float(present.max())) if present.size else (0.0, 0.0)
+
+
+def bulk_range(values: np.ndarray) -> tuple[float, float]:
+    """The range of the values to which an axis is fitted: without outliers, if they are few and far.
+
+    The bulk is what remains without 0.5% of the values at each end, or 3 of 75 or more. Values beyond half its width
+    from it are outliers if the range of the others is at most a third of the whole.
+    """
+    low, high = value_range(values)
+    present = np.sort(values[np.isfinite(values)].astype(np.float64))
+    few = max(int(0.005 * len(present)), min(3, len(present) // 25))
+    if not 0 < few < len(present) / 2:
+        return low, high
+    first, last = present[few], present[-1 - few]
+    edge = (last - first) / 2
+    inside = present[(present >= first - edge) & (present <= last + edge)]
+    if not 0 < 3 * (inside[-1] - inside[0]) <= high - low < math.inf:
+        return low, high
+    return float(inside[0]), float(inside[-1])
+
+
+def codes_of(texts: list[str | None], names: list[str]) -> np.ndarray:
+    """The index of each text among the names, in the smallest type; its largest number means "missing"."""
+    dtype = next(t for t in (np.uint8, np.uint16, np.uint32) if len(names) < np.iinfo(t).max)
+    place: dict[str | None, int] = {name: i for i, name in enumerate(names)}
+    place[None] = int(np.iinfo(dtype).max)
+    return np.fromiter((place[text] for text in texts), dtype=dtype, count=len(texts))
+
+
+def _levels(present: np.ndarray) -> np.ndarray | None:
+    """The distinct values, sorted; None if there are more than a byte can encode."""
+    if len(np.unique(present[:1000])) > 255:  # avoids sorting long columns
+        return None
+    levels = np.unique(present)
+    return levels if len(levels) <= 255 else None
+
+
+_MOST_MEASURES = 5  # columns of the table of a study
+
+
+def study_html(result: StudyResult) -> str:
+    """Return the advice, and a table of all trials with their first scores; the best trials come first."""
+    trials = result.trials
+    fullest = max(trials, key=lambda trial: len(trial.scores), default=None)
+    measures = list(fullest.scores)[:_MOST_MEASURES] if fullest else []
+    first = measures[0] if measures else ""
+    ordered = sorted(trials, key=lambda trial: _rank(trial.scores.get(first)))
+    head = ("trial", *(f"{name} {_arrow(trials, name)}" for name in measures), "seconds", "")
+    rows = [
+        (t.name, *(_value(t.scores.get(name)) for name in measures), t.seconds, "" if t.status == "done" else t.status)
+        for t in ordered
+    ]
+    return html_table(rows, head, str(result)) if rows else html_table([(str(result),)])
+
+
+def trial_html(trial: Trial) -> str:
+    """Return the status, costs, parameters and scores of a trial as a table."""
+    settings = ", ".join(f"{name}={value!r}" for name, value in trial.parameters.items())
+    rows: list[tuple[object, ...]] = [
+        ("status", trial.status if trial.error is None else f"{trial.status}: {unmarked(trial.error)}")
+    ]
+    rows += [("parameters", settings or "defaults"), ("dimensions", trial.n_components), ("seconds", trial.seconds)]
+    rows += [(f"{name} {_ARROWS[score.better]}", _value(score)) for name, score in trial.scores.items()]
+    rows += [("warning", unmarked(text)) for text in trial.warnings]
+    return html_table(rows, caption=trial.name)
+
+
+_ARROWS = {"higher": "↑", "lower": "↓"}
+
+
+def _arrow(trials: tuple[Trial, ...], name: str) -> str:
+    return next(_ARROWS[trial.scores[name].better] for trial in trials if name in trial.scores)
+
+
+def _rank(score: Score | None) -> tuple[bool, bool, float]:
+    """Sort the best first, then optimistic values, then missing ones."""
+    if score is None or score.value != score.value:
+        return True, True, 0.0
+    return False, score.labels_seen, -score.value if score.better == "higher" else score.value
+
+
+def _value(score: Score | None) -> str | None:
+    if score is None or score.value != score.value:
+        return None
+    interval = "" if score.low is None or score.high is None else f" ({score.low:.3g} to {score.high:.3g})"
+    return f"{score.value:.4g}{interval}{' †' if score.labels_seen else ''}"

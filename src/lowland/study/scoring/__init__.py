@@ -1,1 +1,0 @@
-"""Scores of a trial, and whether two scores differ significantly."""

@@ -1,1 +1,0 @@
-"""The trials of a study: fit, resources, cache and worker process."""

@@ -1,0 +1,459 @@
+"""File formats: Parquet, Arrow, numpy files, data frames, spreadsheets, AnnData, images."""
+
+import decimal
+import io
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowland import PCA, Table
+from lowland.data import files as streams
+from lowland.data import rows as rows_module
+from lowland.data.formats import arrow_files
+from lowland.data.open import open_labelled, open_rows, open_table_file, read_column
+from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ParameterError
+
+# --- parquet: folders of files, different types, damage ---
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).standard_normal((30, 3)).round(3)
+
+
+def whole(rows):
+    return np.concatenate([np.asarray(chunk) for chunk in rows.chunks()])
+
+
+def test_folders_of_parquet_files(X, tmp_path):
+    with pytest.raises(MissingFile, match=r"\.parquet"):
+        open_rows(tmp_path)
+    pa.parquet.write_table(pa.table({"a": X[:, 0]}), tmp_path / "0.parquet")
+    pa.parquet.write_table(pa.table({"b": X[:, 0]}), tmp_path / "1.parquet")
+    with pytest.raises(DataError, match=r"1\.parquet.*'b'.*'a'.*same columns"):
+        open_rows(tmp_path)
+
+
+def test_damage_in_the_middle_of_a_parquet_file(X, tmp_path):
+    path = tmp_path / "x.parquet"
+    pa.parquet.write_table(pa.table({"a": X[:, 0], "b": X[:, 1]}), path, compression="zstd", row_group_size=50)
+    data = bytearray(path.read_bytes())
+    data[4:60] = bytes(56)  # the head of the first page
+    path.write_bytes(bytes(data))
+    with pytest.raises(OSError, match="Write it again"):
+        whole(open_rows(path))
+
+
+def test_parquet_files_of_different_types(tmp_path):
+    single, double = pa.array([1, 2], pa.float32()), pa.array([0.1, None], pa.float64())
+    pa.parquet.write_table(pa.table({"a": pa.array([1, 2]), "b": single}), tmp_path / "0.parquet")
+    pa.parquet.write_table(pa.table({"a": double, "b": single}), tmp_path / "1.parquet")
+    np.testing.assert_array_equal(whole(open_rows(tmp_path)), [[1, 1], [2, 2], [0.1, 1], [np.nan, 2]])
+    assert open_rows(tmp_path, columns=["b"]).dtype == np.float32
+    pa.parquet.write_table(pa.table({"a": ["x", "y"], "b": single}), tmp_path / "2.parquet")
+    with pytest.raises(DataTypeError, match=r"'a' of 2\.parquet.*text.*0\.parquet numbers"):
+        open_rows(tmp_path)
+    with pytest.raises(DataTypeError, match=r"'a' of 2\.parquet"):
+        read_column(tmp_path, "a")
+    assert list(read_column(tmp_path, "b")) == [1, 2] * 3
+
+
+def test_folders_within_folders(tmp_path):
+    (tmp_path / "y=1").mkdir()
+    for path in (tmp_path / "0.parquet", tmp_path / "y=1" / "1.parquet"):
+        pa.parquet.write_table(pa.table({"a": [1.0]}), path)
+    with pytest.raises(DataError, match="one folder"):
+        open_rows(tmp_path)
+
+
+def test_a_pandas_index_is_not_a_feature(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "b": [4.0, 5, 7], "plant": [7, 8, 9]})
+    frame[frame.a > 1].to_parquet(tmp_path / "filtered.parquet")
+    frame.set_index("plant").to_parquet(tmp_path / "named.parquet")
+    assert open_rows(tmp_path / "filtered.parquet").names == ("a", "b", "plant")
+    assert open_rows(tmp_path / "named.parquet").names == ("a", "b")
+    frame.to_csv(tmp_path / "x.csv")
+    assert open_rows(tmp_path / "x.csv").names == ("a", "b", "plant")
+
+
+def test_the_parts_of_a_folder_are_read_in_natural_order(tmp_path):
+    for part in range(12):
+        pa.parquet.write_table(
+            pa.table({"a": [float(part)], "y": [f"class {part}"]}), tmp_path / f"part.{part}.parquet"
+        )
+    np.testing.assert_array_equal(whole(open_rows(tmp_path, drop=["y"]))[:, 0], np.arange(12))
+    assert list(read_column(tmp_path, "y")) == [f"class {part}" for part in range(12)]
+
+
+def test_a_part_with_more_columns_is_named(tmp_path):
+    pa.parquet.write_table(pa.table({"a": [1.0]}), tmp_path / "part.2.parquet")
+    pa.parquet.write_table(pa.table({"a": [1.0], "b": [2.0]}), tmp_path / "part.10.parquet")
+    with pytest.raises(DataError, match=r"part\.10\.parquet.* 2 columns.*part\.2\.parquet has 1"):
+        open_rows(tmp_path)
+
+
+def test_a_part_of_missing_values_fits_every_type(tmp_path):
+    pa.parquet.write_table(pa.table({"y": pa.nulls(2)}), tmp_path / "0.parquet")
+    pa.parquet.write_table(pa.table({"y": ["u", "v"]}), tmp_path / "1.parquet")
+    pa.parquet.write_table(pa.table({"y": pa.array(["u", "w"]).dictionary_encode()}), tmp_path / "2.parquet")
+    assert list(read_column(tmp_path, "y"))[2:] == ["u", "v", "u", "w"]
+
+
+def test_two_columns_of_one_name(tmp_path):
+    path = tmp_path / "x.parquet"
+    pa.parquet.write_table(pa.table([[1.0, 2.0], [3.0, 4.0], ["u", "v"]], names=["a", "a", "y"]), path)
+    for action in (
+        lambda: open_rows(path),
+        lambda: read_column(path, "a"),
+        lambda: open_table_file(path).first_text_column(),
+    ):
+        with pytest.raises(DataError, match="Duplicate column name 'a'"):
+            action()
+
+
+# --- arrow batches become slabs whatever the layout of the file; their types become floats ---
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(1, 400), group=st.integers(1, 300))
+def test_any_row_groups_give_the_same_rows(n, group):
+    import tempfile
+
+    X = np.arange(2.0 * n).reshape(n, 2)
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_module, "SLAB_BYTES", 16 * 50)
+        pa.parquet.write_table(pa.table({"a": X[:, 0], "b": X[:, 1]}), f"{folder}/x.parquet", row_group_size=group)
+        np.testing.assert_array_equal(whole(open_rows(f"{folder}/x.parquet")), X)
+
+
+def test_decimals_and_booleans(tmp_path):
+    table = pa.table({"a": [decimal.Decimal("1.5"), None], "b": [True, False], "c": pa.nulls(2)})
+    pa.parquet.write_table(table, tmp_path / "x.parquet")
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.parquet")), [[1.5, 1, np.nan], [np.nan, 0, np.nan]])
+    (tmp_path / "x.csv").write_text("a,b\ntrue,1\nfalse,2\n,3\n")
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv")), [[1, 1], [0, 2], [np.nan, 3]])
+
+
+# --- numpy's files: archives, memory maps, sparse matrices, and damaged or malicious files ---
+
+
+def test_npz_and_memory_maps(X, tmp_path):
+    np.savez(tmp_path / "one.npz", anything=X)
+    np.savez(tmp_path / "named.npz", X=X, y=np.ones(3))
+    np.savez(tmp_path / "two.npz", a=X, b=X)
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "one.npz")), X)
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "named.npz")), X)
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(DataError, match="contains no array"):
+        open_rows(tmp_path / "none.npz")
+    with pytest.raises(DataError, match="'a', 'b'"):
+        open_rows(tmp_path / "two.npz")
+    np.save(tmp_path / "x.npy", X.astype(">f4"))
+    rows = open_rows(tmp_path / "x.npy")
+    assert isinstance(rows.X, np.memmap)
+    assert rows.dtype == np.float32
+
+
+def test_pickles_are_never_opened(tmp_path):
+    np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(OSError, match="npy"):
+        open_rows(tmp_path / "evil.npy")
+
+
+def test_a_sparse_file_that_is_damaged_is_refused(tmp_path):
+    S = sp.eye_array(5).tocsr()
+    parts = {"format": b"csr", "shape": S.shape, "data": S.data, "indptr": S.indptr}
+    np.savez(tmp_path / "beyond.npz", indices=S.indices + 3, **parts)
+    np.savez(tmp_path / "part.npz", **parts)
+    for name in ("beyond.npz", "part.npz"):
+        with pytest.raises(FileProblem, match=r"not a valid \.npz file"):
+            open_rows(tmp_path / name)
+
+
+# --- frames of pandas, polars and pyarrow: their types and their names ---
+
+
+def test_frames_of_every_kind():
+    import pandas as pd
+    import polars as pl
+
+    columns = {"a": [1, 2, 3], "b": [1.5, 2.5, 3.5], "c": [True, False, True]}
+    expected = [[1, 1.5, 1], [2, 2.5, 0], [3, 3.5, 1]]
+    for frame in (
+        pd.DataFrame(columns),
+        pl.DataFrame(columns),
+        pa.table(columns),
+        pd.DataFrame(columns).convert_dtypes(),
+    ):
+        rows = open_rows(frame)
+        assert rows.names == ("a", "b", "c")
+        np.testing.assert_array_equal(whole(rows), expected)
+        assert rows.dtype == np.float64
+    assert open_rows(pl.DataFrame({"a": [1.0, 2.0]}).cast(pl.Float32)).dtype == np.float32
+    assert open_rows(pd.DataFrame(np.ones((2, 2)))).names is None
+    gap = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": [1.0, 2.0, 3.0]})
+    assert np.isnan(whole(open_rows(gap))).sum() == 1
+    with pytest.raises(DataTypeError, match="collect"):
+        open_rows(pl.DataFrame(columns).lazy())
+
+
+def test_names_of_frames(X):
+    import pandas as pd
+
+    with pytest.raises(TypeError, match="only supported if all input features have string names"):
+        open_rows(pd.DataFrame(X, columns=[1, "1", 2]))
+    rows = open_rows(pd.DataFrame(X, columns=[2, 1, 0]))
+    assert rows.names is None
+    np.testing.assert_array_equal(whole(rows), X)
+    for frame in (pd.DataFrame(X, columns=list("aab")), pa.table([X[:, 0], X[:, 1]], names=["a", "a"])):
+        with pytest.raises(DataError, match="Duplicate column name 'a'"):
+            open_rows(frame)
+    with pytest.raises(DataTypeError, match="text, dates or categories"):
+        open_rows(pd.DataFrame({"a": pd.Categorical([1, 2])}))
+    np.testing.assert_array_equal(whole(open_rows(pa.record_batch({"a": X[:, 0], "b": X[:, 1]}))), X[:, :2])
+
+
+# --- arrow, json lines, spreadsheets, anndata, several arrays, images, standard input ---
+
+
+def columns_of(X):
+    return {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": [f"class {i % 2}" for i in range(len(X))]}
+
+
+@pytest.mark.parametrize("name", ["x.feather", "x.arrow", "stream.arrow"])
+def test_arrow_files(X, tmp_path, name):
+    table = pa.table(columns_of(X))
+    new = pa.ipc.new_stream if name.startswith("stream") else pa.ipc.new_file
+    with new(str(tmp_path / name), table.schema) as writer:
+        writer.write_table(table, max_chunksize=7)
+    rows, labels, _ = open_labelled(tmp_path / name, "y")
+    np.testing.assert_array_equal(rows.to_array(), X)
+    assert list(labels[:2]) == ["class 0", "class 1"]
+    with pytest.raises(DataError, match=r"'y'.*line 1: 'class 0'.*drop=\['y'\]"):
+        open_rows(tmp_path / name)
+    (tmp_path / "torn.arrow").write_bytes((tmp_path / name).read_bytes()[:200])
+    with pytest.raises(FileProblem, match=r"damaged"):
+        open_rows(tmp_path / "torn.arrow", columns=["a"]).to_array()
+
+
+def test_json_lines(tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"a": 1, "b": 2.5, "y": "u"}\n{"a": 3, "y": "v"}\n{"b": 4, "a": 5}\n')
+    rows, labels, _ = open_labelled(tmp_path / "x.jsonl", "y")
+    np.testing.assert_array_equal(rows.to_array(), [[1, 2.5], [3, np.nan], [5, 4]])
+    assert list(labels) == ["u", "v", None]
+
+
+def test_an_excel_sheet(X, tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append([None, "a", "b", "b", "share", "y"])
+    for i, row in enumerate(X.tolist()):
+        book.active.append([f"row {i}", *row, f"{i} %", "u" if i % 2 else "v"])
+    book.create_sheet("Second").append([1, 2])
+    book.save(tmp_path / "x.xlsx")
+    rows, labels, _ = open_labelled(tmp_path / "x.xlsx", "y")
+    assert rows.names == ("a", "b", "b (2)", "share")
+    np.testing.assert_array_equal(rows.to_array(), np.column_stack([X, np.arange(30)]))
+    assert labels[1] == "u"
+    assert "first sheet" in rows.notes[0]
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.xlsx", sheet="Second").to_array(), [[1, 2]])
+    with pytest.raises(ParameterError, match=r"sheet='Third'.*'Second'"):
+        open_rows(tmp_path / "x.xlsx", sheet="Third")
+    (tmp_path / "y.xlsx").write_text("hello")
+    with pytest.raises(FileProblem, match=r"not a valid \.xlsx"):
+        open_rows(tmp_path / "y.xlsx")
+
+
+def cell(value):
+    if value is None:
+        return "<table:table-cell table:number-columns-repeated='1'/>"
+    if isinstance(value, str):
+        return f"<table:table-cell office:value-type='string'><text:p>{value}</text:p></table:table-cell>"
+    return f"<table:table-cell office:value-type='float' office:value='{value}'/>"
+
+
+def write_ods(path, rows):
+    spaces = " ".join(
+        f"xmlns:{name}='urn:oasis:names:tc:opendocument:xmlns:{name}:1.0'" for name in ("table", "office", "text")
+    )
+    lines = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    empty = "<table:table-row table:number-rows-repeated='1048000'><table:table-cell/></table:table-row>"
+    body = f"<table:table table:name='Sheet1'>{lines}{empty}</table:table>"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("content.xml", f"<office:document-content {spaces}>{body}</office:document-content>")
+
+
+def test_an_open_document_sheet(tmp_path):
+    write_ods(tmp_path / "x.ods", [["a", "b"], [1.5, 2.0], [None, 3.0], ["NA", 4.0]])
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.ods").to_array(), [[1.5, 2], [np.nan, 3], [np.nan, 4]])
+    write_ods(tmp_path / "x.ods", [["a", "b"], [1.5, "oops"], [None, 3.0]])
+    with pytest.raises(DataError, match=r"'b'.*line 2: 'oops'"):
+        open_rows(tmp_path / "x.ods")
+
+
+def write_h5ad(path, X, kind):
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        if kind == "dense":
+            file["X"] = X
+        else:
+            S = getattr(scipy.sparse, f"{kind}_matrix")(X)
+            group = file.create_group("X")
+            group.attrs.update({"encoding-type": f"{kind}_matrix", "shape": X.shape})
+            for part in ("data", "indices", "indptr"):
+                group[part] = getattr(S, part)
+        for name, index in (("obs", "cell"), ("var", "gene")):
+            size = X.shape[name == "var"]
+            file.create_group(name).attrs["_index"] = index
+            file[name][index] = [f"{index} {i}" for i in range(size)]
+        file["obs"].attrs["column-order"] = ["type", "age"]
+        file["obs/age"] = np.arange(len(X)) * 1.5
+        kinds = file["obs"].create_group("type")
+        kinds["codes"] = np.array([*([0, 1] * len(X))[: len(X) - 1], -1], dtype=np.int8)
+        kinds["categories"] = ["B", "T"]
+        file.create_group("obsm")["X_pca"] = X[:, :2]
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc"])
+def test_anndata(X, tmp_path, kind):
+    X = np.where(X > 0, X, 0)
+    path = tmp_path / "x.h5ad"
+    write_h5ad(path, X, kind)
+    rows, labels, _ = open_labelled(path, "type")
+    assert rows.is_sparse is (kind != "dense")
+    dense = rows.to_array()
+    np.testing.assert_array_equal(dense.toarray() if rows.is_sparse else dense, X)
+    assert rows.names == ("gene 0", "gene 1", "gene 2")
+    assert list(labels[:2]) == ["B", "T"]
+    assert labels[-1] is None
+    assert list(read_column(path, "cell")[:2]) == ["cell 0", "cell 1"]
+    np.testing.assert_array_equal(read_column(path, "age"), np.arange(30) * 1.5)
+    assert open_rows(path, columns=["gene 2"]).shape == (30, 1)
+    np.testing.assert_array_equal(open_rows(path, array="X_pca").to_array(), X[:, :2])
+    with pytest.raises(ParameterError, match=r"array='raw'.*obsm/X_pca"):
+        open_rows(path, array="raw")
+
+
+def test_anndata_in_slabs_gives_the_same_fit(X, tmp_path, monkeypatch):
+    write_h5ad(tmp_path / "x.h5ad", np.where(X > 0, X, 0), "csr")
+    monkeypatch.setattr("lowland.data.formats.h5ad.SPARSE_SLAB_ROWS", 7)
+    np.testing.assert_allclose(
+        PCA(2).fit(tmp_path / "x.h5ad").explained_variance_, PCA(2).fit(np.where(X > 0, X, 0)).explained_variance_
+    )
+
+
+def test_one_of_several_arrays(X, tmp_path):
+    np.savez(tmp_path / "x.npz", train=X, test=2 * X)
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.npz", array="test").to_array(), 2 * X)
+    with pytest.raises(DataError, match=r"'train', 'test'.*array='train'"):
+        open_rows(tmp_path / "x.npz")
+    with pytest.raises(ParameterError, match=r"array='valid'.*'train', 'test'"):
+        open_rows(tmp_path / "x.npz", array="valid")
+
+
+def test_a_folder_of_images(tmp_path):
+    from PIL import Image
+
+    pixels = np.random.default_rng(0).integers(0, 256, (12, 5, 4), dtype=np.uint8)
+    for i, image in enumerate(pixels):
+        Image.fromarray(image).save(tmp_path / f"img{i}.png")
+    rows = open_rows(tmp_path)
+    np.testing.assert_allclose(rows.to_array(), pixels.reshape(12, 20) / 255, rtol=1e-6)
+    assert list(read_column(tmp_path, "file")[[1, 10]]) == ["img1.png", "img10.png"]  # in natural order
+    Image.fromarray(pixels[0, :3]).save(tmp_path / "small.png")
+    with pytest.raises(DataError, match=r"2 sizes.*4 × 5.*small\.png \(4 × 3\)"):
+        open_rows(tmp_path)
+    (tmp_path / "small.png").write_text("hello")
+    with pytest.raises(FileProblem, match=r"small\.png.*not a valid image"):
+        open_rows(tmp_path)
+
+
+def test_standard_input(X, monkeypatch):
+    def give(content):
+        streams._copied_input.cache_clear()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    give(b"a;b\n1,5;2\n3;4\n")
+    for _ in range(2):  # it is copied once
+        np.testing.assert_array_equal(open_rows("-").to_array(), [[1.5, 2], [3, 4]])
+    assert "standard input" in open_rows("-").notes[0]
+    for suffix in ("npy", "npz"):
+        saved = io.BytesIO()
+        (np.save if suffix == "npy" else np.savez)(saved, X)
+        give(saved.getvalue())
+        np.testing.assert_array_equal(open_rows("-").to_array(), X)
+    streams._copied_input.cache_clear()
+
+
+def test_titles_above_the_header_of_a_sheet(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [["Report"], [], ["by hand"], ["name", "a", "b"], ["x", 1, 2.5], ["y", 2, 3.5]]:
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    table = Table(tmp_path / "x.xlsx", id="name")
+    assert (table.names, table.ids.tolist()) == (["a", "b"], ["x", "y"])
+    assert "2 lines above the header skipped" in table.notes[0]
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".ods"])
+def test_blank_rows_of_a_one_column_sheet_are_missing_values(tmp_path, suffix):
+    import openpyxl
+
+    rows = [["a"], [1.0], [None], [3.0], [None]]
+    if suffix == ".ods":
+        write_ods(tmp_path / "x.ods", rows)
+    else:
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(tmp_path / "x.xlsx")
+    np.testing.assert_array_equal(open_rows(tmp_path / f"x{suffix}").to_array(), [[1], [np.nan], [3]])
+
+
+def test_a_key_that_appears_late_in_json_lines_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_files, "_JSON_BLOCK", 100)
+    (tmp_path / "x.jsonl").write_text('{"a": 1, "b": 2.5}\n' * 20 + '{"a": 1, "b": 3, "late": 4}\n')
+    with pytest.raises(DataError, match=r"later line.*key.*first line"):
+        open_rows(tmp_path / "x.jsonl").to_array()
+    # a column of several types does not prevent reading another one
+    (tmp_path / "y.jsonl").write_text('{"a": 1, "b": 2}\n' * 20 + '{"a": 1, "b": "text"}\n')
+    np.testing.assert_array_equal(open_rows(tmp_path / "y.jsonl", columns=["a"]).to_array(), np.ones((21, 1)))
+
+
+@pytest.mark.parametrize("suffix", [".feather", ".jsonl", ".xlsx", ".ods", ".h5ad", "sparse.h5ad"])
+def test_damaged_files_are_errors_of_lowland(tmp_path, monkeypatch, suffix):
+    """Every library raises its own errors; the hunt damages many more files."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3]))
+    from hunt.areas import data_files
+    from hunt.attempt import attempt
+
+    first = data_files.FORMATS.index(suffix)
+    found = [attempt(data_files.AREA, first + 14 * i) for i in range(30)]
+    assert not [each for each in found if each.outcome not in ("done", "refused")]
+    assert len({each.outcome for each in found}) == 2
+
+
+@pytest.mark.parametrize("change", [{"shape": (29, 3)}, {"shape": (31, 3)}, {"encoding-type": "unknown"}])
+def test_a_sparse_matrix_that_contradicts_itself_is_an_error(X, tmp_path, change):
+    import h5py
+
+    write_h5ad(tmp_path / "x.h5ad", X, "csr")
+    with h5py.File(tmp_path / "x.h5ad", "r+") as file:
+        file["X"].attrs.update(change)
+    with pytest.raises((DataError, FileProblem), match=r"index pointers do not fit|encoding 'unknown'"):
+        open_rows(tmp_path / "x.h5ad")

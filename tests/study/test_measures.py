@@ -1,0 +1,128 @@
+"""The measures of an embedding, and the mark of scores that use the labels to which the method was fitted."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+import lowland
+from lowland.data import load_dataset
+from lowland.study.measures import OF_LABELS, above, correct_only_in, differ, ties, worse
+from lowland.study.result import Score
+
+
+@pytest.fixture(scope="module")
+def study():
+    iris = load_dataset("iris")
+    return lowland.compare(iris.X, iris.y, ["pca", "lda"], cache=False)
+
+
+def test_scores_on_training_labels_are_marked(study):
+    scores = study["LinearDiscriminantAnalysis"].scores
+    assert {name for name, score in scores.items() if score.labels_seen} == set(OF_LABELS)
+    assert all("fitted to these labels" in scores[name].about for name in OF_LABELS)
+    assert not any(score.labels_seen for score in study["PCA"].scores.values())
+    assert not scores["downstream accuracy"].labels_seen  # fitted without the held-out rows
+
+
+def test_the_mark_is_saved(study, tmp_path):
+    from lowland.study import load_study as load_study
+
+    back = load_study(study.save(tmp_path / "study"))
+    assert back["LinearDiscriminantAnalysis"].scores["silhouette"].labels_seen
+
+
+def test_neighbors_preserved_per_row(study, iris):
+    from sklearn.neighbors import NearestNeighbors
+
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    kept = [
+        len(set(a) & set(b)) / 10
+        for a, b in zip(*(NearestNeighbors(n_neighbors=10).fit(A).kneighbors()[1] for A in (iris.X, Z)), strict=True)
+    ]
+    found = study["PCA"].per_row["neighbors preserved"]
+    assert np.mean(np.abs(found - kept) > 1e-6) < 0.1  # duplicate rows may be ordered differently
+    assert study["PCA"].scores["neighbors preserved"].value == pytest.approx(np.mean(found), abs=1e-6)
+    trust = study["PCA"].per_row["trustworthiness"]
+    assert study["PCA"].scores["trustworthiness"].value == pytest.approx(np.mean(trust), abs=1e-6)
+
+
+def test_labels_used_by_a_method_are_reported(study):
+    assert "fitted to these labels" in study["LinearDiscriminantAnalysis"].scores["silhouette"].about
+    assert "fitted to these labels" not in study["PCA"].scores["silhouette"].about
+    assert "fitted without the held-out rows" in study["LinearDiscriminantAnalysis"].scores["downstream accuracy"].about
+
+
+def test_rows_without_coordinates_are_left_out(rng):
+    X = np.concatenate([rng.standard_normal((60, 3)), rng.standard_normal((20, 3)) + 50])
+    study = lowland.compare(X, None, ["isomap"], sweep={"isomap.disconnected": ["largest"]})
+    (trial,) = study.trials
+    assert trial.status == "done"
+    assert np.isnan(trial.Z[60:]).all()
+    assert np.isnan(trial.per_row["neighbors preserved"][60:]).all()
+    assert trial.scores["trustworthiness"].value > 0.8
+
+
+def test_measures_that_cannot_be_computed_are_explained(rng, monkeypatch):
+    from lowland.methods.pca import PCA
+
+    monkeypatch.setattr(PCA, "transform", lambda self, X: np.zeros((len(X), 2)))
+    (trial,) = lowland.compare(rng.standard_normal((30, 3)), None, ["pca"], cache=False).trials
+    assert trial.status == "done"
+    assert trial.warnings[-1].startswith("Not evaluated: All rows of `Z` are equal")
+
+
+def test_rows_without_coordinates_are_reported_and_not_advised(rng):
+    near = np.column_stack([rng.uniform(0, 10, (70, 2)), 0.01 * rng.standard_normal((70, 4))])
+    X = np.concatenate([near, 2 * rng.standard_normal((60, 6)) + 60])
+    study = lowland.compare(X, None, ["pca", "mds"], sweep={"isomap.disconnected": ["largest"]}, cache=False)
+    half = study["Isomap disconnected=largest"]
+    assert half.n_excluded == 60
+    assert any("60 of 130 rows have no coordinates" in words for words in half.warnings)
+    assert study.advice[0].method != "Isomap"
+
+
+# --- significance ---
+
+
+def score(value, low=None, high=None):
+    return Score(value, "higher", "About it.", low, high)
+
+
+def accuracy(n_correct, only=0, n=200):
+    """An accuracy of n held-out rows: the first are classified correctly, and some more at the end, only here."""
+    rows = np.zeros(n, dtype=bool)
+    rows[:n_correct], rows[n - only :] = True, True
+    return Score(float(rows.mean()), "higher", "About it.", 0.0, 1.0, n, np.packbits(rows).tobytes().hex())
+
+
+def test_significance_depends_on_rows_that_only_one_trial_classifies_correctly():
+    a, b = accuracy(150, 2), accuracy(160)
+    assert correct_only_in(a, b) == (2, 10)
+    assert differ(a, b)  # exactly 0.039
+    assert worse(a, b)
+    assert not worse(b, a)
+    assert differ(accuracy(150, 3), accuracy(160)) is False  # 0.09
+    assert ties(accuracy(150, 3), accuracy(160))
+    assert not ties(accuracy(150, 5), accuracy(170))  # 0.075 apart
+    assert ties(a, a)
+
+
+def test_others_differ_by_their_intervals_or_by_the_margin():
+    assert differ(score(0.5, 0.4, 0.6), score(0.65, 0.61, 0.7))
+    assert differ(score(0.5, 0.4, 0.6), score(0.55, 0.5, 0.6)) is False
+    assert differ(score(0.5), score(0.55)) is None
+    assert worse(score(0.5), score(0.55))
+    assert ties(score(0.5), score(0.51))
+    assert not worse(score(0.5), score(0.51))
+
+
+@given(st.integers(1, 60), st.data())
+def test_counts_agree_with_the_rows(n, data):
+    a, b = (np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n))) for _ in range(2))
+    scores = [Score(float(r.mean()), "higher", "", None, None, n, np.packbits(r).tobytes().hex()) for r in (a, b)]
+    assert correct_only_in(*scores) == (int(np.sum(a & ~b)), int(np.sum(b & ~a)))
+    exact = binomtest(int(np.sum(a & ~b)), max(1, int(np.sum(a ^ b))), 0.5).pvalue < 0.05 if (a ^ b).any() else False
+    assert differ(*scores) == exact
+    assert above(scores[0], 0.3) == (binomtest(int(a.sum()), n, 0.3, alternative="greater").pvalue < 0.025)
