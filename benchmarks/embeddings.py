@@ -86,7 +86,7 @@ def divergence(X: np.ndarray, Z: np.ndarray, perplexity: float = 30.0) -> float:
 
     One formula for the maps of all libraries, in float64 and without an approximation.
     """
-    from lowland.math.embeddings.perplexity import gaussian_affinities
+    from lowland.math.embeddings.kl_divergence import gaussian_affinities
     from lowland.math.neighbors.search import nearest_neighbors
 
     P = gaussian_affinities(nearest_neighbors(X, int(3 * perplexity)), perplexity)

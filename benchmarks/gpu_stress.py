@@ -24,8 +24,7 @@ def main():
             "gpu_stress.py needs a CUDA device, and torch finds none here. Run it on a machine with an NVIDIA GPU."
         )
     from lowland import MDS
-    from lowland.math.scaling.stress import stress_gradient
-    from lowland.math.scaling.targets import Targets
+    from lowland.math.scaling.stress import Targets, stress_gradient
     from lowland.run.local import LocalRun
 
     warnings.simplefilter("ignore")  # the fits are cut short on purpose

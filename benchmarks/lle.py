@@ -89,7 +89,7 @@ def fit_once(n: int, method: str) -> dict[str, Any]:
 
 def _residual(X: np.ndarray, Z: np.ndarray, lam: np.ndarray) -> np.ndarray:
     """|Mz - λz| over the largest λ, with recomputed weights."""
-    from lowland.math.graphs.lle_weights import weight_matrix
+    from lowland.math.graphs.locally_linear import weight_matrix
     from lowland.math.neighbors.search import nearest_neighbors
     from lowland.run.local import LocalRun
 

@@ -6,10 +6,9 @@ for a distance matrix, an embedding of a graph. The methods call these functions
 
 from lowland.math.factors.maximum_likelihood import factor_loadings
 from lowland.math.factors.rotations import rotate
-from lowland.math.graphs.diffusion import diffusion_coordinates
-from lowland.math.graphs.laplacian import laplacian_eigenmaps
-from lowland.math.graphs.lle_weights import lle_coordinates
-from lowland.math.graphs.shortest_paths import geodesic_distances
+from lowland.math.graphs.geodesics import geodesic_distances
+from lowland.math.graphs.laplacian import diffusion_coordinates, laplacian_eigenmaps
+from lowland.math.graphs.locally_linear import lle_coordinates
 from lowland.math.ica.ica import unmixing_matrix
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors, neighbors_within

@@ -91,10 +91,10 @@ def test_ctrl_c_during_a_descent_keeps_the_map(lowland, table, folder, monkeypat
 
     gradient = KLDivergence.gradient
 
-    def interrupted(self, Z, step, G, together):
+    def interrupted(self, Z, step, G, blocks):
         if step.iteration == 60:
             raise KeyboardInterrupt
-        gradient(self, Z, step, G, together)
+        gradient(self, Z, step, G, blocks)
 
     monkeypatch.setattr(KLDivergence, "gradient", interrupted)
     words = ["fit", "tsne", table, "--perplexity", "2,3", "--to", "z.csv", "--model", "m"]

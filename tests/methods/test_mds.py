@@ -154,7 +154,7 @@ def test_new_rows_of_a_non_metric_fit_follow_its_curve():
 def test_one_matrix_is_held_in_single_precision_beyond_a_size(monkeypatch):
     X = points(120, 3)
     plain = MDS(eps=1e-12).fit(X)
-    monkeypatch.setattr("lowland.math.distances.dissimilarities.SINGLE_ABOVE", 100)
+    monkeypatch.setattr("lowland.math.distances.to_points.SINGLE_ABOVE", 100)
     single = MDS(eps=1e-12).fit(X)
     assert single.dissimilarity_matrix_.dtype == np.float32
     assert single.embedding_.dtype == np.float64

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowland import Isomap
-from lowland.math.graphs.geodesic_diagnostics import residual_variances
+from lowland.math.graphs.geodesics import residual_variances
 
 from .test_references import reference
 

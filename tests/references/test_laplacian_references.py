@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lowland import SpectralEmbedding
-from lowland.math.graphs.graph_affinities import edge_weights
+from lowland.math.graphs.affinities import edge_weights
 from lowland.math.graphs.laplacian import Laplacian, slowest_modes
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun

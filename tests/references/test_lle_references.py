@@ -8,8 +8,7 @@ import pytest
 import sklearn.manifold
 
 from lowland import LocallyLinearEmbedding
-from lowland.math.graphs.alignment import graph_with_points, tangent_alignment
-from lowland.math.graphs.lle_weights import weight_matrix
+from lowland.math.graphs.locally_linear import graph_with_points, tangent_alignment, weight_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.spectra.trailing import trailing_eigenpairs
 from lowland.run.local import LocalRun

@@ -11,8 +11,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from lowland.math.embeddings.fuzzy_graph import FuzzyGraph, fuzzy_graph, local_scales, mean_length, similarity_curve
-from lowland.math.embeddings.target_graph import intersection, within_classes
+from lowland.math.embeddings.fuzzy_graph import (
+    FuzzyGraph,
+    fuzzy_graph,
+    intersection,
+    local_scales,
+    mean_length,
+    similarity_curve,
+    weaken_between_classes,
+)
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.run.local import LocalRun
 
@@ -50,7 +57,7 @@ def test_the_fuzzy_graph_is_that_of_umap_learn(expected, which):
 @pytest.mark.parametrize("which", range(2))
 def test_labels_weaken_the_same_edges(expected, which):
     case, graph = expected["categorical"][which], fuzzy_graph(neighbors(expected, 10), RUN)
-    found = within_classes(graph, np.array(expected["y"]), case["weight"])
+    found = weaken_between_classes(graph, np.array(expected["y"]), case["weight"])
     np.testing.assert_allclose(found.matrix().toarray(), matrix(case), atol=1e-5)
 
 

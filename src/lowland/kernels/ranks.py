@@ -7,8 +7,7 @@ preferred by many rows. A point has no rank among its own neighbors.
 import numpy as np
 
 from lowland.kernels.compile import kernel, vector_kernel
-from lowland.kernels.heaps import comes_before, sort_by_value
-from lowland.kernels.pair_distances import power_between, powers_to_points
+from lowland.kernels.neighbor_search import comes_before, power_between, powers_to_points, sort_by_value
 
 _ROUNDING = 1e-15  # a few roundings of double precision
 _NONE, _ONE = np.float32(0), np.float32(1)

@@ -1,10 +1,15 @@
-"""Forces of UMAP along sampled edges and from random negatives; a row and all its edges belong to one thread."""
+"""UMAP: the fuzzy neighbor graph, forces along sampled edges with random negatives, and the densities of densMAP.
+
+A row and all its edges belong to one thread.
+"""
 
 import numpy as np
 
 from lowland.kernels.compile import inner_loop, kernel
 from lowland.kernels.counter_random import below, draw, key_of
 
+_HALVINGS, _CLOSE = 64, 1e-5  # of the bisection: most steps, and the accepted error of the sum
+_LEAST = 1e-3  # smallest scale, as a fraction of the mean distance
 BATCH = 64  # pairs that are computed together: vectors of them fit in the first-level cache
 _LANES = 16  # pairs of a full vector
 _CLIP = np.float32(4)  # largest coordinate of the force of one pair
@@ -18,6 +23,131 @@ _L = tuple(
 _E = tuple(np.float32(c) for c in (0.9999999, 0.69315463, 0.24014077, 0.055863284, 0.008946215, 0.0018951073))
 _DRAWS = 10  # random rows per row in the estimate of the objective
 _HALF, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)
+_NEAR = 1e-8  # added to squared radii before the logarithm
+
+
+# --- fuzzy graphs -----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def local_scales(start, length, connectivity, mean, begin, end, rho, sigma):
+    """Write the offset and the scale of the rows from ``begin`` to ``end``.
+
+    rho is the distance to neighbor number ``connectivity`` (a fraction interpolates; zero distances do not count).
+    sigma solves sum_j exp(-(d_j - rho)+ / sigma) = log2(neighbors + 1) by bisection. ``mean`` is the mean of all
+    distances. Distances are sorted within each row.
+    """
+    whole = int(connectivity)
+    part = connectivity - whole
+    for i in range(begin, end):
+        first, last = start[i], start[i + 1]
+        count = last - first
+        nonzero = first
+        while nonzero < last and length[nonzero] <= 0:
+            nonzero += 1
+        offset = 0.0
+        if last - nonzero >= connectivity and nonzero < last:
+            if whole > 0:
+                offset = np.float64(length[nonzero + whole - 1])
+                if part > _CLOSE and nonzero + whole < last:
+                    offset += part * (length[nonzero + whole] - offset)
+            else:
+                offset = part * length[nonzero]
+        elif nonzero < last:
+            offset = np.float64(length[last - 1])
+        target, low, high, scale, total = np.log2(count + 1.0), 0.0, np.inf, 1.0, 0.0
+        for p in range(first, last):
+            total += length[p]
+        own = total / (count + 1)  # the row itself counts, at distance zero
+        for _ in range(_HALVINGS):
+            found = 0.0
+            for p in range(first, last):
+                beyond = length[p] - offset
+                found += np.exp(-beyond / scale) if beyond > 0 else 1.0
+            if abs(found - target) < _CLOSE:
+                break
+            if found > target:
+                high = scale
+            else:
+                low = scale
+            scale = 2 * scale if high == np.inf else (low + high) / 2
+        rho[i] = offset
+        sigma[i] = max(scale, _LEAST * (own if offset > 0 else mean))
+
+
+@kernel
+def memberships(start, length, rho, sigma, weight):
+    """Write exp(-(d - rho)+ / sigma) of every edge."""
+    for i in range(start.size - 1):
+        for p in range(start[i], start[i + 1]):
+            beyond = length[p] - rho[i]
+            weight[p] = np.exp(-beyond / sigma[i]) if beyond > 0 and sigma[i] > 0 else 1.0
+
+
+@kernel
+def transposed(start, to, weight, out_start, out_to, out_weight):
+    """Write the edges by their targets: the transpose of a matrix in CSR form, sorted within its rows."""
+    n = start.size - 1
+    out_start[:] = 0
+    for p in range(to.size):
+        out_start[to[p] + 1] += 1
+    for i in range(n):
+        out_start[i + 1] += out_start[i]
+    place = out_start[:n].copy()
+    for i in range(n):
+        for p in range(start[i], start[i + 1]):
+            q = place[to[p]]
+            place[to[p]] += 1
+            out_to[q] = i
+            out_weight[q] = weight[p]
+
+
+@kernel
+def union(start, to, weight, back_start, back_to, back_weight, mix, out_start, out_to, out_weight):
+    """Write mix (A + A' - A∘A') + (1 - mix) A∘A' without its zeros, of A and its transpose; return its size.
+
+    Both are sorted within their rows.
+    """
+    filled = 0
+    for i in range(start.size - 1):
+        out_start[i] = filled
+        p, q = start[i], back_start[i]
+        while p < start[i + 1] or q < back_start[i + 1]:
+            j = to[p] if p < start[i + 1] else np.int32(start.size)
+            other = back_to[q] if q < back_start[i + 1] else np.int32(start.size)
+            here = there = np.float32(0)
+            if j <= other:
+                here = weight[p]
+                p += 1
+            if other <= j:
+                there = back_weight[q]
+                q += 1
+            both = here * there
+            value = mix * (here + there - both) + (1 - mix) * both
+            if value > 0:
+                out_to[filled], out_weight[filled] = min(j, other), value
+                filled += 1
+    out_start[start.size - 1] = filled
+    return filled
+
+
+@kernel
+def strongest(start, to, weight, least, out_start, out_to, out_weight):
+    """Write the edges of at least the weight ``least``; return their number. May overwrite its input."""
+    filled, first = 0, start[0]
+    for i in range(start.size - 1):
+        last = start[i + 1]
+        out_start[i] = filled
+        for p in range(first, last):
+            if weight[p] >= least:
+                out_to[filled], out_weight[filled] = to[p], weight[p]
+                filled += 1
+        first = last
+    out_start[start.size - 1] = filled
+    return filled
+
+
+# --- forces -----------------------------------------------------------------------------------------------------------
 
 
 @inner_loop
@@ -179,3 +309,70 @@ def _squared(Z, i, j):
     for c in range(Z.shape[1]):
         total += np.float64(Z[i, c] - Z[j, c]) ** 2
     return total
+
+
+# --- densities --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def mean_squares(start, to, weight, all_start, all_to, all_length, out):
+    """Write the mean squared length of the edges of each row, weighted; (n,).
+
+    ``all_start``, ``all_to``, ``all_length`` are the lengths of edges in both directions. Edges without a length are
+    left out. Both graphs are sorted by target.
+    """
+    for i in range(start.size - 1):
+        total, squares, q = 0.0, 0.0, all_start[i]
+        for p in range(start[i], start[i + 1]):
+            while q < all_start[i + 1] and all_to[q] < to[p]:
+                q += 1
+            if q < all_start[i + 1] and all_to[q] == to[p]:
+                total += weight[p]
+                squares += weight[p] * np.float64(all_length[q]) ** 2
+        out[i] = squares / total if total > 0 else 0.0
+
+
+@kernel
+def map_radii(start, to, Y, Z, a, b, begin, end, total, radius):
+    """Write sum_j phi_ij of each row, with phi = 1 / (1 + a d^2b), and the log of the mean of d², weighted by phi."""
+    D, d2 = np.empty((Z.shape[1], BATCH), np.float32), np.empty(BATCH, np.float32)
+    power, scratch = np.empty(BATCH, np.float32), np.empty((2, BATCH), np.float32)
+    for i in range(begin, end):
+        similar, squares, p = 0.0, 0.0, start[i]
+        while p < start[i + 1]:
+            m = min(BATCH, start[i + 1] - p)
+            differences(Y, i, Z, to, p, m, D, d2)
+            powers(d2, b, m, power, scratch)
+            for q in range(m):
+                phi = 1.0 / (1.0 + a * power[q])
+                similar += phi
+                squares += phi * d2[q]
+            p += m
+        total[i] = max(similar, 1e-300)
+        radius[i] = np.log(_NEAR + squares / total[i])
+
+
+@kernel
+def density_forces(start, to, Y, Z, a, b, total, radius, pull, all_total, all_radius, all_pull, begin, end, G):
+    """Add to G, (m, k), the gradient of -sum_i pull_i · radius_i of both ends of every edge, each edge twice.
+
+    ``total``, ``radius`` and ``pull`` belong to the rows of Y, those with ``all`` to the rows of Z.
+    """
+    D, d2 = np.empty((Z.shape[1], BATCH), np.float32), np.empty(BATCH, np.float32)
+    power, scratch = np.empty(BATCH, np.float32), np.empty((2, BATCH), np.float32)
+    for i in range(begin, end):
+        p = start[i]
+        while p < start[i + 1]:
+            m = min(BATCH, start[i + 1] - p)
+            differences(Y, i, Z, to, p, m, D, d2)
+            powers(d2, b, m, power, scratch)
+            for q in range(m):
+                j, raised = to[p + q], a * np.float64(power[q])
+                phi = 1.0 / (1.0 + raised)
+                # of log(sum phi d² / sum phi) by d²: phi / sum · ((1 - b (1 - phi)) / mean + b (1 - phi) / d²)
+                here, there = 1.0 - b * (1.0 - phi), b * (1.0 - phi) / (d2[q] + 1e-20)
+                own = pull[i] * phi / total[i] * (here * np.exp(-radius[i]) + there)
+                other = all_pull[j] * phi / all_total[j] * (here * np.exp(-all_radius[j]) + there)
+                power[q] = -2.0 * (own + other)
+            add_pairs(D, power, m, np.float32(2), G, i)
+            p += m

@@ -14,12 +14,19 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.distances.metrics import check_metric
 from lowland.math.distances.to_points import DistancesTo, check_distances, distance_matrix
-from lowland.math.graphs.bandwidth import kernel_sum_bandwidth, median_squared, sampled_distances
-from lowland.math.graphs.diffusion import DiffusionCoordinates, diffusion_coordinates
-from lowland.math.graphs.graph_affinities import affinity_components, among, edge_weights, require_graph
+from lowland.math.graphs.affinities import (
+    affinity_components,
+    edge_weights,
+    kernel_sum_bandwidth,
+    median_squared,
+    require_graph,
+    sampled_distances,
+    submatrix,
+)
+from lowland.math.graphs.laplacian import DiffusionCoordinates, diffusion_coordinates
 from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest
 from lowland.math.neighbors.connectivity import Policy
-from lowland.math.neighbors.out_of_sample import ByGivenDistances
+from lowland.math.neighbors.search import ByGivenDistances
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
@@ -57,8 +64,8 @@ class DiffusionMap(
 
     1. Compute the distances d of all pairs (``math.distances.to_points``) or of neighbors
        (``math.neighbors.search``).
-    2. Choose the bandwidth ε (``math.graphs.bandwidth``) and set K = exp(-d²/ε).
-    3. Normalize by the density q = K1: K_ij / (q_i q_j)^α (``math.graphs.diffusion``).
+    2. Choose the bandwidth ε (``math.graphs.affinities``) and set K = exp(-d²/ε).
+    3. Normalize by the density q = K1: K_ij / (q_i q_j)^α (``math.graphs.laplacian``).
     4. Compute the smallest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``math.graphs.laplacian``).
     5. New rows: Nyström extension ψ(x) = sum_i p(x, x_i) ψ_i / λ (``math.graphs.nystrom``).
 
@@ -212,7 +219,7 @@ class DiffusionMap(
         kept = components.kept
         self.reach_ = None
         self.points_ = None if given else own_points(X, rows, kept)
-        return (K if kept.all() else among(K, kept)), label[kept]
+        return (K if kept.all() else submatrix(K, kept)), label[kept]
 
     def _choose_bandwidth(self, distances: Array) -> None:
         """Set the bandwidth ε, by the rule that ``epsilon`` names."""

@@ -12,19 +12,23 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.graphs.geodesic_diagnostics import elbow, residual_variances, sampled, strain
-from lowland.math.graphs.neighbor_sweep import SweepStep, sweep_neighbors
-from lowland.math.graphs.shortest_paths import (
+from lowland.math.graphs.geodesics import (
     IN_DOUBLE,
     GeodesicsToNewRows,
     PathMethod,
+    SweepStep,
+    elbow,
     geodesic_distances,
     landmark_coordinates,
     replace_infinite,
+    residual_variances,
+    sample_points,
+    strain,
+    sweep_neighbors,
     symmetric_part,
 )
 from lowland.math.neighbors.connectivity import Policy
-from lowland.math.neighbors.out_of_sample import ByGivenDistances
+from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.method import Method, RandomState, attribute, param
@@ -71,7 +75,7 @@ class Isomap(
     1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
        (``math.neighbors.connectivity``).
     2. Compute the geodesic distances between all rows, or from landmarks to all rows
-       (``math.graphs.shortest_paths``).
+       (``math.graphs.geodesics``).
     3. Apply classical scaling to them (``math.scaling.classical``).
     4. Rows that are not landmarks, and new rows: geodesic distances through the nearest training rows, then Gower's
        formula.
@@ -332,7 +336,7 @@ class Isomap(
     def _sample(self) -> np.ndarray:
         """The geodesic distances between all rows, (s, s), or 1,000 sampled ones; with landmarks, between these."""
         D, marks = to_numpy(self.dist_matrix_), self._marks()
-        some = sampled(len(D))
+        some = sample_points(len(D))
         return D[np.ix_(some, some if marks is None else marks[some])]
 
     def _marks(self) -> np.ndarray | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from lowland.math.embeddings.pair_forces import LocalAdjustment
-from lowland.math.embeddings.pairs import Pairs
+from lowland.math.embeddings.pairs import LocalAdjustment, Pairs
 from lowland.methods.base.method import param
 from lowland.methods.base.pair_embedding import PairEmbedding, graph_neighbors
 from lowland.methods.base.traits import StudyHints
@@ -29,8 +28,8 @@ class LocalMAP(
       repulsion acts where clusters touch.
 
     1. Pairs, start and first two phases as in ``PaCMAP``.
-    2. The third phase with adjusted forces and pairs (``math.embeddings.pair_forces``).
-    3. New rows: the minimum of the attraction by their nearest training rows (``math.embeddings.attracted_rows``).
+    2. The third phase with adjusted forces and pairs (``math.embeddings.pairs``).
+    3. New rows: the minimum of the attraction by their nearest training rows (``math.embeddings.new_points``).
 
     Notes
     -----

@@ -10,20 +10,20 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.sparse_rows import all_equal
-from lowland.math.graphs.alignment import graph_with_points, modified_alignment, tangent_alignment
-from lowland.math.graphs.lle_weights import (
+from lowland.math.graphs.locally_linear import (
     LocalCoordinates,
     WeightsOfNeighbors,
+    add_reverse_edges,
     coordinates_of_errors,
+    drop_self_loops,
+    graph_with_points,
     lle_coordinates,
-    weight_matrix,
-)
-from lowland.math.graphs.strong_components import (
+    modified_alignment,
     points_to_add,
+    reinforce_bridges,
     sink_components,
-    with_reinforced_bridges,
-    with_reverse_edges,
-    without_self_loops,
+    tangent_alignment,
+    weight_matrix,
 )
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
@@ -61,9 +61,9 @@ class LocallyLinearEmbedding(
     that sum to zero. The solution: the eigenvectors of M with the smallest eigenvalues, except the constant one.
 
     1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
-       (``math.neighbors.connectivity``, ``math.graphs.strong_components``).
-    2. Compute the reconstruction weights of every neighborhood (``math.graphs.lle_weights``). The other methods
-       sum one small matrix per neighborhood into M instead (``math.graphs.alignment``): of several weight vectors
+       (``math.neighbors.connectivity``, ``math.graphs.locally_linear``).
+    2. Compute the reconstruction weights of every neighborhood (``math.graphs.locally_linear``). The other methods
+       sum one small matrix per neighborhood into M instead (``math.graphs.locally_linear``): of several weight vectors
        (modified), of second derivatives (hessian), or of residuals of the local tangent space (ltsa).
     3. Compute the eigenvectors of the smallest eigenvalues (``math.spectra.trailing``).
     4. New rows: reconstruction weights of their nearest training rows, applied to the coordinates of these.
@@ -224,12 +224,12 @@ class LocallyLinearEmbedding(
 
     def _constrained(self, components: Components) -> NeighborGraph:
         """The neighbors by which each point is reconstructed, chosen so that every point is constrained."""
-        graph = without_self_loops(components.graph)
+        graph = drop_self_loops(components.graph)
         counts = np.diff(graph.start)
         if counts.min() < counts.max():
             self._check_enough(int(counts.min()), f" for row {np.flatnonzero(embedded_mask(self))[counts.argmin()]}")
         if self.n_edges_added_:
-            graph = with_reinforced_bridges(graph, to_numpy(self.component_labels_))
+            graph = reinforce_bridges(graph, to_numpy(self.component_labels_))
         if self.method in ("ltsa", "hessian"):
             apart = points_to_add(graph)
             return graph_with_points(graph, apart) if apart.any() else graph
@@ -255,7 +255,7 @@ class LocallyLinearEmbedding(
             "`n_neighbors` to avoid this.",
             DataWarning,
         )
-        return with_reverse_edges(graph, cut_off)
+        return add_reverse_edges(graph, cut_off)
 
     def _warn_of_lone_points(self, Z: np.ndarray) -> None:
         """Warn if a coordinate is nonzero almost only at one point, which its neighbors do not determine."""

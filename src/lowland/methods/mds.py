@@ -13,13 +13,12 @@ from lowland.arrays.namespace import Array, xp_of
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
-from lowland.math.distances.dissimilarities import Dissimilarities, dissimilarities
-from lowland.math.distances.to_points import DistancesTo
+from lowland.math.distances.to_points import Dissimilarities, DistancesTo, dissimilarities
 from lowland.math.optimize.outcome import Snapshot, Watch
 from lowland.math.scaling.isotonic import IsotonicCurve
 from lowland.math.scaling.majorization import Configuration, stress_majorization
+from lowland.math.scaling.new_points import LeastStressPlacement
 from lowland.math.scaling.nonmetric import nonmetric_scaling
-from lowland.math.scaling.out_of_sample import LeastStressPlacement
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
@@ -49,7 +48,7 @@ class MDS(
        preconditioned by it need about a tenth of the iterations (``math.scaling.majorization``). Non-metric: a
        monotone regression before each step gives the disparities (``math.scaling.isotonic``).
     4. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
-       smallest (``math.scaling.out_of_sample``).
+       smallest (``math.scaling.new_points``).
 
     Notes
     -----

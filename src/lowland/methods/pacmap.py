@@ -23,14 +23,14 @@ class PaCMAP(
 
     over the neighbors, the mid-near pairs and the further pairs of all rows. The weights change in three phases.
 
-    1. Reduce more than 100 columns to 100 by PCA (``math.embeddings.column_reduction``), and search 60 candidates
+    1. Reduce more than 100 columns to 100 by PCA (``math.embeddings.starts``), and search 60 candidates
        (``math.neighbors.search``).
     2. Choose the pairs (``math.embeddings.pairs``). Neighbors: the 10 candidates with the smallest
        d² / (scale_i scale_j), where the scale of a row is its mean distance to its neighbors 4 to 6. Mid-near pairs:
        5 times the second nearest of six random rows. Further pairs: 20 random rows that are not neighbors.
     3. Start at 0.01 times the principal components (``math.embeddings.starts``).
-    4. Minimize by Adam (``math.embeddings.descent``, ``math.embeddings.pair_forces``).
-    5. New rows: the minimum of the attraction by their nearest training rows (``math.embeddings.attracted_rows``).
+    4. Minimize by Adam (``math.embeddings.descent``, ``math.embeddings.pairs``).
+    5. New rows: the minimum of the attraction by their nearest training rows (``math.embeddings.new_points``).
 
     Notes
     -----

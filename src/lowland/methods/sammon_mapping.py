@@ -10,10 +10,9 @@ import numpy as np
 from lowland.arrays.namespace import Array
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
-from lowland.math.distances.dissimilarities import dissimilarities
-from lowland.math.distances.to_points import DistancesTo
+from lowland.math.distances.to_points import DistancesTo, dissimilarities
 from lowland.math.optimize.outcome import Snapshot
-from lowland.math.scaling.out_of_sample import LeastStressPlacement
+from lowland.math.scaling.new_points import LeastStressPlacement
 from lowland.math.scaling.sammon import sammon_coordinates
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.method import Method, RandomState, attribute, param
@@ -42,7 +41,7 @@ class SammonMapping(
     4. Take Newton steps with the diagonal of the Hessian, accelerate them by L-BFGS, and shorten a step that increases
        the stress (``math.scaling.sammon``, ``math.optimize.lbfgs``).
     5. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
-       smallest (``math.scaling.out_of_sample``).
+       smallest (``math.scaling.new_points``).
 
     Notes
     -----

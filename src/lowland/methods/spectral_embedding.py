@@ -14,12 +14,12 @@ from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.kernel_functions import KernelMatrix, KernelWith
 from lowland.math.distances.sparse_rows import all_equal
-from lowland.math.graphs.bandwidth import median_squared
-from lowland.math.graphs.graph_affinities import (
+from lowland.math.graphs.affinities import (
     affinity_components,
-    among,
     edge_weights,
+    median_squared,
     require_graph,
+    submatrix,
     symmetric_affinities,
 )
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
@@ -67,7 +67,7 @@ class SpectralEmbedding(
 
     1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
        (``math.neighbors.connectivity``); or compute a kernel of all pairs (``math.distances.kernel_functions``).
-    2. Weight the edges (``math.graphs.graph_affinities``).
+    2. Weight the edges (``math.graphs.affinities``).
     3. Compute the smallest eigenvectors of the Laplacian (``math.graphs.laplacian``, and
        ``math.spectra.trailing`` if it is sparse).
     4. New rows: Nyström extension, the weighted mean of their neighbors' coordinates divided by 1 - λ
@@ -243,7 +243,7 @@ class SpectralEmbedding(
         self.__dict__.update(components.attributes(X))
         kept = components.kept
         self.points_ = None if self.affinity == "precomputed" else own_points(X, rows, kept)
-        return (W if kept.all() else among(W, kept)), label[kept]
+        return (W if kept.all() else submatrix(W, kept)), label[kept]
 
     def _kernel(self, X: Array, run: Run) -> Any:
         if callable(self.affinity):

@@ -14,24 +14,23 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import distance_matrix
-from lowland.math.embeddings.anchor import Anchor
-from lowland.math.embeddings.descent import StoppingRule
-from lowland.math.embeddings.kl_divergence import KLDivergence, schedule
-from lowland.math.embeddings.perplexity import gaussian_affinities, given_affinities, joint, uniform_affinities
-from lowland.math.embeddings.repulsion import choose_repulsion
-from lowland.math.embeddings.row_blocks import Together
-from lowland.math.embeddings.starts import (
-    classical_start,
-    random_start,
-    spectral_start,
-    with_deviation,
-    within_reach,
+from lowland.math.embeddings.descent import RowBlocks, StoppingRule
+from lowland.math.embeddings.kl_divergence import (
+    Anchor,
+    KLDivergence,
+    gaussian_affinities,
+    given_affinities,
+    joint_affinities,
+    schedule,
+    uniform_affinities,
 )
-from lowland.math.embeddings.tsne_new_rows import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
-from lowland.math.graphs.graph_affinities import affinity_components
+from lowland.math.embeddings.new_points import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
+from lowland.math.embeddings.repulsion import choose_repulsion
+from lowland.math.embeddings.starts import classical_start, limit_spread, random_start, scale_deviation, spectral_start
+from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.neighbors.out_of_sample import ByGivenDistances
+from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.scaling.majorization import stress_majorization
 from lowland.methods.base.method import Method, RandomState, attribute, param
@@ -48,14 +47,7 @@ from lowland.methods.base.neighbor_embedding import (
     join_neighbors,
     principal_places,
 )
-from lowland.methods.base.neighborhood import (
-    Components,
-    Neighborhood,
-    embedded_mask,
-    graph_facts,
-    own_points,
-    rows_at,
-)
+from lowland.methods.base.neighborhood import Components, Neighborhood, embedded_mask, graph_facts, own_points, rows_at
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -92,13 +84,13 @@ class TSNE(
     q_ij ∝ (1 + |z_i - z_j|²/dof)^-dof.
 
     1. Find 3 * perplexity neighbors of each row (``math.neighbors.search``) and compute the affinities
-       (``math.embeddings.perplexity``).
+       (``math.embeddings.kl_divergence``).
     2. Start with principal components, scaled to a standard deviation of 1e-4 (``math.embeddings.starts``).
     3. Gradient descent with momentum (``math.embeddings.descent``): 250 iterations with the attraction multiplied by
        ``early_exaggeration``, then the others (``math.embeddings.kl_divergence``). The repulsion between all pairs is
        exact for few rows. For many rows it is a convolution on a grid in 1 or 2 dimensions, a Barnes-Hut sum by an
        octree in 3, and an estimate from a random sample in more (``math.embeddings.repulsion``).
-    4. New rows: gradient descent in the field of the training rows (``math.embeddings.tsne_new_rows``).
+    4. New rows: gradient descent in the field of the training rows (``math.embeddings.new_points``).
 
     Notes
     -----
@@ -311,7 +303,7 @@ class TSNE(
         self.kl_divergence_ = result.value
         objective = problem.objective
         if isinstance(objective, KLDivergence) and objective.anchor is not None:
-            self.kl_divergence_ = objective.divergence(to_numpy(result.Z), Together(None, 1))
+            self.kl_divergence_ = objective.divergence(to_numpy(result.Z), RowBlocks(None, 1))
 
     def _graph(self, X: Array, run: Run, given: Any) -> Components:
         """The neighbors of each row; for given affinities, a graph whose lengths are the affinities."""
@@ -327,7 +319,7 @@ class TSNE(
         with with_remedy("Pass rows with `affinity='gaussian'` to have affinities computed."):
             P = given_affinities(X)
         found = neighborhood.split(None, affinity_components(P), "Add affinities")
-        P = P if found.kept.all() else joint(P[found.kept][:, found.kept])
+        P = P if found.kept.all() else joint_affinities(P[found.kept][:, found.kept])
         self.n_neighbors_ = 0
         found = replace(found, graph=NeighborGraph(P.indptr, P.indices, P.data))
         return replace(neighborhood, remedy="Add affinities").without_lone_points(found)
@@ -384,10 +376,10 @@ class TSNE(
         """The initial coordinates, (n, k) float64."""
         n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
         if not isinstance(self.init, str):
-            return within_reach(given_places(self, "init", embedded_mask(self)), _DEVIATION)
+            return limit_spread(given_places(self, "init", embedded_mask(self)), _DEVIATION)
         if self.init == "random":
             return _DEVIATION * random_start(n, k, rng)
-        return with_deviation(
+        return scale_deviation(
             self._reference("spectral" if self.init == "spectral" else "pca", X, P, run, rng), _DEVIATION
         )
 

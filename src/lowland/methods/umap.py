@@ -14,35 +14,31 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError, shown, with_remedy
 from lowland.math.distances.sparse_rows import all_equal
-from lowland.math.embeddings.component_starts import separate_start
-from lowland.math.embeddings.cross_entropy import CrossEntropy, EdgeForces
-from lowland.math.embeddings.densities import DensityTerm, MapRadii, log_radii
-from lowland.math.embeddings.descent import Embedded
-from lowland.math.embeddings.edge_placing import DensityOfNewRows, PlacedByEdges
+from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, MapRadii, log_radii
+from lowland.math.embeddings.descent import Embedded, TensorEdges, on_device, row_blocks
 from lowland.math.embeddings.fuzzy_graph import (
     FuzzyGraph,
     directed_graph,
     fuzzy_graph,
+    intersection,
     mean_length,
     similarity_curve,
+    weaken_between_classes,
 )
-from lowland.math.embeddings.local_inverse import LocalRegression
-from lowland.math.embeddings.row_blocks import together
+from lowland.math.embeddings.new_points import DensityOfNewRows, LocalRegression, PlacedByEdges
 from lowland.math.embeddings.starts import (
+    add_jitter,
     classical_start,
+    scale_largest,
+    scale_range,
+    separate_start,
     spectral_start,
     spectral_start_on_device,
-    with_jitter,
-    with_largest,
-    with_range,
 )
-from lowland.math.embeddings.target_graph import intersection, within_classes
-from lowland.math.embeddings.tensor_edges import TensorEdges, on_device
-from lowland.math.graphs.graph_affinities import affinity_components
+from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.neighbors.out_of_sample import ByGivenDistances
-from lowland.math.neighbors.search import nearest_neighbors
+from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
@@ -60,14 +56,7 @@ from lowland.methods.base.neighbor_embedding import (
     lacks_components,
     principal_places,
 )
-from lowland.methods.base.neighborhood import (
-    Components,
-    Neighborhood,
-    embedded_mask,
-    graph_facts,
-    own_points,
-    rows_at,
-)
+from lowland.methods.base.neighborhood import Components, Neighborhood, embedded_mask, graph_facts, own_points, rows_at
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -420,7 +409,7 @@ class UMAP(
         assert isinstance(objective, CrossEntropy)
         self.cross_entropy_ = found.value
         if objective.density is not None:
-            with together(run) as blocks:
+            with row_blocks(run) as blocks:
                 self.cross_entropy_ = objective.cross_entropy(Z, max(0, found.outcome.iterations - 1), blocks)
                 self.map_radii_ = objective.density.summary(objective.density.in_map(objective.graph, Z, blocks)[1])
         if self.densmap or self.output_dens:
@@ -457,7 +446,7 @@ class UMAP(
     def _with_target(self, fuzzy: FuzzyGraph, y: np.ndarray, run: Run) -> FuzzyGraph:
         """The graph intersected with class labels, or with the graph of a numeric target."""
         if self.target_metric == "categorical":
-            return within_classes(fuzzy, _codes(y), self.target_weight)
+            return weaken_between_classes(fuzzy, _codes(y), self.target_weight)
         try:
             values = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         except (TypeError, ValueError) as error:
@@ -477,7 +466,7 @@ class UMAP(
         """Initial coordinates, the largest 10, with noise."""
         k, n = self.n_components, fuzzy.n
         if not isinstance(self.init, str):
-            return with_largest(given_places(self, "init", embedded_mask(self)), _EXTENT)
+            return scale_largest(given_places(self, "init", embedded_mask(self)), _EXTENT)
         if self.init == "random":
             return rng.uniform(-_EXTENT, _EXTENT, (n, k))
         W, host, metric = fuzzy.matrix(), host_rows(X), self._measure()
@@ -496,7 +485,7 @@ class UMAP(
             else:
                 places = principal_places(X, metric, k, run, rng) if lacks_components(host, metric) else host
                 Z = separate_start(W, label, _centers(places, label, k) if rows else None, k, run, rng)
-        return with_range(with_jitter(with_largest(Z, _EXTENT), _NOISE, rng), _EXTENT)
+        return scale_range(add_jitter(scale_largest(Z, _EXTENT), _NOISE, rng), _EXTENT)
 
     # --- neighbors ---
 

@@ -15,8 +15,7 @@ from lowland.arrays.random import generator
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError, DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import distance_matrix
-from lowland.math.graphs.geodesic_diagnostics import elbow, residual_variances
-from lowland.math.graphs.shortest_paths import geodesic_distances
+from lowland.math.graphs.geodesics import elbow, geodesic_distances, residual_variances
 from lowland.math.neighbors.connectivity import ShortestBridges, connected
 from lowland.math.neighbors.search import choose_searcher, nearest_neighbors
 from lowland.math.statistics.rescaling import unit_of

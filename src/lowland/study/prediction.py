@@ -12,7 +12,7 @@ import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.errors import LowlandError, Stopped
-from lowland.math.neighbors.out_of_sample import NearestAmong
+from lowland.math.neighbors.search import NearestAmong
 from lowland.methods.base.traits import traits_of
 from lowland.quality.class_separation import held_out_interval
 from lowland.quality.measure import student_quantile

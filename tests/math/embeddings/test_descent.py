@@ -1,13 +1,66 @@
 import numpy as np
 import pytest
 
-from lowland.math.embeddings.descent import Adam, Momentum, Phase, StoppingRule, descend
+from lowland.math.embeddings.descent import (
+    ROWS,
+    Adam,
+    Momentum,
+    Phase,
+    StoppingRule,
+    block_bounds,
+    count_blocks,
+    descend,
+    row_blocks,
+)
 from lowland.math.optimize.outcome import Divergence, Outcome
 from lowland.run.local import LocalRun
 from lowland.run.settings import Settings
 
 TARGET = np.random.default_rng(0).standard_normal((1500, 2))
 SOLVER = Outcome("exact", "it is a test")
+
+
+# --- blocks of rows ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, ROWS - 1, ROWS, ROWS + 1, 10 * ROWS + 7])
+def test_blocks_cover_all_rows_once(n):
+    rows = [i for block in range(count_blocks(n)) for i in range(*block_bounds(block, n))]
+    assert rows == list(range(n))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+def test_sums_do_not_depend_on_the_number_of_threads(threads):
+    x = np.random.default_rng(0).standard_normal(20 * ROWS + 3)
+    expected = sum(x[slice(*block_bounds(block, len(x)))].sum() for block in range(count_blocks(len(x))))
+    with row_blocks(LocalRun(Settings(threads=threads))) as blocks:
+        assert blocks.sum(len(x), lambda a, b: x[a:b].sum()) == pytest.approx(expected, rel=1e-12)
+        once = {blocks.sum(len(x), lambda a, b: x[a:b].sum()) for _ in range(20)}
+    with row_blocks(LocalRun(Settings(threads=1))) as alone:
+        assert once == {alone.sum(len(x), lambda a, b: x[a:b].sum())}
+
+
+def test_every_block_is_worked_on_once():
+    seen = np.zeros(7 * ROWS, dtype=int)
+
+    def work(a, b):
+        seen[a:b] += 1
+
+    with row_blocks(LocalRun(Settings(threads=3))) as blocks:
+        blocks.rows(len(seen), work)
+    assert (seen == 1).all()
+
+
+def test_an_error_in_a_block_reaches_the_caller():
+    def fail(a, b):
+        if a:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), row_blocks(LocalRun(Settings(threads=2))) as blocks:
+        blocks.rows(9 * ROWS, fail)
+
+
+# --- descent ----------------------------------------------------------------------------------------------------------
 
 
 class Quadratic:
@@ -18,7 +71,7 @@ class Quadratic:
     def __init__(self, phases, fail_at=None, error=KeyboardInterrupt):
         self.phases, self.fail_at, self.error, self.steps = phases, fail_at, error, []
 
-    def gradient(self, Z, step, G, together):
+    def gradient(self, Z, step, G, blocks):
         self.steps.append(step)
         if step.iteration == self.fail_at:
             if self.error is not KeyboardInterrupt:
@@ -28,10 +81,10 @@ class Quadratic:
         def rows(a, b):
             G[a:b] = step.weights.get("pull", 1.0) * (Z[a:b] - TARGET[a:b])
 
-        together.rows(len(Z), rows)
+        blocks.rows(len(Z), rows)
 
-    def value(self, Z, step, together):
-        return together.sum(len(Z), lambda a, b: 0.5 * float(((Z[a:b] - TARGET[a:b]) ** 2).sum()))
+    def value(self, Z, step, blocks):
+        return blocks.sum(len(Z), lambda a, b: 0.5 * float(((Z[a:b] - TARGET[a:b]) ** 2).sum()))
 
 
 def run(threads=2, **options):
@@ -46,18 +99,6 @@ def test_both_rules_reach_the_minimum(rule, rate):
     assert found.outcome.name == "exact"
     assert len(found.outcome.trace) == found.outcome.iterations // 50
     assert found.outcome.trace[-1] == found.value < found.outcome.trace[0]
-
-
-@pytest.mark.parametrize("rule", [Momentum(), Adam()])
-def test_one_adam_or_momentum_step_follows_its_formula(rule):
-    Z = np.zeros_like(TARGET)
-    found = descend(Quadratic([Phase(1, rule, 0.1)]), Z, run(), solver=SOLVER)
-    step = 0.1 * np.sign(TARGET) if isinstance(rule, Adam) else 0.1 * np.where(TARGET > 0, 0.8, 1.2) * TARGET
-    if isinstance(rule, Adam):
-        np.testing.assert_allclose(found.Z, step, atol=1e-4)
-    else:  # velocity zero counts as "not positive": the gain grows where the gradient is positive
-        np.testing.assert_allclose(found.Z, step, rtol=1e-12)
-    assert found.gradient_norm == pytest.approx(np.linalg.norm(TARGET))
 
 
 def test_bits_are_equal_on_any_number_of_threads():

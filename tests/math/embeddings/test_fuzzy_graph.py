@@ -8,17 +8,23 @@ from hypothesis import strategies as st
 
 from lowland.math.embeddings.fuzzy_graph import (
     FuzzyGraph,
+    connect_locally,
     fuzzy_graph,
     fuzzy_union,
+    intersection,
     local_scales,
     mean_length,
     memberships,
+    weaken_between_classes,
 )
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
+X = np.random.default_rng(0).normal(size=(60, 3))
+GRAPH = fuzzy_graph(nearest_neighbors(X, 8, RUN), RUN)
+LABELS = np.arange(60) % 3
 
 
 def neighbors(n=80, k=9, seed=0):
@@ -102,3 +108,34 @@ def test_the_offset_interpolates_between_neighbors(connectivity):
     part = connectivity - whole
     expected = d[:, whole] + part * (d[:, whole + 1] - d[:, whole]) if whole < 9 else d[:, 9]
     np.testing.assert_allclose(scales(graph, connectivity)[0], expected)
+
+
+# --- targets ----------------------------------------------------------------------------------------------------------
+
+
+def between(graph, labels):
+    W = graph.matrix().toarray()
+    return W[labels[:, None] != labels[None, :]].sum() / W.sum()
+
+
+def test_more_weight_of_the_target_leaves_less_between_classes():
+    fractions = [between(weaken_between_classes(GRAPH, LABELS, weight), LABELS) for weight in (0.0, 0.5, 0.8, 1.0)]
+    assert fractions == sorted(fractions, reverse=True)
+    assert fractions[-1] == 0
+
+
+def test_unknown_labels_keep_the_structure():
+    """All edges are weaker by the same factor, which the largest weight of each row removes."""
+    found = weaken_between_classes(GRAPH, np.full(60, -1), 0.5)
+    np.testing.assert_allclose(found.matrix().toarray(), connect_locally(GRAPH).matrix().toarray(), atol=1e-6)
+
+
+def test_every_row_has_an_edge_of_weight_one():
+    W = weaken_between_classes(GRAPH, LABELS, 0.5).matrix().toarray()
+    np.testing.assert_allclose(W.max(axis=1), 1)
+
+
+def test_the_weight_decides_which_graph_prevails():
+    target = fuzzy_graph(nearest_neighbors(LABELS[:, None] + 0.1 * X[:, :1], 8, RUN), RUN)
+    pulls = [between(intersection(GRAPH, target, weight), LABELS) for weight in (0.1, 0.5, 0.9)]
+    assert pulls == sorted(pulls, reverse=True)

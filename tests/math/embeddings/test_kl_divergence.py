@@ -1,13 +1,21 @@
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.manifold import _t_sne
 
-from lowland.math.embeddings.anchor import Anchor
-from lowland.math.embeddings.descent import DescentStep, descend
-from lowland.math.embeddings.kl_divergence import KLDivergence, schedule
-from lowland.math.embeddings.perplexity import gaussian_affinities
+from lowland.errors import DataError
+from lowland.math.embeddings.descent import DescentStep, RowBlocks, descend
+from lowland.math.embeddings.kl_divergence import (
+    Anchor,
+    KLDivergence,
+    conditional_affinities,
+    gaussian_affinities,
+    given_affinities,
+    schedule,
+    uniform_affinities,
+)
 from lowland.math.embeddings.repulsion import ExactRepulsion
-from lowland.math.embeddings.row_blocks import Together
+from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.run.local import LocalRun
@@ -18,7 +26,10 @@ from . import tsne_formulas
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 6))
 P = gaussian_affinities(nearest_neighbors(X, 60), 20.0)
-SERIAL = Together(None, 1)
+SERIAL = RowBlocks(None, 1)
+POINTS = np.random.default_rng(0).standard_normal((700, 5)) * np.geomspace(1, 10, 700)[:, None]
+RUN = LocalRun(Settings(threads=2, progress=False))
+A = RNG.standard_normal((50, 2))
 
 
 def objective(dof=1.0, anchor=None, phases=()):
@@ -84,3 +95,115 @@ def test_the_name_says_that_an_anchor_is_part_of_the_value():
     anchored = objective(anchor=Anchor(RNG.normal(size=(300, 2)), 0.5))
     assert "anchor" not in objective().name
     assert "anchor" in anchored.name
+
+
+# --- affinities -------------------------------------------------------------------------------------------------------
+
+
+def perplexities(P):
+    """exp of the entropy of each row."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.exp(-np.nansum(P * np.log(P), axis=1))
+
+
+@pytest.mark.parametrize("perplexity", [2.0, 30.0, 85.0])
+@pytest.mark.parametrize("unit", [1.0, 1e-120, 1e120])
+def test_every_row_has_the_perplexity_in_any_unit(perplexity, unit):
+    graph = nearest_neighbors(POINTS * unit, 90)
+    P = conditional_affinities(graph, perplexity, RUN).reshape(700, 90)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    np.testing.assert_allclose(perplexities(P), perplexity, rtol=1e-6)
+    assert (np.diff(P, axis=1) <= 0).all()  # nearest first
+
+
+def test_joint_affinities_are_those_of_scikit_learn():
+    graph = nearest_neighbors(POINTS, 90)
+    squares = scipy.sparse.csr_matrix((graph.length**2, graph.to.copy(), graph.start))  # theirs sorts in place
+    theirs = _t_sne._joint_probabilities_nn(squares, 30.0, 0)
+    ours = gaussian_affinities(graph, 30.0)
+    assert ours.sum() == pytest.approx(1)
+    assert abs(ours - ours.T).max() < 1e-18
+    np.testing.assert_allclose(
+        ours.toarray(), theirs.toarray(), rtol=2e-3, atol=1e-9
+    )  # theirs: tolerance 1e-5, float32
+
+
+def test_several_perplexities_are_averaged():
+    graph = nearest_neighbors(POINTS, 90)
+    both = conditional_affinities(graph, [5.0, 30.0], RUN)
+    each = [conditional_affinities(graph, p, RUN) for p in (5.0, 30.0)]
+    np.testing.assert_allclose(both, (each[0] + each[1]) / 2)
+
+
+def test_bits_are_equal_on_any_number_of_threads():
+    graph = nearest_neighbors(POINTS, 90)
+    found = [
+        gaussian_affinities(graph, 20.0, LocalRun(Settings(threads=t, progress=False))).toarray() for t in (1, 2, 16)
+    ]
+    assert all((found[0] == P).all() for P in found)
+
+
+def test_where_no_width_attains_the_perplexity():
+    length = np.array([0, 0, 0, 0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0])
+    graph = NeighborGraph(np.array([0, 5, 10, 12, 12]), np.array([1, 2, 3, 0, 2] * 2 + [0, 1], dtype=np.int32), length)
+    P = conditional_affinities(graph, 3.0, RUN)
+    np.testing.assert_allclose(P[:5], [0.25, 0.25, 0.25, 0.25, 0], atol=1e-12)  # four duplicates are more than three
+    np.testing.assert_allclose(P[5:10], 0.2)  # equal distances
+    np.testing.assert_allclose(P[10:], 0.5)  # only two neighbors
+
+
+def test_uniform_affinities_count_neighbors():
+    graph = nearest_neighbors(POINTS, 10)
+    P = uniform_affinities(graph)
+    values = np.unique((P.data * 2 * 700 * 10).round(9))
+    np.testing.assert_array_equal(values, [1, 2])  # one-sided or mutual neighbors
+    assert P.sum() == pytest.approx(1)
+
+
+def test_given_affinities_are_made_symmetric_and_sum_to_one():
+    A = np.array([[5, 2.0, 0], [0, 0, 1.0], [0, 3.0, 0]])
+    expected = np.array([[0, 2, 0], [2, 0, 4], [0, 4, 0]]) / 12
+    for kind in (np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_array):
+        np.testing.assert_allclose(given_affinities(kind(A)).toarray(), expected)
+
+
+@pytest.mark.parametrize(
+    ("A", "fault"),
+    [
+        (np.ones((3, 2)), "square"),
+        (np.array([[0, -1.0], [1, 0]]), "negative"),
+        (np.array([[0, np.nan], [1, 0]]), "NaN"),
+        (np.eye(3), "zero"),
+    ],
+)
+def test_invalid_affinities_are_refused(A, fault):
+    with pytest.raises(DataError, match=fault):
+        given_affinities(A)
+
+
+# --- anchor -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_scaled_copy_of_the_reference_costs_nothing():
+    anchor = Anchor(A, 0.25)
+    assert anchor.with_value(7 * A, 2.0) == pytest.approx(1.5)
+    G = np.ones_like(A)
+    anchor.add_gradient(7 * A, G)
+    np.testing.assert_allclose(G, 0.75)
+
+
+def test_the_value_is_the_mean_squared_distance_at_the_best_scale():
+    Z = RNG.standard_normal((50, 2))
+    tried = [((Z - s * A) ** 2).sum() / 50 for s in np.linspace(0, 1, 100_001)]
+    assert Anchor(A, 1.0).with_value(Z, 3.0) == pytest.approx(min(tried), rel=1e-6)
+
+
+def test_the_scale_is_never_negative():
+    assert Anchor(A, 0.5).scale(-A) == 0
+
+
+def test_the_reference_is_rotated_or_reflected_to_the_start():
+    turn = np.array([[0.0, 1.0], [1.0, 0.0]])
+    start = A - A.mean(axis=0)
+    anchor = Anchor.aligned(3 * A @ turn + 5, 0.5, start)
+    np.testing.assert_allclose(anchor.A, 3 * start, atol=1e-12)

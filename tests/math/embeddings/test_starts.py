@@ -1,13 +1,21 @@
+"""The start of a disconnected graph: components apart, each spread out."""
+
 import numpy as np
 import pytest
 import scipy.sparse
 
 from lowland.errors import DataError
 from lowland.math.embeddings import starts
+from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
+from lowland.math.embeddings.starts import ColumnReduction, separate_start
+from lowland.math.graphs.affinities import affinity_components
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((200, 5)) * [5, 3, 1, 0.5, 0.1] + 7
+RUN = LocalRun()
+WIDE = np.random.default_rng(0).standard_normal((600, 130)) * np.geomspace(3, 0.1, 130) + 5
 
 
 def test_principal_components_are_those_of_the_svd():
@@ -39,14 +47,14 @@ def test_classical_start_recovers_distances():
 
 
 def test_scaling_of_a_start():
-    Z = starts.with_deviation(RNG.standard_normal((300, 2)) * 9 + 4, 1e-4)
+    Z = starts.scale_deviation(RNG.standard_normal((300, 2)) * 9 + 4, 1e-4)
     assert np.std(Z[:, 0]) == pytest.approx(1e-4)
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
-    assert np.abs(starts.with_largest(Z, 10.0)).max() == pytest.approx(10)
-    wide = starts.with_range(np.column_stack([Z * [1, 3], np.ones(300)]), 10.0)
+    assert np.abs(starts.scale_largest(Z, 10.0)).max() == pytest.approx(10)
+    wide = starts.scale_range(np.column_stack([Z * [1, 3], np.ones(300)]), 10.0)
     np.testing.assert_allclose(wide.min(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(wide.max(axis=0), [10, 10, 0])
-    assert np.std(starts.with_jitter(np.zeros((3000, 2)), 0.1, RNG)) == pytest.approx(0.1, rel=0.05)
+    assert np.std(starts.add_jitter(np.zeros((3000, 2)), 0.1, RNG)) == pytest.approx(0.1, rel=0.05)
 
 
 def test_given_coordinates_are_copied_and_checked():
@@ -64,8 +72,8 @@ def test_given_coordinates_are_copied_and_checked():
 
 def test_the_spectral_start_of_a_device_is_that_of_the_host():
     torch = pytest.importorskip("torch")
+    from lowland.math.embeddings.descent import TensorEdges
     from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
-    from lowland.math.embeddings.tensor_edges import TensorEdges
     from lowland.math.neighbors.search import nearest_neighbors
 
     angle = np.linspace(0, 5, 400)
@@ -97,3 +105,60 @@ def test_landmark_start_of_incomplete_rows_is_near_that_of_the_complete_ones():
     Z = starts.landmark_start(holes, 2, LocalRun(), RNG, "nan_euclidean", {})
     assert np.isfinite(Z).all()
     assert abs(np.corrcoef(Z[:, 0], starts.principal_start(X, 2, LocalRun(), RNG)[:, 0])[0, 1]) > 0.9
+
+
+# --- disconnected graphs ----------------------------------------------------------------------------------------------
+
+
+def test_components_do_not_overlap():
+    rng = np.random.default_rng(0)
+    label = np.repeat([0, 1, 2, 3], [60, 50, 40, 12])
+    X = rng.normal(size=(162, 4)) + 100 * label[:, None] * np.array([1, 0.3, 0, 0])
+    W = fuzzy_graph(nearest_neighbors(X, 8, RUN), RUN).matrix()
+    found = affinity_components(W)
+    assert found.max() == 3
+    centers = np.array([X[found == c, :2].mean(axis=0) for c in range(4)])
+    Z = separate_start(W, found, centers, 2, RUN, rng)
+    middle = np.array([Z[found == c].mean(axis=0) for c in range(4)])
+    nearest = np.argmin(((Z[:, None] - middle[None]) ** 2).sum(axis=2), axis=1)
+    assert np.mean(nearest == found) > 0.95
+    for c in range(4):
+        assert np.all(np.std(Z[found == c], axis=0) > 0.05)
+
+
+def test_places_are_random_where_none_are_known():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 100]
+    W = fuzzy_graph(nearest_neighbors(X, 8, RUN), RUN).matrix()
+    Z = separate_start(W, affinity_components(W), None, 3, RUN, rng)
+    assert Z.shape == (80, 3)
+    assert np.isfinite(Z).all()
+
+
+# --- many columns -----------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_projected_on_their_principal_axes():
+    Z = ColumnReduction.of(WIDE, 100, LocalRun())(WIDE)
+    U, s, _ = np.linalg.svd(WIDE - WIDE.mean(axis=0), full_matrices=False)
+    np.testing.assert_allclose(np.abs(Z), np.abs(U[:, :100] * s[:100]), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_row_does_not_depend_on_its_batch(dtype):
+    rows = WIDE.astype(dtype)
+    reduce = ColumnReduction.of(rows, 100, LocalRun())
+    Z = reduce(rows)
+    assert Z.dtype == dtype
+    for part in (slice(0, 1), slice(3, 40), slice(599, 600), slice(100, 500)):
+        np.testing.assert_array_equal(reduce(rows[part]), Z[part])
+
+
+def test_sparse_rows_give_the_same():
+    sparse = scipy.sparse.csr_array(np.where(np.abs(WIDE - 5) > 1, WIDE, 0))
+    reduce = ColumnReduction.of(sparse, 20, LocalRun())
+    np.testing.assert_allclose(reduce(sparse), reduce(sparse.toarray()), atol=1e-9)
+
+
+def test_few_rows_have_fewer_axes():
+    assert ColumnReduction.of(WIDE[:30], 100, LocalRun())(WIDE).shape == (600, 29)

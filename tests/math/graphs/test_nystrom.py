@@ -7,10 +7,9 @@ from scipy.spatial.distance import cdist
 
 from lowland.errors import DataError
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.graphs.diffusion import diffusion_coordinates
-from lowland.math.graphs.laplacian import laplacian_eigenmaps
+from lowland.math.graphs.laplacian import diffusion_coordinates, laplacian_eigenmaps
 from lowland.math.graphs.nystrom import FunctionWith, GivenWith, HeatTo, Nystrom, NystromNearest
-from lowland.math.neighbors.out_of_sample import NearestAmong
+from lowland.math.neighbors.search import NearestAmong
 
 
 @pytest.fixture

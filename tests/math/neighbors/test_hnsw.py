@@ -7,8 +7,8 @@ import pytest
 
 from lowland.errors import DataWarning, MissingExtra, ParameterError
 from lowland.math.neighbors.hnsw import Approximate
-from lowland.math.neighbors.metric_space import MetricSpace
 from lowland.math.neighbors.search import nearest_neighbors
+from lowland.math.neighbors.searcher import MetricSpace
 from lowland.run.local import LocalRun
 
 

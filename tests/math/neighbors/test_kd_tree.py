@@ -6,7 +6,7 @@ import pytest
 import lowland
 from lowland.math.neighbors.brute_force import BruteForce
 from lowland.math.neighbors.kd_tree import KDTree
-from lowland.math.neighbors.metric_space import MetricSpace
+from lowland.math.neighbors.searcher import MetricSpace
 from lowland.run.local import LocalRun, serial_run
 
 

@@ -10,7 +10,7 @@ import lowland
 from lowland import TSNE, UMAP, LocalMAP, PaCMAP
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.math.embeddings.kl_divergence import KLDivergence
-from lowland.math.embeddings.pair_forces import PairForces
+from lowland.math.embeddings.pairs import PairForces
 
 QUICK = {
     TSNE: {"perplexity": 4.0, "max_iter": 120},

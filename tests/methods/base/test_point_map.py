@@ -148,7 +148,7 @@ def test_the_unit_of_files_and_chunks_does_not_matter(scale, tmp_path):
 
 
 def test_large_computed_matrices_in_extreme_units_stay_float64(monkeypatch):
-    monkeypatch.setattr("lowland.math.distances.dissimilarities.SINGLE_ABOVE", 20)
+    monkeypatch.setattr("lowland.math.distances.to_points.SINGLE_ABOVE", 20)
     plain, other = MDS().fit(rows()), MDS().fit(rows() * 2.0**200)
     assert plain.dissimilarity_matrix_.dtype == np.float32
     assert other.dissimilarity_matrix_.dtype == np.float64

@@ -1,7 +1,7 @@
 """Distances of rows with missing values (NaN): only the columns that both rows have count.
 
 ``nan_euclidean`` is scikit-learn's metric of this name. Gower's dissimilarity (1971) also takes categories, as codes,
-and ordered categories. Both compare pairs in one loop (``kernels.shared_columns``).
+and ordered categories. Both compare pairs in one loop (``kernels.neighbor_search``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SharedColumns:
     """How the columns of incomplete rows are compared, and the points they are compared with."""
 
     points: np.ndarray  # (n, d) float64, with ranks in place of ordered values
-    kinds: np.ndarray  # (d,) of kernels.shared_columns
+    kinds: np.ndarray  # (d,) of kernels.neighbor_search
     scales: np.ndarray  # (d,) one over the range
     w: np.ndarray  # (d,)
     levels: tuple[np.ndarray, ...]  # of the columns that are ranked; empty for the others
@@ -42,7 +42,7 @@ class SharedColumns:
 
     def distances(self, Q: np.ndarray, start: int, stop: int) -> np.ndarray:
         """The distances of coded rows to some of the points, (m, stop - start); NaN if they share no column."""
-        from lowland.kernels.shared_columns import shared_distances
+        from lowland.kernels.neighbor_search import shared_distances
 
         T = np.ascontiguousarray(self.points[start:stop].T)
         out = np.empty((len(Q), T.shape[1]))
@@ -59,7 +59,7 @@ class SharedColumns:
 
     def of_pairs(self, Q: np.ndarray, places: np.ndarray) -> np.ndarray:
         """The distances of coded row i to the points ``places[i]``, (m, k)."""
-        from lowland.kernels.shared_columns import shared_table
+        from lowland.kernels.neighbor_search import shared_table
 
         out = np.empty(places.shape)
         shared_table(Q, self.points, places, self.kinds, self.scales, self.w, self.complete, out)
@@ -98,7 +98,7 @@ def nan_euclidean(A: Array, B: Array) -> Array:
 
 
 def _euclidean(points: np.ndarray) -> SharedColumns:
-    from lowland.kernels.shared_columns import SQUARE
+    from lowland.kernels.neighbor_search import SQUARE
 
     d = points.shape[1]
     P, ones = np.ascontiguousarray(points, dtype=np.float64), np.ones(d)
@@ -190,7 +190,7 @@ def gower(
 def _gower(
     points: np.ndarray, kinds: np.ndarray, spans: np.ndarray, levels: tuple[np.ndarray, ...], w: np.ndarray
 ) -> SharedColumns:
-    from lowland.kernels.shared_columns import CATEGORY, NUMBER
+    from lowland.kernels.neighbor_search import CATEGORY, NUMBER
 
     P = _ranked(points, levels)
     P[:, w == 0] = np.nan  # a column without weight counts as if both values were missing

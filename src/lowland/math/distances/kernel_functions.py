@@ -12,8 +12,9 @@ from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like
 from lowland.arrays.precision import as_double, eps_of
 from lowland.data.rows import ArrayRows, Rows, SlicedRows, SparseRows, slab_rows
 from lowland.errors import DataError, ParameterError
+from lowland.math.distances.metrics import squared_euclidean
 from lowland.math.distances.sparse_rows import csr, manhattan, product, squared_distances, unit
-from lowland.math.distances.to_points import DistancesTo, in_slabs, squared_euclidean
+from lowland.math.distances.to_points import DistancesTo, in_slabs
 from lowland.math.statistics.moments import Total
 from lowland.run.run import Run, all_finite
 

@@ -224,9 +224,7 @@ class _ByScipy:
             host = [each != 0 for each in host]
         with np.errstate(invalid="ignore", divide="ignore"):
             D = cdist(*host, self.name)
-        D[np.ix_(*(~each.any(axis=1) for each in host))] = (
-            0  # rows of zeros are equal, though some metrics divide by them
-        )
+        D[np.ix_(*(~each.any(axis=1) for each in host))] = 0  # equal rows, though some metrics divide by them
         if not np.isfinite(D).all() and all(np.isfinite(each).all() for each in host):
             raise DataError(
                 f"The metric {self.name!r} is undefined for some pairs of rows, where it divides by zero. "
@@ -299,9 +297,7 @@ class Named:
 
     of: Callable[..., Array]  # from two tables, (m, d) and (p, d) float64, to (m, p)
     takes: tuple[str, ...] = ()  # the arguments users may pass
-    power: int | None = (
-        None  # degree of homogeneity: scaling rows by c scales distances by c**power; None: not homogeneous
-    )
+    power: int | None = None  # scaling rows by c scales distances by c**power; None: not homogeneous
     learn: Callable[..., dict[str, Any]] | None = None  # from the points and the user's arguments to those of ``of``
     allows_nan: bool = False  # whether NaN is a missing value, which the metric skips
 

@@ -1,27 +1,127 @@
-"""The optimizer of neighbor embeddings: phases of gradient descent on the coordinates of all rows at once.
+"""The optimizer of neighbor embeddings: phases of gradient descent on the coordinates of all points at once.
 
-An objective computes its gradient by rows: a thread owns a block of rows and all their pairs. All rows move at the end
-of an iteration. So the result is the same to the last bit on any number of threads.
+An objective computes its gradient by rows: a thread owns a block of rows and all their pairs. All points move at the
+end of an iteration. Sums are added by fixed blocks, which depend only on the number of rows. So the result is the same
+to the last bit on any number of threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, on_accelerator, to_numpy, xp_of
+from lowland.arrays.linalg import segment_sums
+from lowland.arrays.namespace import Array, device_of, on_accelerator, to_numpy, xp_of
 from lowland.errors import warn, was_interrupted
-from lowland.math.embeddings.row_blocks import Together, bounds, count_blocks, together
+from lowland.kernels.descent_steps import adam_rows, momentum_rows
 from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Snapshot
-from lowland.run.run import Run
+from lowland.run.run import Run, RunsTogether
 
+ROWS = 512  # rows of a block; of many rows, a multiple
+_MOST = 16  # blocks: calls from Python take turns, so that more of them keep the threads waiting
+_FEW = 8  # ranges for fewer threads, of which one may be late
+_LONGEST = 16_384  # rows in a range: Ctrl-C waits for its end
 EVERY = 50  # iterations between two values of the objective
 _ROWS_OF_A_THREAD = 16_384  # a step of so many rows takes as long as calling another thread
 _SETTLING = 200  # iterations of the last phase, after which the bound of the last step holds
 _SMALLEST_STEP = 1e-7  # of the extent of the map: if no row moves farther in an iteration, nothing moves anymore
+
+
+# --- work by blocks of rows -------------------------------------------------------------------------------------------
+
+
+def _block_rows(n: int) -> int:
+    """The number of rows of a block of n rows."""
+    return ROWS * max(1, -(-n // (ROWS * _MOST)))
+
+
+def count_blocks(n: int) -> int:
+    """Return the number of blocks of n rows."""
+    return max(1, -(-n // _block_rows(n)))
+
+
+def block_bounds(block: int, n: int) -> tuple[int, int]:
+    """Return the first row of a block, and the row after its last."""
+    size = _block_rows(n)
+    return block * size, min(n, (block + 1) * size)
+
+
+class RowBlocks:
+    """Runs work on blocks, on the threads of a run. A thread takes the next blocks when it is free."""
+
+    def __init__(self, rounds: RunsTogether | None, threads: int) -> None:
+        self.rounds, self.threads = rounds, threads
+
+    def __call__(self, blocks: int, work: Callable[[int], None]) -> None:
+        """Call ``work(block)`` once for every block from 0 to ``blocks`` - 1, in any order and on any thread."""
+        threads = min(self.threads, blocks)
+        if self.rounds is None or threads < 2:
+            for block in range(blocks):
+                work(block)
+            return
+        numbers = itertools.count()  # ``next`` is atomic
+
+        def take(_: int) -> None:
+            for block in iter(lambda: next(numbers), None):
+                if block >= blocks:
+                    return
+                work(block)
+
+        self.rounds(range(threads), take)
+
+    def limited(self, threads: int) -> RowBlocks:
+        """For short rounds, in which many threads would spend the time waiting for each other."""
+        return RowBlocks(self.rounds, max(1, min(self.threads, threads)))
+
+    def rows(self, n: int, work: Callable[[int, int], None], besides: Sequence[Callable[[], Any]] = ()) -> None:
+        """Call ``work(a, b)`` for ranges of n rows, which depend on the number of threads: rows must be independent."""
+        self.ranges(n, ROWS, work, besides, longest=_LONGEST)
+
+    def ranges(
+        self,
+        n: int,
+        unit: int,
+        work: Callable[[int, int], None],
+        besides: Sequence[Callable[[], Any]] = (),
+        longest: int | None = None,
+    ) -> None:
+        """Call ``work(a, b)`` for ranges of n items that begin at multiples of ``unit``, and the calls ``besides``."""
+        pieces = 1 if self.threads == 1 else max(_FEW, self.threads)
+        size = unit * max(1, -(-n // (unit * pieces)))
+        size = min(size, longest or size)
+        calls: list[Callable[[], Any]] = [*besides]
+        calls += [partial(work, a, min(n, a + size)) for a in range(0, n, size)]
+        self(len(calls), lambda i: calls[i]())
+
+    def sum(self, n: int, work: Callable[[int, int], float]) -> float:
+        """Return the sum of ``work(a, b)`` over the blocks of n rows, added in their order."""
+        parts = np.zeros(count_blocks(n))
+
+        def keep(block: int) -> None:
+            parts[block] = work(*block_bounds(block, n))
+
+        self(len(parts), keep)
+        return float(parts.sum())
+
+
+@contextmanager
+def row_blocks(run: Run) -> Iterator[RowBlocks]:
+    """Keep the threads of the run for many rounds over blocks."""
+    threads = run.settings.thread_count
+    if threads < 2:
+        yield RowBlocks(None, 1)
+        return
+    with run.rounds() as rounds:
+        yield RowBlocks(rounds, threads)
+
+
+# --- phases of gradient descent ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -78,11 +178,11 @@ class EmbeddingObjective(Protocol):
         """The schedule."""
         ...
 
-    def gradient(self, Z: Array, step: DescentStep, G: Array, together: Together) -> None:
+    def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
         ...
 
-    def value(self, Z: Array, step: DescentStep, together: Together) -> float:
+    def value(self, Z: Array, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z, exactly or as an estimate."""
         ...
 
@@ -133,7 +233,7 @@ def descend(
     stop = stop or StoppingRule()
     descent = _Descent(objective, start, stop, callback, every)
     interrupted = False
-    with together(run) as blocks, run.stage(f"minimizing the {objective.name}", descent.total) as stage:
+    with row_blocks(run) as blocks, run.stage(f"minimizing the {objective.name}", descent.total) as stage:
         try:
             descent.run(blocks, stage)
         except (KeyboardInterrupt, SystemError) as error:
@@ -147,13 +247,9 @@ def descend(
             descent.why = "it was interrupted"
         value = descent.last_value(blocks)
     outcome = Outcome(
-        solver.name,
-        solver.reason,
-        descent.done,
-        not (interrupted or descent.oscillates),
-        tuple(descent.trace),
+        solver.name, solver.reason, descent.done, not (interrupted or descent.oscillates), tuple(descent.trace),
         descent.why,
-    )
+    )  # fmt: skip
     return Embedded(start, value, descent.gradient_norm, outcome, interrupted)
 
 
@@ -178,7 +274,7 @@ class _Descent:
         self.best, self.best_at = float("inf"), 0
         self.state: tuple[Array, Array] | None = None  # of the update rule
 
-    def run(self, blocks: Together, stage: Any) -> None:
+    def run(self, blocks: RowBlocks, stage: Any) -> None:
         """All phases, until a stopping rule holds."""
         G = xp_of(self.Z).zeros_like(self.Z)
         phases = [phase for phase in self.objective.phases if phase.iterations]
@@ -199,7 +295,7 @@ class _Descent:
                 if self.done % self.every == 0 and self._is_over(blocks, stage, last=number == len(phases) - 1):
                     return
 
-    def _is_over(self, blocks: Together, stage: Any, *, last: bool) -> bool:
+    def _is_over(self, blocks: RowBlocks, stage: Any, *, last: bool) -> bool:
         """Record the objective, report it, and say whether to stop."""
         assert self.step is not None
         value = self.objective.value(self.Z, self.step, blocks)
@@ -234,7 +330,7 @@ class _Descent:
         settled = self.done - self.total + self.objective.phases[-1].iterations >= _SETTLING
         return settled and self.done > 0 and self.longest_step > self.stop.last_step * extent
 
-    def last_value(self, blocks: Together) -> float:
+    def last_value(self, blocks: RowBlocks) -> float:
         """Return the objective at the end."""
         if self.step is None:
             return float("nan")
@@ -245,7 +341,7 @@ class _Descent:
 
     # --- update rules: each returns the sum of the squared gradient and the largest squared step ---
 
-    def _rule(self, phase: Phase) -> Callable[[Array, float, Together], tuple[float, float]]:
+    def _rule(self, phase: Phase) -> Callable[[Array, float, RowBlocks], tuple[float, float]]:
         zeros = xp_of(self.Z).zeros_like
         if self.state is None or not phase.keeps_state:
             unit = xp_of(self.Z).ones_like if isinstance(phase.rule, Momentum) else zeros
@@ -256,11 +352,9 @@ class _Descent:
         adam = phase.rule
         return lambda G, rate, blocks: self._with_adam(G, rate, blocks, adam)
 
-    def _with_momentum(self, G: Array, rate: float, blocks: Together, rule: Momentum) -> tuple[float, float]:
+    def _with_momentum(self, G: Array, rate: float, blocks: RowBlocks, rule: Momentum) -> tuple[float, float]:
         V, gains = self.state  # type: ignore[misc]
         if isinstance(self.Z, np.ndarray):
-            from lowland.kernels.descent_steps import momentum_rows
-
             return self._over_blocks(
                 blocks,
                 lambda a, b: momentum_rows(
@@ -275,13 +369,11 @@ class _Descent:
         self.Z += V
         return self._sums(G, V)
 
-    def _with_adam(self, G: Array, rate: float, blocks: Together, rule: Adam) -> tuple[float, float]:
+    def _with_adam(self, G: Array, rate: float, blocks: RowBlocks, rule: Adam) -> tuple[float, float]:
         M, S = self.state  # type: ignore[misc]
         self.updates += 1
         first, second = 1 - rule.beta1**self.updates, 1 - rule.beta2**self.updates
         if isinstance(self.Z, np.ndarray):
-            from lowland.kernels.descent_steps import adam_rows
-
             return self._over_blocks(
                 blocks,
                 lambda a, b: adam_rows(self.Z, G, M, S, a, b, rate, rule.beta1, rule.beta2, first, second, rule.eps),
@@ -293,12 +385,12 @@ class _Descent:
         self.Z -= moved
         return self._sums(G, moved)
 
-    def _over_blocks(self, blocks: Together, work: Callable[[int, int], tuple[float, float]]) -> tuple[float, float]:
+    def _over_blocks(self, blocks: RowBlocks, work: Callable[[int, int], tuple[float, float]]) -> tuple[float, float]:
         n = len(self.Z)
         parts = np.zeros((count_blocks(n), 2))
 
         def keep(block: int) -> None:
-            parts[block] = work(*bounds(block, n))
+            parts[block] = work(*block_bounds(block, n))
 
         blocks.limited(n // _ROWS_OF_A_THREAD)(len(parts), keep)
         return float(parts[:, 0].sum()), float(parts[:, 1].max())
@@ -317,3 +409,62 @@ def _between(start: Mapping[str, float], end: Mapping[str, float], part: float) 
     if not end:
         return start
     return {name: value + part * (end.get(name, value) - value) for name, value in start.items()}
+
+
+# --- edges on a device ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TensorEdges:
+    """Edges sorted by row: edge e goes from row ``source[e]`` to row ``to[e]``."""
+
+    source: Array  # (edges,) int64
+    to: Array  # (edges,) int64
+    counts: Array  # (n,) int64, the edges of each row
+
+    @classmethod
+    def of(cls, start: np.ndarray, to: np.ndarray, home: Array) -> Self:
+        """Move the edges of row i, at ``start[i]:start[i + 1]``, to the device of ``home``."""
+        xp, device = xp_of(home), device_of(home)
+        counts = np.diff(start).astype(np.int64)
+        source = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+        return cls(*(xp.asarray(each, device=device) for each in (source, to.astype(np.int64), counts)))
+
+    def differences(self, Z: Array) -> tuple[Array, Array]:
+        """Return z_i - z_j of all edges, (edges, k), and their squared lengths, (edges,)."""
+        D = Z[self.source] - Z[self.to]
+        return D, xp_of(D).sum(D * D, axis=1)
+
+    def sums(self, values: Array) -> Array:
+        """Return the sum of the values of the edges of each row, (n, …)."""
+        return segment_sums(values, self.counts)
+
+
+def on_device(values: Any, home: Array, dtype: Any = None) -> Array:
+    """Return an array of numpy as a tensor beside ``home``."""
+    return xp_of(home).asarray(values, device=device_of(home), dtype=dtype)
+
+
+@dataclass(frozen=True)
+class NormalizedAffinities:
+    """D^-1/2 W D^-1/2 of symmetric affinities along edges, as an operator: its leading eigenvectors are those of W."""
+
+    edges: TensorEdges
+    weight: Array  # (edges,) float64
+    root: Array  # (n,) square roots of the degrees
+
+    @classmethod
+    def of(cls, edges: TensorEdges, weight: Array) -> Self:
+        """Compute the degrees."""
+        xp = xp_of(weight)
+        weight = xp.astype(weight, xp.float64)
+        return cls(edges, weight, xp.sqrt(edges.sums(weight)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        n = int(self.root.shape[0])
+        return n, n
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.edges.sums(self.weight[:, None] * (V / self.root[:, None])[self.edges.to]) / self.root[:, None]

@@ -1,18 +1,25 @@
-"""The fuzzy neighbor graph of UMAP: memberships of neighbors, each in its own scale, and their fuzzy union."""
+"""The fuzzy neighbor graph of UMAP: memberships of neighbors, each in its own scale, and their fuzzy union.
+
+With a target, the graph is intersected with class labels, or with a graph of numeric targets.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
 
-from lowland.kernels import fuzzy_graphs as kernels
+from lowland.kernels import umap as kernels
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.run.run import Run
 
 _ROWS = 8192  # rows of one task
+_UNKNOWN = 1.0  # exponent of an edge to a row of unknown class
+_FAR = 2.5  # exponent of an edge between classes, divided by 1 - weight
+_SMALLEST, _LARGEST = 1e-8, 1e-4  # bounds of the weight of an edge that only one of two graphs has
 
 
 @dataclass(frozen=True)
@@ -122,3 +129,57 @@ def similarity_curve(min_dist: float, spread: float) -> tuple[float, float]:
     wanted = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))
     (a, b), _ = curve_fit(lambda d, a, b: 1 / (1 + a * d ** (2 * b)), d, wanted)
     return float(a), float(b)
+
+
+# --- intersection with a target ---------------------------------------------------------------------------------------
+
+
+def weaken_between_classes(graph: FuzzyGraph, codes: np.ndarray, weight: float) -> FuzzyGraph:
+    """Return the graph with weaker edges between classes: times exp(-2.5 / (1 - weight)).
+
+    ``codes`` are class numbers; -1 means unknown, and an edge of such a row is multiplied by exp(-1).
+    """
+    between = math.exp(-_FAR / (1 - weight)) if weight < 1 else 0.0
+    here, there = np.repeat(codes, np.diff(graph.start)), codes[graph.to]
+    factor = np.where(here == there, np.float32(1), np.float32(between))
+    factor[(here < 0) | (there < 0)] = math.exp(-_UNKNOWN)
+    return connect_locally(FuzzyGraph(graph.start, graph.to, graph.weight * factor))
+
+
+def intersection(graph: FuzzyGraph, target: FuzzyGraph, weight: float) -> FuzzyGraph:
+    """Return the intersection of two graphs: the product of their memberships, the target to a power by ``weight``.
+
+    An edge that one graph lacks has half the least weight of that graph.
+    """
+    A, B = graph.matrix(), target.matrix()
+    pattern = scipy.sparse.csr_array(A + B).sorted_indices()
+    a, b = _values_on(pattern, A), _values_on(pattern, B)
+    least = max(float(A.data.min(initial=1)) / 2, _SMALLEST)
+    least_target = min(max(float(B.data.min(initial=1)) / 2, _SMALLEST), _LARGEST)
+    a[a == 0], b[b == 0] = least, least_target
+    powers = (1.0, weight / (1 - weight)) if weight < 0.5 else ((1 - weight) / weight, 1.0)
+    pattern.data = a ** np.float32(powers[0]) * b ** np.float32(powers[1])
+    return connect_locally(FuzzyGraph.of_matrix(pattern))
+
+
+def connect_locally(graph: FuzzyGraph) -> FuzzyGraph:
+    """Return the union of the graph after each row is divided by its largest weight, so that no row is isolated."""
+    counts = np.diff(graph.start)
+    top = np.ones(graph.n, dtype=np.float32)
+    with_edges = counts > 0
+    if with_edges.any():
+        top[with_edges] = np.maximum.reduceat(graph.weight, graph.start[:-1][with_edges])
+    top[top <= 0] = 1
+    return fuzzy_union(graph.start, graph.to, graph.weight / np.repeat(top, counts))
+
+
+def _values_on(pattern: scipy.sparse.csr_array, W: scipy.sparse.csr_array) -> np.ndarray:
+    """The values of W at the entries of a sorted pattern that includes its own, 0 elsewhere, (entries,)."""
+    values = np.zeros(pattern.nnz, dtype=np.float32)
+    values[np.searchsorted(_keys(pattern), _keys(W))] = W.data
+    return values
+
+
+def _keys(W: scipy.sparse.csr_array) -> np.ndarray:
+    """One integer per entry, in increasing order if the entries are sorted, (entries,)."""
+    return np.repeat(np.arange(W.shape[0]), np.diff(W.indptr)) * np.int64(W.shape[1]) + W.indices

@@ -1,26 +1,254 @@
-"""The objective of t-SNE: the Kullback-Leibler divergence of the similarities in the map from those of the data."""
+"""t-SNE: affinities of the data, and the KL divergence of the similarities in the map from them.
+
+The affinities are a joint distribution of all pairs. An anchor adds a global term, the squared distance to a reference
+map at the best scale: (1 - weight) * loss + weight / n * |Z - s A|², where A is the reference, such as principal
+components, and s = <Z, A> / <A, A> the scale that fits best. The neighbor term keeps neighborhoods, the anchor their
+arrangement (Kury et al. 2025, DREAMS).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array
-from lowland.math.embeddings.anchor import Anchor
-from lowland.math.embeddings.descent import DescentStep, Momentum, Phase
-from lowland.math.embeddings.grid_repulsion import GridRepulsion
-from lowland.math.embeddings.repulsion import ExactRepulsion, Repulsion
-from lowland.math.embeddings.row_blocks import Together
-from lowland.math.embeddings.tensor_edges import TensorEdges, on_device
-from lowland.math.embeddings.tensor_kl_divergence import TensorKLDivergence
+from lowland.arrays.namespace import Array, device_of, is_sparse, to_numpy, xp_of
+from lowland.errors import DataError
+from lowland.kernels.tsne import attract, calibrate, edge_denominators
+from lowland.math.embeddings.descent import DescentStep, Momentum, Phase, RowBlocks, TensorEdges, on_device, row_blocks
+from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion, Repulsion
+from lowland.math.neighbors.graph import NeighborGraph, describe_fault
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
+_TOLERANCE = 1e-7  # of the entropy
+_SPACING = {1: 0.3, 2: 0.4}  # of the nodes of the grid, as on the host
+_MOST_NODES = {1: 2**16, 2: 4096}
+_UNIT = 2.0**40  # charges are sums of integers in this unit: the order of the additions does not matter
+_PAIRS = 1 << 26  # pairs that are held at a time
 _MOMENTUM, _MORE_MOMENTUM = 0.8, 0.9  # compact maps oscillate with more: of few rows, exaggerated, or with light tails
 _MANY_ROWS = 5_000
 _LONGEST_STEP = 5.0
+
+
+# --- affinities -------------------------------------------------------------------------------------------------------
+
+
+def gaussian_affinities(
+    graph: NeighborGraph, perplexity: float | Sequence[float], run: Run | None = None
+) -> scipy.sparse.csr_array:
+    """Return the joint affinities of the edges, (n, n): symmetric, their sum is 1.
+
+    In each row they are proportional to exp(-b d²), with b such that the entropy is the logarithm of the perplexity.
+    Several perplexities: the average of their affinities.
+    """
+    return joint_affinities(graph.matrix(conditional_affinities(graph, perplexity, run or LocalRun())))
+
+
+def conditional_affinities(graph: NeighborGraph, perplexity: float | Sequence[float], run: Run) -> np.ndarray:
+    """Return the affinities of the edges of each row, which sum to 1 in the row, (edges,)."""
+    logs = np.log(np.atleast_1d(np.asarray(perplexity, dtype=np.float64)))
+    P = np.zeros(len(graph.to))
+
+    def rows(a: int, b: int) -> None:
+        for log_perplexity in logs:
+            calibrate(graph.start, graph.length, log_perplexity, _TOLERANCE, a, b, P)
+
+    with row_blocks(run) as blocks:
+        blocks.rows(graph.n, rows)
+    return P / len(logs)
+
+
+def uniform_affinities(graph: NeighborGraph) -> scipy.sparse.csr_array:
+    """Return joint affinities that are equal for all neighbors of a row, (n, n)."""
+    counts = np.maximum(np.diff(graph.start), 1)
+    return joint_affinities(graph.matrix(np.repeat(1 / counts, np.diff(graph.start))))
+
+
+def joint_affinities(P: Any) -> scipy.sparse.csr_array:
+    """Return the average of affinities and their transpose, scaled to the sum 1, in rows of sorted columns."""
+    S = scipy.sparse.csr_array(P + P.T)
+    S.sort_indices()
+    S.data /= S.data.sum()
+    return S
+
+
+def given_affinities(P: Any) -> scipy.sparse.csr_array:
+    """Return the joint affinities of a matrix (n, n) of the user: averaged with its transpose, scaled to the sum 1.
+
+    The diagonal is ignored. Raise a DataError if it is not valid.
+    """
+    if P.ndim != 2 or P.shape[0] != P.shape[1]:
+        raise DataError(
+            f"The affinities are {' x '.join(map(str, P.shape))}. They must be square, with one row and column per row."
+        )
+    P = scipy.sparse.coo_array(P if is_sparse(P) else to_numpy(P)).astype(np.float64)
+    bad = np.flatnonzero(~((P.data >= 0) & np.isfinite(P.data)))
+    if len(bad):
+        i, j = int(P.coords[0][bad[0]]), int(P.coords[1][bad[0]])
+        fault = describe_fault(P.data[bad[0]]).replace("length", "value")
+        raise DataError(
+            f"The affinities have a {fault} in row {i + 1}, column {j + 1}. They must be finite and nonnegative."
+        )
+    other = (P.coords[0] != P.coords[1]) & (P.data > 0)
+    if not other.any():
+        raise DataError("The affinities of different rows are all zero. Pass a matrix with positive affinities.")
+    kept = scipy.sparse.coo_array(
+        (P.data[other] / P.data[other].max(), (P.coords[0][other], P.coords[1][other])), P.shape
+    )
+    return joint_affinities(kept.tocsr())
+
+
+# --- anchor -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A reference map and the weight of the distance to it."""
+
+    A: Array  # (n, k) float64, centered
+    weight: float  # between 0 and 1
+
+    @classmethod
+    def aligned(cls, A: np.ndarray, weight: float, Z: np.ndarray) -> Anchor:
+        """The anchor after the rotation or reflection that brings it nearest to the start Z (orthogonal Procrustes)."""
+        A, Z = A - A.mean(axis=0), Z - Z.mean(axis=0)
+        U, _, V = np.linalg.svd(A.T @ Z)
+        return cls(A @ (U @ V), weight)
+
+    def on_device(self, home: Array) -> Anchor:
+        """Return the anchor as a tensor beside ``home``."""
+        return replace(self, A=on_device(self.A, home))
+
+    def scale(self, Z: Array) -> float:
+        """Return the scale of the reference that fits Z best; never negative."""
+        xp = xp_of(self.A)
+        squares = float(xp.sum(self.A * self.A))
+        return max(0.0, float(xp.sum(Z * self.A)) / squares) if squares > 0 else 0.0
+
+    def add_gradient(self, Z: Array, G: Array) -> None:
+        """Replace the gradient G of the loss by that of the weighted sum; the best scale adds no term of its own."""
+        G *= 1 - self.weight
+        G += (2 * self.weight / len(Z)) * (Z - self.scale(Z) * self.A)
+
+    def with_value(self, Z: Array, loss: float) -> float:
+        """Return the weighted sum of the loss and the squared distance."""
+        rest = Z - self.scale(Z) * self.A
+        return (1 - self.weight) * loss + self.weight / len(Z) * float(xp_of(rest).sum(rest * rest))
+
+
+# --- on a device ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class TensorKLDivergence:
+    """sum_ij p_ij log(p_ij / q_ij) with q_ij = w_ij / sum w and w = (1 + d²/dof)^-dof."""
+
+    edges: TensorEdges
+    p: Array  # (edges,), the sum is 1
+    phases: Sequence[Phase]
+    entropy: float  # of P
+    dof: float = 1.0
+    anchor: Anchor | None = None
+    exact: bool = False  # all pairs; else a grid, in two dimensions
+    name: str = "KL divergence"
+    _spectra: dict[Any, Array] = field(default_factory=dict)
+
+    def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
+        """Compute the gradient at Z (n, k) into G."""
+        repulsion, total = self._repulsion(Z)
+        D, d2 = self.edges.differences(Z)
+        pull = self.p / (1 + d2 / self.dof)
+        attraction = self.edges.sums(pull[:, None] * D)
+        G[:] = 4 * (step.weights["exaggeration"] * attraction - repulsion / xp_of(Z).astype(total, Z.dtype))
+        if self.anchor is not None:
+            self.anchor.add_gradient(Z, G)
+
+    def value(self, Z: Array, step: DescentStep, blocks: RowBlocks) -> float:
+        """Return the objective at Z, without exaggeration."""
+        loss = self.divergence(Z, blocks)
+        return loss if self.anchor is None else self.anchor.with_value(Z, loss)
+
+    def divergence(self, Z: Array, blocks: RowBlocks) -> float:
+        """Return the KL divergence at Z."""
+        xp = xp_of(Z)
+        total = float(self._repulsion(Z)[1])
+        d2 = xp.astype(self.edges.differences(Z)[1], xp.float64)
+        loss = self.dof * float(xp.sum(xp.astype(self.p, xp.float64) * xp.log1p(d2 / self.dof)))
+        return loss + math.log(total) - self.entropy
+
+    def _repulsion(self, Z: Array) -> tuple[Array, Array]:
+        """sum_j u w (z_i - z_j), (n, k), and the sum of w over all ordered pairs of different rows."""
+        return self._by_grid(Z) if Z.shape[1] == 2 and not self.exact else self._by_pairs(Z)
+
+    def _by_pairs(self, Z: Array) -> tuple[Array, Array]:
+        """All pairs, a block of rows at a time."""
+        xp, n = xp_of(Z), Z.shape[0]
+        squares = xp.sum(Z * Z, axis=1)
+        forces, totals = [], []
+        step = max(1, _PAIRS // n)
+        for a in range(0, n, step):
+            part = Z[a : a + step]
+            d2 = squares[a : a + step, None] + squares[None, :] - 2 * part @ Z.T
+            u = 1 / (1 + xp.where(d2 > 0, d2, xp.zeros_like(d2)) / self.dof)
+            w = u**self.dof
+            uw = u * w
+            forces.append(part * xp.sum(uw, axis=1)[:, None] - uw @ Z)
+            totals.append(xp.sum(w, dtype=xp.float64))
+        return xp.concat(forces, axis=0), xp.sum(xp.stack(totals)) - n
+
+    def _by_grid(self, Z: Array) -> tuple[Array, Array]:
+        """The gradient of one potential, by cubic B-splines on a grid and one convolution (see ``grid_repulsion``)."""
+        xp = xp_of(Z)
+        low, span = xp.min(Z, axis=0), float(xp.max(xp.max(Z, axis=0) - xp.min(Z, axis=0)))
+        h = _SPACING[2] * math.sqrt(min(self.dof, 1.0))
+        h = max(h, span / (_MOST_NODES[2] - 46))
+        m = max(64, math.ceil((span / h + 14) / 32) * 32)
+        U = (Z - low[None, :]) / h + 2
+        C = xp.floor(U)
+        weights, slopes = _splines(U - C)  # each (n, 4, 2): four nodes along each axis
+        first = xp.astype(C, xp.int64) - 1
+        near = xp.arange(4, device=device_of(Z))
+        nodes = (first[:, 0, None, None] + near[None, :, None]) * m + first[:, 1, None, None] + near[None, None, :]
+        across, along = weights[:, :, None, 0], weights[:, None, :, 1]
+        charges = xp.zeros((m * m,), dtype=xp.int64, device=device_of(Z))
+        whole = xp.astype(xp.round(xp.astype(across * along, xp.float64) * _UNIT), xp.int64)
+        charges.index_add_(0, xp.reshape(nodes, (-1,)), xp.reshape(whole, (-1,)))
+        field = xp.astype(xp.astype(charges, xp.float64) / _UNIT, xp.float32)
+        transform = xp.fft.rfftn(xp.reshape(field, (m, m)), s=(2 * m, 2 * m)) * self._spectrum(m, h, Z)
+        potential = xp.reshape(xp.fft.irfftn(transform, s=(2 * m, 2 * m))[:m, :m], (-1,))[nodes]  # (n, 4, 4)
+        total = xp.sum(xp.sum(potential * across * along, axis=(1, 2)), dtype=xp.float64) - Z.shape[0]
+        dx = xp.sum(potential * slopes[:, :, None, 0] * along, axis=(1, 2))
+        dy = xp.sum(potential * across * slopes[:, None, :, 1], axis=(1, 2))
+        return xp.stack([dx, dy], axis=1) * (-0.5 / h), total
+
+    def _spectrum(self, m: int, h: float, Z: Array) -> Array:
+        """The transform of w on a grid of twice m nodes along each axis, divided by that of the splines."""
+        if (m, h) not in self._spectra:
+            self._spectra.clear()
+            xp = xp_of(Z)
+            i = xp.arange(2 * m, dtype=xp.float64, device=device_of(Z))
+            x = xp.where(i > m, 2 * m - i, i) * h
+            w = (1 + (x[:, None] ** 2 + x[None, :] ** 2) / self.dof) ** -self.dof
+            spline = ((2 + xp.cos(math.pi / m * i)) / 3) ** 2
+            spectrum = xp.real(xp.fft.rfftn(w)) / (spline[:, None] * spline[None, : m + 1])
+            self._spectra[m, h] = xp.astype(spectrum, xp.float32)
+        return self._spectra[m, h]
+
+
+def _splines(t: Array) -> tuple[Array, Array]:
+    """The four cubic B-splines that are not zero at the fraction t (n, k) of a cell, and their slopes, (n, 4, k)."""
+    xp, s = xp_of(t), 1 - t
+    values = (s**3, 3 * t**3 - 6 * t**2 + 4, 3 * s**3 - 6 * s**2 + 4, t**3)
+    slopes = (-(s**2) / 2, (3 * t**2 - 4 * t) / 2, (4 * s - 3 * s**2) / 2, t**2 / 2)
+    return xp.stack(values, axis=1) / 6, xp.stack(slopes, axis=1)
+
+
+# --- on the host ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -61,51 +289,48 @@ class KLDivergence:
             edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor, exact=exact, name=name
         )
 
-    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, together: Together) -> None:
+    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
         F = np.empty_like(Z)
-        total = self._forces(Z, F, G, step.iteration, together)
+        total = self._forces(Z, F, G, step.iteration, blocks)
         F *= 4 * step.weights["exaggeration"]
         G *= 4 / total
         np.subtract(F, G, out=G)
         if self.anchor is not None:
             self.anchor.add_gradient(Z, G)
 
-    def _forces(self, Z: np.ndarray, F: np.ndarray, R: np.ndarray, iteration: int, together: Together) -> float:
+    def _forces(self, Z: np.ndarray, F: np.ndarray, R: np.ndarray, iteration: int, blocks: RowBlocks) -> float:
         """Write attraction and repulsion to F and R (n, k), and return the sum of w.
 
         A repulsion in short rounds is the work of one thread, while the others compute the attraction.
         """
-        from lowland.kernels.tsne_forces import attract
 
         def attraction(a: int, b: int) -> None:
             attract(*self.edges, Z, 1 / self.dof, a, b, F)
 
         repulsion = self.repulsion
-        if isinstance(repulsion, GridRepulsion) and repulsion.is_for_one_thread(len(Z), together.threads):
+        if isinstance(repulsion, GridRepulsion) and repulsion.is_for_one_thread(len(Z), blocks.threads):
             totals: list[float] = []
-            alone = Together(None, 1)
-            together.rows(len(Z), attraction, [lambda: totals.append(repulsion(Z, R, alone, iteration))])
+            alone = RowBlocks(None, 1)
+            blocks.rows(len(Z), attraction, [lambda: totals.append(repulsion(Z, R, alone, iteration))])
             return totals[0]
-        total = repulsion(Z, R, together, iteration)
-        together.rows(len(Z), attraction)
+        total = repulsion(Z, R, blocks, iteration)
+        blocks.rows(len(Z), attraction)
         return total
 
-    def value(self, Z: np.ndarray, step: DescentStep, together: Together) -> float:
+    def value(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z, without exaggeration."""
-        loss = self.divergence(Z, together)
+        loss = self.divergence(Z, blocks)
         return loss if self.anchor is None else self.anchor.with_value(Z, loss)
 
-    def divergence(self, Z: np.ndarray, together: Together) -> float:
+    def divergence(self, Z: np.ndarray, blocks: RowBlocks) -> float:
         """Return the KL divergence at Z."""
-        total = self.repulsion(Z, np.empty_like(Z), together)
-        loss = together.sum(len(Z), lambda a, b: self._edge_loss(Z, a, b))
+        total = self.repulsion(Z, np.empty_like(Z), blocks)
+        loss = blocks.sum(len(Z), lambda a, b: self._edge_loss(Z, a, b))
         return self.dof * loss + math.log(total) - self.entropy
 
     def _edge_loss(self, Z: np.ndarray, a: int, b: int) -> float:
         """The sum of p log(1 + d²/dof) over the edges of rows a to b. numpy's logarithm is vectorized."""
-        from lowland.kernels.tsne_forces import edge_denominators
-
         start, to, p = self.edges
         logs = np.empty(start[b] - start[a])
         edge_denominators(start, to, Z, 1 / self.dof, a, b, logs)

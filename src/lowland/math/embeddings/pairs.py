@@ -1,24 +1,38 @@
-"""The pairs of rows that PaCMAP pulls together or pushes apart: neighbors, mid-near pairs and further pairs.
+"""PaCMAP and LocalMAP: attraction along neighbors and mid-near pairs, repulsion along further pairs.
+
+With D = 1 + |z_i - z_j|², the objective is
+
+    w_NN sum D / (10 + D) + w_MN sum D / (10,000 + D) + w_FP sum 1 / (1 + D)
+
+over neighbors, mid-near pairs and further pairs. The weights change in three phases: mid-near pairs first arrange the
+map as a whole, then neighbors and further pairs refine it. LocalMAP multiplies, in the last phase, the attraction of
+neighbors by (radius / 2) / sqrt(D), and draws further pairs again and again among rows within the radius in the map:
+near clusters separate.
 
 Random draws are functions of the seed, the row and the slot, so the pairs do not depend on the number of threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.arrays.slices import slices
 from lowland.errors import DataError
+from lowland.kernels import pacmap
+from lowland.kernels.neighbor_search import measure_table
+from lowland.kernels.pacmap import draw_candidates, draw_further, list_at_both_ends, nearest_scaled, redraw_further
 from lowland.math.distances.incomplete_rows import SharedColumns
 from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.distances.to_points import DistancesTo
+from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, TensorEdges
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.neighbors.metric_space import MetricSpace
+from lowland.math.neighbors.searcher import MetricSpace
 from lowland.run.run import Run
 
 EXTRA = 50  # candidates beyond the number of neighbors
@@ -27,6 +41,8 @@ _FIRST, _LAST = 3, 6  # the scale of a row is its mean distance to neighbors 4 t
 _LEAST_SCALE = 1e-10  # of the mean scale, for rows with many duplicates
 _ROWS = 2048  # rows of a task
 _PAIRS = 1 << 21  # distances that a task holds, for a metric that compares with all rows
+_KINDS = (("neighbors", 10.0, 1.0), ("mid_near", 10_000.0, 1.0), ("further", 1.0, -1.0))  # constant, sign of the weight
+_REDRAWN = 10  # iterations between two draws of further pairs
 
 
 @dataclass(frozen=True)
@@ -55,8 +71,6 @@ class Pairs:
 
     def at_both_ends(self) -> Pairs:
         """Return each pair listed at both of its rows, in a fixed order."""
-        from lowland.kernels.pacmap import list_at_both_ends
-
         start, to = np.empty_like(self.start), np.empty(2 * len(self.to), dtype=np.int32)
         list_at_both_ends(self.start, self.to, start, to)
         return Pairs(start, to)
@@ -106,8 +120,6 @@ def scaled_neighbors(
 
     ``own``: the scales of the rows themselves, if they are not among the points of the graph.
     """
-    from lowland.kernels.pacmap import nearest_scaled
-
     own = scales if own is None else own
     start = np.concatenate([[0], np.cumsum(np.minimum(np.diff(graph.start), k))])
     to = np.empty(start[-1], dtype=np.int32)
@@ -126,8 +138,6 @@ def mid_near_pairs(
     X: Array, count: int, seed: int, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None
 ) -> Pairs:
     """Return ``count`` mid-near rows of each row: each the second nearest of six random rows."""
-    from lowland.kernels.pacmap import draw_candidates
-
     n = X.shape[0]
     if not count:
         return Pairs(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
@@ -149,8 +159,6 @@ def _measure(X: Array, metric: Metric, params: dict[str, Any]) -> tuple[Callable
     n = X.shape[0]
     space = None if is_sparse(X) or metric == "precomputed" else MetricSpace.of(metric, params)
     if space is not None:
-        from lowland.kernels.pair_distances import measure_table
-
         P = space.points(to_numpy(X))
 
         def by_pairs(rows: slice, to: np.ndarray) -> np.ndarray:
@@ -175,8 +183,6 @@ def _measure(X: Array, metric: Metric, params: dict[str, Any]) -> tuple[Callable
 
 def further_pairs(neighbors: Pairs, count: int, seed: int, run: Run) -> Pairs:
     """Return ``count`` random rows for each row, none of them its neighbor; fewer where all others are neighbors."""
-    from lowland.kernels.pacmap import draw_further
-
     n = neighbors.n
     others = n - 1 - _distinct_counts(neighbors)
     start = np.concatenate([[0], np.cumsum(np.minimum(others, count))])
@@ -216,3 +222,145 @@ class PairCounts:
             fewer = n / (1 + mid_near + further)
             return cls(int(fewer), int(fewer * mid_near), int(fewer * further))
         return cls(k, round(k * mid_near), round(k * further))
+
+
+# --- on a device ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class TensorPairForces:
+    """With D = 1 + |z_i - z_j|²: the sum of w D / (c + D) over the three kinds of pairs, each listed at both rows."""
+
+    edges: list[TensorEdges]  # neighbors, mid-near and further pairs
+    phases: Sequence[Phase]
+    radius: float = 0.0  # of LocalMAP in the map; 0: PaCMAP
+    after: int = 0  # iterations before the local adjustment
+    redraw: Callable[[Array, DescentStep, RowBlocks], TensorEdges | None] | None = None  # of the further pairs
+    name: str = field(default="pair objective")
+
+    def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
+        """Compute the gradient at Z (n, k) into G."""
+        drawn = None if self.redraw is None else self.redraw(Z, step, blocks)
+        if drawn is not None:
+            self.edges[2] = drawn
+        xp = xp_of(Z)
+        G[:] = 0 * Z
+        for edges, (kind, c, sign) in zip(self.edges, _KINDS, strict=True):
+            weight = sign * step.weights[kind]
+            if not weight:
+                continue
+            D, d2 = edges.differences(Z)
+            factor = 2 * weight * c / (c + 1 + d2) ** 2
+            if kind == "neighbors" and self._is_local(step):
+                factor = factor * (self.radius / 2) / xp.sqrt(1 + d2)
+            G += edges.sums(factor[:, None] * D)
+
+    def value(self, Z: Array, step: DescentStep, blocks: RowBlocks) -> float:
+        """Return the objective at Z with the weights of the step, up to a constant."""
+        xp, total = xp_of(Z), 0.0
+        for edges, (kind, c, _) in zip(self.edges, _KINDS, strict=True):
+            D = 1 + xp.astype(edges.differences(Z)[1], xp.float64)
+            terms = 1 / (1 + D) if kind == "further" else D / (c + D)
+            if kind == "neighbors" and self._is_local(step):  # the integral of the local attraction
+                r = xp.sqrt(D)
+                terms = self.radius / 2 * (r / (c + D) + xp.atan(r / math.sqrt(c)) / math.sqrt(c))
+            total += step.weights[kind] * float(xp.sum(terms)) / 2  # each pair is listed twice
+        return total
+
+    def _is_local(self, step: DescentStep) -> bool:
+        return self.radius > 0 and step.iteration > self.after
+
+
+# --- on the host ------------------------------------------------------------------------------------------------------
+
+
+def pair_phases(iterations: Sequence[int], rate: float) -> tuple[Phase, ...]:
+    """Return the three phases of the schedule, with the weights of the pairs."""
+    weights = (
+        {"neighbors": 2.0, "mid_near": 1000.0, "further": 1.0},
+        {"neighbors": 3.0, "mid_near": 3.0, "further": 1.0},
+        {"neighbors": 1.0, "mid_near": 0.0, "further": 1.0},
+    )
+    ends: tuple[dict[str, float], ...] = ({"mid_near": 3.0}, {}, {})
+    return tuple(
+        Phase(count, Adam(0.9, 0.999, 1e-7), rate, weights=at_start, weights_end=at_end)
+        for count, at_start, at_end in zip(iterations, weights, ends, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class LocalAdjustment:
+    """What LocalMAP changes after the first two phases."""
+
+    radius: float  # in the map
+    after: int  # iterations of the first two phases
+    neighbors: Pairs  # further pairs are none of these
+    seed: int
+
+
+class PairForces:
+    """The objective as a function of the map; one thread owns a block of rows and all forces on them."""
+
+    name = "pair objective"
+
+    def __init__(
+        self,
+        neighbors: Pairs,
+        mid_near: Pairs,
+        further: Pairs,
+        phases: Sequence[Phase],
+        local: LocalAdjustment | None = None,
+    ) -> None:
+        self.phases, self.local = phases, local
+        self.further = Pairs(further.start, further.to.copy()) if local else further  # drawn again by LocalMAP
+        self.listed = [each.at_both_ends() for each in (neighbors, mid_near, further)]
+        self.drawn_at = -1
+
+    def on_device(self, home: Array) -> TensorPairForces:
+        """Return the same objective on tensors beside ``home``. LocalMAP draws its pairs on the host."""
+        edges = [TensorEdges.of(pairs.start, pairs.to, home) for pairs in self.listed]
+        if self.local is None:
+            return TensorPairForces(edges, self.phases)
+
+        def redraw(Z: Array, step: DescentStep, blocks: RowBlocks) -> TensorEdges | None:
+            if not self._is_due(step):
+                return None
+            self._redraw(to_numpy(Z), step, blocks)
+            return TensorEdges.of(self.listed[2].start, self.listed[2].to, Z)
+
+        return TensorPairForces(edges, self.phases, self.local.radius, self.local.after, redraw)
+
+    def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
+        """Compute the gradient at Z (n, k) into G."""
+        self._redraw(Z, step, blocks)
+        compute = pacmap.gradient_2d if Z.shape[1] == 2 and Z.dtype == np.float32 else pacmap.gradient
+        given = self._given(step)
+        blocks.rows(len(Z), lambda a, b: compute(Z, *given, a, b, G))
+
+    def value(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> float:
+        """Return the objective at Z with the weights of the step, up to a constant."""
+        given = self._given(step)
+        return blocks.sum(len(Z), lambda a, b: pacmap.value(Z, *given, a, b))
+
+    def _given(self, step: DescentStep) -> tuple[Any, ...]:
+        lists = [part for pairs in self.listed for part in (pairs.start, pairs.to)]
+        weights = [float(step.weights[name]) for name in ("neighbors", "mid_near", "further")]
+        is_local = self.local is not None and step.iteration > self.local.after
+        return (*lists, *weights, self.local.radius / 2 if self.local is not None and is_local else 0.0)
+
+    def _redraw(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> None:
+        """Every ten iterations of the last phase, draw the further pairs of LocalMAP again, by the map as it is."""
+        local, done = self.local, step.iteration - 1
+        if local is None or not self._is_due(step):
+            return
+        near, far = local.neighbors, self.further
+
+        def draw(a: int, b: int) -> None:
+            redraw_further(Z, np.float32(local.radius), local.seed, done, near.start, near.to, far.start, far.to, a, b)
+
+        blocks.rows(len(Z), draw)
+        self.listed[2], self.drawn_at = far.at_both_ends(), done
+
+    def _is_due(self, step: DescentStep) -> bool:
+        done = step.iteration - 1
+        return self.local is not None and done > self.local.after and not done % _REDRAWN and self.drawn_at != done

@@ -1,20 +1,75 @@
-"""Repulsion of t-SNE between all pairs of points: exact, on a grid, by a tree or from a sample, by predicted cost."""
+"""Repulsion of t-SNE between all pairs of points: exact, on a grid, by a tree or from a sample, by predicted cost.
+
+On a grid, in 1 to 3 dimensions: the repulsion is the gradient of one potential, phi(z) = sum_j w(|z - z_j|), and the
+normalization is the sum of the same potential. So one convolution suffices:
+
+1. Spread a unit charge per point to the nodes around it, by cubic B-splines.
+2. Convolve with the similarity w by fast Fourier transforms. w is sampled at the nodes and divided by the splines' own
+   transform twice, once for spreading the points and once for reading the potential: the result interpolates w.
+3. Read the potential and its gradient at the points, by the same splines.
+
+The convolution has one or two levels. One level: w has a long tail, so that the transform is twice as long as the grid
+along each axis, which in 2-D has four times as many nodes. Two levels, for a wide 2-D grid (multilevel summation, Hardy
+et al. 2009): w is split into a smooth part, which a grid with a quarter of the nodes along each axis represents, and a
+rest that is zero beyond 16 nodes, for which the transform needs to be little longer than the grid. A cubic B-spline on
+the coarse grid is a sum of splines on the fine one, so that charges and coefficients move between the grids without an
+error.
+
+By a tree, in 3 dimensions (Barnes-Hut, in time proportional to n log n): sort the points along the Morton curve and
+divide them into the cells of an octree. Far from a point, a cell acts as one heavy point at its center of mass.
+Neighboring points share one list of such cells, and each sums the forces of the list.
+
+From a sample, in any number of dimensions: near rows have the strongest and most different forces, so those at the ends
+of the edges of the affinities are summed exactly. All others are estimated without bias from a random sample. It is
+kept for some iterations: with a new one in each, the noise would change the signs of the gradient, and the descent
+would shorten its steps.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
+import scipy.fft
 import scipy.sparse
 
-from lowland.math.embeddings.grid_repulsion import GridRepulsion
-from lowland.math.embeddings.row_blocks import Together
-from lowland.math.embeddings.sampled_repulsion import SampledRepulsion
-from lowland.math.embeddings.tree_repulsion import TreeRepulsion
+from lowland.kernels.repulsion import (
+    LEVELS,
+    add_refined,
+    build_octree,
+    coarsen_columns,
+    coarsen_rows,
+    extent,
+    morton_codes,
+    read_potential,
+    repel_by_octree,
+    repel_by_sample,
+    sort_by_bands,
+    spread,
+)
+from lowland.kernels.tsne import repel_all
+from lowland.math.embeddings.descent import RowBlocks
 from lowland.math.optimize.outcome import Outcome
 
+RATIO = 4  # of the spacings of the coarse and the fine grid
+_RADIUS = 4 * RATIO  # nodes, within which the two parts of w differ from 0 and w
+_DECAY = 8  # nodes: dividing by the splines' transform extends the rest by some of them (a factor 0.27 each)
+_WIDE = 128  # nodes along both axes, from which two levels are faster
+_LINES = 16  # 1-D transforms that are vectorized together: ranges of lines begin at multiples
+_AT_ONCE = 4 * _LINES  # lines whose transforms are allocated at once: larger arrays come from the system, page by page
+_SPACING = {1: 0.3, 2: 0.4, 3: 0.5}  # of the nodes, in units of the similarity's width
+_CELLS = {1: 64, 2: 64, 3: 32}  # wanted along an axis: a small map has a finer grid, down to a quarter of the spacing
+_MOST_NODES = {1: 2**16, 2: 2048, 3: 160}  # along an axis
+_BAND = 8  # cells or more: the nodes touched by two bands of the same parity are disjoint
+_BANDS = 16  # or fewer
+_THREADS = 4  # that share the work of _FEW_ROWS rows or more
+_FEW_ROWS = 50_000
+_MARGIN = 8  # nodes between the farthest two points and the place where the transform wraps around
+_KEPT = 250  # iterations with the same sample
 # Seconds of one processor for one iteration, measured. They only need to have the right ratios.
 _PAIR = (0.20e-9, 0.085e-9)  # a pair of points, and for each dimension
 _POWER = 4.8e-9  # more for a pair, if dof is not 1
@@ -25,10 +80,344 @@ _SAMPLE = 2000  # rows: MNIST (up to 20,000 rows) reaches a divergence within 1 
 _WORTH = 5  # how many times as long all pairs must take, for a sample with its noise to be taken
 
 
+# --- convolution on a grid --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class GridConvolution:
+    """Convolution with w = (1 + d²/dof)^-dof."""
+
+    dof: float = 1.0
+    _spectra: dict[Any, np.ndarray] = field(default_factory=dict)
+    _scratch: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def __call__(self, charges: np.ndarray, spacing: float, blocks: RowBlocks) -> np.ndarray:
+        """Return the coefficients on the nodes of the charges, which are overwritten."""
+        if charges.ndim != 2 or min(charges.shape) < _WIDE:
+            periods = tuple(2 * m for m in charges.shape)
+            return self._convolved(charges, self._spectrum("whole", periods, spacing, charges.dtype), blocks)
+        coarse = tuple(-(-(m + 9) // RATIO) for m in charges.shape)
+        periods = tuple(2 * fast_length(m) for m in coarse)
+        smooth = self._spectrum("smooth", periods, spacing, charges.dtype)
+        periods = tuple(2 * fast_length(-(-(m + _RADIUS + _DECAY) // 2)) for m in charges.shape)
+        rest = self._spectrum("rest", periods, spacing, charges.dtype)
+        return self._in_two_levels(charges, rest, smooth, coarse, blocks)
+
+    def _spectrum(self, part: str, periods: tuple[int, ...], spacing: float, dtype: np.dtype) -> np.ndarray:
+        """The transform of a part of w, divided by that of the splines, (period / 2 + 1,): it is even and real."""
+        key = (part, periods, spacing, dtype)
+        if key not in self._spectra:
+            if len(self._spectra) > 5:
+                self._spectra.clear()
+            numbers = np.ogrid[tuple(slice(period // 2 + 1) for period in periods)]
+            unit = spacing * (RATIO if part == "smooth" else 1)
+            squares = sum(((i * unit) ** 2 for i in numbers), start=np.zeros(()))
+            w = self._smooth(squares, spacing) if part == "smooth" else (1 + squares / self.dof) ** -self.dof
+            if part == "rest":
+                w -= self._smooth(squares, spacing)
+            spectrum = scipy.fft.dctn(w, type=1)
+            for i, period in zip(numbers, periods, strict=True):
+                spectrum /= ((2 + np.cos(2 * np.pi * i / period)) / 3) ** 2
+            self._spectra[key] = spectrum.astype(dtype)
+        return self._spectra[key]
+
+    def _smooth(self, squares: np.ndarray, spacing: float) -> np.ndarray:
+        """w beyond the radius, and its Taylor polynomial in the squared distance within, which joins it smoothly."""
+        edge = (_RADIUS * spacing) ** 2
+        beyond = np.maximum(squares, edge)
+        first = -1 / (1 + edge / self.dof)
+        second = -(self.dof + 1) / (2 * self.dof) * first / (1 + edge / self.dof)
+        inside = squares - beyond  # 0 beyond the radius
+        return (1 + beyond / self.dof) ** -self.dof * (1 + first * inside + second * inside**2)
+
+    def _convolved(self, charges: np.ndarray, spectrum: np.ndarray, blocks: RowBlocks) -> np.ndarray:
+        """The charges convolved with the function of this spectrum, on their nodes; they are overwritten."""
+        transforms = self._transforms("one level", charges, spectrum)
+        if charges.ndim == 1:
+            return transforms.in_one_dimension()
+        m, lines, block = len(charges), transforms.A.shape[-1], max(1, _LINES // math.prod(charges.shape[1:-1]))
+        blocks.ranges(m, block, transforms.forward)
+        blocks.ranges(lines, block, transforms.across)
+        blocks.ranges(m, block, transforms.back)
+        return charges
+
+    def _in_two_levels(
+        self, charges: np.ndarray, rest: np.ndarray, smooth: np.ndarray, coarse: tuple[int, ...], blocks: RowBlocks
+    ) -> np.ndarray:
+        """The charges (m0, m1) convolved with the rest on their own grid plus the smooth part on the coarse one.
+
+        The coarse grid has its transform while other threads transform lines of the fine one.
+        """
+        transforms, m = self._transforms("two levels", charges, rest), len(charges)
+        R, C = self.room("rows", (m, coarse[1]), charges.dtype), self.room("coarse", coarse, charges.dtype)
+
+        def forward(a: int, b: int) -> None:
+            coarsen_rows(charges, a, b, R)
+            transforms.forward(a, b)
+
+        def on_coarse_grid() -> None:
+            coarsen_columns(R, C)
+            self._convolved(C, smooth, RowBlocks(None, 1))
+
+        def back(a: int, b: int) -> None:
+            transforms.back(a, b)
+            add_refined(C, a, b, charges)
+
+        blocks.ranges(m, _LINES, forward)
+        blocks.ranges(transforms.A.shape[-1], _LINES, transforms.across, [on_coarse_grid])
+        blocks.ranges(m, _LINES, back)
+        return charges
+
+    def _transforms(self, name: str, charges: np.ndarray, spectrum: np.ndarray) -> _LineTransforms:
+        *periods, _ = (2 * (m - 1) for m in spectrum.shape)
+        dtype = np.result_type(charges.dtype, np.complex64)
+        return _LineTransforms(charges, spectrum, self.room(name, (*periods, spectrum.shape[-1]), dtype))
+
+    def room(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return an array with any content, the same one in the next iterations."""
+        found = self._scratch.get(name)
+        if found is None or found.shape != shape or found.dtype != dtype:
+            self._scratch[name] = found = np.empty(shape, dtype=dtype)
+        return found
+
+
+def fast_length(count: int) -> int:
+    """A number that is fast to transform, from a list with steps of about 6 %."""
+    step = 1 << max(0, count.bit_length() - 5)
+    return int(scipy.fft.next_fast_len(-(-count // step) * step, real=True))
+
+
+@dataclass(frozen=True)
+class _LineTransforms:
+    """The steps of a convolution, for ranges of lines.
+
+    Large arrays are transformed in place: new ones would come from the system, page by page.
+    """
+
+    charges: np.ndarray
+    spectrum: np.ndarray
+    A: np.ndarray  # transforms along the last axis, in room for those along the others
+
+    @property
+    def period(self) -> int:
+        return 2 * (self.spectrum.shape[-1] - 1)
+
+    @property
+    def corner(self) -> tuple[slice, ...]:
+        """The nodes of the charges within A, but for the first and the last axis."""
+        return tuple(slice(m) for m in self.charges.shape[1:-1])
+
+    def in_one_dimension(self) -> np.ndarray:
+        """The result for one line."""
+        transform = scipy.fft.rfft(self.charges, self.period) * self.spectrum
+        return scipy.fft.irfft(transform, self.period)[: len(self.charges)]
+
+    def forward(self, a: int, b: int) -> None:
+        """Transform the charges a to b along the last axis."""
+        for i, j in _pieces(a, b):
+            self.A[(slice(i, j), *self.corner)] = scipy.fft.rfft(self.charges[i:j], self.period, axis=-1)
+
+    def across(self, a: int, b: int) -> None:
+        """Transform the lines a to b of the last axis along all other axes, multiply, and transform back."""
+        F, spectrum = self.A[..., a:b], self.spectrum[..., a:b]
+        nodes, halves = self.charges.shape[:-1], [m - 1 for m in self.spectrum.shape[:-1]]
+        for c, m in enumerate(nodes):
+            F[(slice(None),) * c + (slice(m, None),)] = 0
+            F = scipy.fft.fft(F, axis=c, overwrite_x=True)
+        for mirrored in itertools.product((False, True), repeat=len(nodes)):  # the spectrum is even
+            part = tuple(slice(m + 1, None) if over else slice(m + 1) for m, over in zip(halves, mirrored, strict=True))
+            same = tuple(slice(m - 1, 0, -1) if over else slice(None) for m, over in zip(halves, mirrored, strict=True))
+            F[part] *= spectrum[same]
+        for c in range(len(nodes)):
+            F = scipy.fft.ifft(F, axis=c, overwrite_x=True)
+        if not np.may_share_memory(F, self.A):
+            self.A[..., a:b] = F
+
+    def back(self, a: int, b: int) -> None:
+        """Transform the charges a to b back along the last axis."""
+        for i, j in _pieces(a, b):
+            lines = scipy.fft.irfft(self.A[(slice(i, j), *self.corner)], self.period, axis=-1)
+            self.charges[i:j] = lines[..., : self.charges.shape[-1]]
+
+
+def _pieces(a: int, b: int) -> Iterator[tuple[int, int]]:
+    return ((i, min(b, i + _AT_ONCE)) for i in range(a, b, _AT_ONCE))
+
+
+# --- grid -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SplineGrid:
+    """Regular nodes around the points of a map."""
+
+    origin: np.ndarray  # (k,) place of node 0
+    spacing: float
+    nodes: tuple[int, ...]  # along each axis
+
+    @classmethod
+    def around(cls, Z: np.ndarray, dof: float) -> SplineGrid:
+        """The grid for a map: a fixed spacing, wider if the map is so large that it would need too many nodes.
+
+        Numbers of nodes and spacings come from a short list, so that the transform of w is rarely computed again.
+        """
+        n, k = Z.shape
+        low, high = np.empty(k), np.empty(k)
+        extent(Z, low, high)
+        most = min(_MOST_NODES[k], max(64, int(6 * n ** (1 / k))))
+        spacing, span = _SPACING[k] * math.sqrt(min(dof, 1.0)), float(np.max(high - low))
+        if span > most * spacing:
+            spacing *= 1.05 ** math.ceil(math.log(span / (most * spacing)) / math.log(1.05))
+        elif span < _CELLS[k] * spacing:
+            spacing *= max(0.25, 2 ** -math.floor(math.log2(_CELLS[k] * spacing / max(span, 1e-9))))
+        nodes = tuple(fast_length(int(each / spacing) + 6 + _MARGIN) for each in high - low)
+        cells = np.floor((high - low) / spacing)
+        return cls((low + high) / 2 - spacing * (cells / 2 + 2), spacing, nodes)
+
+    @property
+    def steps(self) -> np.ndarray:
+        """The distance in memory of two nodes along each axis, (k,)."""
+        return np.array([math.prod(self.nodes[c + 1 :]) for c in range(len(self.nodes))], dtype=np.int64)
+
+
+@dataclass
+class GridRepulsion:
+    """The repulsive forces of a map and the normalization of its similarities."""
+
+    dof: float = 1.0
+    _convolution: GridConvolution = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep the transforms of w, and room for those of the charges, for all iterations."""
+        self._convolution = GridConvolution(self.dof)
+
+    def is_for_one_thread(self, n: int, threads: int) -> bool:
+        """Whether to leave it to one of several threads: in short rounds, they would wait longer than they work."""
+        return threads > 1 and (threads < _THREADS or n < _FEW_ROWS)
+
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
+        """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
+        grid, blocks = SplineGrid.around(Z, self.dof), blocks.limited(_THREADS)
+        potential = self.potential(Z, grid, blocks).ravel()
+        steps, inverse = grid.steps, 1 / grid.spacing
+        n = Z.shape[0]
+        return blocks.sum(n, lambda a, b: read_potential(Z, a, b, grid.origin, inverse, steps, potential, G)) - n
+
+    def potential(self, Z: np.ndarray, grid: SplineGrid, blocks: RowBlocks) -> np.ndarray:
+        """Return the coefficients of the splines whose sum is the potential of the points, one per node.
+
+        They are overwritten by the next call.
+        """
+        charges = _spread(Z, grid, self._convolution.room("charges", grid.nodes, Z.dtype), blocks)
+        return self._convolution(charges, grid.spacing, blocks)
+
+
+def _spread(Z: np.ndarray, grid: SplineGrid, charges: np.ndarray, blocks: RowBlocks) -> np.ndarray:
+    """Spread the points to the nodes. Even bands first, then odd ones: no two threads write to the same node."""
+    charges[:], steps, inverse = 0, grid.steps, 1 / grid.spacing
+    height = max(_BAND, -(-grid.nodes[0] // _BANDS))
+    flat, bands = charges.ravel(), -(-grid.nodes[0] // height)
+    start, rows = np.empty(bands + 1, dtype=np.int64), np.empty(Z.shape[0], dtype=np.int32)
+    sort_by_bands(Z, grid.origin, inverse, height, start, rows)
+    for parity in (0, 1):
+
+        def work(half: int, parity: int = parity) -> None:
+            band = 2 * half + parity
+            spread(Z, rows[start[band] : start[band + 1]], grid.origin, inverse, steps, flat)
+
+        blocks(-(-(bands - parity) // 2), work)
+    return charges
+
+
+# --- tree -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Octree:
+    """Cells of points, in depth-first order."""
+
+    order: np.ndarray  # (n,) row of each point: the points are sorted along the Morton curve
+    points: np.ndarray  # (3, n), sorted
+    cells: np.ndarray  # (cells, 4): first point, the point after the last, level, the cell after the descendants
+    centers: np.ndarray  # (cells, 3) of mass
+    sides: np.ndarray  # (cells,)
+    starts: np.ndarray  # (groups + 1,) first point of each group of neighboring points
+
+    @classmethod
+    def of(cls, Z: np.ndarray) -> Octree:
+        """Divide the rows of Z (n, 3)."""
+        n = len(Z)
+        low, high = np.empty(3), np.empty(3)
+        extent(Z, low, high)
+        span = max(float(np.max(high - low)), 1e-30)
+        codes, cells, groups = np.empty(n, np.uint64), np.empty((2 * n, 4), np.int64), np.empty(n + 1, np.int64)
+        morton_codes(Z, low, 2.0**LEVELS / span, codes)
+        order = np.argsort(codes, kind="stable")
+        count, n_groups = build_octree(codes[order], cells, groups)
+        cells, groups[n_groups] = cells[:count].copy(), n
+        T = np.ascontiguousarray(Z[order].T)
+        sums = np.zeros((n + 1, 3))
+        np.cumsum(T.T, axis=0, dtype=np.float64, out=sums[1:])
+        first, last = cells[:, 0], cells[:, 1]
+        centers = (sums[last] - sums[first]) / (last - first)[:, None]
+        return cls(order, T, cells, centers, span * 0.5 ** cells[:, 2], groups[: n_groups + 1].copy())
+
+
+@dataclass(frozen=True)
+class TreeRepulsion:
+    """The repulsive forces of a map of 3 dimensions. A cell is one point if side / distance is less than ``theta``."""
+
+    dof: float = 1.0
+    theta: float = 0.5
+
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
+        """Write sum_j u w (z_i - z_j) to G (n, 3); return the sum of w over all ordered pairs of different rows."""
+        tree, n = Octree.of(Z), len(Z)
+
+        def repel(a: int, b: int) -> float:
+            i, j = np.searchsorted(tree.starts, (a, b))  # the groups that begin in the block
+            starts = tree.starts[i : min(j, len(tree.starts) - 1) + 1]
+            if len(starts) < 2:
+                return 0.0
+            return repel_by_octree(
+                tree.points, tree.order, tree.cells, tree.centers, tree.sides, starts, self.theta, self.dof, G
+            )
+
+        return blocks.sum(n, repel) - n
+
+
+# --- sample -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SampledRepulsion:
+    """Estimates of the repulsive forces of a map and of the normalization of its similarities."""
+
+    start: np.ndarray  # (n + 1,) where the edges of each row begin, int64
+    to: np.ndarray  # (edges,) the rows that are summed exactly, uint32
+    size: int  # of the sample, which the rows of a block share
+    dof: float = 1.0
+    seed: int = 0
+
+    @classmethod
+    def of(cls, P: scipy.sparse.csr_array, size: int, dof: float, seed: int) -> SampledRepulsion:
+        """Sum exactly where P (n, n) has entries. It has none on the diagonal."""
+        return cls(P.indptr.astype(np.int64), P.indices.astype(np.uint32), size, dof, seed)
+
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
+        """Write an estimate of sum_j u w (z_i - z_j) to G (n, k); return one of the sum of w over all ordered pairs."""
+        size = min(self.size, len(Z))
+        of_edges, of_draws = (self.start, self.to, Z, self.dof), (self.seed, iteration // _KEPT, size)
+        return blocks.sum(len(Z), lambda a, b: repel_by_sample(*of_edges, *of_draws, a, b, G))
+
+
+# --- all pairs, and the choice ----------------------------------------------------------------------------------------
+
+
 class Repulsion(Protocol):
     """The repulsive forces of a map and the normalization of its similarities."""
 
-    def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together, iteration: int = -1) -> float:
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows.
 
         An estimate from a sample depends on the iteration; -1 is for values of the objective.
@@ -42,12 +431,10 @@ class ExactRepulsion:
 
     dof: float = 1.0
 
-    def __call__(self, Z: np.ndarray, G: np.ndarray, together: Together, iteration: int = -1) -> float:
+    def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
-        from lowland.kernels.tsne_forces import repel_all
-
         T = np.ascontiguousarray(Z.T)
-        return together.sum(Z.shape[0], lambda a, b: repel_all(T, self.dof, a, b, G)) - Z.shape[0]
+        return blocks.sum(Z.shape[0], lambda a, b: repel_all(T, self.dof, a, b, G)) - Z.shape[0]
 
 
 def choose_repulsion(

@@ -1,23 +1,26 @@
 """Initial coordinates of a neighbor embedding: principal components, Laplacian eigenmaps, random or given ones.
 
-The descent keeps the large-scale arrangement of its start: principal components keep that of the data.
+The descent keeps the large-scale arrangement of its start: principal components keep that of the data. The components
+of a disconnected graph are placed apart.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.arrays.precision import as_double
+from lowland.arrays.records import record
 from lowland.arrays.slices import slices
 from lowland.data.rows import ArrayRows, SparseRows
 from lowland.errors import DataError, warn
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.embeddings.tensor_edges import NormalizedAffinities, TensorEdges
+from lowland.math.embeddings.descent import NormalizedAffinities, TensorEdges
+from lowland.math.graphs.affinities import submatrix
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
 from lowland.math.scaling.classical import Placement, classical_scaling
 from lowland.math.spectra.component_rules import Fixed
@@ -34,6 +37,9 @@ _STEPS = 30  # Krylov iterations
 _ONE_PLACE, _FAR = 1e-14, 1e-3  # extent of given coordinates, relative to their distance from the origin
 _SMALLEST = 1e-30  # extent of given coordinates whose squares are ordinary in float32
 _REACH = 1e3  # standard deviation of points whose gradients are almost zero
+_SMALL = 30  # rows of a component that starts at random places: too few for eigenvectors to matter
+_EXTENT = 10.0  # of the whole map
+_PRODUCT_ROWS = 256  # rows of every product: BLAS rounds a row alike in products of the same shape
 
 
 def principal_start(X: Any, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
@@ -43,13 +49,13 @@ def principal_start(X: Any, k: int, run: Run, rng: np.random.Generator) -> np.nd
     axes = principal_axes(rows, run, Fixed(most), options=SolverOptions(rng=lambda: np.random.default_rng(0)))
     V = like(axes.pairs.vectors[:, :most], X.data if is_sparse(X) else X)
     Z = to_numpy(as_double(centered_product(X, axes.columns.mean, V)))
-    return with_noise_columns(Z, k, rng)
+    return add_noise_columns(Z, k, rng)
 
 
 def classical_start(D: Array, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
     """Return classical scaling of given distances of all pairs, (n, k) float64."""
     most = min(k, D.shape[0] - 1)
-    return with_noise_columns(to_numpy(as_double(classical_scaling(D, most, run, fewer=True).Z)), k, rng)
+    return add_noise_columns(to_numpy(as_double(classical_scaling(D, most, run, fewer=True).Z)), k, rng)
 
 
 def landmark_start(
@@ -69,20 +75,20 @@ def landmark_start(
     np.fill_diagonal(D, 0)
     scaling = classical_scaling(D, min(k, len(places) - 1), run, fewer=True)
     if len(places) == n:
-        return with_noise_columns(to_numpy(scaling.Z), k, rng)
+        return add_noise_columns(to_numpy(scaling.Z), k, rng)
     place = Placement(scaling.weights, scaling.means)
 
     def placed(rows: slice) -> np.ndarray:
         E = np.asarray(measure(X[rows]), dtype=np.float64)
         return to_numpy(place(np.where(np.isnan(E), mean, E)))
 
-    return with_noise_columns(np.concatenate(run.each("placing rows", slices(n, _LANDMARKS), placed)), k, rng)
+    return add_noise_columns(np.concatenate(run.each("placing rows", slices(n, _LANDMARKS), placed)), k, rng)
 
 
 def spectral_start(W: Any, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
     """Return the first k Laplacian eigenmaps of symmetric affinities of a connected graph, (n, k) float64."""
     most = min(k, W.shape[0] - 1)
-    return with_noise_columns(laplacian_eigenmaps(W, most, run, rng=np.random.default_rng(0), tol=_TOL).Z, k, rng)
+    return add_noise_columns(laplacian_eigenmaps(W, most, run, rng=np.random.default_rng(0), tol=_TOL).Z, k, rng)
 
 
 def spectral_start_on_device(
@@ -95,7 +101,7 @@ def spectral_start_on_device(
         W, most + 1, run=run, solver="krylov", definite=False,
         options=Iteration(tol=_TOL_ON_DEVICE, max_iter=_STEPS, like_array=W.root[:1, None]),
     )  # fmt: skip
-    return with_noise_columns(to_numpy(pairs.vectors[:, 1:] / W.root[:, None]), k, rng)
+    return add_noise_columns(to_numpy(pairs.vectors[:, 1:] / W.root[:, None]), k, rng)
 
 
 def random_start(n: int, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -128,7 +134,7 @@ def given_start(init: Any, n: int, k: int) -> np.ndarray:
     return Z if _SMALLEST < unit * spread < 1 / _SMALLEST else Z / unit
 
 
-def within_reach(Z: np.ndarray, deviation: float) -> np.ndarray:
+def limit_spread(Z: np.ndarray, deviation: float) -> np.ndarray:
     """Return initial coordinates, scaled to this standard deviation if no step could bring the points together."""
     wide = float(Z.std())
     if wide < _REACH:
@@ -137,10 +143,10 @@ def within_reach(Z: np.ndarray, deviation: float) -> np.ndarray:
         f"The initial coordinates have a standard deviation of {wide:.2g}, where the gradient is almost zero. They are "
         f"scaled to {deviation:g}. Pass coordinates between 1e-4 and 100."
     )
-    return with_deviation(Z, deviation)
+    return scale_deviation(Z, deviation)
 
 
-def with_noise_columns(Z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def add_noise_columns(Z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Return Z with further columns up to k, random and a thousandth as wide: rows could not separate along zeros."""
     if Z.shape[1] >= k:
         return Z
@@ -148,24 +154,84 @@ def with_noise_columns(Z: np.ndarray, k: int, rng: np.random.Generator) -> np.nd
     return np.hstack([Z, width * rng.standard_normal((len(Z), k - Z.shape[1]))])
 
 
-def with_deviation(Z: np.ndarray, deviation: float) -> np.ndarray:
+def scale_deviation(Z: np.ndarray, deviation: float) -> np.ndarray:
     """Return Z centered, and scaled so that its first column has this standard deviation."""
     Z = Z - Z.mean(axis=0)
     wide = float(np.std(Z[:, 0])) or float(np.abs(Z).max()) or 1.0
     return Z * (deviation / wide)
 
 
-def with_largest(Z: np.ndarray, largest: float) -> np.ndarray:
+def scale_largest(Z: np.ndarray, largest: float) -> np.ndarray:
     """Return Z scaled so that its largest coordinate is ``largest``."""
     return Z * (largest / (float(np.abs(Z).max(initial=0.0)) or 1.0))
 
 
-def with_range(Z: np.ndarray, extent: float) -> np.ndarray:
+def scale_range(Z: np.ndarray, extent: float) -> np.ndarray:
     """Return Z with every column scaled to the range from 0 to ``extent``."""
     low, high = Z.min(axis=0), Z.max(axis=0)
     return (Z - low) * (extent / np.where(high > low, high - low, 1.0))
 
 
-def with_jitter(Z: np.ndarray, deviation: float, rng: np.random.Generator) -> np.ndarray:
+def add_jitter(Z: np.ndarray, deviation: float, rng: np.random.Generator) -> np.ndarray:
     """Return Z with normal noise added, so that duplicate rows can separate."""
     return Z + deviation * rng.standard_normal(Z.shape)
+
+
+# --- disconnected graphs ----------------------------------------------------------------------------------------------
+
+
+def separate_start(
+    W: Any, label: np.ndarray, centers: np.ndarray | None, k: int, run: Run, rng: np.random.Generator
+) -> np.ndarray:
+    """Return initial coordinates, (n, k): each component within half the distance to its nearest other component.
+
+    ``centers`` (components, k) are places that the components should have relative to each other; None: random ones.
+    """
+    count = int(label.max()) + 1
+    if centers is None:
+        centers = rng.standard_normal((count, k))
+    centers = scale_largest(centers - centers.mean(axis=0), _EXTENT)
+    Z = np.empty((len(label), k))
+    for c in range(count):
+        members = np.flatnonzero(label == c)
+        others = np.delete(np.sqrt(np.sum((centers - centers[c]) ** 2, axis=1)), c)
+        radius = max(float(others.min()) / 2, 1e-2 * _EXTENT)
+        if len(members) <= max(_SMALL, k + 1):
+            inner = rng.uniform(-1, 1, (len(members), k))
+        else:
+            inner = scale_largest(spectral_start(submatrix(W, label == c), k, run, rng), 1.0)
+        Z[members] = centers[c] + radius * inner
+    return Z
+
+
+# --- many columns -----------------------------------------------------------------------------------------------------
+
+
+@record
+@dataclass(frozen=True)
+class ColumnReduction:
+    """The projection of rows on their first principal axes."""
+
+    mean: Array  # (d,)
+    axes: Array  # (d, q)
+
+    @classmethod
+    def of(cls, X: Any, most: int, run: Run) -> ColumnReduction:
+        """Return the projection on the first ``most`` principal axes of the rows, or on all there are."""
+        q = min(most, X.shape[0] - 1, X.shape[1])
+        found = principal_axes(SparseRows(X) if is_sparse(X) else ArrayRows(X), run, Fixed(q))
+        return cls(to_numpy(found.columns.mean), to_numpy(found.pairs.vectors[:, :q]))
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the coordinates of rows, (m, q), in their precision."""
+        if is_sparse(X):
+            return np.asarray(centered_product(X, self.mean, self.axes), dtype=X.dtype)
+        X = to_numpy(X)
+        V = like(self.axes, X)
+        out = np.empty((len(X), V.shape[1]), dtype=X.dtype)
+        block = np.zeros((_PRODUCT_ROWS, X.shape[1]), dtype=X.dtype)
+        for rows in slices(len(X), _PRODUCT_ROWS):
+            few = X[rows]
+            block[: len(few)] = few - self.mean
+            out[rows] = (block @ V)[: len(few)]
+        return out

@@ -15,8 +15,8 @@ from lowland.errors import DataError
 from lowland.math.distances.kernel_functions import KernelWith
 from lowland.math.distances.metrics import allows_nan
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.graphs.graph_affinities import EdgeWeights
-from lowland.math.neighbors.out_of_sample import NearestAmong
+from lowland.math.graphs.affinities import EdgeWeights
+from lowland.math.neighbors.search import NearestAmong
 from lowland.run.run import all_finite
 
 _DUPLICATE = 1e-6  # fraction of the farthest neighbor's distance, within which a row counts as a training row

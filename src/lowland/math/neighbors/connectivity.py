@@ -100,10 +100,10 @@ class ConnectedComponents:
 
 def component_labels(graph: NeighborGraph) -> np.ndarray:
     """Return the component of each point, (n,), numbered by size, the largest first; ties go to the first point."""
-    from lowland.kernels import sparse_graphs
+    from lowland.kernels import graphs
 
     label = np.empty(graph.n, dtype=np.int64)
-    count = sparse_graphs.label_components(graph.start, graph.to, label)
+    count = graphs.label_components(graph.start, graph.to, label)
     order = np.argsort(-np.bincount(label, minlength=count), kind="stable")
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)

@@ -82,15 +82,15 @@ class NeighborGraph:
 
     def symmetric(self) -> Self:
         """Return the graph with every edge in both directions, once each, with the shorter of two lengths."""
-        from lowland.kernels import sparse_graphs
+        from lowland.kernels import graphs
 
         start, edges = np.empty(self.n + 1, dtype=np.int64), 2 * len(self.to)
         to, length = np.empty(edges, dtype=np.int32), np.empty(edges, dtype=self.length.dtype)
         arrays = (self.start, self.to, self.length, start, to, length)
         if edges < _LARGE:
-            kept = sparse_graphs.symmetrize(*arrays)
+            kept = graphs.symmetrize(*arrays)
         else:
-            kept = in_one_call(lambda: sparse_graphs.symmetrize(*arrays), "the symmetric graph")
+            kept = in_one_call(lambda: graphs.symmetrize(*arrays), "the symmetric graph")
         return replace(self, start=start, to=to[:kept].copy(), length=length[:kept].copy())
 
     def with_edges(self, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> Self:
@@ -169,8 +169,8 @@ def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
     if len(bad):
         i, j = int(G.coords[0][bad[0]]), int(G.coords[1][bad[0]])
         raise DataError(
-            f"The graph has an edge of {fault_of(length[bad[0]])} in row {i + 1}, column {j + 1}. Edge lengths must "
-            "be finite and nonnegative. Do not store edges that do not exist."
+            f"The graph has an edge of {describe_fault(length[bad[0]])} in row {i + 1}, column {j + 1}. Edge lengths "
+            "must be finite and nonnegative. Do not store edges that do not exist."
         )
     return _without_loops(G.coords[0], G.coords[1], length, G.shape[0])
 
@@ -183,7 +183,7 @@ def _without_loops(i: np.ndarray, j: np.ndarray, length: np.ndarray, n: int) -> 
     return NeighborGraph(start, j[order].astype(np.int32), length[order])
 
 
-def fault_of(value: float) -> str:
+def describe_fault(value: float) -> str:
     """Return in words what is wrong with a length."""
     words = "negative" if value < 0 else "infinite" if np.isinf(value) else "missing (NaN)"
     return f"{words} length: {value:g}"

@@ -16,9 +16,8 @@ import numpy as np
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.arrays.slices import slices
 from lowland.errors import DataWarning, MissingExtra, ParameterError, warn
-from lowland.math.neighbors.matrix_products import Products
-from lowland.math.neighbors.metric_space import MetricSpace
-from lowland.math.neighbors.searcher import Edges, Found
+from lowland.math.neighbors.brute_force import Products
+from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, Searcher
 from lowland.run.run import Run
 
 # Measured: with these, the recall of 10 neighbors is above 0.98 on 100,000 x 32 normal numbers, which have no
@@ -48,7 +47,7 @@ def approximate_search(X: Array, space: MetricSpace | None) -> Approximate:
 
 
 @dataclass(frozen=True)
-class Approximate:
+class Approximate(Searcher):
     """Points in an HNSW index."""
 
     X: Array  # (n, d) as passed
@@ -61,7 +60,7 @@ class Approximate:
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
         """Return the k nearest points found for all points; where fewer are found, the search is exact."""
-        from lowland.kernels import pair_distances
+        from lowland.kernels import neighbor_search
 
         if rows is not None or labels is not None:
             return self._exact.nearest(k, run, rows=rows, labels=labels)
@@ -88,7 +87,7 @@ class Approximate:
         powers = np.empty((n, k + 1))
 
         def measure(block: slice) -> None:
-            pair_distances.measure_candidates(P[block], P, 2.0, found[block], powers[block])
+            neighbor_search.measure_candidates(P[block], P, 2.0, found[block], powers[block])
 
         run.each("computing candidate distances", slices(n, _ROWS), measure)
         short = np.flatnonzero(np.isinf(powers[:, k - 1]))
@@ -118,12 +117,6 @@ class Approximate:
     def within(self, radius: float, run: Run) -> Edges:
         """Return all points within a radius, exactly."""
         return self._exact.within(radius, run)
-
-    def nearest_in_other_component(
-        self, rows: np.ndarray, labels: np.ndarray, run: Run
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest point with another label, exactly."""
-        return self._exact.nearest_in_other_component(rows, labels, run)
 
 
 def _faiss() -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.arrays.slices import slices
-from lowland.math.neighbors.metric_space import MetricSpace
-from lowland.math.neighbors.searcher import Edges, Found, require_edges
+from lowland.kernels import neighbor_search as kernels
+from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, require_edges
 from lowland.run.run import Run
 
 _LEAF = 32  # points in a leaf
@@ -28,8 +28,6 @@ class KDTree:
 
     @cached_property
     def _built(self) -> tuple[np.ndarray, ...]:
-        from lowland.kernels import kd_tree as kernels
-
         P = np.asarray(self.space.points(to_numpy(self.X)), dtype=np.float64)
         n, d = P.shape
         depth = max(0, int(np.ceil(np.log2(n / _LEAF))))
@@ -42,8 +40,6 @@ class KDTree:
 
     def _in_tree_order(self, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """The labels of the points in the order of the tree, and those of the boxes."""
-        from lowland.kernels import kd_tree as kernels
-
         order, borders = self._built[1], self._built[2]
         mine = order if labels is None else labels.astype(np.int64)[order]
         of_boxes = np.empty(len(borders), dtype=np.int64)
@@ -52,8 +48,6 @@ class KDTree:
 
     def points_measured(self, k: int) -> float:
         """The mean number of distances computed per query, measured on rows spread evenly over the table."""
-        from lowland.kernels import kd_tree as kernels
-
         T, order = self._built[:2]
         n = len(order)
         places = np.linspace(0, n - 1, min(n, _TRIED)).astype(np.int64)
@@ -65,8 +59,6 @@ class KDTree:
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
         """Points are searched in the order of the tree: successive queries read the same memory."""
-        from lowland.kernels import kd_tree as kernels
-
         T, order = self._built[:2]
         mine, of_boxes = self._in_tree_order(labels)
         if rows is None:
@@ -89,8 +81,6 @@ class KDTree:
 
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points of new rows."""
-        from lowland.kernels import kd_tree as kernels
-
         Q = np.asarray(self.space.points(to_numpy(X)), dtype=np.float64)
         mine, of_boxes = self._in_tree_order(None)
         values, found = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.int64)
@@ -100,8 +90,6 @@ class KDTree:
 
     def within(self, radius: float, run: Run) -> Edges:
         """Edges are counted first, so that the memory budget is checked before they are stored."""
-        from lowland.kernels import kd_tree as kernels
-
         T, order, borders, lows, highs, _ = self._built
         n, reach = len(order), self.space.reach(radius)
         counts = np.empty(n, dtype=np.int64)
@@ -131,8 +119,6 @@ class KDTree:
         self, rows: np.ndarray, labels: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray]:
         """Points are searched label by label, so that the best edge so far bounds the search of later points."""
-        from lowland.kernels import kd_tree as kernels
-
         order = self._built[1]
         mine, of_boxes = self._in_tree_order(labels)
         rank = np.empty_like(order)

@@ -14,10 +14,9 @@ from lowland.arrays.random import generator
 from lowland.arrays.slices import slices
 from lowland.math.distances.incomplete_rows import no_shared_column
 from lowland.math.distances.metrics import METRICS, Metric, allows_nan
-from lowland.math.neighbors.brute_force import BruteForce
-from lowland.math.neighbors.matrix_products import Products, candidates
-from lowland.math.neighbors.metric_space import MetricSpace
+from lowland.math.neighbors.brute_force import BruteForce, Products, candidates, serial_if_function
 from lowland.math.neighbors.search import choose_searcher, refuse_incomparable
+from lowland.math.neighbors.searcher import MetricSpace
 from lowland.math.statistics.rescaling import largest_of, power_of_two
 from lowland.run.run import Run
 
@@ -176,7 +175,7 @@ class PointSet:
 
     def threads(self, run: Run) -> Run:
         """The run; with one thread if the metric is a user's function."""
-        return self._compare._threads(run)
+        return serial_if_function(run, self.metric)
 
     @property
     def _step(self) -> int:
@@ -315,12 +314,12 @@ class _Counting:
 
     @cached_property
     def _limits(self) -> _Limits:
-        from lowland.kernels import pair_distances
+        from lowland.kernels import neighbor_search
 
         P = self.products._points  # (n, d)
         B, b2 = self.products._single if self.dtype == np.float32 else self.products._double
         powers = np.empty(self.targets.shape)
-        pair_distances.measure_table(P, self.own, P, self.targets, 2.0, powers)
+        neighbor_search.measure_table(P, self.own, P, self.targets, 2.0, powers)
         size = self.products._frame[1]
         return _Limits(B, b2, b2.astype(self.dtype), powers, powers / size / size)
 
@@ -354,9 +353,9 @@ class _Heaps:
 
     def keep(self, V: np.ndarray, add: np.ndarray, rows: slice, columns: slice, own: np.ndarray) -> None:
         """Merge a product into the heaps."""
-        from lowland.kernels import heaps
+        from lowland.kernels import neighbor_search
 
-        heaps.keep_smallest(
+        neighbor_search.keep_smallest(
             V, add[columns], columns.start, own[rows], self.places[columns], self.values[rows], self.indices[rows]
         )
 

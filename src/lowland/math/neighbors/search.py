@@ -1,29 +1,30 @@
-"""Nearest-neighbor search: the choice of an algorithm, the k nearest neighbors, and all within a radius."""
+"""Nearest-neighbor search: the choice of an algorithm, k nearest neighbors, a radius, and neighbors of new points."""
 
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse
 
-from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy, xp_of
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.incomplete_rows import first_unshared, no_shared_column
-from lowland.math.distances.metrics import Metric, allows_nan, check_metric
-from lowland.math.distances.sparse_rows import all_equal
-from lowland.math.distances.to_points import check_distances
-from lowland.math.neighbors.brute_force import BruteForce
-from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.distances.metrics import Metric, allows_nan, check_metric, usable_values
+from lowland.math.distances.sparse_rows import all_equal, finite_rows
+from lowland.math.distances.to_points import check_distances, check_new_distances
+from lowland.math.neighbors.brute_force import BruteForce, Products, SparseSearch
+from lowland.math.neighbors.graph import NeighborGraph, describe_fault
 from lowland.math.neighbors.hnsw import Approximate, approximate_search, is_faster_approximately
-from lowland.math.neighbors.kd_tree import KDTree
-from lowland.math.neighbors.matrix_products import Products
-from lowland.math.neighbors.metric_space import MetricSpace
-from lowland.math.neighbors.searcher import Searcher
-from lowland.math.neighbors.sparse_search import SparseSearch
+from lowland.math.neighbors.searcher import MetricSpace, Searcher
 from lowland.math.neighbors.torch_search import TorchSearch
 from lowland.run.local import LocalRun
-from lowland.run.run import Run
+from lowland.run.run import Run, all_finite
 
 Search = Literal["auto", "tree", "products", "approximate"]
 
@@ -32,6 +33,7 @@ _TREE_COLUMNS = 32  # above this many columns a tree is not tried
 _TREE_FRACTION = 0.05  # of all points: if a tree computes more distances per row, products are faster
 _TREE_POINTS = 500  # distances per row that a tree may always compute
 _SMALL = 1e-150  # if no distance is longer, squares may have underflowed
+_building = threading.Lock()  # several threads may build the same search at once
 
 
 def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
@@ -54,6 +56,8 @@ def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Se
     if space is None:
         return BruteForce(X, metric, params)
     by_products: Searcher = Products(X, space) if space.p == 2 else BruteForce(X, metric, params)
+    from lowland.math.neighbors.kd_tree import KDTree  # loads numba
+
     if search == "tree":
         return KDTree(X, space)
     if search == "products":
@@ -93,7 +97,7 @@ def nearest_neighbors(
     found = searcher.nearest(k, run)
     if allows_nan(metric):
         refuse_incomparable(X, *found)
-    indices, distances = all_found(*found, n)
+    indices, distances = check_found(*found, n)
     _refuse_if_equal(X, distances, metric, params or {})
     recall = 1.0
     if isinstance(searcher, Approximate):
@@ -146,7 +150,7 @@ def _rounded_up(x: float) -> float:
     return float(f"{math.ceil(x / step) * step:.3g}")
 
 
-def all_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def check_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Raise an error if a neighbor is missing: kernels on the graph use every index without a check."""
     if indices.size and (indices.min() < 0 or indices.max() >= n or not np.isfinite(distances).all()):
         raise DataError("Some rows are infinitely far from all others. Rescale the columns, or remove such rows.")
@@ -190,3 +194,110 @@ def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict
         raise DataError("All given distances are zero. Check the distance matrix.")
     if equal:
         raise DataError("All rows are equal: all distances are zero. Check which columns were chosen.")
+
+
+# --- new points -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NearestAmong:
+    """The k nearest of the training points to each row of a slab."""
+
+    points: Array  # (n, d), sparse or not
+    k: int
+    metric: Metric = "euclidean"
+    params: dict[str, Any] = field(default_factory=dict)
+    search: Search = "auto"
+
+    def __call__(self, X: Array) -> tuple[np.ndarray, np.ndarray]:
+        """Return indices and distances, both (m, k), nearest first; ties go to the lower index."""
+        n = X.shape[1] if self.metric == "precomputed" else self.points.shape[0]
+        if self.k > n:
+            raise ParameterError(f"{self.k} nearest points: there are only {n} points. Choose at most {n}.")
+        with _building:
+            searcher = self._for_sparse_rows if is_sparse(X) and not is_sparse(self.points) else self._searcher
+        space = MetricSpace.of(self.metric, self.params)
+        if space is not None:
+            space.check(X)
+        if allows_nan(self.metric):
+            return self._among_comparable(searcher, X)
+        if all_finite(X):
+            return check_found(*searcher.nearest_to(X, self.k), n)
+        # (m,); other rows have no neighbors
+        finite = finite_rows(X) if is_sparse(X) else to_numpy(xp_of(X).all(usable_values(X, self.metric), axis=1))
+        indices, distances = np.zeros((len(finite), self.k), dtype=np.int32), np.full((len(finite), self.k), np.nan)
+        if finite.any():
+            rows = (
+                X[finite] if is_sparse(X) else xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
+            )
+            indices[finite], distances[finite] = check_found(*searcher.nearest_to(rows, self.k), n)
+        return indices, distances
+
+    def _among_comparable(self, searcher: Searcher, X: Array) -> tuple[np.ndarray, np.ndarray]:
+        """The same for incomplete rows: NaN for a row that shares a column with fewer than k points."""
+        usable = to_numpy(xp_of(X).all(usable_values(X, self.metric), axis=1))  # (m,)
+        indices, distances = searcher.nearest_to(X, self.k)
+        bad = ~usable | (indices < 0).any(axis=1) | ~np.isfinite(distances).all(axis=1)
+        indices[bad], distances[bad] = 0, np.nan
+        return indices, distances
+
+    @cached_property
+    def _for_sparse_rows(self) -> Searcher:
+        """The search for sparse new rows among dense points."""
+        points = scipy.sparse.csr_array(to_numpy(self.points))
+        return choose_searcher(points, self.metric, self.params, self.search, self.k)
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        return choose_searcher(self.points, self.metric, self.params, self.search, self.k)
+
+
+@dataclass(frozen=True)
+class ByGivenDistances:
+    """Maps new rows by their given distances to the training points, after checks of the distances.
+
+    For sparse rows, stored distances count: the k shortest, those within the radius, or all.
+    """
+
+    place: Callable[[Array], Array]
+    kept: np.ndarray  # (n,) bool: points that have coordinates
+    k: int | None = None
+    radius: float | None = None
+
+    def __call__(self, X: Array) -> Array:
+        """Return coordinates, (m, k)."""
+        return self.place(self._chosen(X.tocsr()) if is_sparse(X) else check_new_distances(X))
+
+    def _chosen(self, X: Any) -> Any:
+        bad = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
+        if len(bad):
+            raise DataError(
+                f"A new row has a distance of {describe_fault(X.data[bad[0]])}, to training row {X.indices[bad[0]]}. "
+                "Distances must be finite and nonnegative. Do not store unknown distances."
+            )
+        rows, here = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), self.kept[X.indices]
+        rows, to, length = rows[here], X.indices[here], X.data[here]
+        order = np.lexsort((to, length, rows))
+        rows, to, length = rows[order], to[order], length[order]
+        counts = np.bincount(rows, minlength=X.shape[0])
+        if not counts.all():
+            raise DataError(
+                "A new row has no stored distance to any embedded training row, so it cannot be embedded. Store its "
+                "nearest distances, or remove the row."
+            )
+        place = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
+        near = place < (len(self.kept) if self.k is None else self.k)
+        if self.radius is not None:
+            near &= (length <= self.radius) | (place == 0)
+        return scipy.sparse.csr_array((length[near], (rows[near], to[near])), shape=X.shape)
+
+
+def inverse_distances(start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Return d_min / d for the neighbors at ``start[i]:start[i + 1]`` of each row i: 1 for the nearest one.
+
+    By these weights the place of a new row is continuous: near a training row, it tends to the place of that row.
+    """
+    least = np.repeat(np.minimum.reduceat(length, start[:-1]), np.diff(start)) if len(length) else length
+    share = np.ones(len(length))
+    np.divide(least, length, out=share, where=(length > 0) & np.isfinite(length))
+    return share

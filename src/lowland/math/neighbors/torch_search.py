@@ -13,9 +13,8 @@ from lowland.arrays.precision import as_double
 from lowland.arrays.slices import slices
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.neighbors.matrix_products import rounding
-from lowland.math.neighbors.metric_space import MetricSpace
-from lowland.math.neighbors.searcher import Edges, Found, Searcher, joined_edges, sorted_edges, stacked
+from lowland.math.neighbors.brute_force import rounding
+from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, Searcher, join_edges, sort_edges, stack_blocks
 from lowland.run.local import serial_run
 from lowland.run.run import Run
 
@@ -84,7 +83,7 @@ class TorchSearch(Searcher):
                 indices, lengths = search(Q[block, :], k, own[block], labels)
                 found.append((to_numpy(indices).astype(np.int32), to_numpy(lengths)))
                 stage.advance(block.stop - block.start)
-        return stacked(found, k)
+        return stack_blocks(found, k)
 
     def _proposed(self, Q: Array, k: int, own: Array, labels: Array) -> tuple[Array, Array]:
         """The k nearest of candidates by products; uncertain rows are compared by differences."""
@@ -144,9 +143,9 @@ class TorchSearch(Searcher):
             Q = self.X[block, :]
             D = Q if self.metric == "precomputed" else self._distances(as_double(Q))
             i, j = xp_of(D).nonzero(radius >= D)
-            return sorted_edges(to_numpy(i), to_numpy(j), to_numpy(as_double(D[i, j])), block)
+            return sort_edges(to_numpy(i), to_numpy(j), to_numpy(as_double(D[i, j])), block)
 
-        return joined_edges(run, n, max(1, _PAIRS // (4 * n)), look_up, lambda lengths: lengths)
+        return join_edges(run, n, max(1, _PAIRS // (4 * n)), look_up, lambda lengths: lengths)
 
 
 def _smallest(D: Array, k: int, own: Array, labels: Array) -> tuple[Array, Array]:

@@ -19,7 +19,7 @@ import scipy.sparse
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
-from lowland.math.distances.to_points import squared_euclidean
+from lowland.math.distances.metrics import squared_euclidean
 from lowland.math.prototypes.grids import Grid
 from lowland.math.statistics.moments import without_zero_weights
 from lowland.math.statistics.rescaling import UniformScaling, power_of_two

@@ -175,9 +175,8 @@ def bytes_to_solve(n: int, k: int, *, whole: bool) -> int:
 def _whole_spectrum(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eigenpairs, np.ndarray]:
     """The leading eigenpairs and all eigenvalues; the other eigenvectors, which would cost most, are not computed."""
     full = formed(B, D)
-    return leading_eigenpairs(full, k, run=run, definite=False, options=Iteration(tol=_TOL)), to_numpy(
-        all_eigenvalues(full)
-    )
+    pairs = leading_eigenpairs(full, k, run=run, definite=False, options=Iteration(tol=_TOL))
+    return pairs, to_numpy(all_eigenvalues(full))
 
 
 def _leading(

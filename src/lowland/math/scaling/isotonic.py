@@ -43,7 +43,7 @@ def rank(values: np.ndarray) -> Ranking:
 
 def isotonic(y: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the nondecreasing values closest to y in weighted least squares (pool adjacent violators)."""
-    from lowland.kernels.isotonic import pool_adjacent_violators
+    from lowland.kernels.scaling import pool_adjacent_violators
 
     fitted = np.array(y, dtype=np.float64)
     w = np.empty(0) if weights is None else np.array(weights, dtype=np.float64)
@@ -69,7 +69,7 @@ def monotone_regression(
         fitted[order] = np.repeat(isotonic(means, sums), sizes)
         return fitted
     if ranking.has_ties:
-        from lowland.kernels.isotonic import order_ties
+        from lowland.kernels.scaling import order_ties
 
         order = order.copy()
         order_ties(order, ranking.borders, d)

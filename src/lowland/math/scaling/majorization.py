@@ -15,15 +15,16 @@ from lowland.math.optimize.gradient_descent import StepSize, descend
 from lowland.math.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
 from lowland.math.optimize.outcome import Outcome, Watch
 from lowland.math.scaling.isotonic import IsotonicCurve
-from lowland.math.scaling.starts import in_principal_axes, starting_configurations
-from lowland.math.scaling.stress import stress_gradient
-from lowland.math.scaling.targets import (
+from lowland.math.scaling.stress import (
     Targets,
     WeightSums,
     check_connected,
     check_pair_weights,
+    drop_weightless,
+    rotate_to_axes,
+    starting_configurations,
+    stress_gradient,
     weight_sums,
-    without_weightless,
 )
 from lowland.run.run import Run, all_finite, run_for
 
@@ -133,7 +134,7 @@ class ScalingProblem:
         """Check the weights, and that enough distances are known."""
         run = run or run_for(ArrayRows(D))
         W = None if weights is None else check_pair_weights(weights, D)
-        D = D if W is None else without_weightless(D, W)
+        D = D if W is None else drop_weightless(D, W)
         missing = not all_finite(D)
         if W is not None or missing:
             check_connected(D)
@@ -162,7 +163,7 @@ class ScalingProblem:
     def turned(self, Z: Array, *, to_axes: bool) -> Array:
         """Center a configuration and rotate it to its principal axes, on the device of the dissimilarities."""
         Z = like(Z, self.D, xp_of(self.D).float64)
-        return in_principal_axes(Z) if to_axes else Z - xp_of(Z).mean(Z, axis=0)[None, :]
+        return rotate_to_axes(Z) if to_axes else Z - xp_of(Z).mean(Z, axis=0)[None, :]
 
 
 def stress_outcome(minimum: Minimum) -> Outcome:

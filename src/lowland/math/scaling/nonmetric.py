@@ -12,8 +12,7 @@ from lowland.math.optimize.lbfgs import Evaluation
 from lowland.math.optimize.outcome import Watch
 from lowland.math.scaling.isotonic import IsotonicCurve, Ranking, Ties, curve_through, monotone_regression, rank
 from lowland.math.scaling.majorization import Configuration, ScalingProblem, StressSolver, stress_outcome
-from lowland.math.scaling.stress import stress_gradient
-from lowland.math.scaling.targets import Targets, condensed_bases, upper_triangle
+from lowland.math.scaling.stress import Targets, condensed_bases, stress_gradient, upper_triangle
 from lowland.run.run import Run
 
 
@@ -97,7 +96,7 @@ class NonmetricStress:
 
     def disparities(self, Z: np.ndarray) -> np.ndarray:
         """The monotone regression of the distances at Z, (n(n - 1)/2,); NaN where missing."""
-        from lowland.kernels.stress import distances_of_pairs
+        from lowland.kernels.scaling import distances_of_pairs
 
         d = np.empty(self.n * (self.n - 1) // 2)
         distances_of_pairs(condensed_bases(self.n), 0, np.ascontiguousarray(Z.T), d)

@@ -1,17 +1,353 @@
-"""Stress, the squared error of the distances of a configuration, and its gradient, over all pairs of points."""
+"""Stress of a configuration: target distances of all pairs with weights, initial configurations, and the gradient.
+
+The targets are a matrix or its upper triangle, some of them missing.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.linalg import over_root, plus_square
-from lowland.arrays.namespace import Array, device_of, like, on_accelerator, xp_of
+from lowland.arrays.linalg import eigh, over_root, plus_square
+from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
-from lowland.math.scaling.targets import Targets
-from lowland.run.run import Run
+from lowland.arrays.random import standard_normal
+from lowland.data.rows import ArrayRows, Rows, SlicedRows, slab_rows
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.spectra.leading import Iteration, fix_signs, leading_eigenpairs
+from lowland.math.spectra.operators import DoubleCentered
+from lowland.math.statistics.rescaling import power_of_two
+from lowland.run.run import Run, all_finite
+
+PAIRS = 1 << 19  # pairs per task of a thread
+_NEGLIGIBLE = 1e-12  # fraction of the first eigenvalue below which a direction counts as zero
+_TOL = 1e-4  # residual of the eigenvectors: they are only an initialization
+_FORMED = 1200  # points up to which a direct solver is used
+_DISPROPORTIONATE = 1e6  # ratio of the extents of init and dissimilarities beyond which init is rescaled
+_FLAT = 1e-9  # fraction of its largest extent below which a configuration is flat along a direction
+
+
+# --- targets ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Target distances of all pairs, and their weights.
+
+    On the CPU the pairs are read from one flat array, a matrix or its upper triangle. NaN: missing.
+    """
+
+    T: Array  # (n, n), or on the CPU also the upper triangle, row by row, (n(n - 1)/2,)
+    W: Array | None = None  # (n, n) weights, or None: ones
+    masses: Array | None = None  # (n,) of Sammon's stress: the weights are m_i m_j / t
+    n: int = 0
+    missing: bool = False  # whether any target is NaN
+
+    @classmethod
+    def of(cls, T: Array, W: Array | None = None, masses: Array | None = None, *, missing: bool = False) -> Self:
+        """Targets in a matrix, (n, n)."""
+        return cls(_flat_ready(T), None if W is None else _flat_ready(W), masses, T.shape[0], missing)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether compiled loops can read them."""
+        return isinstance(self.T, np.ndarray)
+
+    @property
+    def bases(self) -> np.ndarray:
+        """Where each row begins in the flat array, less the positions before its diagonal, (n,)."""
+        i = np.arange(self.n, dtype=np.int64)
+        return i * self.n if self.T.ndim == 2 else condensed_bases(self.n)
+
+    @property
+    def by_ratios(self) -> bool:
+        """Whether a device may use the faster formula, which computes the stress from its gradient."""
+        return on_accelerator(self.T) and self.W is None and self.masses is None and not self.missing
+
+    def rows(self) -> Rows:
+        """The numbers of the points, divided into tasks."""
+        numbers = np.arange(self.n, dtype=np.float64)[:, None]
+        if self.on_host:
+            return ArrayRows(numbers, most_rows=max(1, PAIRS // self.n))
+        most = slab_rows(self.n, 8, accelerator=on_accelerator(self.T))
+        most = min(most, max(256, self.n // 5))  # five tasks: a third of the square is skipped
+        return ArrayRows(
+            xp_of(self.T).asarray(numbers), most_rows=most
+        )  # in its library, so that no threads of the run are used
+
+
+def condensed_bases(n: int) -> np.ndarray:
+    """Where the pairs of each point stand in the upper triangle: that of (i, j) at bases[i] + j, (n,)."""
+    i = np.arange(n, dtype=np.int64)
+    return i * n - i * (i + 1) // 2 - i - 1
+
+
+def upper_triangle(D: np.ndarray) -> np.ndarray:
+    """Return the entries above the diagonal, row by row, (n(n - 1)/2,)."""
+    n = D.shape[0]
+    flat = np.empty(n * (n - 1) // 2, dtype=D.dtype)
+    bases = condensed_bases(n)
+    for i in range(n - 1):
+        flat[bases[i] + i + 1 : bases[i] + n] = D[i, i + 1 :]
+    return flat
+
+
+def _flat_ready(A: Array) -> Array:
+    """Return a symmetric matrix in row order, where its transpose serves as well."""
+    if not isinstance(A, np.ndarray) or A.flags.c_contiguous:
+        return A
+    return A.T if A.flags.f_contiguous else np.ascontiguousarray(A)
+
+
+# --- sums over the pairs of a point -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WeightSums:
+    """The weights of each point's pairs, summed, and the squared targets of all pairs."""
+
+    weights: Array  # (n,)
+    squares: float  # sum over i < j of w t²
+
+    @property
+    def divisors(self) -> Array:
+        """What half the gradient is divided by to make a majorizing step, (n, 1).
+
+        Without weights this is n, and the step is the Guttman transform. With them the inverse of the Laplacian V is
+        replaced by that of its diagonal, which needs no second matrix. Half of that step lowers the stress in any case,
+        since V never exceeds twice its diagonal.
+        """
+        xp = xp_of(self.weights)
+        return (self.weights + xp.sum(self.weights) / (self.weights.shape[0] * (self.weights.shape[0] - 1)))[:, None]
+
+    @property
+    def mean_target(self) -> float:
+        """The root of the weighted mean of the squared targets."""
+        return math.sqrt(2 * self.squares / max(1e-300, float(xp_of(self.weights).sum(self.weights))))
+
+
+def weight_sums(targets: Targets, run: Run) -> WeightSums:
+    """Sum weights and squared targets over the pairs of every point."""
+    sums = run.gather(_WeightSumsOf(targets), targets.rows(), 2, name="summing weights", dtype=np.dtype(np.float64))
+    xp = xp_of(sums)
+    return WeightSums(sums[:, 0], float(xp.sum(sums[:, 1])) / 2)
+
+
+@dataclass(frozen=True)
+class _WeightSumsOf:
+    targets: Targets
+
+    def __call__(self, numbers: np.ndarray) -> Array:
+        start, stop = int(numbers[0, 0]), int(numbers[-1, 0]) + 1
+        T = self.targets.T[start:stop, :]
+        xp = xp_of(T)
+        W = None if self.targets.W is None else like(self.targets.W[start:stop, :], T)
+        if self.targets.missing:
+            known = xp.astype(~xp.isnan(T), T.dtype)
+            W = known if W is None else W * known
+            T = xp.where(xp.isnan(T), xp.zeros_like(T), T)
+        if W is None:
+            counts = xp.full((T.shape[0],), float(self.targets.n - 1), dtype=xp.float64, device=device_of(T))
+            return xp.stack([counts, row_sums(T * T)], axis=1)
+        own = xp.linalg.diagonal(W, offset=start)  # the diagonal is ignored
+        return xp.stack([row_sums(W) - as_double(own), row_sums(W * T * T)], axis=1)
+
+
+def row_sums(A: Array) -> Array:
+    """Return the sum of each row, (n,) float64."""
+    return xp_of(A).sum(A, axis=1, dtype=xp_of(A).float64)
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+
+def check_pair_weights(weights: Any, beside: Array) -> Array:
+    """Return weights of pairs, (n, n), checked: symmetric, finite and not negative."""
+    n, W = beside.shape[0], weights
+    if W.shape != (n, n):
+        raise DataError(
+            f"weights has shape {tuple(W.shape)}. It must be {n} x {n}, with one weight for each pair of points."
+        )
+    host = to_numpy(W)
+    if not np.isfinite(host).all() or host.min() < 0:
+        raise DataError("weights contains negative or non-finite values. Set the weight of a pair to 0 to ignore it.")
+    if not np.allclose(host, host.T):
+        raise DataError("weights is not symmetric, but a pair has one weight. Pass (W + W.T) / 2.")
+    return like(W, beside)
+
+
+def drop_weightless(D: Array, W: Array) -> Array:
+    """Return the dissimilarities with NaN for pairs of weight zero: the initialization ignores them too."""
+    xp = xp_of(W)
+    weightless = (W == 0) & ~like(np.eye(W.shape[0], dtype=bool), W, xp.bool)  # the diagonal is ignored
+    return xp.where(weightless, xp.full_like(D, float("nan")), D) if bool(xp.any(weightless)) else D
+
+
+def check_connected(D: Array) -> None:
+    """Raise an error where the graph of known distances is disconnected."""
+    n = D.shape[0]
+    reached, waiting = np.zeros(n, dtype=bool), [0]
+    reached[0] = True
+    while waiting:
+        i = waiting.pop()
+        fresh = np.flatnonzero(~np.isnan(to_numpy(D[i, :])) & ~reached)
+        reached[fresh] = True
+        waiting.extend(fresh.tolist())
+    if not reached.all():
+        lost = int(np.argmin(reached))
+        raise DataError(
+            f"The graph of known distances is disconnected: {n - int(reached.sum())} of {n} points, such as point "
+            f"{lost}, are not connected to point 0. Pass more distances or positive weights, or scale each connected "
+            "component."
+        )
+
+
+# --- initial configurations -------------------------------------------------------------------------------------------
+
+
+def starting_configurations(
+    D: Array, k: int, run: Run, *, init: Any, n_init: int, size: float, rng: np.random.Generator, missing: bool = False
+) -> Iterator[Array]:
+    """Yield ``n_init`` configurations, (n, k) float64: that of ``init`` first, then random ones of root mean square
+    distance ``size``. ``init`` is "classical_mds", "random" or an array.
+    """
+    n = D.shape[0]
+    if not isinstance(init, str):
+        yield given_start(init, D, rng, size)
+    else:
+        check_dimensions(k, n)
+        if init == "classical_mds":
+            yield classical_start(D, k, run, missing=missing)
+        else:
+            yield random_start(n, k, size, rng, D)
+    for _ in range(n_init - 1):
+        yield random_start(n, k, size, rng, D)
+
+
+def check_dimensions(k: int, n: int) -> None:
+    """Raise an error for more dimensions than n points can span."""
+    if k > max(1, n - 1):
+        raise ParameterError(
+            f"{n} points span at most {max(1, n - 1)} dimensions.", f"Choose at most {max(1, n - 1)}.", n_components=k
+        )
+
+
+def given_start(init: Any, D: Array, rng: np.random.Generator, size: float = 0.0) -> Array:
+    """Return a user's initial configuration, (n, k) float64, in the unit of D, checked.
+
+    One that is larger or smaller than the dissimilarities, of root mean square ``size``, by many orders of magnitude
+    is rescaled to them: their differences would be lost in rounding error.
+
+    A configuration that spans fewer dimensions than requested is a saddle point of the stress: the gradient is zero
+    along the others. It is perturbed at random by a tenth of its extent, with a warning.
+    """
+    n = D.shape[0]
+    if init.shape[0] != n or not all_finite(init):
+        raise DataError(
+            f"init has shape {tuple(init.shape)}. It must have one row of finite coordinates for each of the {n} "
+            "points."
+        )
+    Z = like(init, D, xp_of(D).float64)
+    Z = _of_similar_size(Z, size) if size > 0 and n > 1 else Z
+    extents = np.linalg.svd(to_numpy(Z - xp_of(Z).mean(Z, axis=0)[None, :]), compute_uv=False)  # (k,) descending
+    if n > 1 and not extents[0] > 0:
+        raise ParameterError(
+            "The initial configuration has all points in one place, where the gradient is zero. Pass distinct points, "
+            "or choose a random initialization."
+        )
+    rank, full = int(np.sum(extents > _FLAT * extents[0])), min(Z.shape[1], n - 1)
+    if rank >= full:
+        return Z
+    warn(
+        f"init spans {rank} of {full} dimensions, and the gradient is zero along the others. The points are perturbed "
+        "at random by a tenth of their extent. Pass points that span all dimensions.",
+        DataWarning,
+    )
+    return Z + random_start(n, Z.shape[1], 0.1 * float(extents[0]) * (2 / n) ** 0.5, rng, D)
+
+
+def _of_similar_size(Z: Array, size: float) -> Array:
+    """The configuration, multiplied by a power of two if its extent is out of proportion to a size."""
+    xp = xp_of(Z)
+    unit = float(power_of_two(float(xp.max(xp.abs(Z)))))
+    C = Z / unit - xp.mean(Z / unit, axis=0)[None, :]  # squares must not overflow
+    ratio = float(xp.linalg.vector_norm(C)) * math.sqrt(2 / Z.shape[0]) * unit / size
+    if ratio == 0 or 1 / _DISPROPORTIONATE < ratio < _DISPROPORTIONATE:
+        return Z
+    return C * (unit / float(power_of_two(ratio))) if math.isfinite(ratio) else C * size
+
+
+def random_start(n: int, k: int, size: float, rng: np.random.Generator, beside: Array) -> Array:
+    """Return normally distributed coordinates, (n, k) float64, with root mean square distance ``size``."""
+    xp = xp_of(beside)
+    Z = standard_normal((n, k), rng, xp.astype(beside[:1, :1], xp.float64))
+    return Z * (size / (2 * k) ** 0.5)
+
+
+def classical_start(D: Array, k: int, run: Run, *, missing: bool = False) -> Array:
+    """Return the coordinates of classical scaling, (n, k) float64: the leading eigenvectors of -½ J (D∘D) J.
+
+    A missing distance is imputed by the mean of the known distances of its two points. A direction with a negative
+    eigenvalue, which has no real coordinates, gets a tenth of its size: at zero extent the gradient would be zero.
+    """
+    host = isinstance(D, np.ndarray) and D.shape[0] > _FORMED
+    held = ArrayRows(D, most_rows=max(1, PAIRS // D.shape[0]) if host else None)
+    rows: Rows = _FilledRows(held, run) if missing else held
+    if D.shape[0] <= _FORMED:
+        pairs = leading_eigenpairs(_centered_squares(rows), k, run=run, solver="eigh", definite=False)
+    else:
+        operator = DoubleCentered(rows, run, distances=True)
+        pairs = leading_eigenpairs(operator, k, run=run, definite=False, options=Iteration(tol=_TOL, like_array=D))
+    xp = xp_of(pairs.values)
+    sizes = xp.abs(pairs.values)
+    sizes = xp.where(pairs.values > 0, sizes, sizes / 100)
+    sizes = xp.where(sizes > _NEGLIGIBLE * xp.max(sizes), sizes, xp.zeros_like(sizes))
+    return pairs.vectors * xp.sqrt(sizes)[None, :]
+
+
+def _centered_squares(rows: Rows) -> Array:
+    """-½ J (D∘D) J, formed, (n, n) float64."""
+    chunks = list(rows.chunks())
+    xp = xp_of(chunks[0])
+    S = as_double(xp.concat(chunks, axis=0)) ** 2
+    means = xp.mean(S, axis=0)
+    return (S - means[:, None] - means[None, :] + xp.mean(means)) / -2
+
+
+class _FilledRows(SlicedRows):
+    """The rows of a distance matrix with imputed values for missing ones."""
+
+    def __init__(self, rows: Rows, run: Run) -> None:
+        super().__init__(rows, rows.slab)
+        self.means = run.gather(_mean_known, rows, 1, name="imputing distances", dtype=np.dtype(np.float64))[:, 0]
+
+    def prepare(self, piece: Array) -> Array:
+        xp = xp_of(piece)
+        estimate = (_mean_known(piece) + like(self.means, piece, xp.float64)[None, :]) / 2
+        return xp.where(xp.isnan(piece), xp.astype(estimate, piece.dtype), piece)
+
+
+def _mean_known(D: Array) -> Array:
+    """The mean of the known distances of each point, (m, 1)."""
+    xp = xp_of(D)
+    known = ~xp.isnan(D)
+    sums = row_sums(xp.where(known, D, xp.zeros_like(D)))
+    return (sums / row_sums(xp.astype(known, xp.float64)))[:, None]
+
+
+def rotate_to_axes(Z: Array) -> Array:
+    """Return the configuration centered and rotated to its principal axes, with fixed signs; the stress is the same."""
+    xp = xp_of(Z)
+    C = Z - xp.mean(Z, axis=0)[None, :]
+    _, V = eigh(C.T @ C)
+    return fix_signs(C @ xp.flip(V, axis=1))
+
+
+# --- stress -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -49,7 +385,7 @@ class StressGradientAt:
         return by(self.targets, self.Z, start, stop)
 
     def _by_loops(self, start: int, stop: int) -> StressGradient:
-        from lowland.kernels.stress import add_sammon_gradient, add_stress_gradient
+        from lowland.kernels.scaling import add_sammon_gradient, add_stress_gradient
 
         targets, Z = self.targets, np.ascontiguousarray(self.Z.T)  # (k, n)
         F, bases = np.zeros_like(Z), targets.bases[start:stop]

@@ -12,7 +12,7 @@ from lowland.arrays.namespace import Array, device_of, like, xp_of
 from lowland.arrays.precision import as_double
 from lowland.errors import DataError, warn
 from lowland.math.distances.kernel_functions import KernelWith
-from lowland.math.distances.to_points import squared_euclidean
+from lowland.math.distances.metrics import squared_euclidean
 from lowland.run.progress import pulse
 from lowland.run.run import Run
 

@@ -18,7 +18,7 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
 from lowland.errors import DataError, ParameterError, Stopped
-from lowland.kernels.sparse_graphs import filter_step, level_shape
+from lowland.kernels.graphs import filter_step, level_shape
 from lowland.math.spectra.leading import Eigenpairs, Iteration, fix_signs, leading_eigenpairs
 from lowland.run.memory import show_bytes
 from lowland.run.progress import LAPACK, in_one_call, pulse

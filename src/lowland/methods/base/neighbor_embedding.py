@@ -10,9 +10,15 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy
 from lowland.errors import ParameterError, with_remedy
-from lowland.math.embeddings.descent import Embedded, EmbeddingObjective, HostObjective, StoppingRule, descend
+from lowland.math.embeddings.descent import (
+    Embedded,
+    EmbeddingObjective,
+    HostObjective,
+    StoppingRule,
+    descend,
+    on_device,
+)
 from lowland.math.embeddings.starts import given_start, landmark_start, principal_start
-from lowland.math.embeddings.tensor_edges import on_device
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.optimize.outcome import Divergence, Outcome, Snapshot
 from lowland.methods.base.method import param

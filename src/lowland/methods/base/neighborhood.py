@@ -15,8 +15,7 @@ from lowland.errors import DataError, DataWarning, ParameterError, warn, with_re
 from lowland.math.distances.metrics import check_metric
 from lowland.math.neighbors.connectivity import ConnectedComponents, Policy, ShortestBridges, connected, listed_sizes
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
-from lowland.math.neighbors.out_of_sample import NearestAmong
-from lowland.math.neighbors.search import Search, nearest_neighbors, neighbors_within
+from lowland.math.neighbors.search import NearestAmong, Search, nearest_neighbors, neighbors_within
 from lowland.methods.base.method import param
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.params import shared_attributes

@@ -11,24 +11,25 @@ import numpy as np
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
-from lowland.math.embeddings.attracted_rows import ByAttraction
-from lowland.math.embeddings.column_reduction import ColumnReduction
-from lowland.math.embeddings.pair_forces import LocalAdjustment, PairForces, pair_phases
+from lowland.math.embeddings.new_points import ByAttraction
 from lowland.math.embeddings.pairs import (
     EXTRA,
+    LocalAdjustment,
     PairCounts,
+    PairForces,
     Pairs,
     above_zero,
     further_pairs,
     given_pairs,
     local_scales,
     mid_near_pairs,
+    pair_phases,
     scaled_neighbors,
 )
-from lowland.math.embeddings.starts import classical_start, principal_start, random_start
+from lowland.math.embeddings.starts import ColumnReduction, classical_start, principal_start, random_start
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.neighbors.out_of_sample import ByGivenDistances
+from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.methods.base.method import Method, RandomState, attribute, param

@@ -1,0 +1,389 @@
+"""Repulsion of t-SNE by cubic B-splines on a grid, by an octree, and from a random sample of the rows.
+
+A grid of 1, 2 or 3 dimensions is passed flat, with ``steps`` (k,), the distance in memory of two nodes along each axis;
+the last is 1. A point of cell c along an axis touches the nodes c ... c + 3, with the place of node 0 at ``origin``.
+
+The octree (Barnes and Hut 1986) has points sorted along the Morton curve, so that each cell is a range of them. The
+cells are stored in depth-first order: a cell is followed by its descendants, and ``skip`` is the first cell after them.
+A cell with one child is left out. So a traversal needs no stack.
+"""
+
+import numpy as np
+
+from lowland.kernels.compile import inner_loop, kernel, vector_kernel
+from lowland.kernels.counter_random import draw, fraction, key_of
+from lowland.kernels.tsne import similarity_field
+
+LEVELS = 21  # of halving: three numbers of 21 bits make a code of 63 bits
+LEAF = 8  # points of a cell that is not divided
+GROUP = 128  # points that share a list of cells: those of a largest cell with no more points
+
+
+# --- grid -------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def extent(Z, low, high):
+    """Write the smallest and the largest coordinate along each axis."""
+    low[:], high[:] = np.inf, -np.inf
+    for i in range(Z.shape[0]):
+        for c in range(Z.shape[1]):
+            low[c] = min(low[c], Z[i, c])
+            high[c] = max(high[c], Z[i, c])
+
+
+@vector_kernel
+def sort_by_bands(Z, origin, inverse_spacing, height, start, rows):
+    """Sort the rows by bands of ``height`` cells along the first axis: band b has rows[start[b]:start[b + 1]]."""
+    n, bands = Z.shape[0], start.size - 1
+    start[:] = 0
+    for i in range(n):
+        start[1 + min(bands - 1, int((Z[i, 0] - origin[0]) * inverse_spacing) // height)] += 1
+    for b in range(bands):
+        start[b + 1] += start[b]
+    place = start[:-1].copy()
+    for i in range(n):
+        b = min(bands - 1, int((Z[i, 0] - origin[0]) * inverse_spacing) // height)
+        rows[place[b]] = i
+        place[b] += 1
+
+
+@vector_kernel
+def _weights(u, W):
+    """The four values of the spline at a place 0 <= u < 1 within its cell."""
+    o = 1.0 - u
+    W[0] = o * o * o / 6.0
+    W[1] = 2.0 / 3.0 - u * u * (2.0 - u) / 2.0
+    W[2] = 2.0 / 3.0 - o * o * (2.0 - o) / 2.0
+    W[3] = u * u * u / 6.0
+
+
+@vector_kernel
+def _slopes(u, D):
+    """Their derivatives."""
+    o = 1.0 - u
+    D[0] = -o * o / 2.0
+    D[1] = u * (1.5 * u - 2.0)
+    D[2] = o * (2.0 - 1.5 * o)
+    D[3] = u * u / 2.0
+
+
+@vector_kernel
+def spread(Z, rows, origin, inverse_spacing, steps, grid):
+    """Add a unit charge at each of the ``rows`` of Z to the nodes around it."""
+    k = Z.shape[1]
+    W = np.empty((k, 4))
+    lines = 4 ** (k - 1)  # of four nodes, along the last axis
+    for i in rows:
+        corner = 0
+        for c in range(k):
+            u = (Z[i, c] - origin[c]) * inverse_spacing
+            cell = int(u)
+            corner += cell * steps[c]
+            _weights(u - cell, W[c])
+        for line in range(lines):
+            at, w = corner, 1.0
+            if k >= 2:
+                at += (line & 3) * steps[k - 2]
+                w *= W[k - 2, line & 3]
+            if k == 3:
+                at += (line >> 2) * steps[0]
+                w *= W[0, line >> 2]
+            for m in range(4):
+                grid[at + m] += w * W[k - 1, m]
+
+
+@vector_kernel
+def read_potential(Z, first, last, origin, inverse_spacing, steps, grid, G):
+    """Write -1/2 the gradient of the potential at rows first ... last - 1 to G; return the sum of the potential."""
+    k = Z.shape[1]
+    W, D, force = np.empty((k, 4)), np.empty((k, 4)), np.empty(k)
+    lines, total = 4 ** (k - 1), 0.0
+    for i in range(first, last):
+        corner = 0
+        for c in range(k):
+            u = (Z[i, c] - origin[c]) * inverse_spacing
+            cell = int(u)
+            corner += cell * steps[c]
+            _weights(u - cell, W[c])
+            _slopes(u - cell, D[c])
+            force[c] = 0.0
+        for line in range(lines):
+            at, w = corner, 1.0
+            if k >= 2:
+                at += (line & 3) * steps[k - 2]
+                w *= W[k - 2, line & 3]
+            if k == 3:
+                at += (line >> 2) * steps[0]
+                w *= W[0, line >> 2]
+            value, slope = 0.0, 0.0
+            for m in range(4):
+                value += grid[at + m] * W[k - 1, m]
+                slope += grid[at + m] * D[k - 1, m]
+            total += w * value
+            force[k - 1] += w * slope
+            if k == 2:
+                force[0] += D[0, line & 3] * value
+            if k == 3:
+                force[1] += W[0, line >> 2] * D[1, line & 3] * value
+                force[0] += D[0, line >> 2] * W[1, line & 3] * value
+        for c in range(k):
+            G[i, c] = -0.5 * inverse_spacing * force[c]
+    return total
+
+
+# A cubic B-spline four times as wide is a sum of 13 splines: coarse node J has fine nodes 4 J - 9 ... 4 J + 3. Coarse
+# node 0 is the first that touches fine node 0.
+_TAPS = np.array([1, 4, 10, 20, 31, 40, 44, 40, 31, 20, 10, 4, 1]) / 64.0
+_RATIO, _FIRST = 4, 9
+
+
+@vector_kernel
+def coarsen_rows(A, first, last, R):
+    """Move the charges of rows first ... last - 1 of A (m, fine) to the coarse nodes of R (m, coarse)."""
+    m, zero = A.shape[1], A.dtype.type(0)
+    taps = _TAPS.astype(A.dtype)
+    line = np.zeros(_RATIO * R.shape[1] + taps.size, A.dtype)
+    for i in range(first, last):
+        line[_FIRST : _FIRST + m] = A[i]
+        for J in range(R.shape[1]):
+            total = zero
+            for t in range(taps.size):
+                total += taps[t] * line[_RATIO * J + t]
+            R[i, J] = total
+
+
+@vector_kernel
+def coarsen_columns(A, C):
+    """Move the charges of the columns of A (fine, m) to the coarse nodes of C (coarse, m)."""
+    taps = _TAPS.astype(A.dtype)
+    C[:] = 0
+    for J in range(C.shape[0]):
+        for t in range(taps.size):
+            i = _RATIO * J - _FIRST + t
+            if 0 <= i < A.shape[0]:
+                for j in range(A.shape[1]):
+                    C[J, j] += taps[t] * A[i, j]
+
+
+@vector_kernel
+def add_refined(C, first, last, A):
+    """Add to rows first ... last - 1 of A the coefficients of fine splines that equal the coarse ones of C."""
+    m, coarse, taps = A.shape[1], C.shape[1], np.zeros(4 * _RATIO, A.dtype)
+    taps[: _TAPS.size] = _TAPS
+    between, line = np.zeros(3 + coarse, A.dtype), np.empty(_RATIO * coarse, A.dtype)  # three zeros before the first
+    for i in range(first, last):
+        between[3:] = 0
+        for J in range((i + _FIRST - _TAPS.size + _RATIO) // _RATIO, (i + _FIRST) // _RATIO + 1):
+            w = taps[i + _FIRST - _RATIO * J]
+            for j in range(coarse):
+                between[3 + j] += w * C[J, j]
+        for r in range(_RATIO):
+            for J in range(coarse):
+                line[_RATIO * J + r] = (
+                    taps[r] * between[J + 3]
+                    + taps[r + 4] * between[J + 2]
+                    + taps[r + 8] * between[J + 1]
+                    + taps[r + 12] * between[J]
+                )
+        for j in range(m):
+            A[i, j] += line[_FIRST + j]
+
+
+@vector_kernel
+def place_in_field(Y, to, p, inverse_dof, origin, inverse_spacing, steps, grid, cells, inverse_mean, rate, rounds, Z):
+    """Move each row of Z (m, k) by gradient descent: attracted to its neighbors, repelled by a tabulated potential.
+
+    The neighbors ``to`` (m, neighbors) are rows of Y with the affinities ``p``. The step is ``rate`` times
+    sum_j p_j u_j (z - y_j) + 1/2 gradient of the potential * ``inverse_mean``; beyond the grid, the repulsion is that
+    at its border.
+    """
+    k = Z.shape[1]
+    force, inside, push = np.empty(k), np.empty((1, k)), np.empty((1, k))
+    for i in range(Z.shape[0]):
+        for _ in range(rounds):
+            force[:] = 0.0
+            for e in range(to.shape[1]):
+                d = 1.0
+                for c in range(k):
+                    d += inverse_dof * (Z[i, c] - Y[to[i, e], c]) ** 2
+                w = p[i, e] / d
+                for c in range(k):
+                    force[c] += w * (Z[i, c] - Y[to[i, e], c])
+            for c in range(k):
+                inside[0, c] = min(max(Z[i, c], origin[c]), origin[c] + cells[c] / inverse_spacing)
+            read_potential(inside, 0, 1, origin, inverse_spacing, steps, grid, push)
+            for c in range(k):
+                Z[i, c] -= rate * (force[c] - inverse_mean * push[0, c])
+
+
+# --- octree -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def morton_codes(Z, low, scale, codes):
+    """Write the Morton code of each row of Z (n, 3): the bits of its three cell numbers in turn."""
+    most = np.float64((1 << LEVELS) - 1)
+    for i in range(Z.shape[0]):
+        code = np.uint64(0)
+        for c in range(3):
+            x = np.uint64(min(max((np.float64(Z[i, c]) - low[c]) * scale, 0.0), most))
+            x = (x | (x << np.uint64(32))) & np.uint64(0x001F00000000FFFF)
+            x = (x | (x << np.uint64(16))) & np.uint64(0x001F0000FF0000FF)
+            x = (x | (x << np.uint64(8))) & np.uint64(0x100F00F00F00F00F)
+            x = (x | (x << np.uint64(4))) & np.uint64(0x10C30C30C30C30C3)
+            x = (x | (x << np.uint64(2))) & np.uint64(0x1249249249249249)
+            code |= x << np.uint64(2 - c)
+        codes[i] = code
+
+
+@kernel
+def build_octree(codes, cells, groups):
+    """Write the cells of sorted codes (n,): first point, point after the last, level, ``skip``; and the groups.
+
+    Return the numbers of cells and of groups. ``cells`` has room for 2 n rows, ``groups`` for n first points.
+    """
+    stack = np.empty((8 * LEVELS + 8, 2), np.int64)
+    stack[0, 0], stack[0, 1] = 0, codes.shape[0]
+    height, count, n_groups, grouped = 1, 0, 0, 0
+    while height > 0:
+        height -= 1
+        first, last = stack[height]
+        different, level = codes[first] ^ codes[last - 1], LEVELS
+        while different != 0:
+            different >>= np.uint64(3)
+            level -= 1
+        cells[count, 0], cells[count, 1], cells[count, 2] = first, last, level
+        count += 1
+        divided = last - first > LEAF and level < LEVELS
+        if first >= grouped and (last - first <= GROUP or not divided):
+            groups[n_groups], grouped = first, last
+            n_groups += 1
+        if divided:
+            shift = np.uint64(3 * (LEVELS - 1 - level))
+            end = last
+            for i in range(last - 1, first - 1, -1):  # the last child first: the stack reverses the order
+                if i == first or codes[i] >> shift != codes[i - 1] >> shift:
+                    stack[height, 0], stack[height, 1] = i, end
+                    height += 1
+                    end = i
+    for i in range(count - 1, -1, -1):
+        after = i + 1
+        while after < count and cells[after, 0] < cells[i, 1]:
+            after = cells[after, 3]
+        cells[i, 3] = after
+    return count, n_groups
+
+
+@inner_loop
+def _squared_distance(x, y, z, low, high):
+    """From a point to the nearest point of a box."""
+    dx = max(max(low[0] - x, x - high[0]), 0.0)
+    dy = max(max(low[1] - y, y - high[1]), 0.0)
+    dz = max(max(low[2] - z, z - high[2]), 0.0)
+    return dx * dx + dy * dy + dz * dz
+
+
+@vector_kernel
+def repel_by_octree(T, order, cells, centers, sides, starts, theta, dof, G):
+    """Write the repulsion sum_j u w (z_i - z_j) of groups of points to G; return their sum of w, self included.
+
+    ``T`` (3, n) are the sorted points, ``order`` their rows in G. A group consists of the points from starts[g] to
+    starts[g + 1]. It takes a cell as one heavy point if the side is less than ``theta`` times the distance of the
+    center of mass from the group's bounding box; so that holds for each of its points.
+    """
+    n, limit, dtype = T.shape[1], theta * theta, T.dtype.type
+    one, scale, power, total = dtype(1), dtype(1.0 / dof), dtype(-dof), 0.0
+    X, Y, W, M = np.empty(n, T.dtype), np.empty(n, T.dtype), np.empty(n, T.dtype), np.empty(n, T.dtype)
+    low, high = np.empty(3), np.empty(3)
+    for g in range(starts.shape[0] - 1):
+        a, b = starts[g], starts[g + 1]
+        for c in range(3):
+            low[c], high[c] = T[c, a], T[c, a]
+            for i in range(a + 1, b):
+                low[c], high[c] = min(low[c], np.float64(T[c, i])), max(high[c], np.float64(T[c, i]))
+        cell, m = 0, 0
+        while cell < cells.shape[0]:
+            first, last, after = cells[cell, 0], cells[cell, 1], cells[cell, 3]
+            x, y, z = centers[cell, 0], centers[cell, 1], centers[cell, 2]
+            outside = last <= a or b <= first
+            small = outside and sides[cell] * sides[cell] < limit * _squared_distance(x, y, z, low, high)
+            leaf = after == cell + 1
+            if small or (leaf and last - first > LEAF):  # a large leaf: points at one place
+                X[m], Y[m], W[m], M[m] = x, y, z, last - first
+                m += 1
+            elif leaf:
+                for j in range(first, last):
+                    X[m], Y[m], W[m], M[m] = T[0, j], T[1, j], T[2, j], one
+                    m += 1
+            else:
+                after = cell + 1
+            cell = after
+        for i in range(a, b):
+            x, y, z = T[0, i], T[1, i], T[2, i]
+            row, f, g_, h = dtype(0), dtype(0), dtype(0), dtype(0)
+            if dof == 1.0:
+                for j in range(m):
+                    dx, dy, dz = x - X[j], y - Y[j], z - W[j]
+                    u = one / (one + (dx * dx + dy * dy + dz * dz))
+                    w = M[j] * u
+                    row += w
+                    s = w * u
+                    f += s * dx
+                    g_ += s * dy
+                    h += s * dz
+            else:
+                for j in range(m):
+                    dx, dy, dz = x - X[j], y - Y[j], z - W[j]
+                    d = one + scale * (dx * dx + dy * dy + dz * dz)
+                    w = M[j] * d**power
+                    row += w
+                    s = w / d
+                    f += s * dx
+                    g_ += s * dy
+                    h += s * dz
+            total += row
+            G[order[i], 0], G[order[i], 1], G[order[i], 2] = f, g_, h
+    return total
+
+
+# --- sample -----------------------------------------------------------------------------------------------------------
+
+
+@vector_kernel
+def repel_by_sample(start, to, Z, dof, seed, iteration, size, first, last, G):
+    """Write an unbiased estimate of the repulsion sum_j u w (z_i - z_j) of rows first ... last - 1 to G.
+
+    Return the same estimate of their sum of w, without self. The rows of a block share a sample: one row of each of
+    ``size`` equal ranges of rows, so that every row is expected size / n times. A sampled row counts n / size times.
+    The rows at the ends of edges count once, whether they are in the sample or not.
+    """
+    n, k = Z.shape
+    dtype = Z.dtype.type
+    one, scale, power, weight = dtype(1), dtype(1.0 / dof), dtype(-dof), dtype(n / size)
+    T, times = np.empty((k, size), Z.dtype), np.zeros(n, np.uint8)
+    key = key_of(seed, iteration, first)
+    for slot in range(size):
+        j = min(n - 1, np.int64((slot + fraction(draw(key, slot))) * (n / size)))
+        times[j] += 1
+        for c in range(k):
+            T[c, slot] = Z[j, c]
+    total, force, d = 0.0, np.empty(k, Z.dtype), np.empty(size, Z.dtype)
+    for i in range(first, last):
+        row = weight * (similarity_field(Z[i], T, dof, d, force) - times[i])
+        for c in range(k):
+            force[c] *= weight
+        for e in range(start[i], start[i + 1]):
+            j, u = to[e], one
+            for c in range(k):
+                u += scale * (Z[i, c] - Z[j, c]) ** 2
+            w = one / u if dof == 1.0 else u**power
+            w *= one - weight * times[j]
+            row += w
+            w /= u
+            for c in range(k):
+                force[c] += w * (Z[i, c] - Z[j, c])
+        for c in range(k):
+            G[i, c] = force[c]
+        total += row
+    return total

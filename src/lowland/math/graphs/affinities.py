@@ -1,0 +1,315 @@
+"""Affinities along the edges of a graph, their components, and the bandwidth ε of a Gaussian kernel exp(-d²/ε)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.precision import as_double, eps_of
+from lowland.errors import DataError
+from lowland.math.distances.to_points import DistancesTo
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.run.progress import pulse
+from lowland.run.run import Run
+
+_ROWS = 500  # rows whose distances to all others the kernel-sum rule uses
+_OCTAVES, _PER_OCTAVE = 30, 8  # bandwidths tried: octaves above and below the median squared distance, steps per octave
+_BINS = 64  # bins of squared distances per octave
+_LINEAR_GROWTH = 0.8  # fraction of the fastest growth of the kernel sum that counts as linear growth
+_SHORTEST, _LONGEST = (
+    1e-150,
+    1e150,
+)  # shorter distances underflow when squared; longer ones overflow when squared and summed
+EdgeWeights = Literal["average", "binary", "heat"]
+
+_LEAST = 1e-6  # smallest heat weight, so that the longest edges do not vanish
+_ROUNDINGS = 1e4  # roundings by which W_ij and W_ji may differ
+_EPS = 2.0**-52  # machine epsilon of float64, in which eigenvectors are computed for any dtype of affinities
+_LOSSY = 1e-3  # fraction of its affinity with itself below which a point's degree loses digits in the difference
+_PORTION = 256  # rows of a dense matrix that are searched for edges at a time
+
+
+# --- bandwidth --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """The bandwidth ε of the kernel exp(-d²/ε), and the intrinsic dimension by which the kernel sum grows."""
+
+    epsilon: float
+    dimension: float
+
+
+def kernel_sum_bandwidth(distances: Array) -> Bandwidth:
+    """Return the ε in the middle of the range over which log S(ε), S(ε) = Σ exp(-d²/ε), grows linearly in log ε.
+
+    Within that range the slope is half the intrinsic dimension; below it the kernel sees single points, above it all
+    points at once (Coifman, Shkolnisky, Sigworth and Singer 2008; Berry and Harlim 2016). The range is where the slope
+    is at least 80% of its maximum. ``distances`` are those of some rows to all, themselves included, or of all edges.
+    """
+    squared = _squared(distances)
+    apart = squared[squared > 0]
+    if not apart.size:
+        raise DataError(
+            "All rows are equal, or so close that squared distances underflow to zero, so no bandwidth can be chosen. "
+            "Check the data, or rescale the columns."
+        )
+    middle = float(np.median(apart))
+    sizes, counts = _binned(apart / middle)
+    steps = np.arange(-_OCTAVES * _PER_OCTAVE, _OCTAVES * _PER_OCTAVE + 1) / _PER_OCTAVE  # log2 of the bandwidths
+    x = sizes[None, :] / 2.0 ** steps[:, None]  # d²/ε
+    values = counts * np.exp(-x)
+    rises = np.sum(x * values, axis=1) / (np.sum(values, axis=1) + (squared.size - apart.size))
+    best = int(np.argmax(rises))
+    low, high = (_crossing(steps[side], rises[side]) for side in (slice(best, None, -1), slice(best, None)))
+    chosen = (low + high) / 2
+    return Bandwidth(middle * 2.0**chosen, 2 * float(np.interp(chosen, steps, rises)))
+
+
+def _squared(distances: Array) -> np.ndarray:
+    """The squares of all distances; an error where they overflow or underflow."""
+    lengths = to_numpy(distances).astype(np.float64).ravel()
+    longest = float(lengths.max(initial=0))
+    if not longest <= _LONGEST:  # NaN is the difference of squares that overflowed
+        raise DataError(f"Distances above {_LONGEST:.0e} are too large to be squared. Rescale the columns.")
+    if 0 < longest < _SHORTEST:
+        raise DataError(
+            f"Distances of at most {longest:.2g} are too small: squared distances underflow. Rescale the columns."
+        )
+    return np.square(lengths)
+
+
+def _binned(squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A histogram of squared distances on a logarithmic scale; each is split between its two nearest bins."""
+    place = np.log2(squared) * _BINS
+    first = np.floor(place)
+    rest = place - first
+    bins = (first - first.min()).astype(np.int64)
+    counts = np.bincount(bins, 1 - rest, bins.max() + 2) + np.bincount(bins + 1, rest, bins.max() + 2)
+    return 2.0 ** ((first.min() + np.arange(bins.max() + 2)) / _BINS), counts
+
+
+def _crossing(steps: np.ndarray, rises: np.ndarray) -> float:
+    """The step at which the rises first fall to 80% of the first one, which is the highest."""
+    bar = _LINEAR_GROWTH * rises[0]
+    below = np.flatnonzero(rises < bar)
+    if not below.size:
+        return float(steps[-1])
+    i = int(below[0])
+    return float(steps[i - 1] + (rises[i - 1] - bar) / (rises[i - 1] - rises[i]) * (steps[i] - steps[i - 1]))
+
+
+def median_squared(length: Array) -> float:
+    """Return the median of the squared lengths; of the nonzero ones, if most are zero."""
+    squared = _squared(length)
+    typical = float(np.median(squared)) if squared.size else 0.0
+    if not typical > 0:
+        apart = squared[squared > 0]
+        typical = float(np.median(apart)) if apart.size else 1.0
+    return typical
+
+
+def sampled_distances(X: Array, metric: Any, params: dict[str, Any]) -> Array:
+    """Return the distances of up to 500 rows, spread evenly over all, to all rows."""
+    n = X.shape[0]
+    places = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.int64))
+    some = X[places] if is_sparse(X) else xp_of(X).take(X, like(places, X, xp_of(X).int64), axis=0)
+    return some if metric == "precomputed" else DistancesTo.of(X, metric, params)(some)
+
+
+# --- affinities -------------------------------------------------------------------------------------------------------
+
+
+def edge_weights(
+    graph: NeighborGraph,
+    weights: EdgeWeights,
+    *,
+    found: NeighborGraph | None = None,
+    t: float | None = None,
+    label: np.ndarray | None = None,
+) -> scipy.sparse.csr_array:
+    """Return the affinities of a graph with its edges in both directions, (n, n), zero on the diagonal.
+
+    binary: 1 for every edge. average: ½ if only one of the two points is a neighbor of the other in ``found``, else 1.
+    heat: exp(-length²/t) (Belkin and Niyogi 2003), at least 1e-6. An edge between components, (n,) ``label``, was added
+    to connect them: it gets the median weight, since the heat weight of its length would be almost zero.
+    """
+    if weights == "heat":
+        t = median_squared(graph.length) if t is None else t
+        values = np.maximum(np.exp(-(graph.length.astype(np.float64) ** 2) / t), _LEAST)
+        if label is not None:
+            added = label[graph.sources] != label[graph.to]
+            values[added] = np.median(values[~added])
+    else:
+        values = np.ones(len(graph.to))
+    pulse()
+    W = graph.matrix(values)
+    if weights == "average" and found is not None:
+        C = found.matrix(np.ones(len(found.to)))
+        pulse()
+        C.setdiag(0)
+        C.eliminate_zeros()
+        C.data[:] = 1
+        pulse()
+        one_sided = C - C.T.tocsr()  # 1 or -1 where only one of the two is a neighbor of the other
+        pulse()
+        W = scipy.sparse.csr_array(W - 0.5 * abs(one_sided))
+    pulse()
+    W.setdiag(0)
+    W.eliminate_zeros()
+    pulse()
+    return W
+
+
+def require_graph(n: int, k: int | None, n_components: int, run: Run) -> None:
+    """Raise an error if a graph of n points with k neighbors, and its eigenvectors, exceed the memory budget."""
+    edges = 2 * n * (k or 1)  # in both directions
+    run.require(
+        edges * (12 + 20) + 8 * n * (4 * (n_components + 1) + 20),
+        f"A graph of {n} points and its eigenvectors",
+        "Use fewer neighbors or rows",
+    )
+
+
+def symmetric_affinities(W: Any, source: str = "The affinity matrix") -> tuple[Any, bool]:
+    """Return affinities, sparse or dense, averaged with their transpose if they are not symmetric, and whether so.
+
+    Raise an error unless W is square and nonnegative.
+    """
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        raise DataError(
+            f"{source} is {' x '.join(map(str, W.shape))}. It must be square, with one row and one column per data row."
+        )
+    values = W.data if is_sparse(W) else W
+    if values.shape[0] and not bool(xp_of(values).all(values >= 0)):
+        raise DataError(
+            f"{source} has a negative value. Affinities are similarities, zero or more. Pass exp(-d²/t) of distances "
+            "d, or (1 + r)/2 of correlations r."
+        )
+    if _is_symmetric(W):
+        return W, False
+    half = 0.5 * (W + W.T)
+    return (half.tocsr() if is_sparse(half) else half), True
+
+
+def _is_symmetric(W: Any) -> bool:
+    """Whether W equals its transpose up to rounding errors; a dense one is compared in blocks of rows."""
+    if is_sparse(W):
+        gap = abs(W - W.T)
+        return not gap.nnz or bool(gap.data.max() <= _ROUNDINGS * eps_of(W.data) * W.data.max())
+    xp, n = xp_of(W), W.shape[0]
+    blocks = [(start, min(start + _PORTION, n)) for start in range(0, n, _PORTION)]
+    largest = max((float(xp.max(W[a:b, :])) for a, b in blocks), default=0.0)
+    gaps = (float(xp.max(xp.abs(W[a:b, :] - W[:, a:b].T))) for a, b in blocks)
+    return all(gap <= _ROUNDINGS * eps_of(W) * largest for gap in gaps)
+
+
+def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
+    """Return the connected component of each point, (n,), 0 for the largest.
+
+    An affinity of zero is not an edge, nor is one below rounding error relative to the degrees of its two points: it
+    would not change the eigenvectors. A point's affinity with itself counts toward its degree if ``loops``.
+    """
+    degree = _degrees(W, loops)  # (n,)
+    root = np.sqrt(np.maximum(degree, 0))
+    if is_sparse(W):
+        edges = scipy.sparse.coo_array(W)
+        i, j = edges.coords
+        real = edges.data > _EPS * root[i] * root[j]
+        pulse()
+        edges = scipy.sparse.csr_array((edges.data[real], (i[real], j[real])), shape=W.shape)
+        pulse()
+        label = connected_components(edges, directed=False)[1]
+        pulse()
+    else:
+        label = _dense_components(W, root)
+    volume = np.bincount(label, degree).astype(np.float32)  # breaks ties of size, independently of the row order
+    order = np.lexsort((-volume, -np.bincount(label)))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[label]
+
+
+def _degrees(W: Any, loops: bool) -> np.ndarray:
+    """The sum of each point's affinities, (n,), on the host in float64; including itself if ``loops``."""
+    if is_sparse(W):
+        degree = W @ np.ones(W.shape[0])
+    else:
+        xp = xp_of(W)
+        degree = to_numpy(xp.sum(W, axis=1, dtype=xp.float64))
+    return degree if loops else to_numpy(without_loops(degree, W))
+
+
+def without_loops(degree: Array, W: Any) -> Array:
+    """Return the degrees (n,) less each point's affinity with itself.
+
+    Where little is left, the difference has lost its digits: the other affinities are summed again.
+    """
+    own = diagonal(W)
+    left = degree - like(own, degree)
+    lossy = lossy_points(left, own)
+    if not lossy.size:
+        return left
+    sums = to_numpy(left).copy()
+    for now, rows in rows_without_loops(W, lossy):
+        sums[now] = to_numpy(xp_of(rows).sum(rows, axis=1))
+    return like(sums, degree)
+
+
+def lossy_points(degree: Array, own: np.ndarray) -> np.ndarray:
+    """Return the points whose degree (n,) is so much smaller than their own affinity that it lost digits."""
+    return np.flatnonzero(to_numpy(degree) < _LOSSY * own)
+
+
+def rows_without_loops(W: Any, points: np.ndarray) -> Iterator[tuple[np.ndarray, Array]]:
+    """Yield some of the points and their affinities with all others, (m, n) float64; zero with themselves."""
+    for start in range(0, len(points), _PORTION):
+        now = points[start : start + _PORTION]
+        if is_sparse(W):
+            rows = scipy.sparse.csr_array(W)[now].toarray().astype(np.float64)
+        else:
+            rows = as_double(xp_of(W).take(W, like(now, W, xp_of(W).int64), axis=0))
+        xp = xp_of(rows)
+        others = like(np.arange(W.shape[0])[None, :] != now[:, None], rows, xp.bool)
+        yield now, xp.where(others, rows, xp.zeros_like(rows))
+
+
+def diagonal(W: Any) -> np.ndarray:
+    """Return each point's affinity with itself, (n,), on the host in float64."""
+    return (W.diagonal() if is_sparse(W) else to_numpy(xp_of(W).linalg.diagonal(W))).astype(np.float64)
+
+
+def _dense_components(W: Array, root: np.ndarray) -> np.ndarray:
+    """Components by breadth-first search; if most pairs are edges, a few rows of W are enough."""
+    n, xp = W.shape[0], xp_of(W)
+    bar = like(_EPS * root, W, xp.float64)
+    label = np.full(n, -1)
+    for component in range(n):
+        if not (label < 0).any():
+            break
+        frontier = np.flatnonzero(label < 0)[:1]
+        label[frontier] = component
+        while frontier.size and (label < 0).any():
+            now, frontier = frontier[:_PORTION], frontier[_PORTION:]
+            rows = as_double(xp.take(W, like(now, W, xp.int64), axis=0))
+            joined = xp.any(rows > like(root[now], W, xp.float64)[:, None] * bar[None, :], axis=0)
+            reached = np.flatnonzero(to_numpy(joined) & (label < 0))
+            label[reached] = component
+            frontier = np.concatenate([frontier, reached])
+    return label
+
+
+def submatrix(W: Any, kept: np.ndarray) -> Any:
+    """Return the affinities among the marked points."""
+    places = np.flatnonzero(kept)
+    if is_sparse(W):
+        return scipy.sparse.csr_array(W)[places][:, places]
+    xp = xp_of(W)
+    chosen = like(places, W, xp.int64)
+    return xp.take(xp.take(W, chosen, axis=0), chosen, axis=1)

@@ -1,0 +1,478 @@
+"""Locally linear embedding: weights that reconstruct each point from its neighbors (Saul and Roweis 2003).
+
+Weights, tangent spaces and Hessians depend on the differences within a neighborhood only. A column in which all members
+are zero adds nothing to them, so that of sparse rows only the columns in use are made dense.
+
+LLE reconstructs a point from its own neighbors, not from points that have it as a neighbor. So groups of points may be
+unconstrained relative to the others although the graph is connected: its strongly connected components decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.arrays.slices import slices
+from lowland.kernels.local_problems import (
+    count_entries,
+    directions,
+    modified_matrices,
+    reconstruct,
+    reconstruct_by_directions,
+    sum_matrices,
+    tangent_matrices,
+)
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.search import NearestAmong
+from lowland.math.optimize.outcome import Outcome
+from lowland.math.spectra.trailing import Solver, trailing_eigenpairs
+from lowland.run.local import LocalRun
+from lowland.run.run import Run, all_finite
+
+_NUMBERS = 1 << 21  # in a dense table of sparse rows
+_DIRECT = 1e-8  # with less regularization than this, a Cholesky factorization loses too many digits
+BLOCK = 4096  # neighborhoods a thread works on at a time
+
+
+# --- neighborhoods ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Neighborhoods:
+    """The neighborhoods of the rows ``first`` to ``last``: their points and members are rows of a dense table."""
+
+    first: int
+    last: int
+    table: np.ndarray  # (rows, columns)
+    own: int  # where the points themselves begin in the table
+    start: np.ndarray  # (last - first + 1,) where the members of each begin
+    to: np.ndarray  # the members
+
+    @property
+    def points(self) -> np.ndarray:
+        """The points themselves."""
+        return self.table[self.own : self.own + self.last - self.first]
+
+
+def neighborhoods(X: Array, graph: NeighborGraph, first: int, last: int) -> Iterator[Neighborhoods]:
+    """Yield the neighborhoods of the points ``first`` to ``last``, all at once, or a few at a time if X is sparse."""
+    for a, b in pieces(X, graph.start, first, last):
+        i, j = graph.start[a], graph.start[b]
+        start, to = graph.start[a : b + 1] - i, graph.to[i:j]
+        if is_sparse(X):
+            table, to = joint_table(X[a:b], X, to)
+            yield Neighborhoods(a, b, table, 0, start, to)
+        else:
+            yield Neighborhoods(a, b, X, a, start, to)
+
+
+def pieces(X: Any, start: np.ndarray, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of pieces of neighborhoods: one piece, or several whose dense tables are small."""
+    if not is_sparse(X):
+        yield first, last
+        return
+    members = 1 + int(np.diff(start[first : last + 1]).max(initial=0))
+    stored = 1 + X.nnz // X.shape[0]  # per row
+    step = max(1, int(math.sqrt(_NUMBERS / stored)) // members, _NUMBERS // (members * X.shape[1]))
+    for a in range(first, last, step):
+        yield a, min(a + step, last)
+
+
+def joint_table(own: Any, points: Any, to: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sparse rows and the points at ``to`` as one dense table of the columns in use, and the points' places."""
+    used, places = np.unique(to, return_inverse=True)
+    rows = scipy.sparse.vstack([scipy.sparse.csr_array(own), scipy.sparse.csr_array(points)[used]], format="csr")
+    columns, place = np.unique(rows.indices, return_inverse=True)
+    table = scipy.sparse.csr_array((rows.data, place, rows.indptr), shape=(rows.shape[0], max(1, len(columns))))
+    return table.toarray(), (places + own.shape[0]).astype(np.int32)
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+def reconstruction_weights(
+    X: np.ndarray, points: np.ndarray, start: np.ndarray, to: np.ndarray, reg: float = 1e-3
+) -> np.ndarray:
+    """Return the reconstruction weights of the neighbors, (edges,), which sum to one for each row of X.
+
+    For row x with neighbors p_j they minimize |x - sum_j w_j p_j|² + reg trace(G) |w|², G_ij = (p_i - x)'(p_j - x).
+    If all neighbors coincide with x, the weights are equal. ``reg=0`` gives the limit for small ``reg``: of all
+    weights with the same error, those of the smallest norm.
+    """
+    W = np.empty(len(to))
+    weigh = reconstruct if reg >= _DIRECT else reconstruct_by_directions
+    weigh(np.ascontiguousarray(X), np.ascontiguousarray(points), start, to, float(reg), W)
+    return W
+
+
+def weight_matrix(X: Array, graph: NeighborGraph, run: Run, *, reg: float = 1e-3) -> scipy.sparse.csr_array:
+    """Return the reconstruction weights of all rows, sparse or not, as a sparse W (n, n) whose rows sum to one."""
+    values = np.empty(len(graph.to))
+
+    def work(first: int, last: int) -> None:
+        for some in neighborhoods(X, graph, first, last):
+            a, b = graph.start[some.first], graph.start[some.last]
+            values[a:b] = reconstruction_weights(some.points, some.table, some.start, some.to, reg)
+
+    run_blocks(graph.n, work, run, "computing weights")
+    return graph.matrix(values)
+
+
+def error_matrix(W: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """Return M = (I - W)'(I - W): v'Mv is the sum of the squared errors when the weights reconstruct v."""
+    E = _errors(W)
+    return (E.T.tocsr() @ E).tocsr()
+
+
+def _errors(W: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """Return I - W, which maps v to its reconstruction errors."""
+    return (scipy.sparse.eye_array(W.shape[0], format="csr") - W).tocsr()
+
+
+@dataclass(frozen=True)
+class LocalCoordinates:
+    """Coordinates that minimize the sum of the local errors."""
+
+    Z: np.ndarray  # (n, k) orthonormal columns, orthogonal to constants
+    eigenvalues: np.ndarray  # (k,) ascending; their sum is tr Z'MZ
+    outcome: Outcome
+
+
+def lle_coordinates(
+    weights: scipy.sparse.sparray | np.ndarray,
+    k: int,
+    run: Run | None = None,
+    *,
+    rng: np.random.Generator | None = None,
+    solver: Solver = "auto",
+    tol: float | None = None,
+    max_iter: int | None = None,
+) -> LocalCoordinates:
+    """Return the k coordinates that the reconstruction weights fit best: locally linear embedding.
+
+    They minimize sum_i |z_i - sum_j w_ij z_j|² over orthonormal columns that sum to zero.
+
+    Parameters
+    ----------
+    weights : (n, n) sparse matrix or array
+        Row i holds the weights of the neighbors of point i, which sum to one.
+    k : int
+        The number of coordinates.
+    run : Run, optional
+        Threads, progress and memory budget; by default those of this machine.
+    rng : Generator, optional
+        Initialization of an iterative solver; by default a fixed seed.
+    solver, tol, max_iter : optional
+        As in ``trailing_eigenpairs``.
+
+    Returns
+    -------
+    LocalCoordinates
+        ``Z`` (n, k), ``eigenvalues`` (k,) and the ``outcome`` of the solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland.math.graphs.locally_linear import lle_coordinates
+    >>> W = np.array([[0, 1, 0], [0.5, 0, 0.5], [0, 1, 0]])  # three points on a line, the second between the others
+    >>> (lle_coordinates(W, 1).Z[:, 0].round(4) + 0.0).tolist()
+    [0.7071, 0.0, -0.7071]
+    """
+    W = scipy.sparse.csr_array(weights)
+    how: dict[str, Any] = {"solver": solver, "tol": tol, "max_iter": max_iter}
+    return coordinates_of_errors(error_matrix(W), k, run, rng=rng, root=_errors(W), **how)
+
+
+def coordinates_of_errors(
+    M: scipy.sparse.csr_array,
+    k: int,
+    run: Run | None = None,
+    *,
+    rng: np.random.Generator | None = None,
+    root: scipy.sparse.csr_array | None = None,
+    solver: Solver = "auto",
+    tol: float | None = None,
+    max_iter: int | None = None,
+) -> LocalCoordinates:
+    """Return the k coordinates that minimize v'Mv, except the constant; M (n, n) is positive semidefinite, M1 = 0.
+
+    ``root`` is a sparse E with M = E'E, where it is known.
+    """
+    run, rng = run or LocalRun(), rng or np.random.default_rng(0)
+    pairs = trailing_eigenpairs(M, k, run, rng=rng, skip=1, root=root, solver=solver, tol=tol, max_iter=max_iter)
+    return LocalCoordinates(pairs.vectors, pairs.values, pairs.outcome("smallest eigenvalues"))
+
+
+@dataclass(frozen=True)
+class WeightsOfNeighbors:
+    """Out-of-sample extension of LLE: new rows by the weights of their neighbors; it can be sent to a worker.
+
+    A training row keeps its coordinates, which regularized weights would smooth.
+    """
+
+    nearest: NearestAmong
+    Z: Array  # (n, k) coordinates of the training points
+    reg: float
+
+    def __call__(self, X: Array) -> Array:
+        """Return coordinates, (m, k)."""
+        if not all_finite(X):  # the run reports where
+            return like(np.full((X.shape[0], self.Z.shape[1]), np.nan), X)
+        indices, _ = self.nearest(X)
+        m, k = indices.shape
+        start, to = np.arange(m + 1) * k, indices.ravel().astype(np.int32)
+        Z = to_numpy(self.Z)
+        w, fitted = self._of_sparse(X, start, to) if self._is_sparse(X) else self._of_dense(to_numpy(X), start, to)
+        placed = np.einsum("mk,mkc->mc", w.reshape(m, k), Z[indices].astype(np.float64))
+        placed[fitted] = Z[indices[fitted, 0]]
+        return like(placed, X)
+
+    def _is_sparse(self, X: Array) -> bool:
+        return is_sparse(X) or is_sparse(self.nearest.points)
+
+    def _of_dense(self, X: np.ndarray, start: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The weights of the neighbors, and which rows equal their first neighbor."""
+        points = to_numpy(self.nearest.points)
+        fitted = np.all(points[to[start[:-1]]] == X, axis=1)
+        return reconstruction_weights(X, points, start, to, self.reg), fitted
+
+    def _of_sparse(self, X: Any, start: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same for sparse rows, a few at a time."""
+        X, points = scipy.sparse.csr_array(X), scipy.sparse.csr_array(self.nearest.points)
+        w, fitted = np.empty(len(to)), np.empty(X.shape[0], dtype=bool)
+        for a, b in pieces(X, start, 0, X.shape[0]):
+            table, places = joint_table(X[a:b], points, to[start[a] : start[b]])
+            mine, own = start[a : b + 1] - start[a], table[: b - a]
+            w[start[a] : start[b]] = reconstruction_weights(own, table, mine, places, self.reg)
+            fitted[a:b] = np.all(table[places[mine[:-1]]] == own, axis=1)
+        return w, fitted
+
+
+def run_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> None:
+    """Call ``work(first, last)`` for blocks of n points, on the run's threads; each writes to its own range."""
+    if n <= BLOCK:
+        work(0, n)
+    else:
+        run.each(name, slices(n, BLOCK), lambda part: work(part.start, part.stop))
+
+
+# --- alignment --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LocalMatrices:
+    """A symmetric matrix for each set of points: that of set i, of m points, is the m² numbers from ``bases[i]``."""
+
+    start: np.ndarray  # (sets + 1,) int64
+    to: np.ndarray  # the points of the sets
+    values: np.ndarray  # flat, in float64
+
+    @property
+    def bases(self) -> np.ndarray:
+        """The offset of each matrix."""
+        return bases_of(self.start)
+
+    def sum(self, n: int, run: Run) -> scipy.sparse.csr_array:
+        """Return the sum of the matrices over n points, each placed at the rows and columns of its set."""
+        B = scipy.sparse.csr_array(
+            (_places(self.start), self.to, self.start), shape=(len(self.start) - 1, n)
+        ).tocsc()  # for each point: the sets that contain it, and its position in each
+        mine, sets, places = B.indptr, B.indices, B.data
+        counts, bases = np.empty(n, dtype=np.int64), self.bases
+
+        def count(first: int, last: int) -> None:
+            count_entries(first, last, self.start, self.to, mine, sets, np.full(n, -1, dtype=np.int32), counts)
+
+        run_blocks(n, count, run, "counting entries")
+        begin = np.concatenate([[0], np.cumsum(counts)])
+        run.require(12 * begin[-1], f"The {begin[-1]} entries of the alignment matrix", "Use fewer neighbors")
+        columns, values = np.empty(begin[-1], dtype=np.int32), np.empty(begin[-1])
+
+        def fill(first: int, last: int) -> None:
+            marks, sums = np.full(n, -1, dtype=np.int32), np.empty(n)
+            sum_matrices(
+                first, last, self.start, self.to, bases, self.values, mine, sets, places, marks, sums, begin, columns,
+                values,
+            )  # fmt: skip
+
+        run_blocks(n, fill, run, "summing neighborhoods")
+        return scipy.sparse.csr_array((values, columns, begin), shape=(n, n))
+
+
+def tangent_alignment(
+    X: Array, graph: NeighborGraph, k: int, run: Run, *, kind: Literal["ltsa", "hessian"]
+) -> LocalMatrices:
+    """Return the matrices of local tangent spaces (Zhang and Zha 2004) or of local Hessians (Donoho and Grimes 2003).
+
+    v'Mv sums over the neighborhoods the squared part of v that is not linear in the k local coordinates (ltsa), or that
+    is quadratic in them (hessian).
+    """
+    X, bases = X if is_sparse(X) else np.ascontiguousarray(X), bases_of(graph.start)
+    values = _room(bases[-1], graph.n, run)
+
+    def work(first: int, last: int) -> None:
+        for some in neighborhoods(X, graph, first, last):
+            a, b = some.first, some.last
+            tangent_matrices(
+                some.table, some.own, some.start, some.to, k, kind == "hessian",
+                bases[a:b] - bases[a], values[bases[a] : bases[b]],
+            )  # fmt: skip
+
+    run_blocks(graph.n, work, run, "fitting tangent spaces" if kind == "ltsa" else "fitting quadratic functions")
+    return LocalMatrices(graph.start, graph.to, values)
+
+
+def modified_alignment(X: Array, graph: NeighborGraph, k: int, run: Run, *, reg: float = 1e-3) -> LocalMatrices:
+    """Return the matrices of modified LLE (Zhang and Wang 2006): several independent weight vectors per point.
+
+    Their number: eta is the ratio of the squared singular values beyond the k-th to the first k, in the median
+    neighborhood; a neighborhood uses as many trailing directions as keep its own ratio below eta.
+    """
+    X, q = X if is_sparse(X) else np.ascontiguousarray(X), min(X.shape[1], int(np.diff(graph.start).max()))
+    with_point = graph_with_points(graph)
+    bases = bases_of(with_point.start)
+    room = _room(bases[-1] + q * len(graph.to), graph.n, run)
+    values, vectors = room[: bases[-1]], room[bases[-1] :]
+    squares = np.empty((graph.n, q))
+
+    def extend(first: int, last: int) -> None:
+        for some in neighborhoods(X, graph, first, last):
+            a, b = graph.start[some.first], graph.start[some.last]
+            directions(
+                some.table, some.own, some.start, some.to, vectors[a * q : b * q], squares[some.first : some.last]
+            )
+
+    run_blocks(graph.n, extend, run, "fitting tangent spaces")
+    eta = _median_ratio(squares, k)
+
+    def weigh(first: int, last: int) -> None:
+        a, b = graph.start[first], graph.start[last]
+        modified_matrices(
+            graph.start[first : last + 1] - a, vectors[a * q : b * q], squares[first:last], float(reg), eta,
+            bases[first:last] - bases[first], values[bases[first] : bases[last]],
+        )  # fmt: skip
+
+    run_blocks(graph.n, weigh, run, "computing weights")
+    return LocalMatrices(with_point.start, with_point.to, values)
+
+
+def graph_with_points(graph: NeighborGraph, which: np.ndarray | None = None) -> NeighborGraph:
+    """Return the neighborhoods with their own point as first member, for the marked points or for all."""
+    which = np.ones(graph.n, dtype=bool) if which is None else which
+    points = np.flatnonzero(which)
+    start = graph.start + np.concatenate([[0], np.cumsum(which)])
+    to = np.insert(graph.to, graph.start[points], points.astype(graph.to.dtype))
+    length = np.insert(graph.length, graph.start[points], np.zeros(1, dtype=graph.length.dtype))
+    return NeighborGraph(start, to, length, graph.search, graph.recall)
+
+
+def bases_of(start: np.ndarray) -> np.ndarray:
+    """Return the offset of each set's matrix in a flat array of all matrices, and the total size."""
+    return np.concatenate([[0], np.cumsum(np.diff(start).astype(np.int64) ** 2)])
+
+
+def _places(start: np.ndarray) -> np.ndarray:
+    """The position of each member within its set."""
+    return (np.arange(start[-1]) - np.repeat(start[:-1], np.diff(start))).astype(np.int32)
+
+
+def _median_ratio(squares: np.ndarray, k: int) -> float:
+    """The median ratio of the squares beyond the k-th to the first k, over neighborhoods of nonzero extent."""
+    first = squares[:, :k].sum(axis=1)
+    some = first > 0
+    return float(np.median(squares[some, k:].sum(axis=1) / first[some])) if some.any() else 0.0
+
+
+def _room(numbers: int, n: int, run: Run) -> np.ndarray:
+    run.require(8 * numbers, f"The small matrices of {n} neighborhoods", "Use fewer neighbors")
+    return np.empty(numbers)
+
+
+# --- strong components ------------------------------------------------------------------------------------------------
+
+
+def drop_self_loops(graph: NeighborGraph) -> NeighborGraph:
+    """Return the graph without edges from a point to itself."""
+    other = graph.to != graph.sources
+    return graph if other.all() else graph.chosen(other)
+
+
+def sink_components(graph: NeighborGraph) -> tuple[int, np.ndarray]:
+    """Return the number of sink components, and which points cannot reach the largest of them.
+
+    A sink is a strongly connected component without outgoing edges. Any constant on a sink satisfies its weights: with
+    several sinks, each would collapse to a point.
+    """
+    count, label = connected_components(_ones(graph), directed=True, connection="strong")
+    if count == 1:
+        return 1, np.zeros(graph.n, dtype=bool)
+    leaves = label[graph.sources] != label[graph.to]
+    is_sink = np.ones(count, dtype=bool)
+    is_sink[label[graph.sources[leaves]]] = False
+    sizes = np.where(is_sink, np.bincount(label), 0)
+    if is_sink.sum() == 1:
+        return 1, np.zeros(graph.n, dtype=bool)
+    towards = scipy.sparse.csr_array(
+        (np.ones(int(leaves.sum()), dtype=np.int8), (label[graph.to[leaves]], label[graph.sources[leaves]])),
+        shape=(count, count),
+    )  # reversed edges between the components
+    reached = scipy.sparse.csgraph.breadth_first_order(
+        towards, int(np.argmax(sizes)), directed=True, return_predecessors=False
+    )
+    cut_off = np.ones(count, dtype=bool)
+    cut_off[reached] = False
+    return int(is_sink.sum()), cut_off[label]
+
+
+def add_reverse_edges(graph: NeighborGraph, cut_off: np.ndarray) -> NeighborGraph:
+    """Return the graph with the reverse of every edge that leads to a marked point from another component.
+
+    In a connected graph, one sink component remains.
+    """
+    _, label = connected_components(_ones(graph), directed=True, connection="strong")
+    back = cut_off[graph.to] & (label[graph.sources] != label[graph.to])
+    i, j = graph.sources[back], graph.to[back]
+    return graph.with_edges(i, j, graph.length[back])
+
+
+def reinforce_bridges(graph: NeighborGraph, label: np.ndarray) -> NeighborGraph:
+    """Return the graph with each bridge between components, (n,) ``label``, extended to the neighbors of its ends.
+
+    A single edge hardly constrains the offset between components: in its neighborhood it is a dimension of its own. So
+    each end, and the nearer half of its neighbors, get edges to those of the other end, with the length of the bridge.
+    """
+    joins = np.flatnonzero((label[graph.sources] != label[graph.to]) & (graph.sources < graph.to))
+    ends = [(*(_around(graph, label, int(e)) for e in (graph.sources[a], graph.to[a])), graph.length[a]) for a in joins]
+    i = np.concatenate([np.repeat(p, len(q)) for p, q, _ in ends])
+    j = np.concatenate([np.tile(q, len(p)) for p, q, _ in ends])
+    return graph.with_edges(i, j, np.concatenate([np.full(len(p) * len(q), length) for p, q, length in ends]))
+
+
+def _around(graph: NeighborGraph, label: np.ndarray, i: int) -> np.ndarray:
+    """Point i and the nearer half of its neighbors in its own component."""
+    to, length = (each[graph.start[i] : graph.start[i + 1]] for each in (graph.to, graph.length))
+    to, length = to[label[to] == label[i]], length[label[to] == label[i]]
+    return np.append(to[np.argsort(length, kind="stable")][: (len(to) - 1) // 2], i).astype(np.int64)
+
+
+def points_to_add(graph: NeighborGraph) -> np.ndarray:
+    """Mark the points, (n,), that must be members of their own neighborhoods so that these are connected.
+
+    Tangent spaces are aligned through shared points. A point in no neighborhood, or a group whose neighborhoods share
+    no point with the others, would be unconstrained.
+    """
+    n = graph.n
+    both = scipy.sparse.block_array([[None, _ones(graph)], [scipy.sparse.csr_array((n, n), dtype=np.int8), None]])
+    _, label = connected_components(both, directed=False)  # neighborhoods, then points
+    return label[:n] != label[n:]
+
+
+def _ones(graph: NeighborGraph) -> scipy.sparse.csr_array:
+    return graph.matrix(np.ones(len(graph.to), dtype=np.int8))

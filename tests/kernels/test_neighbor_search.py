@@ -1,0 +1,169 @@
+"""Heaps of the smallest values, against sorting."""
+
+import numpy as np
+import pytest
+
+from lowland.kernels import neighbor_search
+from lowland.math.distances.incomplete_rows import SharedColumns
+
+# --- heaps ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 3, 20])
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_the_smallest_of_several_blocks_are_those_of_a_stable_sort(rng, k, by_columns):
+    V = rng.integers(0, 6, (15, 200)).astype(float)  # many ties
+    own, labels = rng.integers(0, 9, 15), rng.integers(0, 9, 200)
+    values, indices = np.full((15, k), np.inf), np.full((15, k), 200, dtype=np.int32)
+    for first in (0, 100):
+        part = slice(first, first + 100)
+        if by_columns:
+            block = np.ascontiguousarray(V[:, part].T)
+            neighbor_search.keep_smallest_of_columns(block, np.zeros(100), first, own, labels[part], values, indices)
+        else:
+            neighbor_search.keep_smallest(V[:, part], np.zeros(100), first, own, labels[part], values, indices)
+    neighbor_search.sort_heaps(values, indices)
+    masked = np.where(own[:, None] == labels[None, :], np.inf, V)
+    np.testing.assert_array_equal(indices, np.argsort(masked, axis=1, kind="stable")[:, :k])
+    np.testing.assert_array_equal(values, np.sort(masked, axis=1)[:, :k])
+
+
+def test_what_is_added_to_a_column_counts():
+    values, indices = np.full((1, 1), np.inf), np.full((1, 1), 9, dtype=np.int32)
+    neighbor_search.keep_smallest(
+        np.array([[1.0, 2.0]]), np.array([5.0, 0.0]), 0, np.array([-1]), np.array([0, 1]), values, indices
+    )
+    assert (values[0, 0], indices[0, 0]) == (2.0, 1)
+
+
+def test_sorting_breaks_ties_by_index(rng):
+    values, indices = rng.integers(0, 5, 100).astype(float), rng.permutation(100)
+    order = np.lexsort((indices, values))
+    expected = values[order], indices[order]
+    neighbor_search.sort_by_value(values, indices)
+    np.testing.assert_array_equal(values, expected[0])
+    np.testing.assert_array_equal(indices, expected[1])
+    empty = np.empty(0)
+    neighbor_search.sort_by_value(empty, empty)  # an empty array is not an error
+
+
+def test_order_of_pairs():
+    assert neighbor_search.comes_before(1.0, 9, 2.0, 0)
+    assert neighbor_search.comes_before(1.0, 0, 1.0, 1)
+    assert not neighbor_search.comes_before(1.0, 1, 1.0, 1)
+
+
+# --- distances of pairs -----------------------------------------------------------------------------------------------
+
+
+def powers(X, Y, p):
+    """(m, n), one column after the other: the order in which the kernels add."""
+    D = np.zeros((len(X), len(Y)))
+    for a, b in zip(X.T.astype(np.float64), Y.T.astype(np.float64), strict=True):
+        E = np.abs(a[:, None] - b[None, :])
+        D = np.maximum(D, E) if p == np.inf else D + (E * E if p == 2 else E**p)
+    return D
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.0, np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_routes_give_identical_distances(rng, p, dtype):
+    X, Y = (rng.standard_normal((n, 7)).astype(dtype) for n in (9, 13))
+    D = powers(X, Y, p)
+    exact = p != 3.0  # a power of three rounds as the library does
+    out = np.empty((9, 13))
+    T = np.ascontiguousarray(Y.T, dtype=np.float64)
+    neighbor_search.distances_by_columns(X.astype(np.float64), T, p, out)
+    np.testing.assert_allclose(out, D, rtol=0 if exact else 1e-14)
+    places = rng.integers(0, 13, (4, 6))
+    rows, found = np.array([3, 0, 8, 3]), np.empty((4, 6))
+    neighbor_search.measure_table(X, rows, Y, places, p, found)
+    np.testing.assert_array_equal(found, out[rows[:, None], places])
+    pairs = np.empty(4)
+    neighbor_search.measure_pairs(X, rows, Y, places[:, 0], p, pairs)
+    np.testing.assert_array_equal(pairs, found[:, 0])
+    assert neighbor_search.power_between(X[3], Y[places[0, 0]], p) == pairs[0]
+
+
+def test_candidates_are_sorted_by_distance_and_missing_ones_come_last(rng):
+    X = rng.integers(0, 3, (10, 2)).astype(float)
+    indices = np.array([[4, -1, 2, 7, 10, 9, 0, 1]], dtype=np.int32)
+    values = np.empty(indices.shape)
+    neighbor_search.measure_candidates(X[:1], X, 2.0, indices, values)
+    D = powers(X[:1], X, 2.0)[0]
+    real = np.array([0, 1, 2, 4, 7, 9])
+    assert indices[0, :6].tolist() == real[np.lexsort((real, D[real]))].tolist()
+    assert np.isinf(values[0, 6:]).all()
+
+
+# --- incomplete rows --------------------------------------------------------------------------------------------------
+
+
+def holes(n, d, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (n, d)) * 0.1
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[:, 0] = rng.standard_normal(n)
+    return X
+
+
+@pytest.mark.parametrize(
+    ("metric", "params"), [("nan_euclidean", {}), ("gower", {"categorical": [1, 3], "weights": [1, 0.3, 0.7, 2, 0]})]
+)
+def test_pairs_blocks_and_both_directions_agree_to_the_last_bit(metric, params):
+    X = holes(1200, 5, 0)  # more than one block of points
+    found = SharedColumns.of(X, metric, params)
+    D = found.to_all(found.points)
+    np.testing.assert_array_equal(D, D.T)
+    places = np.random.default_rng(1).integers(0, 1200, (1200, 7))
+    np.testing.assert_array_equal(found.of_pairs(found.points, places), np.take_along_axis(D, places, axis=1))
+
+
+def test_distances_of_complete_rows_are_euclidean_to_the_last_bit():
+    X = np.random.default_rng(0).standard_normal((50, 7))
+    found = SharedColumns.of(X, "nan_euclidean", {})
+    powers = np.empty((50, 50))
+    neighbor_search.distances_by_columns(X, np.ascontiguousarray(X.T), 2.0, powers)
+    np.testing.assert_array_equal(found.to_all(X), np.sqrt(powers))
+
+
+# --- k-d tree ---------------------------------------------------------------------------------------------------------
+
+
+def built(P, depth):
+    n, d = P.shape
+    count = 2 ** (depth + 1) - 1
+    order, borders = np.empty(n, dtype=np.int64), np.empty((count, 2), dtype=np.int64)
+    lows, highs, lowest = np.empty((count, d)), np.empty((count, d)), np.empty(count, dtype=np.int64)
+    neighbor_search.build_tree(P, depth, order, borders, lows, highs, lowest)
+    return np.ascontiguousarray(P[order].T), order, borders, lows, highs, lowest
+
+
+@pytest.fixture
+def P(rng):
+    return rng.integers(0, 7, (150, 2)).astype(float)  # ties and duplicates
+
+
+def test_boxes_contain_their_points_and_halve_them(P):
+    T, order, borders, lows, highs, lowest = built(P, 3)
+    assert sorted(order) == list(range(150))
+    np.testing.assert_array_equal(T.T, P[order])
+    for b, (start, stop) in enumerate(borders):
+        inside = P[order[start:stop]]
+        np.testing.assert_array_equal(inside.min(axis=0), lows[b])
+        np.testing.assert_array_equal(inside.max(axis=0), highs[b])
+        assert lowest[b] == order[start:stop].min()
+        if 2 * b + 2 < len(borders):
+            left, right = borders[2 * b + 1], borders[2 * b + 2]
+            assert (left[0], left[1], right[1]) == (start, right[0], stop)
+            assert abs((left[1] - left[0]) - (right[1] - right[0])) <= 1
+
+
+def test_boxes_of_one_label_are_marked(P):
+    tree = built(P, 2)
+    labels, of_boxes = (P[tree[1], 0] > 100).astype(np.int64), np.empty(7, dtype=np.int64)
+    neighbor_search.label_boxes(labels, tree[2], of_boxes)
+    assert of_boxes.tolist() == [0] * 7
+    labels[-1] = 5
+    neighbor_search.label_boxes(labels, tree[2], of_boxes)
+    assert of_boxes[[0, 2, 6]].tolist() == [neighbor_search.MIXED] * 3
