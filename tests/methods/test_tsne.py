@@ -102,7 +102,8 @@ def test_the_exact_method_is_exact_on_a_device_too(method, name, monkeypatch):
     from lowland.math.embeddings import repulsion
 
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(TSNE, "_on_device", lambda self, X: not isinstance(X, np.ndarray))
+    for module in ("tsne", "base.neighbor_embedding"):
+        monkeypatch.setattr(f"lowland.methods.{module}.is_on_device", lambda X: not isinstance(X, np.ndarray))
     monkeypatch.setitem(repulsion._GRID, 2, (0.0, 0.0))  # the host would take a grid, too
     options = {"perplexity": 10, "max_iter": 20, "learning_rate": 10.0, "init": X[:200, 20:22] + 0.1 * X[:200, 30:32]}
     host = TSNE(method="exact", **options).fit(X[:200])

@@ -1,4 +1,4 @@
-"""New points: each by itself, near its neighbors; and the way back to the data."""
+"""New points: each by itself, near its neighbors; and the inverse transform."""
 
 import pickle
 

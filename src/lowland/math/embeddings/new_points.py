@@ -1,4 +1,4 @@
-"""New points in a map whose training points stay where they are, and the way back from a map to the data.
+"""New points in a map whose training points stay where they are, and the inverse transform of UMAP.
 
 - UMAP: forces along edges to the nearest training points.
 - PaCMAP: attraction by the nearest training points.
