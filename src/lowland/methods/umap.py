@@ -331,8 +331,7 @@ class UMAP(
     def _repeat(self, found: Components, inverse: np.ndarray, first: np.ndarray, X: Array) -> None:
         """Set the attributes of all rows from those of the distinct ones."""
         found = replace(found, labels=found.labels[inverse], kept=found.kept[inverse])
-        Z: Array = self.embedding_
-        self.embedding_ = like(to_numpy(Z)[inverse], X)
+        self.embedding_ = like(to_numpy(vars(self)["embedding_"])[inverse], X)
         self.__dict__.update(found.attributes(X))
         if self.densmap or self.output_dens:
             self.rad_orig_, self.rad_emb_ = self.rad_orig_[inverse], self.rad_emb_[inverse]
