@@ -227,9 +227,9 @@ class ColumnReduction:
         if is_sparse(X):
             return np.asarray(centered_product(X, self.mean, self.axes), dtype=X.dtype)
         X = to_numpy(X)
-        V = like(self.axes, X)
+        V = as_double(self.axes)
         out = np.empty((len(X), V.shape[1]), dtype=X.dtype)
-        block = np.zeros((_PRODUCT_ROWS, X.shape[1]), dtype=X.dtype)
+        block = np.zeros((_PRODUCT_ROWS, X.shape[1]))  # in double: single rounds a row differently in another place
         for rows in slices(len(X), _PRODUCT_ROWS):
             few = X[rows]
             block[: len(few)] = few - self.mean

@@ -356,7 +356,7 @@ def train_by_lbfgs(
     from scipy.optimize import minimize
 
     needed = 8 * (2 * batches.n * batches.rows.d + (2 * _MEMORY + 10) * len(start))
-    run.require(needed, "Training with all rows in every step", "Choose `solver='adam'`")
+    run.require(needed, "Training with all rows in every step", "Train with mini-batches")
     engine, Y = batches.engine, batches.training_rows()
     monitor = _Monitor(loss, schedule, batches, watch)
 

@@ -81,7 +81,7 @@ def scores_for(
         if y is None or y.ndim == 2 or is_sparse(X) or not _is(model, *_LINEAR, "LinearDiscriminantAnalysis"):
             raise ParameterError(
                 "Wilks' lambda is available for least squares and linear discriminant analysis on dense rows.",
-                f"Set `estimator='linear'` or 'discriminant', or another `scoring` for {type(model).__name__}.",
+                f"Choose the estimator 'linear' or 'discriminant', or another scoring for {type(model).__name__}.",
             )
         values, classes = (Target.of_numbers(y).values, None) if codes is None else (codes, C)
         scores = Wilks.of(X.astype(np.float64, copy=False), values, classes, tally)
@@ -121,8 +121,8 @@ def _standardized_target(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]
         unit = float(np.float64(step) ** power)
     if not np.finfo(np.float64).tiny <= unit < np.inf:
         raise DataError(
-            f"`y` has a standard deviation of about {step:.0e}, so its squares overflow or underflow. Set "
-            "`scoring='r2'`, or rescale `y`."
+            f"`y` has a standard deviation of about {step:.0e}, so its squares overflow or underflow. "
+            "Choose the scoring 'r2', or rescale `y`."
         )
     return y / step, unit
 

@@ -230,8 +230,8 @@ def every_subset(scores: SubsetScores, k: int) -> Iterator[Move]:
         raise ParameterError(
             f"There are {n:,} subsets of {k} of the {scores.d} columns, and an exhaustive search scores at most "
             f"{most:,}.",
-            "Select fewer columns, set `scoring='wilks'`, for which branch and bound skips most subsets, or set "
-            "`direction='floating-forward'`.",
+            "Select fewer columns, choose the scoring 'wilks', for which branch and bound skips most subsets, or the "
+            "direction 'floating-forward'.",
         )
     best, subsets = -math.inf, itertools.combinations(range(scores.d), k)
     while batch := list(itertools.islice(subsets, _BATCH)):
