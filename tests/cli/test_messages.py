@@ -235,7 +235,7 @@ def test_messages_on_the_command_line(said, words, messages):
 def test_messages_in_python_name_no_flags():
     """No text of the library outside of the command line contains a flag or a command."""
     for path in Path(ll.__file__).parent.rglob("*.py"):
-        if "cli" in path.parts or path.name == "repeating.py":  # which writes commands that repeat a map
+        if "cli" in path.parts or path.name == "repeat.py":  # which writes commands that repeat a map
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):

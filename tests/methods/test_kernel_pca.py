@@ -673,7 +673,7 @@ def test_kernel_values_of_new_rows_are_checked_as_such():
     X = table()
     K = X @ X.T
     kpca = KernelPCA(2, kernel="precomputed").fit(K)
-    with pytest.raises(DataError, match=r"has 7 columns, .* kernel matrix of 120 rows. Pass the kernel values"):
+    with pytest.raises(DataError, match=r"has 7 columns, .* kernel values of 120 rows. Pass the kernel values"):
         kpca.transform(K[:5, :7])
     new = K[:5].copy()
     new[2, 3] = np.nan

@@ -407,7 +407,7 @@ def test_a_warning_points_at_the_line_of_the_caller():
 
 
 def test_parameters_that_cannot_be_used():
-    fails(ParameterError, r"min\(5, 2\). Choose at most 2", n_components=3)
+    fails(ParameterError, r"min\(5, 2\)\). Choose at most 2", n_components=3)
     fails(ParameterError, "shrinkage.*Choose solver='eigen'", shrinkage=0.5)
     fails(ParameterError, "Only one of the two", solver="eigen", shrinkage=0.5, covariance_estimator=OAS())
     fails(ParameterError, "there are 3 classes", priors=[0.5, 0.5])

@@ -58,7 +58,7 @@ def test_the_table_has_the_rows_that_are_plotted(study, iris):
         ({"k": 2.0}, "k=2.0.*integer"),
         ({"k": 5}, "4 columns. Choose at most 4"),
         ({"purpose": "win"}, "'visualize', 'compress', 'classify'"),
-        ({"purpose": "classify"}, "one per row"),
+        ({"purpose": "classify"}, "labels are required"),
         ({"scale": 3}, "'none', 'standard', 'auto'"),
         ({"time_limit": 0}, "seconds"),
         ({"seed": -1}, "at least 0"),

@@ -46,7 +46,7 @@ def test_every_method_is_planned_once_and_can_be_constructed(size):
 
 def test_labels_and_purpose_decide_which_methods_run():
     without = by_method(plan(StudySize(150, 4, 2)))
-    assert "one label per row" in without["LinearDiscriminantAnalysis"].why_left_out
+    assert "labels are required" in without["LinearDiscriminantAnalysis"].why_left_out
     assert "labels" in without["SequentialFeatureSelector"].why_left_out
     to_see, to_classify = by_method(plan(SMALL)), by_method(plan(StudySize(150, 4, 2, 3, "classify")))
     assert to_see["LinearDiscriminantAnalysis"].why_left_out is None

@@ -513,6 +513,7 @@ class StreamRows(Rows):
     is_text: bool = False
     stamps: Stamps = field(default_factory=dict)
     most_rows: int | None = None  # a smaller slab, if requested
+    image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
 
     @property
     def slab(self) -> int:

@@ -227,7 +227,8 @@ class FactorAnalysis(
         k = rows.d if self.n_components is None else self.n_components
         if isinstance(k, numbers.Integral) and (many := too_many_factors(rows.d, int(k))):
             raise ParameterError(f"FactorAnalysis: {many}")
-        with self._fitting():
+        self._start_fit()
+        with self._solving():
             self._check_rows(rows, reset=True, least=1)
             self._fitted.moments, self._fitted.dtype = moments, np.dtype(np.float64)
             self._solve_moments(moments, run_for(rows))

@@ -425,8 +425,8 @@ class LinearDiscriminantAnalysis(
         most = min(len(self.classes_) - 1, d)
         if self._params.n_components is not None and self._params.n_components > most:
             raise ParameterError(
-                f"`n_components` cannot be larger than the number of columns, {d}, or of classes - 1, "
-                f"{len(self.classes_) - 1} (`min(n_features, n_classes - 1)`).",
+                f"the data has {d} columns and {len(self.classes_)} classes (`n_components cannot be larger than "
+                f"min(n_features, n_classes - 1) = min({d}, {len(self.classes_) - 1})`).",
                 f"Choose at most {most}.",
                 method="LinearDiscriminantAnalysis",
                 n_components=self._params.n_components,

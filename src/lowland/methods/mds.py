@@ -244,13 +244,13 @@ class MDS(
         if self.dissimilarity != "deprecated":
             if not isinstance(self.metric, bool) and self.metric != "euclidean":
                 raise ParameterError(
-                    "You provided both `dissimilarity` and `metric`. Please use only `metric`.",
+                    "You provided both ``dissimilarity`` and ``metric``: please use only the second.",
                     method="MDS",
                     dissimilarity=self.dissimilarity,
                     metric=self.metric,
                 )
             warn(
-                "The `dissimilarity` parameter is deprecated and will be removed in 1.10. Use `metric` instead: "
+                "The ``dissimilarity`` parameter is deprecated and will be removed in 1.10. Use ``metric`` instead: "
                 f"`MDS(metric={self.dissimilarity!r})`.",
                 FutureWarning,
             )

@@ -44,6 +44,7 @@ class ImageReader(RowsReader):
         return StreamRows(
             read, lambda piece: piece[:, keep].astype(np.float32) / np.float32(255), len(self.files), len(keep),
             np.dtype(np.float32), tuple(self.names[j] for j in keep), self.source, stamps=self.stamps,
+            image_shape=self.image_shape if len(keep) == len(self.names) else None,
         )  # fmt: skip
 
     def _read(self, file: Path) -> np.ndarray:

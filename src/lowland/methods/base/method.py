@@ -119,7 +119,9 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "callback must be a function of one snapshot, or None.", method=f"{type(self).__name__}.fit",
                 callback=callback,
             )  # fmt: skip
-        with self._fitting():
+        before = dict(vars(self))
+        self._start_fit()
+        try:
             y, weights = self._roles(X, y, weights)
             rows, labels = self._open(X, y)
             counts = self._weights(weights, rows)
@@ -127,14 +129,17 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self._record_label_name(y)
             self._record_columns(rows)
             self._admit_missing(rows)
-            with blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
-                self._solve(rows, run_for(rows), labels, counts, **given)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)  # data that is refused changes nothing
+            raise
+        with self._solving(), blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
+            self._solve(rows, run_for(rows), labels, counts, **given)
         return self
 
     @contextmanager
-    def _fitting(self) -> Iterator[None]:
-        """Delete the results of an earlier fit and record the parameters of this one. A fit that fails leaves none."""
-        self._start_fit()
+    def _solving(self) -> Iterator[None]:
+        """Clear what a failed or interrupted solver leaves: a partial result must not look like a fit."""
         try:
             yield
         except BaseException as error:
@@ -144,6 +149,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise
 
     def _start_fit(self) -> None:
+        """Delete the results of an earlier fit and record the parameters of this one."""
         self._clear_fit()
         cls: Any = type(self)
         self._fitted = Fitted(**{p.name: self.__dict__[p.name] for p in parameters_of(cls)})
@@ -253,18 +259,22 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # --- checks ---
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
-        """Check shape and column names against the needs of the method, or against the training data."""
+        """Check shape, metric and column names against the needs of the method, or against the training data."""
+        metric = self._metric()
         if not self._takes(rows):
             raise DataTypeError(
                 f"{type(self).__name__} does not accept sparse data. Make it dense if it fits in memory "
                 f"(`X.toarray()`), {self._traits.sparse_remedy}."
             )
         if reset:
+            if metric is not None:
+                metric.check()
             least = self._traits.min_rows if least is None else least
             if rows.n is not None and rows.n < least:
                 raise DataError(
-                    f"{rows.source} has {rows.n} row{'s' * (rows.n != 1)} (`{rows.n} sample(s), n_samples={rows.n}`), "
-                    f"but {type(self).__name__} needs at least {least}. Pass more rows."
+                    f"{rows.source} has {rows.n} row{'s' * (rows.n != 1)}, but {type(self).__name__} needs at least "
+                    f"{least} (`Found array with {rows.n} sample(s) (n_samples={rows.n}) while a minimum of {least} is "
+                    f"required by {type(self).__name__}`). Pass more rows."
                 )
             self.n_features_in_ = rows.d
             if rows.names is not None:
@@ -280,7 +290,6 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         elif fitted is not None and rows.names is not None and tuple(fitted) != rows.names:
             raise DataError(_feature_name_mismatch(tuple(fitted), rows.names))
         if rows.d != self.n_features_in_:
-            metric = self._metric()
             if metric is not None and metric.precomputed:
                 n, what = self.n_features_in_, metric.pairs
                 raise DataError(

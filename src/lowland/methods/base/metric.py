@@ -18,7 +18,7 @@ from lowland.data.categories import check_types, levels_of, open_categories, wit
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataTypeError, LowlandError, ParameterError
-from lowland.math.distances.metrics import allows_nan
+from lowland.math.distances.metrics import allows_nan, check_metric
 from lowland.methods.base.params import shared_attributes
 from lowland.suggestions import did_you_mean
 
@@ -67,6 +67,10 @@ class Metric:
     def skips_missing(self) -> bool:
         """Whether the metric skips missing values."""
         return allows_nan(self.name)
+
+    def check(self) -> None:
+        """Raise an error for an unknown metric, or for parameters that it does not take."""
+        check_metric(self.name, self.params)
 
     def open(self, X: Any, **selection: Any) -> Rows:
         """Open the rows of a fit."""

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
-from lowland.math.distances.metrics import check_metric
 from lowland.math.neighbors.connectivity import ConnectedComponents, Policy, ShortestBridges, connected, listed_sizes
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
 from lowland.math.neighbors.search import NearestAmong, Search, nearest_neighbors, neighbors_within
@@ -121,7 +120,6 @@ class Neighborhood:
 
     def find(self, X: Array, run: Run, given: Any) -> NeighborGraph:
         """The neighbors of each point: searched for, ``given``, or stored in a sparse X."""
-        check_metric(*self.metric)
         if given is not None:
             return self._with_edges(given_graph(given, X.shape[0]))
         if self.is_given(X):
