@@ -98,11 +98,12 @@ class DataWarning(UserWarning):
 
 def unmarked(text: str) -> str:
     """Return a message without the backticks that mark parameters."""
-    return MARKED.sub(lambda found: found["mark"] or found[0], text)
+    return MARKED.sub(lambda found: found["mark"] or (f"`{found['kept']}`" if found["kept"] else found[0]), text)
 
 
-# A mark, or a quoted name, such as that of a column: its backticks belong to the name.
-MARKED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)|`(?P<mark>[^`\s][^`]*)`""")
+# A mark, or a quoted name, such as that of a column: its backticks belong to the name. Python shows a mark in double
+# backticks in single ones, as some messages of scikit-learn do.
+MARKED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)|``(?P<kept>[^`]+)``|`(?P<mark>[^`\s][^`]*)`""")
 
 
 def marked_text(message: BaseException | str) -> str:

@@ -144,6 +144,9 @@ def test_permuting_rows_permutes_the_result(name):
     np.testing.assert_allclose(permuted, Z[order], atol=agreement(name, Z))
 
 
+SINGLE = {"TSNE": 2e-5}  # rounding errors of float32 grow in its descent, on some processors beyond 1e-5
+
+
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", METHODS)
@@ -155,11 +158,13 @@ def test_other_array_libraries_agree(name, library, dtype):
     result = est.transform(xp.asarray(X))
     assert type(result) is type(xp.asarray(X))
     assert str(result.dtype).endswith(dtype)
-    np.testing.assert_allclose(to_numpy(result), Z, atol=agreement(name, Z, 1e-9 if dtype == "float64" else 2e-5))
+    np.testing.assert_allclose(
+        to_numpy(result), Z, atol=agreement(name, Z, 1e-9 if dtype == "float64" else SINGLE.get(name, 1e-5))
+    )
     if hasattr(est, "inverse_transform"):
         assert type(est.inverse_transform(result)) is type(result)
     # a model fitted there transforms numpy arrays here, and the other way round
-    np.testing.assert_allclose(est.transform(X), Z, atol=agreement(name, Z, 2e-5))
+    np.testing.assert_allclose(est.transform(X), Z, atol=agreement(name, Z, SINGLE.get(name, 1e-5)))
     assert type(make(name).fit(X, labels()).transform(xp.asarray(X))) is type(result)
 
 

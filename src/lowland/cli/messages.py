@@ -38,7 +38,7 @@ def on_command_line(message: BaseException | str, command: click.Command) -> str
     """
 
     def shown(found: re.Match[str]) -> str:
-        mark = found["mark"] or found["aside"]
+        mark = found["mark"] or found["kept"] or found["aside"]
         if mark is None:  # a quoted name
             return found[0]
         words = in_flags(mark, command)

@@ -202,7 +202,7 @@ class FeatureAgglomeration(
                 f"{metric if isinstance(metric, str) else 'a function'} was provided as metric. Ward can only work "
                 "with euclidean distances (i.e. 'euclidean' and 'l2'; without connectivity also 'correlation', as the "
                 "Euclidean distance of standardized columns).",
-                "Set `linkage='average'`.",
+                "Choose `linkage='average'`.",
             )
 
     # --- rows and clusters ---

@@ -244,7 +244,7 @@ class MDS(
         if self.dissimilarity != "deprecated":
             if not isinstance(self.metric, bool) and self.metric != "euclidean":
                 raise ParameterError(
-                    "You provided both ``dissimilarity`` and ``metric``: please use only the second.",
+                    "You provided both ``dissimilarity`` and ``metric``. Please use only ``metric``.",
                     method="MDS",
                     dissimilarity=self.dissimilarity,
                     metric=self.metric,
