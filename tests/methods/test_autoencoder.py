@@ -424,3 +424,25 @@ def test_a_callback_sees_the_codes_and_can_stop_the_fit(solver):
     model = Autoencoder(2, **settings).fit(X, callback=lambda shot: False)
     assert model.n_iter_ == 1
     assert "callback" in model.stopped_because_
+
+
+def test_encode_and_decode_equal_transform_and_inverse():
+    X = arc()
+    model = Autoencoder(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.encode(X), model.transform(X))
+    np.testing.assert_array_equal(model.decode(model.encode(X)), model.inverse_transform(model.transform(X)))
+    errors = np.sum((model.decode(model.encode(X)) - X) ** 2, axis=1)
+    np.testing.assert_allclose(model.reconstruction_error(X), errors, rtol=1e-9)
+    assert model.reconstruction_error(X).shape == (600,)
+    strange = np.full((1, 3), 60.0)
+    assert model.reconstruction_error(strange)[0] > 100 * model.reconstruction_error(X).max()
+
+
+def test_variance_that_underflows_is_refused():
+    with pytest.raises(DataError, match=r"too small.*Rescale"):
+        Autoencoder(1).fit(1e-165 * arc(60))
+
+
+def test_widths_may_be_an_array():
+    model = Autoencoder(1, hidden_layer_sizes=np.array([3, 4]), decoder_layer_sizes=np.array([5])).fit(arc(100))
+    assert [b.shape[0] for _, b in (*model.encoder_, *model.decoder_)] == [3, 4, 1, 5, 3]
