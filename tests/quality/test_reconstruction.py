@@ -1,5 +1,7 @@
 """Reconstruction measures compared with the theory of PCA and with the definition."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -117,3 +119,33 @@ def test_invalid_input_is_refused(X, pca):
         quality.reconstruction_error(pca, np.where(X == 16, np.nan, X))
     with pytest.raises(DataError, match="no variance"):
         quality.explained_variance_fraction(pca, np.ones((3, 64)))
+
+
+def test_slabs_do_not_exceed_the_slab_size(X, pca, monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 100 * 64 * 8)
+    heights = []
+    of_rows = quality.reconstruction.SquaredErrorsOfRows.of_rows
+    monkeypatch.setattr(
+        quality.reconstruction.SquaredErrorsOfRows,
+        "of_rows",
+        lambda self, X: (heights.append(len(X)), of_rows(self, X))[1],
+    )
+    quality.reconstruction_error(pca, X)
+    assert 50 < max(heights) <= 100
+    assert sum(heights) == len(X)
+
+
+def test_frames_keep_their_names_and_raise_no_warning(X):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=[f"p{j}" for j in range(64)])
+    pca = lowland.PCA(4).fit(frame)
+    assert quality.reconstruction_error(pca, frame).value == pytest.approx(pca.distortion(), rel=1e-10)
+
+
+def test_a_measure_is_plain_and_frozen(X, pca):
+    found = quality.reconstruction_error(pca, X)
+    assert float(found) == found.value
+    assert found.per_row is None
+    assert str(found).startswith("reconstruction error: ")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.value = 0
