@@ -220,10 +220,14 @@ class Person:
         return self.api("/maps", "POST", {"table": table, "method": method, "parameters": wanted})["id"]
 
     def asks(self, address, holds):
-        """Ask the server until something holds; return the answer."""
+        """Ask the server until something holds and return the answer."""
+        return self.waits(lambda: self.api(address), holds)
+
+    def waits(self, look, holds):
+        """Look again and again until something holds and return what was seen."""
         end = time.monotonic() + PATIENCE
-        while not holds(found := self.api(address)):
-            assert time.monotonic() < end, f"{address} did not change"
+        while not holds(found := look()):
+            assert time.monotonic() < end, f"{found!r} did not change"
             time.sleep(0.02)
         return found
 

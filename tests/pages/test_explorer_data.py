@@ -214,11 +214,7 @@ def test_an_upload_is_canceled_and_one_that_is_too_large_is_not_sent(person, wor
     person.drop("'1,2\\n'.repeat(3e6)", "huge.csv")
     person.sees(".notice.problem", "At most 8 MB can be sent")
     person.until("!document.querySelector('.sending')")
-    for _ in range(100):
-        if sorted((workspace / "uploads").iterdir()) == before:
-            break
-        person.settle()
-    assert sorted((workspace / "uploads").iterdir()) == before
+    person.waits(lambda: sorted((workspace / "uploads").iterdir()), lambda files: files == before)
 
 
 def test_an_example_and_the_usual_maps_are_one_click_away(person):

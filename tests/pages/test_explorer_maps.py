@@ -60,10 +60,7 @@ def test_a_map_unfolds_in_view_and_survives_the_death_of_its_worker(person, serv
     running = "document.querySelector('.lv-panel[data-status=running]')"
     person.until(f"Number({running}?.dataset.drawn) > 1")
     seen = person.drawn(1)
-    for _ in range(400):
-        if person.drawn(1) != seen:
-            break
-    assert person.drawn(1) != seen
+    person.waits(lambda: person.drawn(1), lambda picture: picture != seen)
     assert person.api(f"/maps/{made}")["status"] == "running"
     server.kill_workers()
     person.sees(".lv-panel[data-status=broken]", "was killed from outside")

@@ -171,11 +171,7 @@ def test_trust_of_a_map_is_shown_as_soon_as_it_is_measured(iris):
     made = iris.compute("ClassicalMDS")
     iris.drawn_maps(2)
     iris.asks(f"/maps/{made}", lambda one: one.get("measures"))
-    for _ in range(200):
-        if iris.colored(1):
-            break
-        iris.settle()
-    assert iris.colored(1) > 100
+    iris.waits(lambda: iris.colored(1), lambda points: points > 100)
 
 
 def test_hovering_shows_id_date_and_text_and_they_are_compared_as_such(person):
