@@ -2,20 +2,17 @@
 
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import PCA, Autoencoder
-from lowland.arrays.engines import Engine
 from lowland.data import load_dataset
-from lowland.errors import DataError, DataWarning, ParameterError, Stopped
+from lowland.errors import DataWarning, ParameterError
 from lowland.math.networks import training
 from lowland.methods.autoencoder import layer_widths
-from lowland.run.local import LocalRun
 
 LINEAR = {"activation": "identity", "validation_fraction": 0.0}
 
@@ -65,9 +62,9 @@ def test_nonlinear_activations_follow_an_arc(solver):
     assert model.reconstruction_error(new).mean() < 0.05 * PCA(1).fit(X).distortion()
 
 
-@pytest.mark.parametrize("bend", ["relu", "elu", "silu", "tanh", "logistic"])
+@pytest.mark.parametrize("bend", ["relu", "elu", "tanh", "logistic"])
 def test_every_activation_beats_a_linear_network(bend):
-    X = arc(300)
+    X = arc(150)
     model = Autoencoder(1, activation=bend, random_state=0).fit(X)
     assert model.reconstruction_error(X).mean() < 0.6 * PCA(1).fit(X).distortion()
 
@@ -107,9 +104,9 @@ def test_the_decoder_may_be_of_another_shape():
     assert [b.shape[0] for _, b in turned.decoder_] == [5, 6, 3]
 
 
-@pytest.mark.parametrize("bend", ["logistic", "tanh", "relu"])
+@pytest.mark.parametrize("bend", ["logistic", "relu"])
 def test_reconstructions_stay_in_the_range_of_the_values(digits, bend):
-    X = digits[:300]
+    X = digits[:150]
     model = Autoencoder(8, output_activation=bend, random_state=0).fit(X)
     back = model.decode(model.encode(X))
     assert back.min() >= -1e-9
@@ -117,19 +114,11 @@ def test_reconstructions_stay_in_the_range_of_the_values(digits, bend):
     assert model.reconstruction_error(X).mean() < PCA(2).fit(X).distortion()
 
 
-@pytest.mark.parametrize("name", ["iris", "wine", "wine, standardized"])
-def test_a_default_fit_has_a_smaller_error_than_pca(name):
-    X = load_dataset(name.partition(",")[0]).X
-    X = X / X.std(axis=0) if "standardized" in name else X
-    lost = [Autoencoder(2, random_state=seed).fit(X).reconstruction_error(X).mean() for seed in range(3)]
-    assert np.median(lost) < PCA(2).fit(X).distortion()  # with few validation rows, one of them may stop early
-
-
-def test_early_stopping_waits_while_the_learning_rate_rises():
+def test_a_default_fit_has_a_smaller_error_than_pca():
     X = load_dataset("wine").X
     X = X / X.std(axis=0)
-    model = Autoencoder(2, noise=0.3, noise_kind="masking", random_state=2).fit(X)
-    assert model.reconstruction_error(X).mean() < 0.42 * X.shape[1]
+    lost = [Autoencoder(2, random_state=seed).fit(X).reconstruction_error(X).mean() for seed in range(3)]
+    assert np.median(lost) < PCA(2).fit(X).distortion()  # with few validation rows, one of them may stop early
 
 
 # --- seeds, engines, files
@@ -196,17 +185,6 @@ def test_tensors_dask_and_float32_in_batches():
     np.testing.assert_allclose(single.encode(X.astype(np.float32)), whole.encode(X), atol=1e-3)
 
 
-def test_inspect_lists_the_weights(tmp_path):
-    from click.testing import CliRunner
-
-    from lowland.cli.main import cli
-
-    lowland.save(Autoencoder(1, hidden_layer_sizes=5, random_state=0).fit(arc(100)), tmp_path / "m.lowland")
-    shown = CliRunner().invoke(cli, ["inspect", str(tmp_path / "m.lowland"), "--json"]).stdout
-    assert "encoder_.0.0" in shown
-    assert "decoder_.1.1" in shown
-
-
 def test_a_saved_model_needs_no_torch(tmp_path):
     pytest.importorskip("torch")
     X = arc(300, dtype=np.float32)
@@ -243,23 +221,6 @@ def test_small_networks_are_trained_by_numpy_and_large_ones_by_torch():
     options = {"solver": "adam", "max_iter": 1, "random_state": 0}
     assert Autoencoder(2, hidden_layer_sizes=8, **options).fit(X).engine_ == "numpy on cpu"
     assert Autoencoder(2, hidden_layer_sizes=600, **options).fit(X).engine_ == "torch on cpu"
-
-
-def test_one_thread_if_requested_or_if_there_is_little_work(monkeypatch):
-    torch = pytest.importorskip("torch")
-    import threadpoolctl
-
-    asked = []
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
-    monkeypatch.setattr(torch, "set_num_threads", asked.append)
-    for threads, work in ((1, 2**40), (3, 2**40), (3, 10)):
-        with lowland.config(threads=threads), training.threads_for(Engine("torch"), work, LocalRun()):
-            pass
-    assert asked == [1, 4, 3, 4, 1, 4]
-    with training.threads_for(Engine("numpy"), 10, LocalRun()):
-        blas = [lib for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"]
-        # faiss, once a test of neighbors has loaded it, brings its own BLAS, whose threads a run does not limit
-        assert {lib["num_threads"] for lib in blas if "faiss" not in lib["filepath"]} == {1}
 
 
 # --- variants
@@ -316,18 +277,6 @@ def test_a_network_that_learned_nothing_warns(options):
     assert not model.converged_
 
 
-@pytest.mark.parametrize(
-    "options", [{"sparsity": 0.5}, {"noise": 1.0, "max_iter": 60}, {"solver": "adam", "max_iter": 60}]
-)
-def test_the_loss_is_that_of_the_stored_weights(options):
-    X = arc(300)
-    model = Autoencoder(2, random_state=0, **options).fit(X)
-    errors = model.reconstruction_error(X)
-    held = training.choose_validation_rows(300, 0.1, 10**6, _after_the_weights(model))
-    assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-4)
-    assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-4)
-
-
 def test_early_stopping_keeps_the_best_weights(digits):
     model = Autoencoder(
         8, hidden_layer_sizes=(256,), solver="adam", learning_rate=0.01, schedule="constant", max_iter=200,
@@ -336,25 +285,6 @@ def test_early_stopping_keeps_the_best_weights(digits):
     assert model.converged_
     assert model.best_iter_ <= model.n_iter_ < 200
     assert model.validation_loss_ == min(model.validation_losses_)
-
-
-@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
-def test_a_fit_stopped_by_a_callback_leaves_no_result(solver):
-    model = Autoencoder(1, solver=solver)
-    stages = ("training by L-BFGS", "training by Adam")
-    with lowland.config(progress=lambda event: event.stage not in stages), pytest.raises(Stopped):
-        model.fit(arc())
-    with pytest.raises(NotFittedError):
-        model.transform(arc())
-
-
-@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
-def test_progress_counts_to_the_end(solver):
-    events = []
-    with lowland.config(progress=events.append):
-        model = Autoencoder(1, solver=solver, max_iter=30 if solver == "adam" else None, random_state=0).fit(arc(100))
-    last = [event for event in events if event.stage in ("training by L-BFGS", "training by Adam")][-1]
-    assert last.done == pytest.approx(model.n_iter_)
 
 
 @pytest.mark.parametrize(
@@ -397,11 +327,6 @@ def test_a_constant_column_is_reconstructed():
     np.testing.assert_allclose(model.decode(model.encode(X))[:, 3], 5.0, atol=0.1)
 
 
-def test_codes_of_the_wrong_width():
-    with pytest.raises(DataError, match=r"2 columns.*1 component"):
-        Autoencoder(1).fit(arc(100)).decode(np.zeros((3, 2)))
-
-
 def test_every_form_of_hidden_layer_sizes():
     assert layer_widths((512, 256.0), 4, "hidden_layer_sizes") == (512, 256)
     assert layer_widths(7, 4, "hidden_layer_sizes") == layer_widths(np.array([7]), 4, "hidden_layer_sizes") == (7,)
@@ -412,13 +337,10 @@ def test_every_form_of_hidden_layer_sizes():
             layer_widths(bad, 4, "hidden_layer_sizes")
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
-def test_a_callback_sees_the_codes_and_can_stop_the_fit(solver):
+def test_a_callback_sees_the_codes_of_mini_batches():
     X, shots = arc(), []
-    settings = {"solver": solver, "random_state": 0, "max_iter": 31, "validation_fraction": 0.0}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        Z = Autoencoder(2, **settings).fit_transform(X, callback=shots.append)
+    settings = {"solver": "adam", "random_state": 0, "max_iter": 31, "validation_fraction": 0.0}
+    Z = Autoencoder(2, **settings).fit_transform(X, callback=shots.append)
     np.testing.assert_allclose(shots[-1].embedding, Z, rtol=1e-4, atol=1e-4)
     assert shots[-1].value < shots[0].value
     model = Autoencoder(2, **settings).fit(X, callback=lambda shot: False)
@@ -436,13 +358,3 @@ def test_encode_and_decode_equal_transform_and_inverse():
     assert model.reconstruction_error(X).shape == (600,)
     strange = np.full((1, 3), 60.0)
     assert model.reconstruction_error(strange)[0] > 100 * model.reconstruction_error(X).max()
-
-
-def test_variance_that_underflows_is_refused():
-    with pytest.raises(DataError, match=r"too small.*Rescale"):
-        Autoencoder(1).fit(1e-165 * arc(60))
-
-
-def test_widths_may_be_an_array():
-    model = Autoencoder(1, hidden_layer_sizes=np.array([3, 4]), decoder_layer_sizes=np.array([5])).fit(arc(100))
-    assert [b.shape[0] for _, b in (*model.encoder_, *model.decoder_)] == [3, 4, 1, 5, 3]

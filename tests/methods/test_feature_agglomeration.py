@@ -6,21 +6,14 @@ import scipy.sparse
 import sklearn.cluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import pdist, squareform
 
 import lowland
 from lowland import FeatureAgglomeration
 from lowland.data import load_dataset
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
-from lowland.math.selection.column_clustering import (
-    cluster_tree,
-    connectivity_graph,
-    constrained_tree,
-    cut_tree,
-    uses_spanning_tree,
-)
-from lowland.math.selection.column_distances import column_distances, euclidean_distances
+from lowland.math.selection.column_distances import column_distances
 from lowland.run.run import run_for
 
 LINKAGES = ["ward", "complete", "average", "single"]
@@ -151,27 +144,6 @@ def test_nearly_equal_columns_are_separated_by_every_metric(metric, far):
     assert all(len(set(model.labels_[j : j + 2])) == 1 for j in (0, 2, 4))
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation", "absolute-correlation"])
-@pytest.mark.parametrize("far", [0.0, 1e3])
-def test_copies_are_at_distance_zero(metric, far):
-    rng = np.random.default_rng(0)
-    X = np.repeat(rng.standard_normal((200, 5)) + far * rng.standard_normal(5), 3, axis=1)
-    model = FeatureAgglomeration(None, distance_threshold=1e-9, metric=metric, linkage="average").fit(X)
-    assert model.n_clusters_ == 5
-    assert np.all(model.distances_[:10] == 0)
-
-
-def test_distances_of_near_directions_are_accurate():
-    """1 - r of x and x + s·e with e ⊥ x, both centered and of one length, is 1 - 1/√(1 + s²)."""
-    rng = np.random.default_rng(1)
-    x, e = np.linalg.qr(rng.standard_normal((300, 2)) - rng.standard_normal((300, 2)).mean(axis=0))[0].T
-    x, e = x - x.mean(), e - e.mean()
-    e -= (e @ x) / (x @ x) * x
-    s = 1e-6 * np.linalg.norm(x) / np.linalg.norm(e)
-    near = distances(np.column_stack([x, x + s * e]), "correlation")[0, 1]
-    assert near == pytest.approx(5e-13, rel=1e-6)
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation", "manhattan"])
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_columns_too_small_to_be_squared_have_the_tree_of_larger_ones(metric, linkage):
@@ -183,13 +155,6 @@ def test_columns_too_small_to_be_squared_have_the_tree_of_larger_ones(metric, li
     np.testing.assert_array_equal(small.children_, large.children_)
     height = -570 if metric in ("euclidean", "manhattan") else 0
     np.testing.assert_allclose(small.distances_, np.ldexp(large.distances_, height), rtol=1e-9)
-
-
-def test_one_small_column_among_large_ones_is_not_constant():
-    X = table()
-    small = X.copy()
-    small[:, 2] = np.ldexp(X[:, 2], -570)
-    np.testing.assert_allclose(distances(small, "correlation"), distances(X, "correlation"), rtol=1e-9)
 
 
 def test_correlations():
@@ -221,57 +186,6 @@ def test_known_groups_of_columns_are_recovered():
 
 
 # --- cuts
-
-
-@settings(max_examples=30, deadline=None)
-@given(d=st.integers(2, 12), seed=st.integers(0, 10**6), linkage=st.sampled_from(LINKAGES))
-def test_cuts_are_nested_with_the_requested_number_of_groups(d, seed, linkage):
-    D = squareform(pdist(np.random.default_rng(seed).standard_normal((d, 3))))
-    tree = cluster_tree(D, linkage)
-    before = cut_tree(tree, 1)
-    assert not before.any()
-    for k in range(2, d + 1):
-        groups = cut_tree(tree, k)
-        assert sorted(set(groups.tolist())) == list(range(k))
-        assert len(set(zip(groups.tolist(), before.tolist(), strict=True))) == k  # each lies in one of the coarser
-        before = groups
-
-
-PAIRS = np.array([[0.0, 1.0, 4.0, 6.0], [1.0, 0.0, 5.0, 5.0], [4.0, 5.0, 0.0, 2.0], [6.0, 5.0, 2.0, 0.0]])
-
-
-@pytest.mark.parametrize(("linkage", "last"), [("single", 4.0), ("complete", 6.0), ("average", 5.0)])
-def test_two_pairs_by_hand(linkage, last):
-    tree = cluster_tree(PAIRS, linkage)
-    assert tree.children[:2].tolist() == [[0, 1], [2, 3]]
-    assert tree.heights.tolist() == [1.0, 2.0, last]
-    assert tree.n_leaves == 4
-    assert [tree.n_clusters_at(height) for height in (0.5, 1.5, 3.0, 10.0)] == [4, 3, 2, 1]
-    labels = cut_tree(tree, 2)
-    assert labels[0] == labels[1] != labels[2] == labels[3]
-    assert cut_tree(tree, 1).tolist() == [0, 0, 0, 0]
-    assert sorted(cut_tree(tree, 4)) == [0, 1, 2, 3]
-
-
-def test_single_linkage_by_a_spanning_tree_gives_the_same_tree():
-    D = cdist(*[np.random.default_rng(0).standard_normal((12, 3))] * 2)
-    one, other = (cluster_tree(D, "single", spanning_tree=spans) for spans in (False, True))
-    np.testing.assert_allclose(one.heights, other.heights)
-    for k in (2, 5, 9):
-        same = [labels[:, None] == labels[None, :] for labels in (cut_tree(one, k), cut_tree(other, k))]
-        np.testing.assert_array_equal(*same)
-    assert uses_spanning_tree("manhattan")
-    assert not uses_spanning_tree("cosine")
-
-
-@pytest.mark.parametrize("linkage", ["average", "single"])
-@pytest.mark.parametrize("n_clusters", [None, 2])
-def test_connectivity_of_a_path_merges_only_neighbors(n_clusters, linkage):
-    """0 and 2 are nearest, but have no edge."""
-    D = np.array([[0.0, 5.0, 1.0], [5.0, 0.0, 6.0], [1.0, 6.0, 0.0]])
-    links = connectivity_graph(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), 3, lambda: D)
-    labels = cut_tree(constrained_tree(links, D, linkage, n_clusters), 2)
-    assert labels[0] == labels[1] != labels[2]
 
 
 # --- rows by groups
@@ -315,17 +229,6 @@ def test_numpy_functions_are_saved(function, tmp_path):
     loaded = lowland.load(tmp_path / "m.lowland")
     assert loaded.pooling_func is function
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-
-
-def test_a_saved_function_must_be_given_again(tmp_path):
-    X = table()
-    model = FeatureAgglomeration(3, pooling_func=np.nanmax).fit(X)
-    with pytest.warns(DataWarning, match=r"pooling_func.*is not saved.*set_params\(pooling_func=...\)"):
-        lowland.save(model, tmp_path / "m.lowland")
-    loaded = lowland.load(tmp_path / "m.lowland")
-    with pytest.raises(ParameterError, match=r"set_params\(pooling_func=...\)"):
-        loaded.transform(X)
-    np.testing.assert_array_equal(loaded.set_params(pooling_func=np.nanmax).transform(X), model.transform(X))
 
 
 # --- where the rows come from
@@ -408,36 +311,8 @@ def test_one_row_is_grouped_as_in_scikit_learn(metric):
         FeatureAgglomeration(4, metric="correlation", linkage="average").fit(X)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "correlation", "chebyshev"])
-def test_rows_are_counted(metric):
-    da = pytest.importorskip("dask.array")
-    X = table()
-    lazy = da.from_array(X, chunks=(20, 14))
-    for rows in (X, lazy[lazy[:, 0] < 1e9]):
-        assert FeatureAgglomeration(4, metric=metric, linkage="average").fit(rows).n_samples_ == 60
-    assert FeatureAgglomeration(4, connectivity=np.ones((14, 14))).fit(X).n_samples_ == 60
-
-
-def test_overflow_is_reported():
-    with pytest.raises(DataError, match="too large"):
-        euclidean_distances(rows := open_rows(table() * 1e200), run_for(rows))
-
-
 def test_a_vector_of_cluster_values_is_one_row(iris):
     model, theirs = (cls(2).fit(iris.X) for cls in (FeatureAgglomeration, sklearn.cluster.FeatureAgglomeration))
     values = np.array([2.0, 5.0])
     np.testing.assert_array_equal(model.inverse_transform(values), theirs.inverse_transform(values))
     np.testing.assert_array_equal(model.inverse_transform(values[None, :])[0], model.inverse_transform(values))
-
-
-def test_connectivity_of_small_columns():
-    X, links = table(), np.eye(14, k=1) + np.eye(14, k=-1)
-    large, small = (FeatureAgglomeration(4, connectivity=links).fit(Y) for Y in (X, np.ldexp(X, -570)))
-    np.testing.assert_array_equal(small.labels_, large.labels_)
-    np.testing.assert_allclose(small.distances_, np.ldexp(large.distances_, -570), rtol=1e-9)
-
-
-def test_float32_rows_are_compared_in_float64():
-    X = table(dtype=np.float32)
-    X = np.column_stack([X, X[:, 0] + np.float32(1e-3)])
-    np.testing.assert_allclose(distances(X), squareform(pdist(X.astype(float).T)), rtol=1e-9)

@@ -22,7 +22,7 @@ from sklearn.feature_selection import (
 import lowland
 from lowland import FeatureFilter, plots
 from lowland.data import load_dataset
-from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError, Stopped
+from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 
 ONE_PASS = ("variance", "pearson", "anova", "chi2", "mrmr")
 IN_MEMORY = ("spearman", "distance-correlation", "mutual-information")
@@ -228,11 +228,8 @@ def test_permutations_give_p_values(table):
     assert found.support_[2]
     assert found.pvalues_[2] == 0.01
     assert found.pvalues_[10] == 1
-    again = FeatureFilter("mutual-information", n_permutations=99, false_discovery_rate=0.2, random_state=1).fit(X, y)
-    np.testing.assert_array_equal(again.pvalues_, found.pvalues_)
-    by_rank = FeatureFilter("spearman", n_permutations=999).fit(X, y)
-    exact = FeatureFilter("spearman").fit(X, y)
-    np.testing.assert_allclose(by_rank.pvalues_, exact.pvalues_, atol=0.06)
+    by_rank = FeatureFilter("spearman", n_permutations=199, random_state=0).fit(X, y)
+    np.testing.assert_allclose(by_rank.pvalues_, FeatureFilter("spearman").fit(X, y).pvalues_, atol=0.06)
 
 
 def test_threads_change_nothing(table):
@@ -245,13 +242,6 @@ def test_threads_change_nothing(table):
     np.testing.assert_array_equal(found[0].pvalues_, found[1].pvalues_)
 
 
-def test_a_callback_returning_false_stops_the_fit(table, monkeypatch):
-    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
-    X, y = np.tile(table[0], (20, 1)), np.tile(table[1], 20)
-    with lowland.config(progress=lambda event: event.done < 3), pytest.raises(Stopped, match="scoring columns"):
-        FeatureFilter("distance-correlation").fit(X, y)
-
-
 # --- bad input
 
 
@@ -260,7 +250,6 @@ BAD = {
     "too many": ({"n_features_to_select": 11}, 0, ParameterError, "at most 10"),
     "none at all": ({"n_features_to_select": 0}, 0, ParameterError, "at least 1"),
     "a fraction above one": ({"n_features_to_select": 1.5}, 0, ParameterError, "n_features_to_select=1.5.*at most 1"),
-    "an unknown score": ({"statistic": "magic"}, 0, ParameterError, "'distance-correlation'"),
     "two rules": ({"threshold": 1.0, "false_discovery_rate": 0.1}, 0, ParameterError, "threshold=1.0, false.*only one"),
     "a rate without p": ({"statistic": "variance", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
     "a rate of mrmr": ({"statistic": "mrmr", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
@@ -328,31 +317,6 @@ def test_the_remedy_names_the_given_parameter(table):
             FeatureFilter(score).fit(np.ones((300, 2)), y)
 
 
-@pytest.mark.parametrize("score", [*ONE_PASS, *IN_MEMORY, "mrmr"])
-@pytest.mark.parametrize("unit", [1e-160, 1e-170, 1e160])
-def test_extreme_units_change_nothing_or_are_reported(table, score, unit):
-    X, y = np.abs(table[0][:100, :5]), table[1][:100]
-    y = y if score in ("pearson", "spearman", "distance-correlation", "mrmr") else y > 2
-    plain = FeatureFilter(score).fit(X, y)
-    if score in ("variance", "pearson", "anova", "mrmr"):
-        with pytest.raises(DataError, match=r"too small|overflow"):
-            FeatureFilter(score).fit(X * unit, y)
-        return
-    other = FeatureFilter(score).fit(X * unit, y)
-    if score != "chi2":  # which is one of counts
-        np.testing.assert_allclose(other.scores_, plain.scores_, rtol=1e-6)
-    np.testing.assert_array_equal(other.support_, plain.support_)
-
-
-def test_squares_that_underflow_float32_are_computed_in_float64(table):
-    X, y = (table[0] * 1e-25).astype(np.float32), table[1]
-    np.testing.assert_array_equal(
-        FeatureFilter("mrmr").fit(X, y).support_, FeatureFilter("mrmr").fit(table[0], y).support_
-    )
-    found = FeatureFilter("pearson").fit(X, y)  # summed in float64
-    np.testing.assert_allclose(found.scores_, FeatureFilter("pearson").fit(table[0], y).scores_, atol=1e-6)
-
-
 def test_an_empty_selection_is_reported():
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((60, 5)), rng.standard_normal(60)
@@ -372,8 +336,3 @@ def test_rows_beyond_the_budget(tmp_path, table):
         FeatureFilter("spearman").fit(tmp_path / "x.parquet", X[:, 1])
     found = FeatureFilter("spearman", n_features_to_select=1).fit(tmp_path / "x.parquet", X[:, 1])
     assert found.get_feature_names_out().tolist() == ["c1"]
-
-
-def test_y_of_another_length(table):
-    with pytest.raises(DataError, match="rows"):
-        FeatureFilter("spearman").fit([table[0][:100], table[0][100:]], table[1][:250])

@@ -33,11 +33,6 @@ def fitted(roll):
 # --- unrolling --------------------------------------------------------------------------------------------------------
 
 
-def test_a_roll_of_1024_points_unrolls():
-    roll = swiss_roll(1024, seed=0)
-    assert r2(Isomap(2, n_neighbors=12).fit_transform(roll.X), roll.truth) > 0.99
-
-
 @pytest.mark.skipif("LOWLAND_DATA" not in os.environ, reason="needs the data folder")
 def test_the_fixed_roll_unrolls():
     roll = load_dataset("swiss_roll_fixed")
@@ -145,33 +140,13 @@ def test_too_many_landmarks_are_reported(roll):
 # --- connected components ---
 
 
-def test_iris_with_12_neighbors_is_disconnected_and_every_policy_reports_it():
+def test_components_left_apart_are_at_the_largest_distance():
     X = load_dataset("iris").X
-    fits = {}
-    for policy, words in (
-        ("connect", "connected by 1 edge"),
-        ("largest", "50 rows are NaN"),
-        ("ignore", "stay disconnected"),
-    ):
-        with pytest.warns(DataWarning, match=f"2 connected components of 100 and 50 rows.*{words}"):
-            fits[policy] = Isomap(2, n_neighbors=12, disconnected=policy).fit(X)
-    with pytest.raises(DataError, match="2 connected components of 100 and 50 rows"):
-        Isomap(2, n_neighbors=12, disconnected="error").fit(X)
-    assert fits["connect"].n_edges_added_ == 1
-    assert np.isfinite(fits["connect"].embedding_).all()
-    lost = np.isnan(fits["largest"].embedding_).all(axis=1)
-    assert lost.sum() == fits["largest"].n_excluded_ == 50
-    assert fits["largest"].dist_matrix_.shape == (100, 100)
-    assert np.isfinite(fits["largest"].transform(X)).all()
-    D = fits["ignore"].dist_matrix_
-    part = fits["ignore"].component_labels_
+    with pytest.warns(DataWarning, match="2 connected components of 100 and 50 rows.*stay disconnected"):
+        model = Isomap(2, n_neighbors=12, disconnected="ignore").fit(X)
+    D, part = model.dist_matrix_, model.component_labels_
     assert (D[part[:, None] != part[None, :]] == D.max()).all()
-    assert np.isfinite(fits["ignore"].embedding_).all()
-
-
-def test_iris_with_51_neighbors_is_connected():
-    model = Isomap(2, n_neighbors=51, disconnected="error").fit(load_dataset("iris").X)
-    assert model.n_connected_components_ == 1
+    assert np.isfinite(model.embedding_).all()
 
 
 def test_the_sweep_of_iris_shows_the_split():
@@ -245,23 +220,11 @@ def test_more_dimensions_than_points_span_are_refused(roll, k):
         Isomap(2, n_neighbors=9, n_landmarks=2).fit(roll.X)
 
 
-def test_the_elbow_is_no_more_than_the_columns(monkeypatch):
-    model = Isomap(2).fit(np.random.default_rng(0).random((60, 2)))
-    monkeypatch.setattr("lowland.methods.isomap.residual_variances", lambda D: 1 - np.minimum(np.arange(10), 5) / 6)
-    assert model.elbow_ == 2
-
-
 def test_the_sweep_takes_one_number(roll):
     (step,) = Isomap().neighbors_sweep(roll.X, 5)
     assert step.n_neighbors == 5
     with pytest.raises(ParameterError, match="integers from 1 to 599"):
         Isomap().neighbors_sweep(roll.X, 5.5)
-
-
-def test_coincident_points_are_handled(roll):
-    X = np.repeat(roll.X[:200], 2, axis=0)
-    Z = Isomap(2, n_neighbors=18).fit_transform(X)
-    np.testing.assert_allclose(Z[::2], Z[1::2], atol=1e-8)
 
 
 def test_beyond_4096_rows_paths_are_summed_in_float32(monkeypatch, roll, fitted):
@@ -273,7 +236,7 @@ def test_beyond_4096_rows_paths_are_summed_in_float32(monkeypatch, roll, fitted)
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("unit", [1e-100, 1e-40, 1e37, 1e80])
+@pytest.mark.parametrize("unit", [1e-100, 1e80])
 def test_units_do_not_matter(monkeypatch, roll, fitted, unit):
     monkeypatch.setattr("lowland.methods.isomap.IN_DOUBLE", 100)
     other = Isomap(2, n_neighbors=9).fit(roll.X * unit)
@@ -283,14 +246,13 @@ def test_units_do_not_matter(monkeypatch, roll, fitted, unit):
     assert other.reconstruction_error() / unit / unit == pytest.approx(fitted.reconstruction_error(), rel=1e-3)
 
 
-def test_a_saved_model_places_new_rows(tmp_path, roll, fitted):
-    lowland.save(fitted, tmp_path / "m.lowland")
-    again = lowland.load(tmp_path / "m.lowland")
-    np.testing.assert_array_equal(again.transform(roll.X[:9] + 0.1), fitted.transform(roll.X[:9] + 0.1))
-    assert again.elbow_ == 2
-
-
 def test_training_rows_keep_a_small_second_coordinate_in_transform():
     X = np.random.default_rng(0).standard_normal((25, 3)) * [1e-6, 1, 1e6]
     found = Isomap(2, n_neighbors=24).fit(X)
     np.testing.assert_allclose(found.transform(X)[:, 1], found.embedding_[:, 1], atol=1e-2)
+
+
+def test_coincident_points_are_handled(roll):
+    X = np.repeat(roll.X[:200], 2, axis=0)
+    Z = Isomap(2, n_neighbors=18).fit_transform(X)
+    np.testing.assert_allclose(Z[::2], Z[1::2], atol=1e-8)

@@ -68,23 +68,12 @@ def test_results_agree_with_scikit_learn(name):
 
 @pytest.mark.parametrize("solver", ["auto", "dense", "arpack", "randomized"])
 def test_every_solver_finds_the_same(solver):
-    X = table(1400)  # large enough for an iteration
+    X = table(1100)  # large enough for an iteration
     exact = Theirs(4, kernel="rbf", eigen_solver="dense").fit(X)
     ours = KernelPCA(4, kernel="rbf", eigen_solver=solver, random_state=0).fit(X)
     np.testing.assert_allclose(ours.eigenvalues_, exact.eigenvalues_, rtol=1e-10)
     np.testing.assert_allclose(ours.eigenvectors_, exact.eigenvectors_, atol=1e-6)
     assert (ours.n_iter_ > 0) == (solver in ("auto", "randomized"))
-
-
-def test_a_fixed_number_of_power_steps():
-    X = table(1400)
-    values = [
-        KernelPCA(4, kernel="rbf", eigen_solver="randomized", iterated_power=steps, random_state=0).fit(X).eigenvalues_
-        for steps in (0, 5)
-    ]
-    exact = KernelPCA(4, kernel="rbf").fit(X).eigenvalues_
-    errors = [np.abs(v / exact - 1).max() for v in values]
-    assert errors[1] < 1e-3 < errors[0]
 
 
 def test_all_components():
@@ -128,17 +117,16 @@ def test_rbf_coordinates_are_invariant_to_shift_and_rotation(seed, move):
     np.testing.assert_allclose(values[1], values[0], rtol=1e-8)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_matrix_beyond_the_budget_is_made_in_slabs(dtype, monkeypatch):
+def test_a_matrix_beyond_the_budget_is_made_in_slabs(monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 10**6)
-    X = table(1500).astype(dtype)
+    X = table(1500)
     held = KernelPCA(3, kernel="rbf").fit(X)
     with lowland.config(memory="8MB"):
         made = KernelPCA(3, kernel="rbf").fit(X)
     assert "kept in memory" in held.solver_.reason
     assert "computed again" in made.solver_.reason
-    np.testing.assert_allclose(made.eigenvalues_, held.eigenvalues_, rtol=1e-10 if dtype == np.float64 else 1e-5)
-    np.testing.assert_allclose(made.transform(X), held.transform(X), atol=1e-8 if dtype == np.float64 else 1e-4)
+    np.testing.assert_allclose(made.eigenvalues_, held.eigenvalues_, rtol=1e-10)
+    np.testing.assert_allclose(made.transform(X), held.transform(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("landmarks", [None, 50])
@@ -157,18 +145,6 @@ def test_a_flat_spectrum_is_solved_by_lapack():
     assert "flat" in kpca.solver_.reason
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         KernelPCA(3, kernel="rbf", gamma=0.1, max_iter=4, eigen_solver="randomized").fit(X)
-
-
-def test_three_circles_separate_on_one_component():
-    rings = load_dataset("concentric_circles")
-    Z = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)
-    ends = [(Z[rings.y == ring, 2].min(), Z[rings.y == ring, 2].max()) for ring in range(3)]
-    assert ends[0][1] < ends[1][0]
-    assert ends[1][1] < ends[2][0]
-    rings = load_dataset("concentric_circles", n=90)
-    squared = KernelPCA(1, kernel=lambda a, b: float(a @ a) * float(b @ b)).fit_transform(rings.X)[:, 0]
-    order = np.argsort(squared * np.sign(squared[rings.y == 2].mean()))
-    assert np.all(np.diff(rings.y[order]) >= 0)
 
 
 def test_gamma_by_the_median_rule():
@@ -195,9 +171,8 @@ def test_kernels_stay_in_the_array_library(name, library):
         np.testing.assert_allclose(to_numpy(back), ours.inverse_transform(ours.transform(X)), atol=1e-5)
 
 
-@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
-def test_iterations_and_fixed_points_stay_in_the_array_library(library):
-    xp, X = pytest.importorskip(library), table(1300, 2)
+def test_iterations_and_fixed_points_stay_in_the_array_library():
+    xp, X = pytest.importorskip("torch"), table(1300, 2)
     asked = {"kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True, "preimage": "fixed-point"}
     ours, there = KernelPCA(3, **asked).fit(X), KernelPCA(3, **asked).fit(xp.asarray(X))
     assert there.solver_.name == "krylov"
@@ -269,16 +244,6 @@ def test_sparse_and_dense_rows_agree(kernel, landmarks, tmp_path):
     np.testing.assert_allclose(sparse.fit_transform(S) * signs, Z, atol=1e-9 * np.abs(Z).max())
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine"])
-def test_sparse_rows_as_in_scikit_learn(kernel):
-    S = scipy.sparse.csr_matrix(holes())
-    theirs, ours = Theirs(3, kernel=kernel).fit(S), KernelPCA(3, kernel=kernel).fit(S)
-    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-9)
-    Z = theirs.transform(S[:20])
-    np.testing.assert_allclose(ours.transform(S[:20]), Z, atol=1e-8 * np.abs(Z).max())
-    assert ours.fit(S.astype(np.float32)).transform(S.astype(np.float32)).dtype == np.float32
-
-
 def test_sparse_rows_in_chunks_and_slabs(monkeypatch):
     S = scipy.sparse.csr_array(holes())
     whole = KernelPCA(3, kernel="rbf", gamma="median").fit(S)
@@ -344,23 +309,15 @@ def test_landmarks_are_exact_where_they_span_the_features(name):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("far", [1e4, 1e5, 1e6])
-def test_linear_landmarks_far_from_the_origin_are_pca(far, dtype):
-    """Mean over standard deviation is 10⁴ to 10⁶: uncentered products would lose the digits in which rows differ."""
-    X = (table(500) + far).astype(dtype)
+def test_linear_landmarks_far_from_the_origin_are_pca(dtype):
+    """Mean over standard deviation is 10⁶: uncentered products would lose the digits in which rows differ."""
+    X = (table(500) + 1e6).astype(dtype)
     pca, few = PCA(3).fit(X), KernelPCA(3, n_landmarks=30, random_state=0).fit(X)
     rounding = 1e-9 if dtype == np.float64 else 1e-4
     np.testing.assert_allclose(few.eigenvalues_, pca.explained_variance_ * 499, rtol=rounding)
     Z = pca.transform(X)
     signs = np.sign(np.sum(Z * few.transform(X), axis=0))
     np.testing.assert_allclose(few.transform(X) * signs, Z, atol=rounding * np.abs(Z).max())
-
-
-@pytest.mark.parametrize("name", ["poly", "cosine"])
-def test_landmarks_far_from_the_origin_lose_no_more_than_all_rows_do(name):
-    X = table(300) + 1e5
-    exact, few = (KernelPCA(3, n_landmarks=m, **options(name), random_state=0).fit(X) for m in (None, 100))
-    np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
 
 
 def test_identical_landmarks():
@@ -390,24 +347,16 @@ def test_landmarks_stream(tmp_path, monkeypatch):
     kpca = KernelPCA(3, kernel="rbf", n_landmarks=60, random_state=0)
     Z = kpca.fit_transform(X)
     np.testing.assert_allclose(Z.T @ Z, np.diag(kpca.eigenvalues_), atol=1e-9 * kpca.eigenvalues_[0])
-    for source in (tmp_path / "x.npy", [X[:100], X[100:650], X[650:]]):
+    da, torch = pytest.importorskip("dask.array"), pytest.importorskip("torch")
+    lazy, tensor = da.from_array(X, chunks=(170, 5)), torch.asarray(X)
+    for source in (tmp_path / "x.npy", [X[:100], X[100:650], X[650:]], lazy, tensor):
         again = KernelPCA(3, kernel="rbf", n_landmarks=60, random_state=0).fit(source)
         assert again.n_samples_ == 700
         np.testing.assert_allclose(again.transform(X), Z, atol=1e-9)
+    assert isinstance(again.transform(lazy), da.Array)
+    assert isinstance(again.transform(tensor), torch.Tensor)
     assert not hasattr(kpca, "X_fit_")
     assert not hasattr(kpca, "eigenvectors_")
-
-
-def test_landmarks_on_dask_and_torch():
-    da, torch = pytest.importorskip("dask.array"), pytest.importorskip("torch")
-    X = table(300)
-    Z = KernelPCA(2, kernel="rbf", n_landmarks=40, random_state=0).fit_transform(X)
-    lazy = KernelPCA(2, kernel="rbf", n_landmarks=40, random_state=0).fit_transform(da.from_array(X, chunks=(70, 5)))
-    assert isinstance(lazy, da.Array)
-    np.testing.assert_allclose(lazy.compute(), Z, atol=1e-9)
-    tensor = KernelPCA(2, kernel="rbf", n_landmarks=40, random_state=0).fit_transform(torch.asarray(X))
-    assert isinstance(tensor, torch.Tensor)
-    np.testing.assert_allclose(tensor.numpy(), Z, atol=1e-9)
 
 
 # --- inverse transform ------------------------------------------------------------------------------------------------
@@ -443,16 +392,6 @@ def test_the_fixed_point_inverts_the_map(landmarks):
     np.testing.assert_allclose(back, new, atol=0.02)
 
 
-def test_the_fixed_point_satisfies_its_equation():
-    X = table(60, 2)
-    kpca = KernelPCA(2, kernel="rbf", gamma=0.1, fit_inverse_transform=True, preimage="fixed-point").fit(X)
-    Z = kpca.transform(X[:5])
-    back = kpca.inverse_transform(Z)
-    c = Z @ kpca.coefficients_.T + 1 / 60
-    E = c * np.exp(-0.1 * np.sum((back[:, None] - X[None]) ** 2, axis=2))
-    np.testing.assert_allclose(E @ X / E.sum(axis=1)[:, None], back, atol=1e-4)
-
-
 def test_both_inverse_transforms_denoise():
     """Mika et al. 1998: the pre-image of few components lies nearer to the curve than the noisy row."""
     rng = np.random.default_rng(0)
@@ -480,21 +419,13 @@ def test_without_fit_inverse_transform_there_is_no_inverse():
 def test_models_with_either_inverse_are_saved(tmp_path):
     X = table()
     for way in ("ridge", "fixed-point"):
-        kpca = KernelPCA(3, kernel="rbf", fit_inverse_transform=True, preimage=way, n_landmarks=50, random_state=0).fit(
-            X
-        )
+        kpca = KernelPCA(3, kernel="rbf", fit_inverse_transform=True, preimage=way, n_landmarks=50, random_state=0)
+        kpca.fit(X)
         lowland.save(kpca, tmp_path / "m.lowland")
         loaded = lowland.load(tmp_path / "m.lowland")
         Z = kpca.transform(X)
         np.testing.assert_array_equal(loaded.transform(X), Z)
         np.testing.assert_array_equal(loaded.inverse_transform(Z), kpca.inverse_transform(Z))
-    with pytest.warns(UserWarning, match="given as kernel is not saved"):
-        lowland.save(KernelPCA(2, kernel=product).fit(X), tmp_path / "f.lowland")
-    loaded = lowland.load(tmp_path / "f.lowland")
-    with pytest.raises(ParameterError, match=r"set_params\(kernel="):
-        loaded.transform(X)
-    plain = KernelPCA(2, kernel=product).fit(X)
-    np.testing.assert_allclose(loaded.set_params(kernel=product).transform(X), plain.transform(X))
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------
@@ -516,17 +447,6 @@ def test_components_beyond_the_positive_eigenvalues_are_zero():
     assert KernelPCA(**quadratic).fit_transform(X).shape == (50, 5)
 
 
-def test_more_linear_components_than_columns_as_in_scikit_learn():
-    X = table(50, 2)
-    with pytest.warns(DataWarning, match="2 positive eigenvalues"):
-        ours = KernelPCA(4, fit_inverse_transform=True).fit(X)
-    theirs = Theirs(4, fit_inverse_transform=True).fit(X)
-    np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), atol=1e-9)
-    np.testing.assert_allclose(
-        ours.inverse_transform(ours.transform(X)), theirs.inverse_transform(theirs.transform(X)), atol=1e-9
-    )
-
-
 def test_identical_rows():
     X = np.full((20, 3), 1.7)
     for kernel in ("linear", "rbf", "poly", "cosine"):
@@ -537,7 +457,7 @@ def test_identical_rows():
         assert model.transform(X).shape == (20, 0)
 
 
-@pytest.mark.parametrize("n", [60, 1500])
+@pytest.mark.parametrize("n", [60, 1100])
 def test_an_indefinite_kernel_matrix(n):
     X = table(n, 2)
     squared = np.sum((X[:, None] - X[None]) ** 2, axis=2)
@@ -568,40 +488,13 @@ def test_a_negative_eigenvalue_that_is_kept_is_an_error():
     assert (kept.eigenvalues_ > 0).all()
 
 
-@pytest.mark.parametrize("n", [60, 1500])
+@pytest.mark.parametrize("n", [60, 1100])
 def test_an_asymmetry_of_rounding_errors_is_none(n):
     X = table(n, 3)
     K = np.exp(-0.2 * np.sum((X[:, None] - X[None]) ** 2, axis=2))
     noisy = K + 1e-9 * np.random.default_rng(0).uniform(-1, 1, K.shape)
     Z = KernelPCA(2, kernel="precomputed").fit_transform(noisy)
     np.testing.assert_allclose(Z, KernelPCA(2, kernel="precomputed").fit_transform(K), atol=1e-6)
-
-
-def test_a_grid_of_kernels_and_components_has_no_missing_score():
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-
-    iris = load_dataset("iris")
-    grid = {
-        "kernelpca__kernel": ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian"],
-        "kernelpca__n_components": [1, 2, 3, 4, 6, 10],
-        "kernelpca__gamma": [0.001, 0.1, 1.0],
-    }
-    search = GridSearchCV(make_pipeline(KernelPCA(), LogisticRegression(max_iter=5000)), grid, cv=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        search.fit(iris.X, iris.y)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-
-
-def test_an_indefinite_sigmoid_kernel_is_told():
-    X = table(60)
-    with pytest.warns(DataWarning, match="indefinite"):
-        Z = KernelPCA(2, kernel="sigmoid", gamma=0.5).fit_transform(X)
-    assert np.isfinite(Z).all()
-    with pytest.raises(DataError, match="indefinite"):
-        KernelPCA(kernel="sigmoid", gamma=0.5).fit(X)  # all components: as scikit-learn
 
 
 def test_invalid_kernel_matrices_are_refused():
@@ -626,28 +519,15 @@ def test_infinite_values_are_detected_behind_the_kernel(kernel, landmarks):
 
 
 @pytest.mark.parametrize("landmarks", [None, 100])
-@pytest.mark.parametrize("gamma", [1e3, 1e6, 1e12])
-def test_a_kernel_matrix_close_to_the_identity_warns(gamma, landmarks):
+def test_a_kernel_matrix_close_to_the_identity_warns(landmarks):
     """Nearly equal eigenvalues: LAPACK's driver for some of them may return none."""
     X = table(200)
     with pytest.warns(DataWarning, match=r"nearly the identity.*Lower gamma"):
-        kpca = KernelPCA(2, kernel="rbf", gamma=gamma, n_landmarks=landmarks, random_state=0).fit(X)
+        kpca = KernelPCA(2, kernel="rbf", gamma=1e6, n_landmarks=landmarks, random_state=0).fit(X)
     np.testing.assert_allclose(kpca.eigenvalues_, 1.0, rtol=0.01)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelPCA(2, kernel="rbf", gamma="median").fit(X)
-
-
-@pytest.mark.parametrize("landmarks", [None, 30])
-@pytest.mark.parametrize("scale", [1e25, 1e18, 1e-22, 1e-25])
-def test_squares_that_overflow_float32(scale, landmarks):
-    X = table() * scale
-    fine = KernelPCA(2, n_landmarks=landmarks, random_state=0).fit(X)
-    Z = fine.transform(X) / scale
-    plain = KernelPCA(2, n_landmarks=landmarks, random_state=0).fit(X / scale).transform(X / scale)
-    np.testing.assert_allclose(Z, plain, atol=1e-9)
-    with pytest.raises(DataError, match=r"float32.*float64"):
-        KernelPCA(2, n_landmarks=landmarks, random_state=0).fit(X.astype(np.float32))
 
 
 @pytest.mark.parametrize("landmarks", [None, 30])
@@ -702,9 +582,3 @@ def test_the_memory_budget_is_checked_before_allocation():
         KernelPCA(2, kernel="rbf", n_landmarks=2000, random_state=0).fit(X)
     with lowland.config(memory="200MB"), pytest.raises(MemoryError, match=r"ridge.*landmarks"):
         KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(X)
-
-
-def test_it_can_be_stopped():
-    X = table(1500)
-    with lowland.config(progress=lambda event: False), pytest.raises(lowland.errors.Stopped):
-        KernelPCA(3, kernel="rbf").fit(X)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV, LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
@@ -12,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import lowland
 from lowland import L1Selector
 from lowland.data import load_dataset
-from lowland.errors import DataError, DataWarning, ParameterError, Stopped
+from lowland.errors import DataError, DataWarning, ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -111,24 +110,19 @@ def test_exactly_k_columns_also_where_several_enter_at_once(table):
 
 
 def test_folds_may_be_many(table):
-    X, y = (part[:70] for part in table)
-    one = L1Selector(rule="min", cv=LeaveOneOut()).fit(X, y)
-    assert one.cv_losses_.shape == (100, 70)
+    X, y = (part[:30] for part in table)
+    one = L1Selector(rule="min", cv=LeaveOneOut(), alphas=20).fit(X, y)
+    assert one.cv_losses_.shape == (20, 30)
     theirs = LassoCV(alphas=one.alphas_, cv=LeaveOneOut(), tol=1e-10)
     theirs.fit((X - X.mean(axis=0)) / X.std(axis=0), y)
     np.testing.assert_allclose(one.cv_losses_.mean(axis=1), theirs.mse_path_.mean(axis=1), rtol=1e-5)
-    L1Selector(cv=ShuffleSplit(30, random_state=0)).fit(X, y)
+    L1Selector(cv=ShuffleSplit(6, random_state=0), alphas=20).fit(X, y)
 
 
 def test_an_error_bound_above_the_requested_one_is_reported(table):
     with pytest.warns(DataWarning, match=r"expected_false_positives=0\.222 or more"):
         selector = L1Selector(rule="stability", expected_false_positives=0.05).fit(*table)
     assert selector.error_bound_ == pytest.approx(1 / 4.5)
-
-
-def test_penalties_too_large_for_any_column_are_extended_downward(table):
-    X, y = table
-    assert L1Selector(9, alphas=[1e9, 1e8]).fit(X, y).support_.all()
 
 
 def test_columns_too_small_to_be_squared_are_refused(table):
@@ -215,20 +209,12 @@ def test_where_no_column_helps_the_first_is_selected_with_a_warning():
         assert selector.support_[np.argmax(selector.entry_alphas_)]
 
 
-def test_a_path_that_is_not_finished_is_reported(table):
-    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
-        selector = L1Selector(3, max_iter=1).fit(table[0] @ np.random.default_rng(0).standard_normal((9, 9)), table[1])
-    assert not selector.converged_
-
-
 # --- bad input
 
 
 BAD = {
     "no y": ({}, None, DataError, "requires y"),
     "too many": ({"n_features_to_select": 10}, 0, ParameterError, "at most 9"),
-    "an unknown rule": ({"rule": "magic"}, 0, ParameterError, "one-standard-error"),
-    "a threshold of chance": ({"threshold": 0.5}, 0, ParameterError, "above 0.5"),
     "penalties below zero": ({"alphas": [1.0, -1.0]}, 0, ParameterError, "penalties must be .*positive"),
     "more folds than rows": ({"cv": 121}, 0, DataError, "fewer folds"),
     "folds that overlap": ({"cv": [(np.arange(120), np.arange(120))]}, 0, ParameterError, "twice"),
@@ -268,24 +254,14 @@ def test_a_class_too_rare_for_the_folds_is_reported(wine):
         L1Selector().fit(wine.X, y)
 
 
-def test_progress_can_stop_it(table, monkeypatch):
-    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
-    seen = []
-    with lowland.config(progress=lambda event: seen.append(event) or len(seen) < 50), pytest.raises(Stopped):
-        L1Selector().fit(*table)
-    assert seen[-1].stage == "computing regularization paths"
-    assert seen[-1].total == 600
-
-
 # --- targets without a linear effect ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "options", [{}, {"n_features_to_select": 2}, {"rule": "stability", "random_state": 0}, {"estimator": "linear"}]
 )
-def test_a_target_orthogonal_up_to_rounding_is_an_error_not_an_endless_search(options, seed):
-    rng = np.random.default_rng(seed)
+def test_a_target_orthogonal_up_to_rounding_is_an_error_not_an_endless_search(options):
+    rng = np.random.default_rng(0)
     F = np.array(np.meshgrid(*[[-1.0, 1.0]] * 4)).reshape(4, -1).T
     F = np.repeat(F, 4, axis=0)[rng.permutation(64)]
     X = F * rng.uniform(0.1, 5, 4) + rng.normal(0, 30, 4)  # the moments are no longer exact

@@ -9,17 +9,12 @@ from hypothesis import strategies as st
 from scipy.linalg import subspace_angles
 from sklearn.exceptions import ConvergenceWarning
 
-import lowland
 from lowland import PCA, LinearAutoencoder
 from lowland.data import load_dataset
 from lowland.errors import ParameterError
 from lowland.math.networks.linear_autoencoder import (
     ENCODERS,
-    BatchCovariance,
-    loss_of,
-    shuffled_batches,
 )
-from lowland.run.local import LocalRun
 
 
 def table(n=400, d=8, seed=0, far=50.0):
@@ -52,9 +47,9 @@ def test_span_and_loss_agree_with_pca(X, encoder):
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize("size", [1, 32, 1000])
+@pytest.mark.parametrize("size", [1, 1000])
 def test_mini_batches_find_the_same(encoder, size):
-    X = table()
+    X = table(120)
     model = LinearAutoencoder(2, encoder=encoder, batch_size=size, tol=1e-6, random_state=0).fit(X)
     assert model.converged_
     assert largest_angle(model, X) < 1e-3
@@ -126,36 +121,6 @@ def test_the_trace_falls(encoder, size):
         assert trace[0] < PCA().fit(X).distortion(0)
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
-def test_gradients_against_differences(encoder):
-    rng = np.random.default_rng(1)
-    Y = rng.standard_normal((40, 5)) @ rng.standard_normal((5, 5))
-    S, kind = Y.T @ Y / 40, ENCODERS[encoder]()
-    theta = kind.start(2, S, 1.0, rng) + 0.1 * rng.standard_normal((5, 4 if encoder == "untied" else 2))
-    D, F = kind.pair(theta)
-    assert loss_of((D, F), S) == pytest.approx(np.mean(np.sum((Y - Y @ F @ D.T) ** 2, axis=1)))
-    h = 1e-6
-    numeric = np.zeros_like(theta)
-    for i in np.ndindex(*theta.shape):
-        step = np.zeros_like(theta)
-        step[i] = h
-        numeric[i] = (loss_of(kind.pair(theta + step), S) - loss_of(kind.pair(theta - step), S)) / (2 * h)
-    np.testing.assert_allclose(kind.gradient(theta, S), numeric, atol=1e-6 * np.abs(numeric).max())
-    np.testing.assert_allclose(kind.gradient(theta, BatchCovariance(Y, 40)), kind.gradient(theta, S), atol=1e-10)
-
-
-def test_batches_hold_every_row_once(monkeypatch):
-    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 64 * 8 * 2)  # windows of 60 rows
-    X = np.stack([np.arange(205.0), -np.arange(205.0)], axis=1)
-    rng = np.random.default_rng(0)
-    batches = list(shuffled_batches(lowland.open_rows(X), LocalRun(), np.zeros(2), 10, rng))
-    assert [len(Y) for Y in batches] == [10] * 20 + [5]
-    seen = np.concatenate(batches)[:, 0]
-    assert sorted(seen) == sorted(X[:, 0])
-    assert not np.array_equal(seen, X[:, 0])
-    assert np.abs(seen - X[:, 0]).max() < 64  # shuffled within a window only
-
-
 @pytest.mark.parametrize("size", [None, 64])
 def test_a_learning_rate_too_large_is_refused(size):
     X = table()
@@ -165,27 +130,6 @@ def test_a_learning_rate_too_large_is_refused(size):
         LinearAutoencoder(2, batch_size=size, learning_rate=100 * auto.learning_rate_, random_state=0).fit(X)
     given = LinearAutoencoder(2, batch_size=size, learning_rate=auto.learning_rate_, tol=1e-6, random_state=0).fit(X)
     np.testing.assert_allclose(given.encode(X), auto.encode(X), atol=1e-9)
-
-
-def test_too_few_iterations_warn():
-    with pytest.warns(ConvergenceWarning, match=r"did not converge.*after 3 iterations.*max_iter.*scale the columns"):
-        model = LinearAutoencoder(2, max_iter=3, random_state=0).fit(table())
-    assert not model.converged_
-    assert model.n_iter_ == 3
-    with pytest.warns(ConvergenceWarning, match="after 2 epochs"):
-        LinearAutoencoder(2, max_iter=2, batch_size=50, random_state=0).fit(table())
-
-
-def test_a_callback_stops_the_descent():
-    stages = []
-
-    def stop(event):
-        stages.append(event.stage)
-        return "desc" not in event.stage
-
-    with lowland.config(progress=stop), pytest.raises(lowland.errors.Stopped, match="desc"):
-        LinearAutoencoder(2, random_state=0).fit(table())
-    assert "desc" in stages[-1]
 
 
 # --- partial fits, and unusual tables ---
@@ -215,48 +159,16 @@ def test_constant_rows_warn():
     np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 0.1))), 0.1)
 
 
-def test_condition_number_1000_far_from_the_origin():
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((500, 20)) * np.geomspace(1000, 1, 20) ** 0.5 + 1e4
-    for encoder in ENCODERS:
-        model = LinearAutoencoder(4, encoder=encoder, random_state=0).fit(X)
-        assert model.converged_
-        assert largest_angle(model, X) < 1e-3
-
-
-def test_another_seed_gives_another_initialization_with_the_same_span():
-    X = table()
-    a, b = (LinearAutoencoder(2, random_state=seed).fit(X) for seed in (1, 2))
-    assert np.abs(a.decoder_ - b.decoder_).max() > 0.01
-    assert subspace_angles(a.decoder_, b.decoder_).max() < 1e-6
-    assert a.loss_ == pytest.approx(b.loss_, rel=1e-12)
-
-
-def test_tensors_in_mini_batches():
-    torch = pytest.importorskip("torch")
-    X = table()
-    ours = LinearAutoencoder(2, batch_size=64, tol=1e-6, random_state=0).fit(X)
-    theirs = LinearAutoencoder(2, batch_size=64, tol=1e-6, random_state=0).fit(torch.asarray(X))
-    assert isinstance(theirs.decoder_, torch.Tensor)
-    np.testing.assert_allclose(theirs.decoder_.numpy(), ours.decoder_, atol=1e-8)
-
-
-def test_sparse_rows_and_dask_in_mini_batches():
+def test_sparse_rows_dask_and_tensors_in_mini_batches():
     import dask.array as da
     import scipy.sparse
 
     X = np.where(np.random.default_rng(0).random((300, 6)) < 0.4, table(300, 6, far=0), 0.0)
     whole = LinearAutoencoder(2, batch_size=50, tol=1e-6, random_state=0).fit(X)
-    for other in (scipy.sparse.csr_array(X), da.from_array(X, chunks=(77, 6))):
+    torch = pytest.importorskip("torch")
+    for other in (scipy.sparse.csr_array(X), da.from_array(X, chunks=(77, 6)), torch.asarray(X)):
         model = LinearAutoencoder(2, batch_size=50, tol=1e-6, random_state=0).fit(other)
-        np.testing.assert_allclose(model.decoder_, whole.decoder_, atol=1e-7)
-
-
-def test_a_batch_larger_than_the_table_is_the_table(rng):
-    X = rng.laplace(size=(60, 5)) * np.arange(1, 6)
-    whole, larger = (LinearAutoencoder(2, batch_size=size, tol=1e-6, random_state=0).fit(X) for size in (60, 10_000))
-    assert larger.n_iter_ == whole.n_iter_
-    np.testing.assert_array_equal(larger.decoder_, whole.decoder_)
+        np.testing.assert_allclose(np.asarray(model.decoder_), whole.decoder_, atol=1e-7)
 
 
 def test_weights_count_repetitions(rng):

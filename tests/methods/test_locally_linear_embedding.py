@@ -1,13 +1,10 @@
 """Locally linear embedding."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse
 import sklearn.manifold
 
-import lowland
 from lowland import LocallyLinearEmbedding
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
@@ -36,8 +33,7 @@ def explained(Z, truth):
 # --- the answer ---
 
 
-@pytest.mark.parametrize("method", ["standard", "modified", "ltsa"])
-@pytest.mark.parametrize("solver", ["dense", "arpack"])
+@pytest.mark.parametrize(("method", "solver"), [("standard", "arpack"), ("modified", "dense"), ("ltsa", "dense")])
 def test_results_agree_with_scikit_learn(method, solver, roll):
     options = {"n_neighbors": 10, "method": method, "eigen_solver": solver, "tol": 1e-9}
     theirs = sklearn.manifold.LocallyLinearEmbedding(n_components=2, random_state=0, **options).fit(roll.X)
@@ -68,27 +64,10 @@ def test_the_hole_and_the_height_are_kept_by_the_hessian():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rotation_shift_and_scale_change_nothing(method, roll, rng):
-    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    one = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(roll.X)
-    two = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(0.01 * (roll.X @ Q + 3.0))
-    np.testing.assert_allclose(two.eigenvalues_, one.eigenvalues_, rtol=1e-4, atol=1e-12)
-    assert apart(one.embedding_, two.embedding_) < 1e-4
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_new_rows_are_placed_near_their_training_neighbors(method, roll):
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(roll.X)
     Z = model.transform(roll.X + 1e-3)
     assert np.median(np.linalg.norm(Z - model.embedding_, axis=1)) < 0.1 * model.embedding_.std()
-
-
-def test_float32_rows_give_float32_coordinates(roll):
-    model = LocallyLinearEmbedding(2, n_neighbors=10, method="ltsa").fit(roll.X.astype(np.float32))
-    assert model.embedding_.dtype == np.float32
-    assert (
-        apart(model.embedding_, LocallyLinearEmbedding(2, n_neighbors=10, method="ltsa").fit(roll.X).embedding_) < 1e-2
-    )
 
 
 # --- disconnected graphs ---
@@ -116,14 +95,6 @@ def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
     np.testing.assert_allclose(largest.transform(iris.X[:3]), alone.transform(iris.X[:3]), atol=1e-5)
     with pytest.raises(DataError, match="disconnected: 2 connected components"):
         fit("error")
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
-def test_connected_components_leave_one_null_vector(method, iris):
-    model = LocallyLinearEmbedding(2, n_neighbors=12, method=method).fit(iris.X)
-    assert model.eigenvalues_[0] > 1e-9
-    assert np.abs(model.embedding_).max() < 0.7  # no coordinate separates a single point only
 
 
 def two_clumps(rng):
@@ -177,13 +148,6 @@ def test_duplicates_give_finite_coordinates(method, roll):
     assert np.isfinite(model.transform(X[:20])).all()
 
 
-def test_duplicates_alone_are_a_component_and_are_reported(rng):
-    X = np.vstack([rng.standard_normal((50, 3)), np.full((12, 3), 9.0)])
-    with pytest.warns(DataWarning, match="disconnected: 2 connected components"):
-        model = LocallyLinearEmbedding(2, n_neighbors=6).fit(X)
-    assert np.isfinite(model.embedding_).all()
-
-
 def test_equal_rows_are_refused():
     with pytest.raises(DataError, match="all 20 rows are equal"):
         LocallyLinearEmbedding(2).fit(np.ones((20, 3)))
@@ -209,7 +173,7 @@ def test_collapsed_components_are_reported():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("unit", [1e-140, 1e-90, 1e90, 1e140])
+@pytest.mark.parametrize("unit", [1e-140, 1e140])
 def test_the_unit_of_the_columns_does_not_matter(method, unit, roll):
     X = roll.X[:200]
     one, other = (LocallyLinearEmbedding(2, n_neighbors=8, method=method).fit(s * X).embedding_ for s in (1.0, unit))
@@ -219,11 +183,6 @@ def test_the_unit_of_the_columns_does_not_matter(method, unit, roll):
 def test_fitted_rows_keep_their_coordinates(roll):
     model = LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
     np.testing.assert_array_equal(model.transform(roll.X), model.embedding_)
-
-
-def test_facts(roll):
-    model = LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
-    assert list(model._facts())[:2] == ["eigenvalues", "reconstruction error"]
 
 
 # --- wrong input ---
@@ -240,8 +199,6 @@ def test_facts(roll):
         ),
         ({"n_neighbors": 1, "method": "modified"}, "at least 2"),
         ({"n_neighbors": 2, "method": "ltsa"}, "at least 3"),
-        ({"reg": -1.0}, "reg"),
-        ({"method": "other"}, "method"),
     ],
 )
 def test_invalid_parameters_are_refused(options, text, rng):
@@ -264,19 +221,6 @@ def test_given_graphs(roll):
     thin[7, 8] = 1.0
     with pytest.raises(ParameterError, match="n_neighbors must be at least 3, but it is 1 for row 7"):
         LocallyLinearEmbedding(2, n_neighbors=10, method="ltsa").fit(X, graph=thin.tocsr())
-
-
-def test_the_model_can_be_saved(roll, tmp_path):
-    model = LocallyLinearEmbedding(2, n_neighbors=10, method="modified").fit(roll.X)
-    lowland.save(model, tmp_path / "lle.lowland")
-    again = lowland.load(tmp_path / "lle.lowland")
-    np.testing.assert_array_equal(again.transform(roll.X[:9]), model.transform(roll.X[:9]))
-
-
-def test_well_behaved_data_gives_no_warning(roll):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
 
 
 def test_a_coordinate_spent_on_one_row_is_reported():

@@ -90,14 +90,6 @@ def test_weights_of_zero_are_missing_and_weights_of_two_count_twice():
     assert doubled.stress1_ == pytest.approx(MDS(**options).fit(D).stress1_, rel=1e-6)
 
 
-def test_a_pair_of_large_weight_is_preserved():
-    D = squareform(pdist(points(20, 6)))
-    W = np.ones_like(D)
-    W[0, 1] = W[1, 0] = 1e4
-    mds = MDS(metric="precomputed", eps=1e-12, max_iter=3000).fit(D, weights=W)
-    assert np.linalg.norm(mds.embedding_[0] - mds.embedding_[1]) == pytest.approx(D[0, 1], rel=1e-2)
-
-
 def test_more_initializations_are_never_worse():
     X = points(40, 8)
     one, many = (MDS(init="random", n_init=n, random_state=0).fit(X) for n in (1, 8))
@@ -200,39 +192,6 @@ def test_invalid_parameters_are_reported():
         MDS().fit(points(200))
 
 
-def test_a_fit_can_be_stopped_and_leaves_nothing():
-    model = MDS(init="random", eps=0, max_iter=10_000)
-    with (
-        lowland.config(progress=lambda event: event.stage != "minimizing stress"),
-        pytest.raises(lowland.errors.Stopped),
-    ):
-        model.fit(points(100, 20))
-    assert not hasattr(model, "embedding_")
-    assert not hasattr(model, "_given")
-
-
-def test_what_a_function_returns_is_checked(rng):
-    with pytest.raises(DataError, match=r"negative|symmetric"):
-        MDS(metric=lambda a, b: float((a - b)[0])).fit(rng.standard_normal((10, 3)))
-
-
-def test_pairs_of_weight_zero_do_not_affect_the_initialization():
-    X = points(30, 2)
-    D = squareform(pdist(X))
-    W = np.ones_like(D)
-    wild, W[0, 1:10], W[1:10, 0] = D.copy(), 0, 0
-    np.fill_diagonal(W, 0)
-    wild[0, 1:10] = wild[1:10, 0] = 1e6
-    gone = D.copy()
-    gone[0, 1:10] = gone[1:10, 0] = np.nan
-    for options in ({}, {"metric_mds": False}):
-        a = MDS(metric="precomputed", **options).fit(wild, weights=W)
-        b = MDS(metric="precomputed", **options).fit(gone, weights=np.ones_like(D))
-        np.testing.assert_allclose(a.trace_[0], b.trace_[0], rtol=1e-9)
-        np.testing.assert_allclose(a.embedding_, b.embedding_, atol=1e-6)
-        assert a.dissimilarity_matrix_[0, 1] == 1e6
-
-
 @pytest.mark.parametrize("method", [MDS, lowland.SammonMapping])
 def test_degenerate_initializations_are_refused(method):
     X = points(30, 2)
@@ -277,17 +236,3 @@ def test_former_and_new_name_together_are_refused():
         MDS(dissimilarity="precomputed", metric="manhattan").fit(points())
     with pytest.raises(ParameterError, match="dissimilarity"):
         MDS(dissimilarity="manhattan").fit(points())
-
-
-@pytest.mark.parametrize("parameters", [{}, {"metric_mds": False}, {"solver": "gradient"}])
-def test_a_callback_sees_every_iteration_and_can_stop_the_fit(parameters):
-    shots = []
-    model = MDS(random_state=0, **parameters).fit(points(), callback=shots.append)
-    assert [shot.iteration for shot in shots] == sorted({shot.iteration for shot in shots})
-    assert shots[-1].value <= shots[0].value
-    if not parameters:
-        np.testing.assert_allclose(shots[-1].embedding, model.embedding_)
-    np.testing.assert_array_equal(MDS(random_state=0, **parameters).fit(points()).embedding_, model.embedding_)
-    stopped = MDS(random_state=0, **parameters).fit(points(), callback=lambda shot: False)
-    assert stopped.n_iter_ <= 2
-    assert "callback" in stopped.solver_.stopped_because

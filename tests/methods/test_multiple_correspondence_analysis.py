@@ -122,16 +122,6 @@ def test_frames_files_objects_and_chunks_agree(tmp_path):
         np.testing.assert_allclose(mca.transform(source), Z, atol=1e-12)
 
 
-def test_slabs_of_a_file_are_folded(tmp_path, monkeypatch):
-    X = frame(500)
-    X.to_parquet(tmp_path / "x.parquet")
-    whole = MultipleCorrespondenceAnalysis(2).fit(X)
-    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 1000)
-    parts = MultipleCorrespondenceAnalysis(2).fit(tmp_path / "x.parquet")
-    assert parts.n_samples_ == 500
-    np.testing.assert_allclose(parts.transform(tmp_path / "x.parquet"), whole.transform(X), atol=1e-12)
-
-
 def test_missing_values():
     X = frame()
     X.loc[[3, 7], "color"] = None
@@ -180,14 +170,6 @@ def test_types_of_columns_must_match_those_of_the_fit():
         mca.transform(X.assign(shop="a"))
     with pytest.raises(DataTypeError, match=r"Column 0 .* numbers"):
         mca.transform(np.zeros((3, 4)))
-
-
-def test_a_label_column_is_left_out():
-    X = frame()
-    mca = MultipleCorrespondenceAnalysis(2).fit(X, "shop")
-    np.testing.assert_allclose(
-        mca.transform(X), MultipleCorrespondenceAnalysis(2).fit_transform(X.drop(columns="shop"))
-    )
 
 
 def test_many_levels_are_a_warning():

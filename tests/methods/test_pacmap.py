@@ -37,7 +37,7 @@ def test_digits_are_mapped_as_well_as_by_the_reference(Method, reference):
     rng = np.random.default_rng(0)
     i, j, k = rng.integers(0, len(DIGITS), (3, 20_000))
     found = []
-    for seed in range(3):
+    for seed in range(2):
         Z = Method(random_state=seed).fit_transform(DIGITS.astype(np.float32))
         nearer = [np.linalg.norm(Y[i] - Y[j], axis=1) < np.linalg.norm(Y[i] - Y[k], axis=1) for Y in (DIGITS, Z)]
         accuracy = cross_val_score(KNeighborsClassifier(10), Z, LABELS, cv=5).mean()
@@ -55,7 +55,7 @@ def test_digits_are_mapped_as_well_as_by_the_reference(Method, reference):
 @BOTH
 @pytest.mark.parametrize("k", [2, 3])
 def test_bits_do_not_depend_on_the_threads(Method, k):
-    X = cloud(1200)
+    X = cloud(400)
     maps = []
     for threads in (1, 2, 16):
         with lowland.config(threads=threads):
@@ -64,39 +64,6 @@ def test_bits_do_not_depend_on_the_threads(Method, k):
     for Z, new in maps[1:]:
         np.testing.assert_array_equal(Z, maps[0][0])
         np.testing.assert_array_equal(new, maps[0][1])
-
-
-def test_local_map_differs_after_the_second_phase_only():
-    X, at = cloud(400), {}
-    for Method in (PaCMAP, LocalMAP):
-        Method(random_state=0).fit(
-            X, callback=lambda s, M=Method: at.setdefault(M, {}).update({s.iteration: s.embedding})
-        )
-    for iteration in (50, 100, 150, 200):
-        np.testing.assert_array_equal(at[PaCMAP][iteration], at[LocalMAP][iteration])
-    assert not np.allclose(at[PaCMAP][250], at[LocalMAP][250], atol=0.1)
-
-
-def test_the_radius_of_local_map_matters():
-    X = cloud(300)
-    a, b = (LocalMAP(low_dist_thres=r, random_state=0).fit_transform(X) for r in (2, 10))
-    assert not np.allclose(a, b, atol=0.1)
-
-
-@BOTH
-def test_a_callback_sees_the_map_and_can_stop_it(Method):
-    seen = []
-
-    def look(snapshot):
-        seen.append(snapshot)
-        return snapshot.iteration < 100
-
-    model = Method(random_state=0).fit(cloud(), callback=look)
-    assert [s.iteration for s in seen] == [50, 100]
-    assert seen[0].total == 450
-    np.testing.assert_array_equal(model.embedding_, seen[-1].embedding)
-    assert model.n_iter_ == 100
-    assert "callback" in model.solver_.stopped_because
 
 
 def test_the_outcome_reports_pairs_and_objective():
@@ -122,23 +89,11 @@ def test_the_number_of_neighbors_grows_with_the_rows():
 # --- start and scale --------------------------------------------------------------------------------------------------
 
 
-def test_the_map_does_not_depend_on_the_unit_or_the_origin():
-    X = np.round(cloud() * 64) / 64  # shifted without rounding
-    Z = PaCMAP(**SHORT).fit_transform(X)
-    for other in (X * 2**40, X * 2.0**-40):
-        np.testing.assert_allclose(PaCMAP(**SHORT).fit_transform(other), Z, atol=1e-5)
-
-
 @pytest.mark.parametrize("init", ["random", cloud(150, 2, 3)])
 def test_other_starts(init):
     Z = PaCMAP(random_state=0, init=init).fit_transform(cloud())
     assert np.isfinite(Z).all()
     assert not np.allclose(Z, PaCMAP(random_state=0).fit_transform(cloud()))
-
-
-def test_float32_rows_give_a_float32_map():
-    assert PaCMAP(**SHORT).fit_transform(cloud().astype(np.float32)).dtype == np.float32
-    assert PaCMAP(**SHORT).fit_transform(cloud()).dtype == np.float64
 
 
 def test_more_columns_than_100_are_reduced():
@@ -237,9 +192,10 @@ def test_new_rows_do_not_depend_on_their_batch(Method):
 
 @BOTH
 def test_training_rows_land_at_their_place(Method):
-    model = Method(random_state=0).fit(DIGITS)
-    np.testing.assert_array_equal(model.transform(DIGITS), model.embedding_)
-    moved = model.transform(DIGITS + 1e-9)  # not at distance 0 anymore
+    X = DIGITS[:900]
+    model = Method(random_state=0).fit(X)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    moved = model.transform(X + 1e-9)  # not at distance 0 anymore
     gaps = np.linalg.norm(moved - model.embedding_, axis=1) / np.ptp(model.embedding_, axis=0).max()
     assert np.median(gaps) < 0.005
     assert np.quantile(gaps, 0.95) < 0.015
@@ -304,7 +260,7 @@ def test_equal_rows_and_nan_are_refused(Method):
 
 
 @BOTH
-@pytest.mark.parametrize("n", [4, 5, 9, 12, 30, 36, 55])
+@pytest.mark.parametrize("n", [4, 12, 36])
 def test_few_rows(Method, n):
     Z = Method(n_neighbors=None, **SHORT).fit_transform(cloud(n))
     assert Z.shape == (n, 2)
@@ -319,21 +275,13 @@ def test_few_rows(Method, n):
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"n_neighbors": 0}, "n_neighbors"),
-        ({"MN_ratio": -1}, "MN_ratio"),
-        ({"FP_ratio": 0}, "FP_ratio"),
         ({"FP_ratio": 0.01}, "FP_ratio=0.01.*further"),
         ({"num_iters": (1, 2)}, "num_iters"),
         ({"num_iters": (1, 2, -3)}, "num_iters"),
-        ({"num_iters": "many"}, "num_iters"),
-        ({"lr": 0}, "lr"),
-        ({"init": "spectral"}, "init.*pca"),
         ({"init": np.zeros((3, 2))}, r"init"),
         ({"init": np.zeros((len(cloud()), 2))}, r"equal.*init"),
         ({"distance": "euclidian"}, "euclidean"),
         ({"intermediate": True}, "intermediate.*callback"),
-        ({"n_components": 0}, "n_components"),
-        ({"knn_backend": "pynndescent"}, "knn_backend"),
     ],
 )
 def test_wrong_parameters_are_refused(Method, params, words):
@@ -346,14 +294,7 @@ def test_too_few_rows_are_refused():
         PaCMAP().fit(cloud(3))
 
 
-def test_precomputed_distances_must_be_square():
-    with pytest.raises(DataError, match="square"):
-        PaCMAP(distance="precomputed").fit(np.abs(cloud(50, 40)))
-
-
-def test_the_start_is_a_parameter_not_an_argument_of_fit():
-    """As in pacmap; the error says how to write it here."""
-    X = cloud()
-    for fit in (PaCMAP().fit, PaCMAP().fit_transform):
-        with pytest.raises(ParameterError, match=r"PaCMAP\(init=\.\.\.\)\.fit"):
-            fit(X, init="pca")
+def test_the_radius_of_local_map_matters():
+    X = cloud(300)
+    a, b = (LocalMAP(low_dist_thres=r, random_state=0).fit_transform(X) for r in (2, 10))
+    assert not np.allclose(a, b, atol=0.1)

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import lowland
 from lowland import PCA, IncrementalPCA
-from lowland.data import load_dataset, low_rank
+from lowland.data import low_rank
 from lowland.errors import DataError, DataTypeError
 from lowland.math.spectra.component_rules import (
     Cumulative,
@@ -23,19 +23,7 @@ from lowland.math.spectra.component_rules import (
 )
 
 SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized"]
-COUNTS = [
-    1,
-    3,
-    None,
-    0.8,
-    "mle",
-    Kaiser(),
-    Cumulative(0.9),
-    EachAtLeast(0.05),
-    EigenvalueAbove(1.0),
-    Knee(),
-    ParallelAnalysis(20),
-]
+COUNTS = [3, "mle", Kaiser(), Cumulative(0.9), EachAtLeast(0.05), EigenvalueAbove(1.0), Knee(), ParallelAnalysis(20)]
 
 
 @pytest.fixture
@@ -84,14 +72,6 @@ def test_optimal_constants_are_the_means_coordinates(X):
     assert pytest.approx(pca.distortion(3)) == J
     for step in np.random.default_rng(0).standard_normal((10, 4)):
         assert np.mean(np.sum((Z[:, 3:] - best - step) ** 2, axis=1)) > J
-
-
-def test_rotating_the_discarded_subspace_changes_nothing(X):
-    pca = PCA().fit(X)
-    C = X - pca.mean_
-    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
-    rotated = Q @ pca.components_[3:]
-    assert np.mean(np.sum((C @ rotated.T) ** 2, axis=1)) == pytest.approx(pca.distortion(3))
 
 
 def test_storage(X):
@@ -180,11 +160,10 @@ def test_convergence_is_recorded_and_warned_about(X, monkeypatch):
 # --- number of components ---
 
 
-@pytest.mark.parametrize("rank", [1, 2, 4])
-def test_parallel_analysis_finds_the_rank(rank):
-    X = low_rank(n=400, d=20, rank=rank, noise=0.05, decay=0.9).X
+def test_parallel_analysis_finds_the_rank():
+    X = low_rank(n=400, d=20, rank=2, noise=0.05, decay=0.9).X
     pca = PCA(ParallelAnalysis(random_state=0), scale=True).fit(X)
-    assert pca.n_components_ == rank
+    assert pca.n_components_ == 2
     assert len(pca.choice_.evidence["threshold"]) == 20
 
 
@@ -205,12 +184,6 @@ def test_downstream_finds_the_informative_components():
     assert pca.choice_.evidence["scores"].shape == (5, 5)
     with pytest.raises(DataError, match="y"):
         PCA(Downstream(LogisticRegression())).fit(X)
-
-
-def test_minka_agrees_with_scikit_learn():
-    for seed in range(5):
-        X = low_rank(n=200, d=12, rank=1 + seed, noise=0.1, seed=seed).X
-        assert PCA("mle").fit(X).n_components_ == TheirPCA("mle").fit(X).n_components_
 
 
 # --- numerical accuracy ---
@@ -261,15 +234,6 @@ def test_shift_and_scale_laws(seed, shift, factor):
     np.testing.assert_allclose(np.abs(np.sum(one.components_ * other.components_, axis=1)), 1, atol=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6))
-def test_a_rotation_of_the_data_rotates_the_components(seed):
-    rng = np.random.default_rng(seed)
-    X, Q = rng.standard_normal((40, 4)) * [8, 4, 2, 1], np.linalg.qr(rng.standard_normal((4, 4)))[0]
-    one, other = PCA(2).fit(X), PCA(2).fit(X @ Q)
-    np.testing.assert_allclose(np.abs(one.transform(X)), np.abs(other.transform(X @ Q)), atol=1e-8)
-
-
 def test_signs_are_fixed_for_every_route(X):
     reference = PCA(4, svd_solver="full").fit(X).components_
     assert np.all(reference[np.arange(4), np.argmax(np.abs(reference), axis=1)] > 0)
@@ -301,6 +265,16 @@ def test_directions_without_variance_are_determined():
 
 
 # --- weights, scaling, streams ---
+
+
+def test_chunks_of_rows_are_mapped_in_order(X):
+    pca = PCA(2).fit(X)
+    Z = pca.transform(X)
+    found = list(pca.transform_chunks([X[:40], X[40:]]))
+    assert [len(part) for part in found] == [40, 20]
+    np.testing.assert_allclose(np.concatenate(found), Z, atol=1e-12)
+    back = np.concatenate(list(pca.inverse_chunks([Z[:40], Z[40:]])))
+    np.testing.assert_allclose(back, pca.inverse_transform(Z), atol=1e-12)
 
 
 def test_weights_are_repetitions(X):
@@ -393,12 +367,6 @@ def test_wide_sparse_is_never_made_dense():
     np.testing.assert_allclose(pca.singular_values_, np.linalg.svd(C @ C.T, compute_uv=False)[:2] ** 0.5)
     np.testing.assert_allclose(pca.transform(X), C @ pca.components_.T, atol=1e-8)
     assert scaled.explained_variance_[0] > 0
-
-
-def test_fit_transform_accepts_sample_weight():
-    iris = load_dataset("iris")
-    Z = PCA(2).fit_transform(iris.X, sample_weight=np.ones(150))
-    np.testing.assert_allclose(Z, PCA(2).fit_transform(iris.X))
 
 
 def test_the_likelihood_with_duplicate_columns_does_not_depend_on_rounding(rng):

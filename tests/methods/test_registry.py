@@ -31,11 +31,6 @@ def test_an_unknown_name_is_reported_with_the_closest_and_all_names():
         find_method("zzz")
 
 
-def test_names_of_methods_are_unique():
-    for e in entries().values():
-        assert find_method(e.name) is find_method(e.verb) is e
-
-
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """The file that keeps the index, in an empty cache folder."""

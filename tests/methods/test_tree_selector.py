@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeRegressor
 import lowland
 from lowland import TreeSelector
 from lowland.data import load_dataset
-from lowland.errors import DataError, DataWarning, ParameterError, Stopped
+from lowland.errors import DataError, DataWarning, ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -190,17 +190,3 @@ def test_bad_input_is_reported(table, what):
     with pytest.raises(error, match=words) as caught:
         TreeSelector(**options, random_state=0).fit(X, numbers if isinstance(y, int) else y)
     assert str(caught.value).endswith(".")
-
-
-def test_progress_can_stop_it(table, monkeypatch):
-    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
-    seen = []
-    with lowland.config(progress=lambda event: seen.append(event) or len(seen) < 4), pytest.raises(Stopped):
-        TreeSelector(random_state=0).fit(*table)
-    assert seen[-1].stage == "growing trees"
-    assert seen[-1].total == 11
-
-
-def test_folds_of_one_row_have_no_score(table):
-    with pytest.raises(DataError, match="fewer folds"):
-        TreeSelector(cv=20, random_state=0).fit(table[0][:20], table[1][:20])

@@ -8,7 +8,6 @@ from sklearn.decomposition import TruncatedSVD as TheirSVD
 import lowland
 from lowland import TruncatedSVD
 from lowland.data import load_dataset
-from lowland.errors import ParameterError
 
 
 @pytest.mark.parametrize("algorithm", ["arpack", "randomized"])
@@ -49,8 +48,3 @@ def test_latent_semantic_analysis_groups_topics():
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)
     assert Z[0] @ Z[4] > 0.9
     assert Z[1] @ Z[3] < 0.5
-
-
-def test_more_components_than_columns():
-    with pytest.raises(ParameterError, match="at most 4"):
-        TruncatedSVD(5).fit(load_dataset("iris").X)

@@ -11,6 +11,7 @@ import lowland
 from lowland import TSNE
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.math.embeddings import repulsion
 
 DIGITS = load_dataset("digits")
 X, Y = DIGITS.X[:600].astype(np.float64), np.asarray(DIGITS.y[:600]).astype(int)
@@ -59,48 +60,34 @@ def test_the_course_is_reported(model):
     assert model.n_neighbors_ == 46
 
 
-@pytest.mark.parametrize("n", [600, 4000])  # exact, and on a grid
-def test_bits_are_equal_on_any_number_of_threads(n):
-    rows = np.random.default_rng(0).standard_normal((n, 4)) + 6 * np.eye(4)[np.arange(n) % 4]
+@pytest.mark.parametrize("on_grid", [False, True])
+def test_bits_are_equal_on_any_number_of_threads(on_grid, monkeypatch):
+    if on_grid:
+        monkeypatch.setitem(repulsion._GRID, 2, (0.0, 0.0))
     maps = []
     for threads in (1, 2, 16):
         with lowland.config(threads=threads):
-            maps.append(TSNE(max_iter=300 if n < 1000 else 60, random_state=0).fit_transform(rows))
+            maps.append(TSNE(max_iter=60, random_state=0).fit_transform(X))
     assert all((maps[0] == Z).all() for Z in maps)
 
 
-def test_the_grid_reaches_the_divergence_of_the_exact_sum(monkeypatch):
-    from lowland.math.embeddings import repulsion
-
-    exact = TSNE(**FAST).fit(X).kl_divergence_
+def test_the_grid_reaches_the_divergence_of_the_exact_sum(model, monkeypatch):
+    exact = model.kl_divergence_
     monkeypatch.setitem(repulsion._GRID, 2, (0.0, 0.0))
     on_grid = TSNE(**FAST).fit(X)
     assert on_grid.solver_.name == "interpolation by FFT"
     assert on_grid.kl_divergence_ == pytest.approx(exact, rel=0.1)  # descents from rounding errors on differ
 
 
-@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("k", [1, 3, 4])
 def test_other_numbers_of_dimensions(k):
     Z = TSNE(k, **FAST).fit_transform(X)
     assert Z.shape == (600, k)
     assert purity(Z) > 0.85
 
 
-def test_the_type_of_the_rows_is_kept():
-    assert TSNE(max_iter=20).fit(X.astype(np.float32)).embedding_.dtype == np.float32
-    assert TSNE(max_iter=20).fit(X).embedding_.dtype == np.float64
-
-
-def test_exact_method_uses_all_pairs():
-    model = TSNE(method="exact", max_iter=50).fit(X[:100])
-    assert model.n_neighbors_ == 99
-    assert model.solver_.name == "exact"
-
-
 @pytest.mark.parametrize(("method", "name"), [("exact", "exact"), ("barnes_hut", "interpolation by FFT")])
 def test_the_exact_method_is_exact_on_a_device_too(method, name, monkeypatch):
-    from lowland.math.embeddings import repulsion
-
     torch = pytest.importorskip("torch")
     for module in ("tsne", "base.neighbor_embedding"):
         monkeypatch.setattr(f"lowland.methods.{module}.is_on_device", lambda X: not isinstance(X, np.ndarray))
@@ -125,15 +112,13 @@ def test_heavier_tails_and_several_perplexities_give_maps_too():
     several = TSNE(**{**FAST, "perplexity": [5, 60.0]}).fit(X)
     assert several.n_neighbors_ == 181
     assert purity(several.embedding_) > 0.9
-    assert distances_kept(several.embedding_) > distances_kept(TSNE(**{**FAST, "perplexity": 5.0}).fit_transform(X))
 
 
 def test_starts():
     spectral = TSNE(init="spectral", **FAST).fit_transform(X)
     assert purity(spectral) > 0.9
-    a, b, c = (TSNE(init="random", max_iter=300, random_state=seed).fit_transform(X) for seed in (0, 0, 1))
-    assert (a == b).all()
-    assert not (a == c).all()
+    a, b = (TSNE(init="random", max_iter=20, random_state=seed).fit_transform(X) for seed in (0, 1))
+    assert not (a == b).all()
     start = np.random.default_rng(0).standard_normal((600, 2)) * 1e-4
     given = TSNE(init=start, **FAST).fit(X)
     assert purity(given.embedding_) > 0.9
@@ -159,21 +144,10 @@ def test_lists_are_accepted_where_arrays_are(name):
         TSNE(**{name: [[1.0, 2.0], [3.0]]}, max_iter=10).fit(X)
 
 
-def test_perplexities_may_be_an_array():
-    several = TSNE(perplexity=np.array([5, 20]), max_iter=10, random_state=0)
-    assert np.array_equal(several.fit_transform(X), several.set_params(perplexity=[5, 20]).fit_transform(X))
-
-
 @pytest.mark.parametrize("perplexity", [0.5, [5, 0.5], np.array([0.5]), np.array(5.0), [], "many"])
 def test_a_perplexity_is_a_number_of_neighbors(perplexity):
     with pytest.raises(ParameterError, match=r"perplexity.*at least 1"):
         TSNE(perplexity=perplexity, max_iter=10).fit(X)
-
-
-@pytest.mark.parametrize("name", ["init", "anchor"])
-def test_equal_coordinates_are_refused(name):
-    with pytest.raises(DataError, match=f"equal.*Check {name}"):
-        TSNE(**{name: np.ones((600, 2))}).fit(X)
 
 
 @pytest.mark.parametrize("anchor", ["pca", "mds"])
@@ -181,14 +155,6 @@ def test_an_anchor_keeps_distances_better(model, anchor):
     pulled = TSNE(anchor=anchor, anchor_weight=0.05, **FAST).fit(X)
     assert distances_kept(pulled.embedding_) > distances_kept(model.embedding_) + 0.02
     assert pulled.kl_divergence_ > model.kl_divergence_
-    near = TSNE(anchor=anchor, anchor_weight=0.9, **FAST).fit(X)
-    assert distances_kept(near.embedding_) > distances_kept(pulled.embedding_)
-
-
-def test_a_given_anchor():
-    target = lowland.PCA(2).fit_transform(X)
-    Z = TSNE(anchor=target, anchor_weight=0.9, **FAST).fit_transform(X)
-    assert abs(np.corrcoef(Z[:, 0], target[:, 0])[0, 1]) > 0.9
 
 
 # --- distances and affinities ---
@@ -261,28 +227,15 @@ def test_few_rows():
 
 def test_new_rows_land_in_their_cluster_whatever_the_batch():
     digits, y = DIGITS.X.astype(np.float64), np.asarray(DIGITS.y).astype(int)
-    model = TSNE(random_state=0, max_iter=500).fit(digits[:1400])
-    Z = model.transform(digits[1400:])
+    model = TSNE(random_state=0, max_iter=500).fit(digits[:1000])
+    Z = model.transform(digits[1000:1400])
     near = cdist(Z, model.embedding_).argsort(axis=1)[:, :10]
-    votes = np.array([np.bincount(each).argmax() for each in y[:1400][near]])
-    assert (votes == y[1400:]).mean() > 0.93
-    np.testing.assert_array_equal(np.vstack([model.transform(digits[i : i + 1]) for i in range(1400, 1410)]), Z[:10])
+    votes = np.array([np.bincount(each).argmax() for each in y[:1000][near]])
+    assert (votes == y[1000:1400]).mean() > 0.93
+    np.testing.assert_array_equal(np.vstack([model.transform(digits[i : i + 1]) for i in range(1000, 1010)]), Z[:10])
     np.testing.assert_array_equal(model.transform(digits[:50]), model.embedding_[:50])
-    moved = model.transform(digits[:1400] + 1e-6) - model.embedding_
+    moved = model.transform(digits[:1000] + 1e-6) - model.embedding_
     assert np.median(np.linalg.norm(moved, axis=1)) < 0.005 * np.ptp(model.embedding_, axis=0).max()
-
-
-def test_a_callback_sees_the_course_and_can_stop_it():
-    seen = []
-
-    def until_150(snapshot):
-        seen.append((snapshot.iteration, snapshot.value, snapshot.embedding.shape))
-        return snapshot.iteration < 150
-
-    model = TSNE(random_state=0).fit(X, callback=until_150)
-    assert [iteration for iteration, _, _ in seen] == [50, 100, 150]
-    assert model.n_iter_ == 150
-    assert seen[0][2] == (600, 2)
 
 
 def test_a_map_that_oscillates_is_reported():

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from lowland.arrays.engines import Engine, choose_engine
+from lowland.arrays.engines import choose_engine
 from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.data.rows import Rows, slab_rows
@@ -34,8 +34,9 @@ from lowland.math.networks.training import (
 from lowland.math.optimize.outcome import Divergence, Snapshot, Watch
 from lowland.math.statistics.moments import ColumnMoments
 from lowland.math.statistics.rescaling import UniformScaling
+from lowland.methods.base.choices import refusal
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
-from lowland.methods.base.traits import StudyHints
+from lowland.methods.base.traits import Callback, StudyHints
 from lowland.run.run import Run
 
 _SMALL = 2**15  # largest number of values in a table for which L-BFGS is the default
@@ -196,7 +197,7 @@ class Autoencoder(
     engine_: str = attribute("Library and device that were used for training.")
     n_samples_: int = attribute("Number of rows of the training data, validation rows included.")
 
-    def fit(self, X: Any, y: Any = None, callback: Callable[[Snapshot], Any] | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, callback: Callback = None) -> Self:
         """Fit to the rows of X; ``y`` is not used.
 
         ``callback`` receives a snapshot (iteration, total, embedding, value) after every epoch, or every 10 iterations
@@ -205,12 +206,7 @@ class Autoencoder(
         return self._fit(X, y, callback=callback)
 
     def _solve(
-        self,
-        rows: Rows,
-        run: Run,
-        y: np.ndarray | None,
-        weights: np.ndarray | None,
-        callback: Callable[[Snapshot], Any] | None = None,
+        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, callback: Callback = None
     ) -> None:
         """Compute column moments, build the network, hold out validation rows, and train."""
         self._check_choices(rows.d)
@@ -226,36 +222,24 @@ class Autoencoder(
         loss = self._objective(rows, run, scaling)
         start = loss.net.start(rng)
         work = len(start) * (n if solver == "lbfgs" else min(self.batch_size, n))  # per step
-        engine = self._choose_engine(solver, columns.mean, work)
+        soon = (solver == "lbfgs" or work <= LITTLE) and not on_accelerator(columns.mean)  # before torch is loaded
+        asked = "numpy" if self.engine == "auto" and soon and self.device is None else self.engine
+        engine = choose_engine(asked, self.device, columns.mean, "float64" if solver == "lbfgs" else "float32")
         held = choose_validation_rows(n, self.validation_fraction, slab_rows(rows.d, 8), rng)
         batches = MiniBatches(rows, run, n, scaling, engine, held, min(self.batch_size, n))
         watch = None if callback is None else self._watch(callback, loss, batches, columns.mean)
-        with threads_for(engine, work, run):
-            found = self._train(solver, start, loss, batches, rng, run, watch)
-        self._keep(found, loss, scaling, rows, columns)
-        self.optimizer_, self.engine_ = solver, f"{engine.name} on {engine.device}"
-
-    def _train(
-        self,
-        solver: str,
-        start: np.ndarray,
-        loss: NetworkLoss,
-        batches: MiniBatches,
-        rng: np.random.Generator,
-        run: Run,
-        watch: Watch | None,
-    ) -> TrainingResult:
-        """Train with all rows in every step, or with mini-batches."""
         schedule = self._schedule(solver, batches.steps_per_epoch)
-        if solver == "lbfgs":
-            return train_by_lbfgs(start, loss, batches, schedule, run, watch)
         noise = Noise(self.noise_kind, self.noise) if self.noise else None
         try:
-            return train_by_adam(start, loss, batches, noise, rng, schedule, run, watch)
+            with threads_for(engine, work, run):
+                if solver == "lbfgs":
+                    found = train_by_lbfgs(start, loss, batches, schedule, run, watch)
+                else:
+                    found = train_by_adam(start, loss, batches, noise, rng, schedule, run, watch)
         except Divergence as error:
-            raise ParameterError(
-                f"`learning_rate={self.learning_rate:g}`: {error}. Choose a smaller `learning_rate`."
-            ) from error
+            raise refusal(self, f"{error}.", "Choose a smaller `learning_rate`.", "learning_rate") from error
+        self._keep(found, loss, scaling, rows, columns)
+        self.optimizer_, self.engine_ = solver, f"{engine.name} on {engine.device}"
 
     def _watch(
         self, callback: Callable[[Snapshot], Any], loss: NetworkLoss, batches: MiniBatches, home: Array
@@ -278,39 +262,19 @@ class Autoencoder(
     # --- choices ---
 
     def _check_choices(self, d: int) -> None:
-        k = self.n_components
-        if k > d and not (self.noise or self.sparsity):
-            raise ParameterError(
-                f"the data has {d} columns (`n_features={d}`). A code with more components than columns can copy the "
-                "rows.",
-                f"Choose at most {d}, or set `noise` or `sparsity`.",
-                method="Autoencoder",
-                n_components=k,
-            )
+        if self.n_components > d and not (self.noise or self.sparsity):
+            fact = f"the data has {d} columns (`n_features={d}`). A code with more components can copy the rows."
+            raise refusal(self, fact, f"Choose at most {d}, or set `noise` or `sparsity`.", "n_components")
         if self.noise and self.solver == "lbfgs":
-            raise ParameterError(
-                "lbfgs uses the same rows in every step, but noise must be drawn again each time.",
-                "Choose `solver='adam'`.",
-                method="Autoencoder",
-                solver="lbfgs",
-                noise=self.noise,
-            )
+            reason = "lbfgs uses the same rows in every step, but noise must be drawn again each time."
+            raise refusal(self, reason, "Choose `solver='adam'`.", "solver", "noise")
         if self.noise > 1 and self.noise_kind == "masking":
-            raise ParameterError(
-                "noise is the fraction of values masked.",
-                "Choose a number between 0 and 1.",
-                method="Autoencoder",
-                noise=self.noise,
-                noise_kind="masking",
-            )
+            remedy = "Choose a number between 0 and 1."
+            raise refusal(self, "noise is the fraction of values masked.", remedy, "noise", "noise_kind")
         if self.sparsity and self.sparsity_kind == "kl" and self.code_activation != "logistic":
-            raise ParameterError(
-                "the KL penalty requires codes between 0 and 1.",
-                "Set `code_activation='logistic'`, or choose `sparsity_kind='l1'`.",
-                method="Autoencoder",
-                sparsity_kind="kl",
-                code_activation=self.code_activation,
-            )
+            reason = "the KL penalty requires codes between 0 and 1."
+            remedy = "Set `code_activation='logistic'`, or choose `sparsity_kind='l1'`."
+            raise refusal(self, reason, remedy, "sparsity_kind", "code_activation")
 
     def _choose_solver(self, n: int, d: int) -> Literal["lbfgs", "adam"]:
         if self.solver != "auto":
@@ -322,12 +286,6 @@ class Autoencoder(
         usual = _ITERATIONS if whole else max(_EPOCHS, _STEPS // steps)
         patience = self.n_iter_no_change or (_PAUSE if whole else int(_PATIENCE * usual))
         return TrainingSchedule(self.max_iter or usual, patience, self.tol, self.learning_rate, self.schedule)
-
-    def _choose_engine(self, solver: str, home: Array, work: int) -> Engine:
-        """Use numpy for small problems, unless the rows are on an accelerator or a device is given."""
-        soon = (solver == "lbfgs" or work <= LITTLE) and not on_accelerator(home)
-        asked = "numpy" if self.engine == "auto" and soon and self.device is None else self.engine
-        return choose_engine(asked, self.device, home, "float64" if solver == "lbfgs" else "float32")
 
     def _objective(self, rows: Rows, run: Run, scaling: UniformScaling) -> NetworkLoss:
         """Return the network and its loss. A bounded output is scaled to the range of the values."""

@@ -10,7 +10,7 @@ from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.arrays.precision import rounding_of
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError, warn
+from lowland.errors import DataError, warn
 from lowland.math.correspondence.profiles import (
     MapPoints,
     Margins,
@@ -23,6 +23,7 @@ from lowland.math.correspondence.profiles import (
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.principal_axes import Axes, principal_axes
+from lowland.methods.base.choices import refusal
 from lowland.methods.base.method import Method, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
@@ -135,12 +136,8 @@ class CorrespondenceAnalysis(
         k = most if self.n_components is None else int(self.n_components)
         if k > most or most < 1:
             remedy = f"Choose at most {most}." if most > 0 else "Pass at least two rows and two columns of counts."
-            raise ParameterError(
-                f"a table of {n} rows and {d_used} columns that are not zero (`n_features={d}`) has {most} axes. "
-                f"{remedy}",
-                method=type(self).__name__,
-                n_components=self.n_components,
-            )
+            table = f"a table of {n} rows and {d_used} columns that are not zero (`n_features={d}`)"
+            raise refusal(self, f"{table} has {most} axes.", remedy, "n_components")
         return k
 
     def _keep(self, axes: Axes, masses: np.ndarray, rows: Rows, k: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
@@ -12,7 +12,6 @@ import scipy.sparse
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
-from lowland.math.distances.metrics import check_metric
 from lowland.math.distances.to_points import DistancesTo, check_distances, distance_matrix
 from lowland.math.graphs.affinities import (
     affinity_components,
@@ -27,15 +26,18 @@ from lowland.math.graphs.laplacian import DiffusionCoordinates, diffusion_coordi
 from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.search import ByGivenDistances
-from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.choices import check_most, refusal
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
-    GRAPH_ATTRIBUTES,
     SEARCHES,
+    GraphMethod,
     Neighborhood,
+    NeighborsAlgorithm,
     disconnected_parameter,
     embedded_mask,
     graph_facts,
+    neighbors_algorithm_parameter,
     own_points,
     rows_at,
     warn_of_weak_coordinates,
@@ -47,11 +49,10 @@ from lowland.run.run import Run, run_for
 
 
 class DiffusionMap(
-    Method,
+    GraphMethod,
     verb="diffusion-map",
     group="Manifolds",
-    attributes=GRAPH_ATTRIBUTES | METRIC_ATTRIBUTES,
-    takes_sparse=True,
+    attributes=METRIC_ATTRIBUTES,
     tolerance=1e-9,
     missing_remedy=SKIP_MISSING,
     study=StudyHints(n_neighbors=30),
@@ -119,9 +120,7 @@ class DiffusionMap(
         "euclidean", "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
-    neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
-        "auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate' (HNSW of faiss)."
-    )
+    neighbors_algorithm: NeighborsAlgorithm = neighbors_algorithm_parameter()
     random_state: RandomState = param(
         None, "Seed for the eigenvalue solver and the recall of an approximate search.", at_least=0
     )
@@ -142,14 +141,6 @@ class DiffusionMap(
         "(n_samples_ - n_excluded_,)",
     )
 
-    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
-        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
-        return self._fit(X, y, graph=graph)
-
-    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:  # type: ignore[override]
-        """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self.fit(X, y, graph)._returned_embedding(X)
-
     def _metric(self) -> Metric:
         return Metric(self._params.metric, dict(self._params.metric_params or {}))
 
@@ -162,7 +153,6 @@ class DiffusionMap(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Kernel, density normalization, eigenvectors of the random walk, coordinates."""
-        check_metric(self.metric, self.metric_params)
         X = run.to_array(rows, "DiffusionMap")
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
         self._check_size(X)
@@ -212,7 +202,8 @@ class DiffusionMap(
         run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set `n_neighbors`")
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())
         self._choose_bandwidth(sampled_distances(X, *self._measure()))
-        K = _heat(D, self.epsilon_)
+        xp, width = xp_of(D), math.prod(D.shape[1:])
+        K = xp.concat([xp.exp(-((D[part, ...] / self.epsilon_**0.5) ** 2)) for part in pulsed_slices(n, width)])
         label = affinity_components(K, loops=True)
         components = self._neighborhood().split(None, label, "Raise `epsilon`")
         self.__dict__.update(components.attributes(X))
@@ -235,23 +226,12 @@ class DiffusionMap(
     # --- choices ---
 
     def _check_size(self, X: Array) -> None:
-        n, k = X.shape[0], self.n_components
-        if k > n - 1:
-            raise ParameterError(
-                f"the data has {n} rows.", f"Choose at most {n - 1}.", method="DiffusionMap", n_components=k
-            )
+        n = X.shape[0]
+        check_most(self, "n_components", n - 1, f"the data has {n} rows.")
         if self.n_neighbors is not None and self.n_neighbors >= n:
-            raise ParameterError(
-                f"the data has {n} rows.",
-                f"Choose at most {n - 1}, or `None`.",
-                method="DiffusionMap",
-                n_neighbors=self.n_neighbors,
-            )
+            raise refusal(self, f"the data has {n} rows.", f"Choose at most {n - 1}, or `None`.", "n_neighbors")
 
     # --- new rows ---
-
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
 
     def _encoding(self) -> Callable[[Array], Array]:
         """Nyström extension: z(x) = sum_i p(x, x_i) z_i / λ."""
@@ -279,10 +259,3 @@ class DiffusionMap(
             "diffusion time": self.diffusion_time_,
         }
         return {**facts, **graph_facts(self)}
-
-
-def _heat(D: Array, epsilon: float) -> Array:
-    """The Gaussian kernel exp(-d²/ε)."""
-    xp = xp_of(D)
-    width = math.prod(D.shape[1:])
-    return xp.concat([xp.exp(-((D[rows, ...] / epsilon**0.5) ** 2)) for rows in pulsed_slices(D.shape[0], width)])

@@ -46,6 +46,7 @@ from lowland.math.statistics.latent_gaussian import (
 from lowland.math.statistics.moments import Moments
 from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.affine import Affine
+from lowland.methods.base.choices import ignored, refusal
 from lowland.methods.base.imputation import impute_rows
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
@@ -131,10 +132,8 @@ class FactorAnalysis(
         None,
         "Initial noise variances, one per column; None: a fraction of the variance that other columns cannot predict.",
     )
-    svd_method: Literal["lapack", "randomized"] = param(
-        "randomized", "Accepted for compatibility with scikit-learn; has no effect."
-    )
-    iterated_power: int = param(3, "Accepted for compatibility with scikit-learn; has no effect.", at_least=0)
+    svd_method: Literal["lapack", "randomized"] = ignored("randomized")
+    iterated_power: int = ignored(3, at_least=0)
     rotation: Kind | None = param(None, "Rotation of the loadings; None: unrotated, with W'Ψ^-1 W diagonal.")
     random_state: RandomState = param(0, "Seed of the random initializations.", at_least=0)
     method: Literal["uniqueness", "em"] = param(
@@ -304,12 +303,7 @@ class FactorAnalysis(
         else:
             choice = correlations.decide(ParallelAnalysis() if asked == "parallel" else as_rule(asked), run)
         if choice.n_components > d:
-            raise ParameterError(
-                f"the data has {d} columns (`n_features={d}`).",
-                f"Choose at most {d}.",
-                method="FactorAnalysis",
-                n_components=asked,
-            )
+            raise refusal(self, f"the data has {d} columns (`n_features={d}`).", f"Choose at most {d}.", "n_components")
         return choice, self._estimate(correlations, choice.n_components, run)
 
     def _estimate(self, correlations: Correlations, k: int, run: Run) -> FactorEstimate:

@@ -11,12 +11,12 @@ from lowland.arrays.namespace import to_numpy
 from lowland.data.categories import levels_of
 from lowland.data.reader import selected
 from lowland.data.rows import Rows
-from lowland.errors import ParameterError
 from lowland.math.correspondence.categories import Expanded, MixedMomentsOf, MixedPoints
 from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.category_map import CategoryMap
+from lowland.methods.base.choices import refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
@@ -148,12 +148,8 @@ class FactorAnalysisOfMixedData(
         named = [word.strip() for word in given.split(",")] if isinstance(given, str) else list(given or ())
         places = [j for j in named if not isinstance(j, str)]
         if any(not isinstance(j, int | np.integer) or not 0 <= j < rows.d for j in places):
-            raise ParameterError(
-                f"the table has {rows.d} columns.",
-                f"Pass names or positions from 0 to {rows.d - 1}.",
-                method=type(self).__name__,
-                categorical_features=given,
-            )
+            remedy = f"Pass names or positions from 0 to {rows.d - 1}."
+            raise refusal(self, f"the table has {rows.d} columns.", remedy, "categorical_features")
         words = [name for name in named if isinstance(name, str)]
         if words:
             places += selected(rows.names or (), words, (), rows.source)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, warn
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.graphs.geodesics import (
     IN_DOUBLE,
@@ -30,17 +30,20 @@ from lowland.math.graphs.geodesics import (
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
+from lowland.methods.base.choices import ignored, refusal
 from lowland.methods.base.landmarks import choose_landmarks
-from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
-    GRAPH_ATTRIBUTES,
     SEARCHES,
     Components,
+    GraphMethod,
     Neighborhood,
+    NeighborsAlgorithm,
     disconnected_parameter,
     embedded_mask,
     graph_facts,
+    neighbors_algorithm_parameter,
     own_points,
     scikit_learn_neighbors,
     with_left_out,
@@ -57,11 +60,10 @@ _SHORTEST = 1e-150  # a longest edge below this: its square underflows
 
 
 class Isomap(
-    Method,
+    GraphMethod,
     verb="isomap",
     group="Manifolds",
-    attributes=GRAPH_ATTRIBUTES | METRIC_ATTRIBUTES,
-    takes_sparse=True,
+    attributes=METRIC_ATTRIBUTES,
     tolerance=1e-7,
     missing_remedy=SKIP_MISSING,
     study=StudyHints(n_neighbors=10, all_pairs_up_to=12_000),
@@ -124,12 +126,8 @@ class Isomap(
     path_method: PathMethod = param(
         "auto", "Shortest-path algorithm: 'D' (Dijkstra), 'FW' (Floyd-Warshall) or 'auto', the faster one."
     )
-    neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
-        "auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate' (HNSW of faiss)."
-    )
-    n_jobs: int | None = param(
-        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
-    )
+    neighbors_algorithm: NeighborsAlgorithm = neighbors_algorithm_parameter()
+    n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     metric: str | Callable[..., float] = param(
         "minkowski",
         "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",
@@ -158,14 +156,6 @@ class Isomap(
         "Mean squared geodesic distance of each row or landmark, for new rows.", "(n_landmarks or n_samples_,)"
     )
 
-    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
-        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
-        return self._fit(X, y, graph=graph)
-
-    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:  # type: ignore[override]
-        """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self.fit(X, y, graph)._returned_embedding(X)
-
     def _metric(self) -> Metric:
         p = self._params
         power = {"p": p.p} if p.metric == "minkowski" else {}
@@ -181,10 +171,8 @@ class Isomap(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Neighbor graph, geodesic distances, classical scaling, coordinates."""
         if self.n_neighbors is not None and self.radius is not None and graph is None:
-            raise ParameterError(
-                f"Both `n_neighbors` and `radius` are provided. Use `Isomap(radius={self.radius}, n_neighbors=None)` "
-                "to connect all rows within the radius."
-            )
+            reason = "Both `n_neighbors` and `radius` are provided."
+            raise refusal(self, reason, "Set `n_neighbors=None` to connect all rows within the radius.", "radius")
         neighborhood = self._neighborhood()
         given = rows.is_sparse and neighborhood.metric.precomputed  # a graph, whose edges are checked there
         X = rows.to_array() if given else run.to_array(rows, "Isomap")  # (n, d)
@@ -231,7 +219,7 @@ class Isomap(
         if len(without):
             added = "1 landmark was" if len(without) == 1 else f"{len(without)} landmarks were"
             warn(
-                f"Isomap(n_landmarks={m}): {len(without)} of {self.n_connected_components_} connected components had "
+                f"`Isomap(n_landmarks={m})`: {len(without)} of {self.n_connected_components_} connected components had "
                 f"no landmark, so {added} added. Raise `n_landmarks` or `n_neighbors`.",
                 DataWarning,
             )
@@ -242,10 +230,8 @@ class Isomap(
         """Raise an error for more dimensions than the points span, or for more memory than the budget allows."""
         m, points = (n, "rows") if marks is None else (len(marks), "landmarks")
         if self.n_components >= m:
-            raise ParameterError(
-                f"`Isomap(n_components={self.n_components})`: {m} {points} span at most {m - 1} dimensions. "
-                f"Choose at most {m - 1}{'' if marks is None else ', or more landmarks'}."
-            )
+            remedy = f"Choose at most {m - 1}{'' if marks is None else ', or more landmarks'}."
+            raise refusal(self, f"{m} {points} span at most {m - 1} dimensions.", remedy, "n_components")
         self._require_memory(n, m, run)
 
     def _announce_cost(self, n: int, run: Run) -> None:
@@ -257,14 +243,14 @@ class Isomap(
             warn(
                 f"Isomap of {n:,} rows: the shortest paths between all pairs need about "
                 f"{show_bytes(self._bytes(n, n))} of memory and about {_minutes(n)}. "
-                f"Isomap(n_landmarks={_LANDMARKS}) takes seconds.",
+                f"`Isomap(n_landmarks={_LANDMARKS})` takes seconds.",
                 DataWarning,
             )
 
     def _require_memory(self, n: int, m: int, run: Run) -> None:
         """Raise an error if distances from m of n rows exceed the memory budget."""
         if m < n:
-            run.require(self._bytes(n, m), f"Isomap of {n:,} rows with {m:,} landmarks", "Lower n_landmarks")
+            run.require(self._bytes(n, m), f"Isomap of {n:,} rows with {m:,} landmarks", "Lower `n_landmarks`")
             return
         paths = f", with the shortest paths between all pairs (about {_minutes(n)})," if n > _MANY else ""
         subject = f"Isomap of {n:,} rows{paths}"

@@ -20,6 +20,7 @@ from lowland.math.networks.linear_autoencoder import (
 from lowland.math.optimize.outcome import Divergence
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.affine import Affine
+from lowland.methods.base.choices import check_most, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.methods.base.traits import StudyHints
@@ -114,18 +115,17 @@ class LinearAutoencoder(
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to the rows of X. A row of ``sample_weight`` w counts as w identical rows; not with mini-batches."""
         if sample_weight is not None and self.batch_size is not None:
-            raise ParameterError(
+            reason, remedy = (
                 "mini-batches do not support `sample_weight`.",
                 "Set `batch_size=None`, or repeat the rows.",
-                method="LinearAutoencoder",
-                batch_size=self.batch_size,
             )
+            raise ParameterError(reason, remedy, method="LinearAutoencoder", batch_size=self.batch_size)
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute the moments, then minimize the loss. Keep least-squares codes of rows in memory."""
         d = rows.d
-        self._check_width(d)
+        check_most(self, "n_components", d, f"the data has {d} columns (`n_features={d}`).")
         run.require(3 * 8 * d**2, f"The {d} x {d} covariance", "Use `PCA(svd_solver='randomized')`")
         self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
         self._fitted.dtype = rows.dtype
@@ -135,17 +135,9 @@ class LinearAutoencoder(
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """Solve from the moments that partial_fit merged. The rows are no longer available, so no mini-batches."""
-        self._check_width(moments.mean.shape[0])
+        d = moments.mean.shape[0]
+        check_most(self, "n_components", d, f"the data has {d} columns (`n_features={d}`).")
         self._learn(moments, run, None)
-
-    def _check_width(self, d: int) -> None:
-        if self._params.n_components > d:
-            raise ParameterError(
-                f"the data has {d} columns (`n_features={d}`).",
-                f"Choose at most {d}.",
-                method="LinearAutoencoder",
-                n_components=self._params.n_components,
-            )
 
     def _learn(self, moments: Moments, run: Run, rows: Rows | None) -> None:
         """Initialize and minimize the loss, with mini-batches if rows are available and ``batch_size`` is set."""
@@ -175,12 +167,8 @@ class LinearAutoencoder(
                 run=run,
             )
         except Divergence as error:
-            raise ParameterError(
-                f"{error} of the variance.",
-                "Choose a smaller `learning_rate`, or 'auto'.",
-                method="LinearAutoencoder",
-                learning_rate=self._params.learning_rate,
-            ) from error
+            remedy = "Choose a smaller `learning_rate`, or 'auto'."
+            raise refusal(self, f"{error} of the variance.", remedy, "learning_rate") from error
         self._keep(found, moments)
 
     def _keep(self, found: LinearCoder, moments: Moments) -> None:

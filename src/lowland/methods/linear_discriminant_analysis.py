@@ -49,6 +49,7 @@ from lowland.math.statistics.labels import (
     normalized_priors,
 )
 from lowland.methods.base.affine import Affine
+from lowland.methods.base.choices import check_most
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod, in_library_of
 from lowland.methods.base.params import check_parameters
@@ -423,14 +424,12 @@ class LinearDiscriminantAnalysis(
 
     def _most_components(self, d: int) -> int:
         most = min(len(self.classes_) - 1, d)
-        if self._params.n_components is not None and self._params.n_components > most:
-            raise ParameterError(
-                f"the data has {d} columns and {len(self.classes_)} classes (`n_components cannot be larger than "
-                f"min(n_features, n_classes - 1) = min({d}, {len(self.classes_) - 1})`).",
-                f"Choose at most {most}.",
-                method="LinearDiscriminantAnalysis",
-                n_components=self._params.n_components,
-            )
+        limit = (
+            f"n_components cannot be larger than min(n_features, n_classes - 1) = min({d}, {len(self.classes_) - 1})"
+        )
+        check_most(
+            self, "n_components", most, f"the data has {d} columns and {len(self.classes_)} classes (`{limit}`)."
+        )
         return most if self._params.n_components is None else self._params.n_components
 
     # --- coordinates ---

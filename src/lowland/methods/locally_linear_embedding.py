@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.math.distances.sparse_rows import all_equal
+from lowland.errors import DataError, DataWarning, warn
 from lowland.math.graphs.locally_linear import (
     LocalCoordinates,
     WeightsOfNeighbors,
@@ -27,16 +26,20 @@ from lowland.math.graphs.locally_linear import (
 )
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.choices import check_most, ignored, refusal
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.neighborhood import (
-    GRAPH_ATTRIBUTES,
     SEARCHES,
     Components,
+    GraphMethod,
     Neighborhood,
+    NeighborsAlgorithm,
+    all_rows_equal,
     disconnected_parameter,
     embedded_mask,
     graph_facts,
+    neighbors_algorithm_parameter,
     own_points,
     scikit_learn_neighbors,
     with_left_out,
@@ -44,13 +47,15 @@ from lowland.methods.base.neighborhood import (
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
+_POINT = 0.01  # extent of a component, relative to that of the embedding, below which it has collapsed
+_ALONE, _FEW = 0.95, 20  # an entry of a unit vector that marks a single point; not checked for so few rows
+_BOUNDS = {"hessian": " (more than k (k + 3) / 2 for k components)"}
+
 
 class LocallyLinearEmbedding(
-    Method,
+    GraphMethod,
     verb="locally-linear-embedding",
     group="Manifolds",
-    attributes=GRAPH_ATTRIBUTES,
-    takes_sparse=True,
     tolerance=1e-6,
     study=StudyHints(n_neighbors=12),
 ):
@@ -119,29 +124,17 @@ class LocallyLinearEmbedding(
         "'standard' LLE, 'hessian' eigenmaps, 'modified' LLE with several weight vectors per row, or 'ltsa' (local "
         "tangent space alignment).",
     )
-    hessian_tol: float = param(1e-4, "Accepted for compatibility with scikit-learn; has no effect.", at_least=0)
-    modified_tol: float = param(1e-12, "Accepted for compatibility with scikit-learn; has no effect.", at_least=0)
-    neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
-        "auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate' (HNSW of faiss)."
-    )
+    hessian_tol: float = ignored(1e-4, at_least=0)
+    modified_tol: float = ignored(1e-12, at_least=0)
+    neighbors_algorithm: NeighborsAlgorithm = neighbors_algorithm_parameter()
     random_state: RandomState = param(None, "Seed for the initial vector of the eigenvalue solver.", at_least=0)
-    n_jobs: int | None = param(
-        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
-    )
+    n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     disconnected: Policy = disconnected_parameter()
 
     reconstruction_error_: float = attribute("The minimum tr Z'MZ: the sum of eigenvalues_.")
     eigenvalues_: Array = attribute(
         "Smallest eigenvalues of M after the zero of the constant vector, in increasing order.", "(n_components,)"
     )
-
-    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
-        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
-        return self._fit(X, y, graph=graph)
-
-    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:  # type: ignore[override]
-        """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self.fit(X, y, graph)._returned_embedding(X)
 
     def _metric(self) -> Metric:
         return Metric("euclidean")
@@ -194,33 +187,22 @@ class LocallyLinearEmbedding(
     # --- neighborhoods ---
 
     def _check_choices(self, X: Array, graph: Any) -> None:
-        k, (n, d), name = self.n_components, X.shape, type(self).__name__
-        if k > d:
-            raise ParameterError(
-                f"the data has {d} columns (`n_features={d}`), and the output dimension must be less than or equal "
-                "to the input dimension.",
-                f"Choose at most {d}.",
-                method=name,
-                n_components=k,
-            )
-        if k >= n:
-            raise ParameterError(
-                f"the data has {n} rows (`n_samples={n}`).", f"Choose at most {n - 1}.", method=name, n_components=k
-            )
+        n, d = X.shape
+        limit = "the output dimension must be less than or equal to the input dimension."
+        check_most(self, "n_components", d, f"the data has {d} columns (`n_features={d}`), and {limit}")
+        check_most(self, "n_components", n - 1, f"the data has {n} rows (`n_samples={n}`).")
         if graph is None:
             self._check_enough(self.n_neighbors, "")
-        if _all_equal(X):
-            raise DataError(f"{name}: all {n} rows are equal, so there is nothing to embed. Check the columns.")
+        if all_rows_equal(X):
+            raise DataError(f"LocallyLinearEmbedding: all {n} rows are equal, so nothing can be embedded.")
 
     def _check_enough(self, m: int, where: str) -> None:
         """Raise an error for fewer neighbors than the method needs."""
         k = self.n_components
         needed = {"hessian": k * (k + 3) // 2 + 1, "modified": k, "ltsa": k + 1}.get(self.method, 1)
         if m < needed:
-            raise ParameterError(
-                f"`LocallyLinearEmbedding(method={self.method!r}, n_components={k})`: `n_neighbors` must be at least "
-                f"{needed}{_BOUNDS.get(self.method, '')}, but it is {m}{where}."
-            )
+            reason = f"`n_neighbors` must be at least {needed}{_BOUNDS.get(self.method, '')}, but it is {m}{where}."
+            raise refusal(self, reason, "", "method", "n_components")
 
     def _constrained(self, components: Components) -> NeighborGraph:
         """The neighbors by which each point is reconstructed, chosen so that every point is constrained."""
@@ -278,9 +260,10 @@ class LocallyLinearEmbedding(
             return
         label, whole = to_numpy(self.component_labels_), np.linalg.norm(Z) / np.sqrt(len(Z))
         parts = [np.flatnonzero(label == c) for c in range(self.n_connected_components_)]
-        shrunken = [c for c, part in enumerate(parts) if _is_shrunken(X[part], Z[part], whole)]
+        extents = [np.linalg.norm(Z[part] - Z[part].mean(axis=0)) / np.sqrt(len(part)) for part in parts]
+        shrunken = sum(e < _POINT * whole and not all_rows_equal(X[p]) for e, p in zip(extents, parts, strict=True))
         if shrunken:
-            which = "1 connected component has" if len(shrunken) == 1 else f"{len(shrunken)} connected components have"
+            which = "1 connected component has" if shrunken == 1 else f"{shrunken} connected components have"
             warn(
                 f"LocallyLinearEmbedding: {which} collapsed to less than 1% of the extent of the embedding (`see "
                 "component_labels_`): far from the other components, or hardly constrained by the added edges. Raise "
@@ -295,9 +278,6 @@ class LocallyLinearEmbedding(
 
     # --- new rows ---
 
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
-
     def _encoding(self) -> WeightsOfNeighbors:
         p, Z = self._params, to_numpy(self.embedding_)[embedded_mask(self)]
         nearest = self._neighborhood().nearest_among(self.points_, min(p.n_neighbors, len(Z)))
@@ -306,20 +286,3 @@ class LocallyLinearEmbedding(
     def _facts(self) -> dict[str, Any]:
         facts = {"eigenvalues": self.eigenvalues_[:10], "reconstruction error": self.reconstruction_error_}
         return {**facts, **graph_facts(self)}
-
-
-def _is_shrunken(X: Array, Z: np.ndarray, whole: float) -> bool:
-    """Whether different rows have almost the same coordinates."""
-    return bool(np.linalg.norm(Z - Z.mean(axis=0)) < _POINT * whole * np.sqrt(len(Z)) and not _all_equal(X))
-
-
-def _all_equal(X: Array) -> bool:
-    if is_sparse(X):
-        return all_equal(X)
-    host = to_numpy(X)
-    return bool(np.all(host == host[:1]))
-
-
-_POINT = 0.01  # extent of a component, relative to that of the embedding, below which it has collapsed
-_ALONE, _FEW = 0.95, 20  # an entry of a unit vector that marks a single point; not checked for so few rows
-_BOUNDS = {"hessian": " (more than k (k + 3) / 2 for k components)"}

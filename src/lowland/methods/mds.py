@@ -12,13 +12,14 @@ import numpy as np
 from lowland.arrays.namespace import Array, xp_of
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
-from lowland.errors import ParameterError, warn
+from lowland.errors import warn
 from lowland.math.distances.to_points import Dissimilarities, DistancesTo, dissimilarities
 from lowland.math.optimize.outcome import Snapshot, Watch
 from lowland.math.scaling.isotonic import IsotonicCurve
 from lowland.math.scaling.majorization import Configuration, stress_majorization
 from lowland.math.scaling.new_points import LeastStressPlacement
 from lowland.math.scaling.nonmetric import nonmetric_scaling
+from lowland.methods.base.choices import refusal
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
@@ -243,12 +244,8 @@ class MDS(
         """Warn as scikit-learn does; raise an error where an old name contradicts the new one."""
         if self.dissimilarity != "deprecated":
             if not isinstance(self.metric, bool) and self.metric != "euclidean":
-                raise ParameterError(
-                    "You provided both ``dissimilarity`` and ``metric``. Please use only ``metric``.",
-                    method="MDS",
-                    dissimilarity=self.dissimilarity,
-                    metric=self.metric,
-                )
+                reason = "You provided both ``dissimilarity`` and ``metric``. Please use only ``metric``."
+                raise refusal(self, reason, "", "dissimilarity", "metric")
             warn(
                 "The ``dissimilarity`` parameter is deprecated and will be removed in 1.10. Use ``metric`` instead: "
                 f"`MDS(metric={self.dissimilarity!r})`.",

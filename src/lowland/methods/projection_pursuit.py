@@ -11,7 +11,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.arrays.precision import as_double, rounding_of
 from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError
 from lowland.math.ica.projection_indices import INDICES
 from lowland.math.ica.pursuit import (
     Projection,
@@ -28,6 +28,7 @@ from lowland.math.spectra.leading import fix_signs
 from lowland.math.statistics.moments import Moments
 from lowland.math.statistics.sampling import SelectedRows, evenly_spread
 from lowland.methods.base.affine import Affine
+from lowland.methods.base.choices import check_most
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
@@ -143,7 +144,7 @@ class ProjectionPursuit(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sample, whiten, search one projection after another, search noise."""
         picking, looking, chance = (np.random.default_rng(s) for s in self._generator().integers(2**63, size=3))
-        self._check_columns(rows.d)
+        check_most(self, "n_components", rows.d, f"the data has {rows.d} columns (`n_features={rows.d}`).")
         picked, moments = self._gather(rows, run, picking)
         X, origin = sorted_rows(picked), picked[:0, :]  # (n, d) on the CPU
         white = sphered(X, rounding_of(rows.dtype))
@@ -163,15 +164,6 @@ class ProjectionPursuit(
         mean = X.mean(axis=0) if moments is None else to_numpy(moments.mean)
         S = None if moments is None else to_numpy(moments.covariance)
         self._keep([A for A, _ in found], white, mean, S, origin)
-
-    def _check_columns(self, d: int) -> None:
-        if self.n_components > d:
-            raise ParameterError(
-                f"the data has {d} columns (`n_features={d}`).",
-                f"Choose at most {d}.",
-                method="ProjectionPursuit",
-                n_components=self.n_components,
-            )
 
     def _check_rank(self, rank: int, d: int) -> None:
         if rank == 0:

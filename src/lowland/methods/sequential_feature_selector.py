@@ -28,6 +28,7 @@ from lowland.math.selection.model_scores import Estimator, model_of, scores_for
 from lowland.math.selection.subset_scores import Metadata, Tally, of_order_one
 from lowland.math.selection.subset_search import Step, final_step, n_scores, numbered, removes_columns, search
 from lowland.math.statistics.labels import classes_of
+from lowland.methods.base.choices import refusal
 from lowland.methods.base.column_map import ColumnMap, integer_table
 from lowland.methods.base.method import attribute, param
 from lowland.run.run import Run
@@ -235,7 +236,7 @@ class SequentialFeatureSelector(
         if self.estimator is not None and not isinstance(self.estimator, str):
             if not _is_instance(self.estimator):
                 reason = "it must be an instance with get_params, such as LinearRegression(), not a class."
-                raise ParameterError(reason, method="SequentialFeatureSelector", estimator=self.estimator)
+                raise refusal(self, reason, "", "estimator")
             if y is None and not self._tags_of_model().target_tags.required:  # the model needs no target
                 return open_rows(X), None
         if self.estimator == "linear" or _is_instance(self.estimator):
@@ -281,11 +282,11 @@ class SequentialFeatureSelector(
         k, removes = self.n_features_to_select, removes_columns(self.direction)
         if self.tol is not None and not math.isfinite(self.tol):
             reason = "`tol` must be a finite number, the smallest gain that continues the search, or `None`."
-            raise ParameterError(reason, method="SequentialFeatureSelector", tol=self.tol)
+            raise refusal(self, reason, "", "tol")
         if self.tol is not None and self.tol < 0 and not removes:
             reason = "`tol` must be strictly positive when doing forward selection."
             remedy = "Negative values are for backward searches: they bound the loss per removed column."
-            raise ParameterError(reason, remedy, method="SequentialFeatureSelector", tol=self.tol)
+            raise refusal(self, reason, remedy, "tol")
         if isinstance(k, str):
             half = d - d // 2 if removes else max(1, d // 2)  # scikit-learn takes half of the steps
             return half if self.tol is None else 1 if removes else d

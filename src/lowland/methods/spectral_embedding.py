@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
@@ -13,7 +13,6 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.kernel_functions import KernelMatrix, KernelWith
-from lowland.math.distances.sparse_rows import all_equal
 from lowland.math.graphs.affinities import (
     affinity_components,
     edge_weights,
@@ -27,11 +26,13 @@ from lowland.math.graphs.nystrom import FunctionWith, GivenWith, Nystrom, Nystro
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import given_graph
 from lowland.math.spectra.trailing import Solver
-from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.choices import check_most, ignored, refusal
+from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
-    GRAPH_ATTRIBUTES,
+    GraphMethod,
     Neighborhood,
+    all_rows_equal,
     disconnected_parameter,
     embedded_mask,
     graph_facts,
@@ -51,11 +52,10 @@ _NOT_SQUARE = "Pass rows with `affinity='nearest_neighbors'` or 'rbf' to have af
 
 
 class SpectralEmbedding(
-    Method,
+    GraphMethod,
     verb="spectral-embedding",
     group="Manifolds",
-    attributes=GRAPH_ATTRIBUTES | METRIC_ATTRIBUTES,
-    takes_sparse=True,
+    attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     study=StudyHints(n_neighbors=10, counts_itself=True),
 ):
@@ -128,9 +128,7 @@ class SpectralEmbedding(
         "above 10,000 rows as many as give 10 million edges.",
         at_least=1,
     )
-    n_jobs: int | None = param(
-        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
-    )
+    n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     laplacian: Literal["normalized", "unnormalized"] = param(
         "normalized", "'normalized' solves Ly = λDy as scikit-learn does, 'unnormalized' solves Ly = λy."
     )
@@ -158,14 +156,6 @@ class SpectralEmbedding(
         "(n_samples_ - n_excluded_,)",
         when="for a neighbor graph",
     )
-
-    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
-        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
-        return self._fit(X, y, graph=graph)
-
-    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:  # type: ignore[override]
-        """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self.fit(X, y, graph)._returned_embedding(X)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Affinities, Laplacian, smallest eigenvectors, coordinates."""
@@ -250,7 +240,7 @@ class SpectralEmbedding(
             W = self.affinity(X)
             return W if is_sparse(W) else like(W, X)
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else float(self.gamma)
-        if all_equal(X) if is_sparse(X) else not bool(xp_of(X).any(X[:1, :] != X)):
+        if all_rows_equal(X):
             raise DataError("All rows are equal: every pair has the same affinity. Check the data.")
         W = KernelMatrix.of(X, KernelWith(X, "rbf", self.gamma_), run, hold=True).held
         assert W is not None
@@ -277,27 +267,12 @@ class SpectralEmbedding(
         n, most = X.shape[0], X.shape[0] - int(self.drop_first)
         if self.metric == "precomputed" or (self.metric != "euclidean" and self.affinity != "nearest_neighbors"):
             other = "precomputed_nearest_neighbors" if self.metric == "precomputed" else "nearest_neighbors"
-            raise ParameterError(
-                "this affinity does not use the metric.",
-                f"Set `affinity={other!r}`{', and leave metric at its default' * (other[0] == 'p')}.",
-                method="SpectralEmbedding",
-                affinity=self.affinity,
-                metric=self.metric,
-            )
+            remedy = f"Set `affinity={other!r}`{', and leave metric at its default' * (other[0] == 'p')}."
+            raise refusal(self, "this affinity does not use the metric.", remedy, "affinity", "metric")
         if graph is not None and self.affinity != "nearest_neighbors":
-            raise ParameterError(
-                "fit was given a neighbor graph too.",
-                "Pass only one of them, or set `affinity='nearest_neighbors'`.",
-                method="SpectralEmbedding",
-                affinity=self.affinity,
-            )
-        if self.n_components > most:
-            raise ParameterError(
-                f"{n} rows have only {most} eigenvectors.",
-                f"Choose at most {most}.",
-                method="SpectralEmbedding",
-                n_components=self.n_components,
-            )
+            remedy = "Pass only one of them, or set `affinity='nearest_neighbors'`."
+            raise refusal(self, "fit was given a neighbor graph too.", remedy, "affinity")
+        check_most(self, "n_components", most, f"{n} rows have only {most} eigenvectors.")
         if self._by_neighbors(graph) and graph is None and not self._takes_graph(X):
             self.n_neighbors_ = self._default_neighbors(n) if self.n_neighbors is None else int(self.n_neighbors)
             if not 2 <= self.n_neighbors_ <= n:
@@ -346,9 +321,6 @@ class SpectralEmbedding(
 
     # --- new rows ---
 
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
-
     def _encoding(self) -> Callable[[Array], Array]:
         """Nyström extension, from the neighbors that the row would have in the graph, or from all points."""
         lam = to_numpy(self.eigenvalues_).astype(np.float64)
@@ -358,7 +330,9 @@ class SpectralEmbedding(
                 "SpectralEmbedding cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to "
                 "rows with `affinity='nearest_neighbors'` or 'rbf', or to affinities with `affinity='precomputed'`."
             )
-        own = 0.0 if self._by_neighbors() else float(np.mean(_diagonal(self.affinity_matrix_)))
+        own, W = 0.0, self.affinity_matrix_
+        if not self._by_neighbors():
+            own = float(np.mean(W.diagonal() if is_sparse(W) else to_numpy(xp_of(W).linalg.diagonal(W))))
         offset, slope = (own * lam, 1 - lam) if self._params.laplacian == "normalized" else (-lam, np.ones_like(lam))
         if self._params.affinity == "nearest_neighbors":
             k = int(self.n_neighbors_) - 1
@@ -371,10 +345,6 @@ class SpectralEmbedding(
 
     def _facts(self) -> dict[str, Any]:
         return {"eigenvalues": self.eigenvalues_[:10], **graph_facts(self)}
-
-
-def _diagonal(W: Any) -> np.ndarray:
-    return W.diagonal() if is_sparse(W) else to_numpy(xp_of(W).linalg.diagonal(W))
 
 
 def _has_self_loop(G: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError, warn
+from lowland.errors import DataWarning, warn
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.columns import check_constant, constant_columns, rows_in_memory
 from lowland.math.selection.cross_validation import Splitter, best_model, folds_of, scorer_of
@@ -28,6 +28,7 @@ from lowland.math.selection.trees import (
     weakest_links,
 )
 from lowland.math.statistics.labels import Kind, Target
+from lowland.methods.base.choices import refusal
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
@@ -215,7 +216,7 @@ class TreeSelector(
         if grown.tree_.node_count == 1:
             least = self.min_samples_leaf
             reason = f"no split of the {n} rows leaves {least} on both sides, so the tree uses no column."
-            raise ParameterError(reason, "Lower `min_samples_leaf`.", method="TreeSelector", min_samples_leaf=least)
+            raise refusal(self, reason, "Lower `min_samples_leaf`.", "min_samples_leaf")
 
     # --- out ---
 

@@ -33,12 +33,12 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.scaling.majorization import stress_majorization
+from lowland.methods.base.choices import check_most, ignored, refusal
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import SKIP_MISSING
 from lowland.methods.base.metric import Metric as RowMetric
 from lowland.methods.base.neighbor_embedding import (
     EMBEDDING_ATTRIBUTES,
-    Callback,
     EmbeddingProblem,
     embed,
     given_places,
@@ -48,7 +48,7 @@ from lowland.methods.base.neighbor_embedding import (
     principal_places,
 )
 from lowland.methods.base.neighborhood import Components, Neighborhood, embedded_mask, graph_facts, own_points, rows_at
-from lowland.methods.base.traits import StudyHints
+from lowland.methods.base.traits import Callback, StudyHints
 from lowland.run.run import Run, run_for
 
 _EARLY = 250  # iterations with early exaggeration
@@ -61,7 +61,12 @@ def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | Non
     """How many neighbors a fit to rows searches for; None: affinities are given, or those of all pairs computed."""
     if parameters["affinity"] == "precomputed" or parameters["method"] == "exact":
         return None
-    return min(n - 1, max(1, int(3 * np.max(parameters["perplexity"]) + 1)))
+    return _neighbors_among(n, np.max(parameters["perplexity"]))
+
+
+def _neighbors_among(n: int, perplexity: float) -> int:
+    """How many neighbors a row has among n rows."""
+    return min(n - 1, max(1, int(3 * perplexity + 1)))
 
 
 class TSNE(
@@ -158,9 +163,7 @@ class TSNE(
         "which is used as it is.",
         wanted="'pca', 'random', 'spectral' or an (n, n_components) array",
     )
-    verbose: int = param(
-        0, "Accepted for compatibility with scikit-learn; set lowland.config(progress=...) instead.", at_least=0
-    )
+    verbose: int = ignored(0, "set lowland.config(progress=...) instead", at_least=0)
     random_state: RandomState = param(
         None,
         "Seed of a random start, of the sample of a map of more than 3 dimensions, and of the recall of an approximate "
@@ -179,9 +182,7 @@ class TSNE(
         at_least=0,
         at_most=1,
     )
-    n_jobs: int | None = param(
-        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
-    )
+    n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     exaggeration: float = param(
         1.0, "Factor of the attraction after the first 250 iterations; above 1, clusters are more compact.", above=0
     )
@@ -229,27 +230,15 @@ class TSNE(
 
     def _check_size(self, X: Array) -> None:
         n, given = X.shape[0], self._perplexities()
-        if self.n_components > n:
-            raise ParameterError(
-                f"the data has {n} rows.", f"Choose at most {n}.", method="TSNE", n_components=self.n_components
-            )
+        check_most(self, "n_components", n, f"the data has {n} rows.")
         if self.affinity == "precomputed":
             if self.metric != "euclidean":
-                raise ParameterError(
-                    "affinities are given, so no distances are computed.",
-                    "Leave metric at its default.",
-                    method="TSNE",
-                    affinity="precomputed",
-                    metric=self.metric,
-                )
+                reason = "affinities are given, so no distances are computed."
+                raise refusal(self, reason, "Leave metric at its default.", "affinity", "metric")
             return
-        if not given or not all(_is_perplexity(each) for each in given):
-            raise ParameterError(
-                "perplexity is an effective number of neighbors. It must be a number of at least 1, or a sequence of "
-                "them.",
-                method="TSNE",
-                perplexity=self.perplexity,
-            )
+        if not given or not all(isinstance(each, numbers.Real) and 1 <= float(each) < np.inf for each in given):
+            reason = "perplexity is an effective number of neighbors. It must be a number of at least 1, or a sequence."
+            raise refusal(self, reason, "", "perplexity")
         if max(given) >= n:
             raise ParameterError(
                 f"perplexity must be less than the number of rows (`n_samples`), which is {n}.",
@@ -261,10 +250,6 @@ class TSNE(
     def _perplexities(self) -> list[float]:
         given: Any = self._params.perplexity
         return [float(given)] if isinstance(given, numbers.Real) else list(given)
-
-    def _neighbors_among(self, n: int) -> int:
-        """How many neighbors a row has among n rows, for its perplexity."""
-        return min(n - 1, max(1, int(3 * max(self._perplexities()) + 1)))
 
     def _metric(self) -> RowMetric:
         p = self._params
@@ -278,7 +263,7 @@ class TSNE(
         if X is not None:
             n = X.shape[0]
             stored = is_sparse(X) and p.metric == "precomputed"
-            k = n - 1 if p.method == "exact" and not stored else self._neighbors_among(n)
+            k = n - 1 if p.method == "exact" and not stored else _neighbors_among(n, max(self._perplexities()))
         return Neighborhood(
             "TSNE", self._measure(), k, policy=p.disconnected, rng=self._start_generator(), parameter="perplexity",
             value=p.perplexity, reports_ignored=False,
@@ -313,9 +298,7 @@ class TSNE(
             self.n_neighbors_ = int(np.diff(found.graph.start).max())
             return found
         if given is not None:
-            raise ParameterError(
-                "fit was given a neighbor graph too.", "Pass only one of them.", method="TSNE", affinity="precomputed"
-            )
+            raise refusal(self, "fit was given a neighbor graph too.", "Pass only one of them.", "affinity")
         with with_remedy("Pass rows with `affinity='gaussian'` to have affinities computed."):
             P = given_affinities(X)
         found = neighborhood.split(None, affinity_components(P), "Add affinities")
@@ -399,12 +382,7 @@ class TSNE(
         if not isinstance(self.anchor, str):
             A = given_places(self, "anchor", embedded_mask(self))
         elif self.affinity == "precomputed" or (self._measure().precomputed and is_sparse(X)):
-            raise ParameterError(
-                "it needs rows or all distances.",
-                "Pass an array, (n, `n_components`).",
-                method="TSNE",
-                anchor=self.anchor,
-            )
+            raise refusal(self, "it needs rows or all distances.", "Pass an array, (n, `n_components`).", "anchor")
         elif self.anchor == "pca":
             A = self._reference("pca", X, start, run, rng)
         else:
@@ -414,12 +392,8 @@ class TSNE(
     def _scaled(self, X: Array, run: Run) -> np.ndarray:
         """Metric MDS of all pairs, (n, k)."""
         if X.shape[0] > _MDS_ROWS:
-            raise ParameterError(
-                f"MDS compares all pairs of the {X.shape[0]:,} rows. Up to {_MDS_ROWS:,} rows are allowed.",
-                "Use `anchor='pca'`, or pass an array, (n, `n_components`).",
-                method="TSNE",
-                anchor="mds",
-            )
+            reason = f"MDS compares all pairs of the {X.shape[0]:,} rows. Up to {_MDS_ROWS:,} rows are allowed."
+            raise refusal(self, reason, "Use `anchor='pca'`, or pass an array, (n, `n_components`).", "anchor")
         metric, params = self._measure()
         D = X if metric == "precomputed" else distance_matrix(X, run, metric, params, missing=True)
         return to_numpy(stress_majorization(D, self.n_components, run=run).Z).astype(np.float64)
@@ -448,7 +422,3 @@ class TSNE(
 
     def _facts(self) -> dict[str, Any]:
         return {"KL divergence": self.kl_divergence_, **graph_facts(self)}
-
-
-def _is_perplexity(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and 1 <= float(value) < float("inf")

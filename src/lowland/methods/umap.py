@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, ParameterError, shown, with_remedy
-from lowland.math.distances.sparse_rows import all_equal
+from lowland.errors import DataError, ParameterError, with_remedy
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, MapRadii, log_radii
 from lowland.math.embeddings.descent import Embedded, TensorEdges, on_device, row_blocks
 from lowland.math.embeddings.fuzzy_graph import (
@@ -41,11 +40,11 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels
+from lowland.methods.base.choices import check_most, refusal
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.metric import SKIP_MISSING, Metric
 from lowland.methods.base.neighbor_embedding import (
     EMBEDDING_ATTRIBUTES,
-    Callback,
     EmbeddingProblem,
     embed,
     given_places,
@@ -56,8 +55,16 @@ from lowland.methods.base.neighbor_embedding import (
     lacks_components,
     principal_places,
 )
-from lowland.methods.base.neighborhood import Components, Neighborhood, embedded_mask, graph_facts, own_points, rows_at
-from lowland.methods.base.traits import StudyHints
+from lowland.methods.base.neighborhood import (
+    Components,
+    Neighborhood,
+    all_rows_equal,
+    embedded_mask,
+    graph_facts,
+    own_points,
+    rows_at,
+)
+from lowland.methods.base.traits import Callback, StudyHints
 from lowland.run.run import Run, run_for
 
 _LARGE = 10_000  # more rows take fewer epochs
@@ -291,9 +298,8 @@ class UMAP(
             self._embed(X, rows, run, y, graph, callback)
             return
         if is_sparse(X) or graph is not None or self.precomputed_knn[0] is not None or self._measure().precomputed:
-            raise ParameterError(
-                "UMAP(unique=True) needs dense rows, without given distances or neighbors. Set `unique=False`."
-            )
+            reason = "it needs dense rows, without given distances or neighbors."
+            raise refusal(self, reason, "Set `unique=False`.", "unique")
         _, first, inverse = np.unique(to_numpy(X), axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)  # in the order of the rows
         rank = np.empty_like(order)
@@ -340,40 +346,26 @@ class UMAP(
     def _check_parameters(self) -> None:
         for name, only in (("output_metric", "euclidean"), ("transform_mode", "embedding")):
             if getattr(self, name) != only:
-                raise ParameterError(
-                    f"UMAP({name}={getattr(self, name)!r}): only {only!r} is supported. Leave {name} out."
-                )
+                raise refusal(self, f"only {only!r} is supported.", f"Leave `{name}` out.", name)
         if not isinstance(self.precomputed_knn, tuple | list) or len(self.precomputed_knn) < 2:
-            raise ParameterError("UMAP(precomputed_knn): pass a tuple of indices and distances, both (n, k).")
+            raise refusal(self, "pass a tuple of indices and distances, both (n, k).", "", "precomputed_knn")
         if self.min_dist > self.spread:
-            raise ParameterError(
-                f"UMAP(min_dist={self.min_dist:g}): it is greater than spread={self.spread:g}. Choose a "
-                "smaller min_dist, or a larger spread."
-            )
+            reason = f"it is greater than `spread={self.spread:g}`."
+            raise refusal(self, reason, "Choose a smaller `min_dist`, or a larger `spread`.", "min_dist")
         if self.target_n_neighbors < 2 and self.target_n_neighbors != -1:
-            raise ParameterError(
-                f"UMAP(target_n_neighbors={self.target_n_neighbors}): choose at least 2, each row included, or -1 for "
-                "n_neighbors."
-            )
-        known = ("spectral", "pca", "random")
-        if self.init not in known if isinstance(self.init, str) else not hasattr(self.init, "__len__"):
-            raise ParameterError(f"UMAP(init={shown(self.init)}): choose 'spectral', 'pca', 'random' or pass an array.")
+            reason = "choose at least 2, each row included, or -1 for `n_neighbors`."
+            raise refusal(self, reason, "", "target_n_neighbors")
 
     def _check_size(self, X: Array) -> None:
         n = X.shape[0]
-        if self.n_components >= n:
-            raise ParameterError(
-                f"the data has {n} rows.", f"Choose at most {n - 1}.", method="UMAP", n_components=self.n_components
-            )
-        if self.n_neighbors > n and not self._neighborhood().is_given(X):
-            raise ParameterError(
-                f"UMAP(n_neighbors={self.n_neighbors}): the data has {n} rows, and each row counts as its own "
-                f"neighbor, as in umap-learn. Choose at most {n}."
-            )
+        check_most(self, "n_components", n - 1, f"the data has {n} rows.")
+        if not self._neighborhood().is_given(X):
+            own = "each row counts as its own neighbor, as in umap-learn."
+            check_most(self, "n_neighbors", n, f"the data has {n} rows, and {own}")
 
     def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
         """Fuzzy graph, start and objective."""
-        if not np.any(graph.length > 0) and (len(graph.length) > 0) and self._rows_are_equal(X):
+        if len(graph.length) and not graph.length.any() and (self._measure().precomputed or all_rows_equal(X)):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
         n, rng = graph.n, self._generator()
         self.mean_distance_ = mean_length(graph)
@@ -381,11 +373,11 @@ class UMAP(
         if y is not None:
             fuzzy = self._with_target(fuzzy, y, run)
         if not len(fuzzy.to):
-            raise ParameterError("UMAP: the fuzzy graph has no edges. Raise set_op_mix_ratio or n_neighbors.")
+            raise ParameterError("UMAP: the fuzzy graph has no edges. Raise `set_op_mix_ratio` or `n_neighbors`.")
         self.graph_ = scipy.sparse.csr_matrix(fuzzy.matrix())
         self.total_weight_ = float(fuzzy.weight.sum(dtype=np.float64))
         self.a_, self.b_ = self._curve()
-        self.n_epochs_ = self._epochs(n)
+        self.n_epochs_ = (500 if n <= _LARGE else 200) + 200 * self.densmap if self.n_epochs is None else self.n_epochs
         density = None
         if self.densmap or self.output_dens:
             self.rad_orig_ = log_radii(fuzzy, graph)
@@ -425,22 +417,11 @@ class UMAP(
 
     # --- parts of the problem ---
 
-    def _rows_are_equal(self, X: Array) -> bool:
-        if self._measure().precomputed:
-            return True
-        host = host_rows(X)
-        return all_equal(host) if is_sparse(host) else bool(np.all(host == host[:1]))
-
     def _curve(self) -> tuple[float, float]:
         if self.a is not None and self.b is not None:
             return float(self.a), float(self.b)
         a, b = similarity_curve(self.min_dist, self.spread)
         return float(self.a or a), float(self.b or b)
-
-    def _epochs(self, n: int) -> int:
-        if self.n_epochs is not None:
-            return int(self.n_epochs)
-        return (500 if n <= _LARGE else 200) + 200 * self.densmap
 
     def _with_target(self, fuzzy: FuzzyGraph, y: np.ndarray, run: Run) -> FuzzyGraph:
         """The graph intersected with class labels, or with the graph of a numeric target."""
@@ -449,7 +430,7 @@ class UMAP(
         try:
             values = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         except (TypeError, ValueError) as error:
-            raise DataError("y is not numeric. Set target_metric='categorical' for class labels.") from error
+            raise DataError("`y` is not numeric. Set `target_metric='categorical'` for class labels.") from error
         if not np.isfinite(values).all():
             raise DataError("Input y contains NaN or infinity. Fill in these values, or drop those rows.")
         if not np.ptp(values, axis=0).any():
@@ -472,7 +453,7 @@ class UMAP(
         rows = not metric.precomputed
         if self.init == "pca" or (n > _MANY and rows):
             if not rows and is_sparse(X):
-                raise ParameterError("UMAP(init='pca') needs rows or all distances, not a graph. Set init='spectral'.")
+                raise refusal(self, "it needs rows or all distances, not a graph.", "Set `init='spectral'`.", "init")
             Z = principal_places(X, metric, k, run, rng) if rows else classical_start(host, k, run, rng)
         else:
             label = affinity_components(W)
@@ -507,17 +488,12 @@ class UMAP(
         elif given is None:
             found = _given_neighbors(self.precomputed_knn, X.shape[0], self.n_neighbors)
         else:
-            raise ParameterError(
-                "UMAP(precomputed_knn=...): fit was given a neighbor graph too. Pass only one of them."
-            )
+            raise ParameterError("`UMAP(precomputed_knn=...)`: fit was given a graph too. Pass only one of them.")
         if self.disconnection_distance is None:
             return found
         found = found.chosen(found.length < self.disconnection_distance)
         if not len(found.length):
-            raise ParameterError(
-                "all neighbors are farther.", "Choose a larger distance.", method="UMAP",
-                disconnection_distance=self.disconnection_distance,
-            )  # fmt: skip
+            raise refusal(self, "all neighbors are farther.", "Choose a larger distance.", "disconnection_distance")
         return found
 
     # --- new rows ---

@@ -19,6 +19,7 @@ from lowland.math.prototypes.kmeans import Quantization, RowSample, lloyd, lloyd
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.moments import ColumnMoments, refuse_underflow
 from lowland.math.statistics.rescaling import UniformScaling, power_of_two
+from lowland.methods.base.choices import check_most
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
@@ -122,7 +123,7 @@ class VectorQuantizer(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute column moments, initialize, run Lloyd's algorithm; keep the best of ``n_init`` results."""
         columns: ColumnMoments = run.fold(in_small_slabs(rows), ColumnMoments.of, weights, name="summing columns")
-        self._check_count(columns)
+        check_most(self, "n_clusters", columns.rows, f"the data has {columns.rows} rows (`n_samples={columns.rows}`).")
         if columns.rows > 1:
             refuse_underflow(columns.underflow, columns.squares, columns.n)
         variance = max(0.0, float(np.sum(to_numpy(columns.squares)))) / columns.n
@@ -150,16 +151,6 @@ class VectorQuantizer(
         if rows.in_memory and not isinstance(getattr(rows, "X", None), np.memmap):
             exact = best.labels is not None and rows.dtype == np.float64  # float32 rounds the code vectors
             self.labels_ = best.labels.astype(np.int64) if exact else self._indices_of(rows, run)  # type: ignore[union-attr]
-
-    def _check_count(self, columns: ColumnMoments) -> None:
-        k, n = self.n_clusters, columns.rows
-        if k > n:
-            raise ParameterError(
-                f"the data has {n} rows (`n_samples={n}`).",
-                f"Choose at most {n}.",
-                method="VectorQuantizer",
-                n_clusters=k,
-            )
 
     def _start(self, sample: RowSample | None, scaling: UniformScaling, d: int, rng: np.random.Generator) -> np.ndarray:
         """Return the initial code vectors, (k, d), scaled."""

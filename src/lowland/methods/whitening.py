@@ -9,11 +9,12 @@ import numpy as np
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import result_dtype, rounding_of
 from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError
 from lowland.math.spectra.whitening_matrices import whitening_matrix
 from lowland.math.statistics.moments import Moments, refuse_tiny_columns
 from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.affine import Affine
+from lowland.methods.base.choices import check_most, refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.run.run import Run
@@ -90,17 +91,9 @@ class Whitening(
         """Compute the whitening matrix of the merged covariance."""
         d = moments.mean.shape[0]
         if self._params.n_components is not None and self._params.method not in ("pca", "pca-cor"):
-            raise ParameterError(
-                f"`Whitening(n_components={self._params.n_components}, method={self._params.method!r})`: this method "
-                "keeps all directions. Leave `n_components=None`, or choose `method='pca'` or 'pca-cor'."
-            )
-        if self._params.n_components is not None and self._params.n_components > d:
-            raise ParameterError(
-                f"the data has {d} columns.",
-                f"Choose at most {d}.",
-                method="Whitening",
-                n_components=self._params.n_components,
-            )
+            remedy = "Leave `n_components=None`, or choose `method='pca'` or 'pca-cor'."
+            raise refusal(self, "this method keeps all directions.", remedy, "n_components", "method")
+        check_most(self, "n_components", d, f"the data has {d} columns.")
         xp = xp_of(moments.scatter)
         kind = result_dtype(xp, self._fitted.dtype)
         tol = rounding_of(self._fitted.dtype) if self._params.tol is None else self._params.tol

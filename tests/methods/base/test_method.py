@@ -75,15 +75,3 @@ def test_traits_are_inherited_and_replaced_by_keywords():
     assert traits_of(Quick).streams
     assert not traits_of(Largest).streams
     assert traits_of(Quick).min_rows == traits_of(Largest).min_rows
-
-
-def test_the_signature_holds_the_parameters():
-    assert list(inspect.signature(Largest).parameters) == ["offset"]
-    assert Largest(offset=2.0).get_params() == {"offset": 2.0}
-
-
-def test_feature_name_mismatches_use_the_wording_of_scikit_learn():
-    pd = pytest.importorskip("pandas")
-    model = lowland.PCA(1).fit(pd.DataFrame(np.eye(3), columns=list("abc")))
-    with pytest.raises(DataError, match=r"(?s)unseen at fit time:\n- z\n.*now missing:\n- c\n.*feature_names_in_"):
-        model.transform(pd.DataFrame(np.eye(3), columns=list("abz")))

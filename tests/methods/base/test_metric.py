@@ -142,11 +142,3 @@ def test_a_neighbor_embedding_of_incomplete_rows_keeps_separate_clusters_apart(i
         D = cdist(Z, Z)
         nearest = np.argsort(D, axis=1)[:, 1:6]  # a map may split a cluster, but it must not mix two
         assert np.mean((nearest < 60) == (np.arange(120) < 60)[:, None]) > 0.95
-
-
-def test_nan_euclidean_of_complete_rows_gives_the_map_of_euclidean():
-    X = np.random.default_rng(0).standard_normal((100, 5))
-    maps = [
-        lowland.PaCMAP(distance=metric, random_state=0).fit_transform(X) for metric in ("euclidean", "nan_euclidean")
-    ]
-    np.testing.assert_array_equal(*maps)

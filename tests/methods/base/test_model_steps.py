@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.impute import KNNImputer, SimpleImputer
@@ -24,7 +23,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from lowland import PCA, KernelPCA, LinearDiscriminantAnalysis, TablePreparer, load, save
+from lowland import PCA, KernelPCA, TablePreparer, load, save
 from lowland.errors import DataWarning, ModelFileError
 from lowland.methods.model_files import _checksum, _read
 
@@ -90,11 +89,6 @@ def test_encoders_of_columns(tmp_path):
     assert loaded[0].get_feature_names_out().tolist()[0] == "number__age"
 
 
-def test_missing_levels_of_ordinal_encoders(tmp_path):
-    X = np.array([["a", np.nan], ["b", 2.0], [None, 3.0]], dtype=object)
-    same_bits(make_pipeline(OrdinalEncoder(encoded_missing_value=-1), PCA(1)).fit(X), X, tmp_path)
-
-
 @pytest.mark.parametrize(
     "options", [{}, {"output": "arrow"}, {"impute": None, "texts": "drop"}, {"standardize": False}]
 )
@@ -106,12 +100,6 @@ def test_a_prepared_table(options, tmp_path):
     assert loaded.get_feature_names_out().tolist() == preparer.get_feature_names_out().tolist()
     if options.get("impute", "median"):
         same_bits(make_pipeline(TablePreparer(**options), PCA(2)).fit(frame), table(20, seed=2), tmp_path)
-
-
-def test_a_classifier_at_the_end(tmp_path):
-    X, y = numbers(), np.repeat(["a", "b"], 30)
-    loaded = same_bits(make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()).fit(X, y), X, tmp_path)
-    assert set(loaded.predict(X)) <= {"a", "b"}
 
 
 def test_pipelines_inside_pipelines(tmp_path):
@@ -211,26 +199,6 @@ def test_steps_too_deep_are_refused(tmp_path):
         load(path)
 
 
-def test_a_file_cut_anywhere_is_refused(tmp_path):
-    path, cut = tmp_path / "pipeline.lowland", tmp_path / "cut.lowland"
-    save(make_pipeline(TablePreparer(), PCA(1)).fit(table()), path)
-    content = path.read_bytes()
-    for size in np.linspace(0, len(content) - 1, 23).astype(int):
-        cut.write_bytes(content[:size])
-        with pytest.raises(ModelFileError):
-            load(cut)
-
-
-def test_damaged_bytes_are_noticed(tmp_path):
-    path = tmp_path / "pipeline.lowland"
-    save(make_pipeline(TablePreparer(), PCA(1)).fit(table()), path)
-    content = path.read_bytes()
-    for place in np.random.default_rng(0).integers(0, len(content), 60):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 0x41]) + content[place + 1 :])
-        with pytest.raises(ModelFileError):
-            load(path)
-
-
 def test_another_version_of_scikit_learn_is_said(tmp_path):
     path = tmp_path / "pipeline.lowland"
     save(make_pipeline(StandardScaler(), PCA(1)).fit(numbers()), path)
@@ -239,10 +207,6 @@ def test_another_version_of_scikit_learn_is_said(tmp_path):
         load(path)
 
 
-def test_the_file_contains_no_code(tmp_path):
-    path = tmp_path / "pipeline.lowland"
-    save(make_pipeline(TablePreparer(), PCA(1)).fit(table()), path)
-    with safe_open(path, framework="numpy") as file:
-        header = json.loads(file.metadata()["lowland"])
-    assert header["class"] == "Pipeline"
-    assert "sklearn." not in json.dumps(header)  # classes by name, no modules
+def test_missing_levels_of_ordinal_encoders(tmp_path):
+    X = np.array([["a", np.nan], ["b", 2.0], [None, 3.0]], dtype=object)
+    same_bits(make_pipeline(OrdinalEncoder(encoded_missing_value=-1), PCA(1)).fit(X), X, tmp_path)

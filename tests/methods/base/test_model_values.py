@@ -46,7 +46,7 @@ def there_and_back(value):
     return decoded(json.loads(text), load(save(arrays)))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_arrays_of_every_dtype(data):
     dtype = data.draw(DTYPES)
@@ -58,7 +58,7 @@ def test_arrays_of_every_dtype(data):
     np.testing.assert_array_equal(again, a)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(LABELS, max_size=5))
 def test_object_arrays_keep_their_types(values):
     a = np.empty(len(values), dtype=object)

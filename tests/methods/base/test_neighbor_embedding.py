@@ -59,23 +59,6 @@ def test_the_solver_states_the_recall_of_an_approximate_search(rng):
     assert f"approximate (HNSW), recall {model.recall_:.3f}" in model.solver_.reason
 
 
-@pytest.mark.parametrize("cls", list(QUICK))
-def test_a_callback_receives_snapshots_and_can_end_the_fit(cls, rng):
-    X, seen = rng.standard_normal((60, 4)), []
-
-    def watch(snapshot):
-        seen.append(snapshot)
-        return snapshot.iteration < 100
-
-    model = cls(**QUICK[cls], random_state=0).fit(X, callback=watch)
-    assert [s.iteration for s in seen] == [50, 100]
-    assert all(s.total == 120 for s in seen)
-    assert model.n_iter_ == 100
-    assert not model.interrupted_
-    np.testing.assert_array_equal(seen[-1].embedding.astype(X.dtype), model.embedding_)
-    assert not np.array_equal(seen[0].embedding, seen[1].embedding)  # copies
-
-
 def test_a_callback_that_is_no_function_is_refused(rng):
     with pytest.raises(ParameterError, match=r"UMAP.fit\(callback=3\): callback must be a function"):
         UMAP(**QUICK[UMAP]).fit(rng.standard_normal((60, 4)), callback=3)
@@ -196,17 +179,6 @@ def test_added_edges_do_not_change_the_scales_of_rows(cls, policy, rng):
         model.fit(X)
     scales = NearestNeighbors(n_neighbors=6).fit(X).kneighbors()[0][:, 3:].mean(axis=1)
     np.testing.assert_allclose(model.scales_, scales, rtol=1e-6)
-
-
-@pytest.mark.parametrize("cls", [PaCMAP, LocalMAP])
-def test_added_edges_come_on_top_of_the_neighbors(cls, rng, monkeypatch):
-    X = np.concatenate([rng.normal(m, 1, (80, 5)) for m in (0, 100)])
-    apart = attraction(cls(**QUICK[cls], random_state=0), X, monkeypatch)
-    with pytest.warns(DataWarning, match="connected by 1 edge"):
-        joined = attraction(cls(**QUICK[cls], disconnected="connect", random_state=0), X, monkeypatch)
-    more = (joined - apart).tocoo()
-    assert np.count_nonzero(more.data) == 2
-    assert more.data.sum() == 4  # the pair and its reverse, each listed at both rows
 
 
 @pytest.mark.filterwarnings("ignore:.*too few for this perplexity")  # of a row with an added edge alone

@@ -3,7 +3,7 @@
 import pytest
 
 from lowland.methods.base.params import parameters_of
-from lowland.methods.base.traits import Traits, traits_of
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import entries, load_method
 
 
@@ -21,8 +21,3 @@ def test_traits_agree_with_the_class_and_the_index(name):
 
 def test_verbs_are_unique():
     assert len({entry.verb for entry in entries().values()}) == len(entries())
-
-
-def test_a_class_without_keywords_has_default_traits():
-    assert Traits().verb == ""
-    assert not Traits().takes_sparse

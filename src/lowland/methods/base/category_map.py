@@ -9,8 +9,9 @@ import numpy as np
 
 from lowland.data.categories import check_types, levels_of, open_categories
 from lowland.data.rows import Rows
-from lowland.errors import ParameterError, warn
+from lowland.errors import warn
 from lowland.math.correspondence.categories import Coding, LevelSets, LevelSetsOf
+from lowland.methods.base.choices import refusal
 from lowland.methods.base.method import Method, attribute
 from lowland.run.run import Run
 
@@ -114,13 +115,8 @@ class CategoryMap(Method):
         k = most if asked is None else int(asked)
         if k > most or most < 1:
             remedy = f"Choose at most {most}." if most > 0 else "Pass columns with at least two levels."
-            raise ParameterError(
-                f"{levels} levels and numbers in {self.n_features_in_} columns (`n_features={self.n_features_in_}`) "
-                f"have {most} axes.",
-                remedy,
-                method=type(self).__name__,
-                n_components=asked,
-            )
+            columns = f"{self.n_features_in_} columns (`n_features={self.n_features_in_}`)"
+            raise refusal(self, f"{levels} levels and numbers in {columns} have {most} axes.", remedy, "n_components")
         return k
 
 

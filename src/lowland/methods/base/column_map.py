@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.data.open import is_frame
 from lowland.data.rows import ArrayRows, Rows, StreamRows
-from lowland.errors import ParameterError
 from lowland.math.selection.subset_search import Step, path_table
+from lowland.methods.base.choices import refusal
 from lowland.methods.base.method import InvertibleMethod, Method, attribute
 from lowland.run.run import all_finite
 from lowland.run.settings import settings
@@ -83,7 +83,6 @@ class ColumnMap(Method, SelectorMixin, selects_columns=True, scale_free=True, sp
     path_: tuple[Step, ...] = attribute(
         "Steps of the search: number, action, feature, name, score, size and features after the step."
     )
-    n_samples_: int = attribute("Number of training rows.")
     classes_: np.ndarray | None = attribute("Class labels, sorted; None where y holds numbers.", "(n_classes,)")
 
     @property
@@ -188,7 +187,7 @@ class ColumnMap(Method, SelectorMixin, selects_columns=True, scale_free=True, sp
             remedy = "To ask for a number of columns, pass an integer."
         else:
             return int(k) if whole else max(1, int(d * k + 1e-9))  # 0.58 of 50 is 29
-        raise ParameterError(reason, remedy, method=type(self).__name__, n_features_to_select=k)
+        raise refusal(self, reason, remedy, "n_features_to_select")
 
     def _encoding(self) -> TakeColumns:
         return TakeColumns(self.get_support(indices=True), self._keeps_nan)

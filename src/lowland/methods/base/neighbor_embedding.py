@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,14 +19,13 @@ from lowland.math.embeddings.descent import (
 )
 from lowland.math.embeddings.starts import given_start, landmark_start, principal_start
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.optimize.outcome import Divergence, Outcome, Snapshot
+from lowland.math.optimize.outcome import Divergence, Outcome
 from lowland.methods.base.method import param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, Metric
 from lowland.methods.base.neighborhood import GRAPH_ATTRIBUTES, Components, Neighborhood, with_left_out
 from lowland.methods.base.params import shared_attributes
+from lowland.methods.base.traits import Callback
 from lowland.run.run import Run, all_finite
-
-Callback = Callable[[Snapshot], Any] | None
 
 EMBEDDING_ATTRIBUTES = {
     **GRAPH_ATTRIBUTES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,22 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
+from lowland.math.distances.sparse_rows import all_equal
 from lowland.math.neighbors.connectivity import ConnectedComponents, Policy, ShortestBridges, connected, listed_sizes
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
 from lowland.math.neighbors.search import NearestAmong, Search, nearest_neighbors, neighbors_within
-from lowland.methods.base.method import param
+from lowland.methods.base.method import Method, param
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.params import shared_attributes
 from lowland.run.run import Run
 
 _LONGEST = 1e150  # the longest edge whose square, summed over many edges, does not overflow
 SEARCHES: dict[str, Search] = {
-    "auto": "auto",
-    "brute": "products",
-    "kd_tree": "tree",
-    "ball_tree": "tree",
-    "approximate": "approximate",
-}
+    "auto": "auto", "brute": "products", "kd_tree": "tree", "ball_tree": "tree", "approximate": "approximate",
+}  # fmt: skip
+NeighborsAlgorithm = Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"]
 # the remedy where X is itself a disconnected graph
 _NO_DISTANCES = "Add the missing edges to X, set `disconnected='largest'` or 'ignore', or pass the rows and graph=..."
 
@@ -66,6 +64,26 @@ def disconnected_parameter() -> Any:
         "components, 'largest' embeds only the largest one (other rows are NaN), 'ignore' leaves the graph as it is, "
         "'error' raises an error.",
     )
+
+
+def neighbors_algorithm_parameter() -> Any:
+    """Declare the parameter ``neighbors_algorithm``."""
+    return param("auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate' (HNSW of faiss).")
+
+
+class GraphMethod(Method, attributes=GRAPH_ATTRIBUTES, takes_sparse=True):
+    """A method on a neighbor graph of the rows, which a caller may pass to ``fit``."""
+
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
+        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
+        return self._fit(X, y, graph=graph)
+
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:  # type: ignore[override]
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self.fit(X, y, graph)._returned_embedding(X)
+
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
 
 
 @dataclass(frozen=True)
@@ -299,6 +317,14 @@ def rows_at(X: Array, kept: np.ndarray) -> Array:
     if is_sparse(X):
         return X[np.flatnonzero(kept)]
     return xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
+
+
+def all_rows_equal(X: Array) -> bool:
+    """Whether all rows are the same."""
+    if is_sparse(X):
+        return all_equal(X)
+    host = to_numpy(X)
+    return bool(np.all(host == host[:1]))
 
 
 def own_points(X: Array, rows: Rows, kept: np.ndarray) -> Array:

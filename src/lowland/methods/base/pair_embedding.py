@@ -32,11 +32,11 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.rescaling import power_of_two
+from lowland.methods.base.choices import check_most, ignored
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import SKIP_MISSING, Metric
 from lowland.methods.base.neighbor_embedding import (
     EMBEDDING_ATTRIBUTES,
-    Callback,
     EmbeddingProblem,
     added_edges,
     embed,
@@ -48,6 +48,7 @@ from lowland.methods.base.neighbor_embedding import (
     principal_places,
 )
 from lowland.methods.base.neighborhood import Components, Neighborhood, embedded_mask, graph_facts, own_points, rows_at
+from lowland.methods.base.traits import Callback
 from lowland.run.run import Run, run_for
 
 COLUMNS = 100  # columns that rows are reduced to
@@ -112,30 +113,20 @@ class PairEmbedding(
         wanted="an integer or three integers, at least 0",
         positional=True,
     )
-    verbose: bool = param(
-        False, "Accepted for compatibility with pacmap; set lowland.config(progress=...) instead.", positional=True
-    )
+    verbose: bool = ignored(False, "set lowland.config(progress=...) instead", package="pacmap", positional=True)
     apply_pca: bool = param(
         True,
         "Reduce more than 100 columns to 100 by PCA before the search, if distance='euclidean'.",
         positional=True,
     )
-    intermediate: bool = param(
-        False,
-        "Accepted for compatibility with pacmap; pass a callback to fit instead, which receives snapshots.",
-        positional=True,
+    intermediate: bool = ignored(
+        False, "pass a callback to fit instead, which receives snapshots", package="pacmap", positional=True
     )
-    intermediate_snapshots: Sequence[int] = param(
-        _SNAPSHOTS, "Accepted for compatibility with pacmap, without effect.", positional=True
-    )
+    intermediate_snapshots: Sequence[int] = ignored(_SNAPSHOTS, package="pacmap", positional=True)
     random_state: RandomState = param(None, "Seed of the pairs and of a random start.", at_least=0, positional=True)
-    save_tree: bool = param(
-        False,
-        "Accepted for compatibility with pacmap, without effect: the model always keeps what transform needs.",
-        positional=True,
-    )
-    knn_backend: Literal["faiss", "annoy", "voyager"] = param(
-        "faiss", "Accepted for compatibility with pacmap, without effect: the search is chosen by its cost."
+    save_tree: bool = ignored(False, "the model always keeps what transform needs", package="pacmap", positional=True)
+    knn_backend: Literal["faiss", "annoy", "voyager"] = ignored(
+        "faiss", "the search is chosen by its cost", package="pacmap"
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
     init: Literal["pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
@@ -200,10 +191,7 @@ class PairEmbedding(
                 "every 50 iterations."
             )
         self._iterations()
-        if self.n_components >= n:
-            raise ParameterError(
-                f"the data has {n} rows.", f"Choose at most {n - 1}.", method=name, n_components=self.n_components
-            )
+        check_most(self, "n_components", n - 1, f"the data has {n} rows.")
         counts = PairCounts.of(n, self.n_neighbors, self.MN_ratio, self.FP_ratio)
         if counts.neighbors < 1 or counts.further < 1:
             raise ParameterError(

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from lowland.math.optimize.outcome import Snapshot
+
+Callback = Callable[[Snapshot], Any] | None  # what a fit shows its map to while it is computed
 ALL_PAIRS = 5_000  # rows up to which all pairs can be compared in a few seconds
 
 
@@ -24,9 +27,7 @@ class StudyHints:
     graph_neighbors: Callable[[Mapping[str, Any], int, int], int | None] | None = None
     with_labels: bool = True  # whether a method that reads labels is fitted to them
     reconstructs: bool = True  # whether the inverse transform is evaluated; not if it interpolates the training rows
-    all_pairs_up_to: int | None = (
-        None  # rows up to which all pairs are compared; None: the method does not compare all pairs
-    )
+    all_pairs_up_to: int | None = None  # rows up to which all pairs are compared; None: they are not compared
     beyond: Literal["landmarks", "sample"] = "landmarks"  # for more rows; "sample": fit a sample, map the other rows
     euclidean_needs_no_pairs: bool = False  # whether all rows are fitted without comparing pairs if metric="euclidean"
     takes_distances: bool = False  # whether metric="precomputed" gives the same result as the rows
@@ -52,9 +53,7 @@ class Traits:
     # What the columns contain: "counts" are not negative; "categories" may be text, "mixed" columns numbers or text.
     reads: Literal["numbers", "counts", "categories", "mixed"] = "numbers"
     takes_sparse: bool = False
-    sparse_remedy: str = (
-        "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # the alternative, in the error
-    )
+    sparse_remedy: str = "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # the end of the error
     scale_free: bool = False  # whether the units of the columns do not affect the result, or only select columns
     linear: bool = False  # whether coordinates are linear functions of the columns
     missing_parameter: str = ""  # the parameter that admits missing values, unless it is None
