@@ -20,16 +20,7 @@ def test_public_name_docs_page_and_doc(name):
     assert name in dir(lowland)
     page = (ROOT / "docs" / "methods" / f"{module}.md").read_text(encoding="utf-8")
     assert name in page
-    for word in (
-        "\n1. ",
-        "\n2. ",
-        "\nNotes\n",
-        "\nReferences\n",
-        "doi:",
-        "\nExamples\n",
-        "\nParameters\n",
-        "\nAttributes\n",
-    ):
+    for word in ("\n1. ", "\n2. ", "doi:"):  # a contract of attributes checks the sections
         assert word in cls.__doc__, word
     assert re.search(r"\bcost", cls.__doc__, re.IGNORECASE), "what a fit costs"
 

@@ -48,7 +48,7 @@ def other_values(parameter, current):
     """Valid values of a parameter that differ from the current one."""
     literals = [choice for choice in _choices(parameter.kind) if isinstance(choice, str)]
     values = [value for value in [*literals, *OTHERS] if parameter.fits(value)]
-    return [value for value in values if not (type(value) is type(current) and value == current)][:6]
+    return [value for value in values if not (type(value) is type(current) and value == current)][:2]
 
 
 def _choices(kind):

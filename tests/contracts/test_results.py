@@ -1,5 +1,6 @@
 """The same result from every kind of input, engine and number of threads."""
 
+import functools
 import itertools
 import pickle
 
@@ -46,6 +47,12 @@ def fitted(name, X):
     return est, to_numpy(est.transform(X))
 
 
+@functools.cache
+def coordinates(name, dtype=np.float64):
+    """Those of the usual table."""
+    return fitted(name, table_for(name, dtype=dtype))[1]
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_same_bits_on_any_number_of_threads(name, small_slabs):
     X = table_for(name, 500)
@@ -59,23 +66,20 @@ def test_same_bits_on_any_number_of_threads(name, small_slabs):
 @pytest.mark.parametrize("name", METHODS)
 def test_same_seed_same_bits(name):
     X = table_for(name)
-    assert np.array_equal(fitted(name, X)[1], fitted(name, X)[1])
+    assert np.array_equal(fitted(name, X)[1], coordinates(name))
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_input_is_untouched(name):
     X = table_for(name)
-    before = X.copy()
-    Z = fitted(name, X)[1]
     X.setflags(write=False)
-    assert np.array_equal(X, before)
-    assert np.array_equal(Z, fitted(name, X)[1])
+    assert np.array_equal(fitted(name, X)[1], coordinates(name))
+    assert np.array_equal(X, table_for(name))
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_memory_layout_does_not_matter(name):
-    X = table_for(name)
-    Z = fitted(name, X)[1]
+    X, Z = table_for(name), coordinates(name)
     wide = np.zeros((240, 12))
     wide[::2, ::2] = X
     for other in (np.asfortranarray(X), wide[::2, ::2], X.tolist()):
@@ -83,7 +87,7 @@ def test_memory_layout_does_not_matter(name):
 
 
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # a table of few zeros and ones is degenerate
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint16, bool])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, bool])
 @pytest.mark.parametrize("name", METHODS)
 def test_integers_are_float64_unless_columns_are_kept(name, dtype):
     X = (table_for(name) * 2 + 60).astype(dtype) if dtype is not bool else table() > 0
@@ -123,7 +127,7 @@ def test_chunked_equals_whole(name, small_slabs, tmp_path):
         np.testing.assert_allclose(make(name).fit(source, labels(311)).transform(source), Z, atol=agreement(name, Z))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(cuts=st.lists(st.integers(1, 119), max_size=6), far=st.sampled_from([0.0, 1e6]))
 @pytest.mark.parametrize("name", STREAMING)
 def test_any_chunking_gives_the_same_answer(name, cuts, far):
@@ -147,13 +151,13 @@ def test_permuting_rows_permutes_the_result(name):
 SINGLE = {"TSNE": 2e-5}  # rounding errors of float32 grow in its descent, on some processors beyond 1e-5
 
 
-@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("library", "dtype"), [("torch", "float32"), ("torch", "float64"), ("array_api_strict", "float64")]
+)
 @pytest.mark.parametrize("name", METHODS)
 def test_other_array_libraries_agree(name, library, dtype):
     xp = pytest.importorskip(library)
-    X = table_for(name, dtype=dtype)
-    Z = fitted(name, X)[1]
+    X, Z = table_for(name, dtype=dtype), coordinates(name, dtype)
     est = make(name).fit(xp.asarray(X), labels())
     result = est.transform(xp.asarray(X))
     assert type(result) is type(xp.asarray(X))
@@ -170,7 +174,7 @@ def test_other_array_libraries_agree(name, library, dtype):
 
 @pytest.mark.filterwarnings("ignore:.*(disconnected|sink components|contains? only zeros)")
 @pytest.mark.parametrize("name", SPARSE)
-@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csc_array, scipy.sparse.coo_matrix])
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.coo_matrix])
 def test_sparse_agrees_with_dense(name, kind, small_slabs):
     X = np.where(np.random.default_rng(0).random((150, 8)) < 0.3, table_for(name, 150, 8), 0.0)
     Z = fitted(name, X)[1]
@@ -190,7 +194,7 @@ def test_frames_in_and_out(name):
     columns = [f"c{j}" for j in range(X.shape[1])]
     pandas_frame = pd.DataFrame(X, columns=columns, index=np.arange(1000, 1120))
     polars_frame = pl.DataFrame(dict(zip(columns, X.T, strict=True)))
-    Z = fitted(name, X)[1]
+    Z = coordinates(name)
     for frame in (pandas_frame, polars_frame, polars_frame.to_arrow()):
         est = make(name).fit(frame, labels())
         assert list(est.feature_names_in_) == columns

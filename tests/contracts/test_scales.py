@@ -1,5 +1,7 @@
 """Data of any scale: the same result up to the scale, or an error that says that the values are too large or small."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -26,6 +28,11 @@ def fitted(name, X):
     return est, np.asarray(est.transform(X), dtype=np.float64)
 
 
+@functools.cache
+def expected_of(name, dtype):
+    return fitted(name, table_for(name, dtype=dtype))[1]
+
+
 def assert_same_up_to_scale(Z, expected, scale, tol):
     size = np.abs(expected).max()
     gaps = [np.abs(Z / factor - expected).max() / size for factor in (1.0, scale)]  # invariant, or proportional
@@ -33,11 +40,10 @@ def assert_same_up_to_scale(Z, expected, scale, tol):
 
 
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
-@pytest.mark.parametrize("power", [-664, -530, -500, -250, -75, 75, 250, 500, 530, 664])
+@pytest.mark.parametrize("power", [-664, -500, -250, 250, 500, 664])
 @pytest.mark.parametrize("name", METHODS)
 def test_float64_of_any_scale(name, power):
     X, scale = table_for(name), 2.0**power
-    expected = fitted(name, X)[1]
     try:
         est, Z = fitted(name, X * scale)
     except DataError:
@@ -45,18 +51,17 @@ def test_float64_of_any_scale(name, power):
         with pytest.raises(DataError, match=TOO_FAR):
             make(name).fit(X * scale, labels())
         return
-    assert_same_up_to_scale(Z, expected, scale, 1e-7)
+    assert_same_up_to_scale(Z, expected_of(name, np.float64), scale, 1e-7)
     for attribute in ("explained_variance_", "explained_variance_ratio_"):
         assert np.isfinite(getattr(est, attribute, 0.0)).all()
 
 
-@pytest.mark.parametrize("power", [-110, -75, -60, 60, 75, 110])
+@pytest.mark.parametrize("power", [-110, -60, 60, 110])
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "KernelPCA"])
 def test_float32_of_any_scale(name, power):
     X, scale = table_for(name, dtype=np.float32), 2.0**power
-    expected = fitted(name, X)[1]
     est, Z = fitted(name, X * np.float32(scale))
-    assert_same_up_to_scale(Z, expected, scale, 2e-5)
+    assert_same_up_to_scale(Z, expected_of(name, np.float32), scale, 2e-5)
     assert est.transform(X * np.float32(scale)).dtype == np.float32
 
 
@@ -67,8 +72,7 @@ def test_float32_kernel_values_out_of_range_are_refused(power):
 
 
 @pytest.mark.parametrize("options", [{}, {"svd_solver": "full"}, {"svd_solver": "randomized"}, {"scale": True}])
-@pytest.mark.parametrize("shape", [(120, 6), (30, 80)])
-@pytest.mark.parametrize("power", [-75, 75])
+@pytest.mark.parametrize(("shape", "power"), [((120, 6), -75), ((30, 80), 75)])
 def test_fractions_of_float32_data_do_not_depend_on_the_scale(options, shape, power):
     X = table(*shape, dtype=np.float32)
     here, there = (PCA(3, random_state=0, **options).fit(each) for each in (X, X * np.float32(2.0**power)))

@@ -273,29 +273,6 @@ def test_landmarks_do_not_store_the_full_matrix(tmp_path):
 # --- invalid input ---
 
 
-def test_invalid_distance_matrices_are_reported():
-    good = load_dataset("airports").X
-    for words, spoil in {
-        "square": lambda D: D[:, :4],
-        "not symmetric": lambda D: D + np.eye(10, k=1),
-        "negative": lambda D: D - 2 * D.max() * (np.eye(10, k=1) + np.eye(10, k=-1)),
-        "diagonal must be zero": lambda D: D + np.eye(10),
-        "not connected": lambda D: np.where(D > 2500, np.inf, D),
-        "missing": lambda D: np.where(D > 2500, np.nan, D),
-    }.items():
-        with pytest.raises(DataError, match=words):
-            ClassicalMDS(metric="precomputed").fit(spoil(good))
-        with pytest.raises(DataError, match=words if words == "square" else "."):
-            ClassicalMDS(metric="precomputed", n_landmarks=9).fit(spoil(good)[::-1, ::-1])
-
-
-def test_invalid_parameters_are_refused():
-    with pytest.raises(ParameterError, match="no metric 'nearest'"):
-        ClassicalMDS(metric="nearest").fit(rows())
-    with pytest.raises(ParameterError, match="n_landmarks"):
-        ClassicalMDS(n_landmarks=1).fit(rows())
-
-
 def test_the_given_matrix_is_stored_without_a_copy():
     D = geodesics()
     before = D.copy()

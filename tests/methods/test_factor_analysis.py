@@ -271,21 +271,6 @@ def test_fit_from_a_covariance_alone():
     assert more.n_samples_ == 2100
 
 
-def test_a_frame_of_covariances_gives_its_names(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    X, _ = sample(d=6, k=1)
-    frame = pandas.DataFrame(X, columns=list("abcdef"))
-    fa = FactorAnalysis(2, rotation="promax").fit_covariance(frame.cov(), len(frame), mean=frame.mean())
-    assert list(fa.feature_names_in_) == list("abcdef")
-    lowland.save(fa, tmp_path / "m.lowland")
-    loaded = lowland.load(tmp_path / "m.lowland")
-    assert loaded.fit_test_ == fa.fit_test_
-    assert loaded.sphericity_ == fa.sphericity_
-    np.testing.assert_array_equal(loaded.kmo_.columns, fa.kmo_.columns)
-    np.testing.assert_array_equal(loaded.rotation_.phi, fa.rotation_.phi)
-    np.testing.assert_array_equal(loaded.transform(frame), fa.transform(frame))
-
-
 def test_partial_fit_and_weights():
     X, _ = sample(400)
     whole = FactorAnalysis(2).fit(X)

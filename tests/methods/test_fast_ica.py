@@ -102,18 +102,6 @@ def test_fewer_components_than_columns():
     np.testing.assert_allclose(ica.components_ @ ica.mixing_, np.eye(4), atol=1e-10)
 
 
-@pytest.mark.parametrize("n", [40, 300, 2000])
-@pytest.mark.parametrize("units", [[1, 1, 1, 1, 1], [1e8, 1, 1, 1, 1e-4]])
-def test_as_many_components_as_asked_for(n, units):
-    """For every whitening: by a factor of few rows, by the covariance, or standardized."""
-    X = np.random.default_rng(0).laplace(size=(n, 5)) * units
-    for k in (1, 2) if units[0] == 1 else (1, 5):
-        ica = FastICA(k, random_state=0, max_iter=1000).fit(X)
-        assert ica.components_.shape == (k, 5)
-        assert ica.transform(X).shape == (n, k)
-        assert ica.choice_.n_components == len(ica.negentropy_) == k
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("solver", ["svd", "eigh"])
 def test_constant_and_collinear_columns_are_omitted_and_reported(dtype, solver):
@@ -142,14 +130,6 @@ def test_units_of_columns_do_not_matter(dtype):
     with pytest.warns(DataWarning, match="much smaller units"):
         faint = FastICA(random_state=0, whiten_solver="eigh").fit(X * units)
     assert len(faint.components_) < 4
-
-
-def test_few_rows_are_reported():
-    X = np.random.default_rng(0).laplace(size=(6, 9))
-    with pytest.warns(DataWarning, match="5 sources in 9 columns.*6 rows span at most 5 dimensions"):
-        FastICA(random_state=0).fit(X)
-    with pytest.warns(UserWarning, match=r"set to 5.*6 rows span at most 5 dimensions"):
-        FastICA(6, random_state=0).fit(X)
 
 
 def test_columns_without_variance_have_no_sources():

@@ -92,15 +92,6 @@ def test_the_modes_of_scikit_learn(wine):
     assert FeatureFilter(n_features_to_select=0.01).fit(X, y).n_features_to_select_ == 1
 
 
-def test_correlations_are_ranked_by_absolute_value(table):
-    X, y = table
-    kept = FeatureFilter("pearson", n_features_to_select=1).fit(X * [1, 1, -1, 1, 1, 1, 1, 1, 1, 1], y)
-    assert kept.get_support(indices=True).tolist() == [2]
-    assert kept.scores_[2] < -0.5
-    above = FeatureFilter("pearson", threshold=0.5).fit(-X, y)
-    assert above.get_support(indices=True).tolist() == [2]
-
-
 def test_ranking_and_scores_agree(wine, table):
     for score in (*ONE_PASS, *IN_MEMORY):
         X = table[0] if score in ("pearson", "spearman") else wine.X
@@ -232,24 +223,11 @@ def test_permutations_give_p_values(table):
     np.testing.assert_allclose(by_rank.pvalues_, FeatureFilter("spearman").fit(X, y).pvalues_, atol=0.06)
 
 
-def test_threads_change_nothing(table):
-    X, y = np.tile(table[0], (4, 1)), np.tile(table[1], 4) + np.arange(1200) * 1e-6
-    found = []
-    for threads in (1, 3):
-        with lowland.config(threads=threads):
-            found.append(FeatureFilter("mutual-information", n_permutations=5, random_state=0).fit(X, y))
-    np.testing.assert_array_equal(found[0].scores_, found[1].scores_)
-    np.testing.assert_array_equal(found[0].pvalues_, found[1].pvalues_)
-
-
 # --- bad input
 
 
 BAD = {
     "no y": ({}, None, DataError, "requires y.*statistic='variance'"),
-    "too many": ({"n_features_to_select": 11}, 0, ParameterError, "at most 10"),
-    "none at all": ({"n_features_to_select": 0}, 0, ParameterError, "at least 1"),
-    "a fraction above one": ({"n_features_to_select": 1.5}, 0, ParameterError, "n_features_to_select=1.5.*at most 1"),
     "two rules": ({"threshold": 1.0, "false_discovery_rate": 0.1}, 0, ParameterError, "threshold=1.0, false.*only one"),
     "a rate without p": ({"statistic": "variance", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
     "a rate of mrmr": ({"statistic": "mrmr", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
@@ -270,8 +248,6 @@ BAD = {
     "numbers said to be": ({"statistic": "chi2", "target": "numbers"}, 0, ParameterError, "compares classes"),
     "negative counts": ({"statistic": "chi2"}, np.arange(300) % 2, DataError, "Negative values.*'x1'.*anova"),
     "a y that does not vary": ({"statistic": "pearson", "target": "numbers"}, np.ones(300), DataError, "constant"),
-    "one class": ({}, np.ones(300, dtype=int), DataError, "number of classes"),
-    "NaN in y": ({}, np.full(300, np.nan), DataError, "NaN"),
     "as many classes as rows": ({"statistic": "anova"}, np.arange(300), DataError, "300 classes and 300 rows"),
     "places beyond the columns": (
         {"statistic": "mutual-information", "discrete_features": [10]}, 0, ParameterError, "from 0 to 9",

@@ -9,9 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import KernelPCA as Theirs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
 
 import lowland
 from lowland import PCA, KernelPCA
@@ -182,16 +179,6 @@ def test_iterations_and_fixed_points_stay_in_the_array_library():
     np.testing.assert_allclose(back, ours.inverse_transform(Z), atol=1e-5)
 
 
-def test_a_precomputed_kernel_is_split_by_rows_and_columns_in_cross_validation():
-    iris = load_dataset("iris")
-    K = np.exp(-0.1 * np.sum((iris.X[:, None] - iris.X[None]) ** 2, axis=2))
-    ours, theirs = (
-        cross_val_score(make_pipeline(method(2, kernel="precomputed"), KNeighborsClassifier()), K, iris.y, cv=3)
-        for method in (KernelPCA, Theirs)
-    )
-    np.testing.assert_array_equal(ours, theirs)
-
-
 # --- copies of the caller's rows --------------------------------------------------------------------------------
 
 
@@ -242,19 +229,6 @@ def test_sparse_and_dense_rows_agree(kernel, landmarks, tmp_path):
             np.testing.assert_allclose(model.transform(A) * signs, Z, atol=1e-9 * np.abs(Z).max())
     np.testing.assert_allclose(dense.transform(S), Z, atol=1e-9 * np.abs(Z).max())
     np.testing.assert_allclose(sparse.fit_transform(S) * signs, Z, atol=1e-9 * np.abs(Z).max())
-
-
-def test_sparse_rows_in_chunks_and_slabs(monkeypatch):
-    S = scipy.sparse.csr_array(holes())
-    whole = KernelPCA(3, kernel="rbf", gamma="median").fit(S)
-    assert whole.gamma_ == pytest.approx(KernelPCA(3, kernel="rbf", gamma="median").fit(holes()).gamma_, rel=1e-12)
-    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 20_000)
-    chunks = KernelPCA(3, kernel="rbf", gamma="median").fit([S[:40], S[40:]])
-    np.testing.assert_allclose(chunks.transform(S), whole.transform(S), atol=1e-10)
-    few = [
-        KernelPCA(3, kernel="rbf", n_landmarks=30, random_state=0).fit(A).transform(S) for A in (S, [S[:40], S[40:]])
-    ]
-    np.testing.assert_allclose(few[1], few[0], atol=1e-10)
 
 
 @pytest.mark.parametrize("landmarks", [None, 30])

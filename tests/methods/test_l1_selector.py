@@ -149,19 +149,6 @@ def test_stability_selection_reports_frequencies_and_the_bound(table):
     assert two.error_bound_ is None
 
 
-@pytest.mark.filterwarnings("ignore:.*no column is selected in")
-def test_stability_selection_rarely_selects_noise():
-    """The bound is on the mean over tables: of 30 columns of noise at most 1 is to be expected."""
-    kept = []
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        X, y = rng.standard_normal((100, 30)), rng.standard_normal(100)
-        selector = L1Selector(rule="stability", n_subsamples=40, alphas=30).fit(X, y)
-        kept.append((selector.stability_ >= 0.75).sum())
-        assert selector.error_bound_ <= 1
-    assert np.mean(kept) <= 1
-
-
 def test_files_are_read_once_and_agree_with_arrays(table, tmp_path, monkeypatch):
     X, y = table
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 1000)
@@ -213,8 +200,6 @@ def test_where_no_column_helps_the_first_is_selected_with_a_warning():
 
 
 BAD = {
-    "no y": ({}, None, DataError, "requires y"),
-    "too many": ({"n_features_to_select": 10}, 0, ParameterError, "at most 9"),
     "penalties below zero": ({"alphas": [1.0, -1.0]}, 0, ParameterError, "penalties must be .*positive"),
     "more folds than rows": ({"cv": 121}, 0, DataError, "fewer folds"),
     "folds that overlap": ({"cv": [(np.arange(120), np.arange(120))]}, 0, ParameterError, "twice"),
@@ -229,9 +214,6 @@ BAD = {
     ),
     "fractions as classes": ({"estimator": "logistic"}, 0, DataError, "fractions"),
     "y that does not vary": ({"estimator": "linear"}, np.full(120, 0.1), DataError, "y is constant"),
-    "one class": ({}, np.array(["a"] * 120), DataError, "one; got 1 class"),
-    "y with gaps": ({}, np.append(np.nan, np.arange(119) + 0.5), DataError, "NaN"),
-    "too short a y": ({}, np.arange(119.0), DataError, "119"),
 }
 
 

@@ -74,13 +74,6 @@ def test_the_outcome_reports_pairs_and_objective():
     assert model.solver_.trace[-1] < model.solver_.trace[4]  # within the last phase
 
 
-def test_one_number_of_iterations_is_that_of_the_last_phase():
-    a = PaCMAP(num_iters=30, random_state=0).fit(cloud())
-    b = PaCMAP(num_iters=np.array([100, 100, 30]), random_state=0).fit(cloud())
-    assert a.n_iter_ == 230
-    np.testing.assert_array_equal(a.embedding_, b.embedding_)
-
-
 def test_the_number_of_neighbors_grows_with_the_rows():
     X = cloud(12_000, 3)
     assert PaCMAP(n_neighbors=None, num_iters=(1, 1, 1), random_state=0).fit(X).n_neighbors_ == 11
@@ -206,15 +199,6 @@ def test_held_out_rows_are_classified_like_training_rows(Method):
     model = Method(random_state=0).fit(DIGITS[:1200])
     near = KNeighborsClassifier(10).fit(model.embedding_, LABELS[:1200])
     assert near.score(model.transform(DIGITS[1200:]), LABELS[1200:]) > 0.92
-
-
-def test_a_saved_model_maps_new_rows_alike(tmp_path):
-    X = cloud(200, 120)
-    for rows in (X, X[:, :6]):
-        model = PaCMAP(**SHORT).fit(rows)
-        lowland.save(model, tmp_path / "m.lowland")
-        again = lowland.load(tmp_path / "m.lowland")
-        np.testing.assert_array_equal(again.transform(rows[:9] + 0.1), model.transform(rows[:9] + 0.1))
 
 
 # --- hostile data -----------------------------------------------------------------------------------------------------

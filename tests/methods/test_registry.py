@@ -1,10 +1,7 @@
-"""The registry: methods by name, and a method that is one new file."""
+"""The registry: methods by name, and the index of them."""
 
-import re
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +9,6 @@ import lowland
 from lowland.errors import ParameterError
 from lowland.methods import registry
 from lowland.methods.registry import entries, find_method, load_method
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", ["LinearDiscriminantAnalysis", "lda", " LDA ", "linear-discriminant_analysis"])
@@ -67,47 +62,3 @@ def test_classes_are_found_and_listed_without_the_index():
     program = "import lowland; lowland.PCA, dir(lowland); print(lowland.methods.registry.entries.cache_info())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "misses=0" in done.stdout
-
-
-NEW_METHOD = """
-import sys
-import numpy as np
-from click.testing import CliRunner
-import lowland
-from lowland.cli.main import cli
-from lowland.study.plan import StudySize, plan
-
-def run(*words):
-    result = CliRunner().invoke(cli, words)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-X = np.random.default_rng(0).standard_normal((80, 6))
-np.save("x.npy", X)
-assert lowland.__file__.startswith(sys.argv[1])
-assert "random-projection" in run("methods")
-assert "--random-state" in run("fit", "random-projection", "--help")
-run("fit", "random-projection", "x.npy", "-k", "3", "--random-state", "0", "--to", "z.npy", "--model", "m.lowland")
-model = lowland.RandomProjection(3, random_state=0).fit(X)
-np.testing.assert_array_equal(np.load("z.npy"), model.transform(X))
-loaded = lowland.load("m.lowland")
-assert type(loaded) is lowland.RandomProjection and "RandomProjection" in dir(lowland)
-np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-trials = {trial.method: trial for trial in plan(StudySize(80, 6, 2))}
-assert trials["RandomProjection"].why_left_out is None and trials["RandomProjection"].parameters["n_components"] == 2
-"""
-
-
-def test_a_new_method_is_one_file(tmp_path):
-    """The random projection of the contributing guide, added as a file without other changes."""
-    package, compiled = Path(lowland.__file__).parent, shutil.ignore_patterns("__pycache__")
-    shutil.copytree(package, tmp_path / "src/lowland", ignore=compiled)
-    page = (ROOT / "docs" / "develop" / "add_a_method.md").read_text(encoding="utf-8")
-    (text,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
-    (tmp_path / "src/lowland/methods/random_projection.py").write_text(text, encoding="utf-8")
-    program = [sys.executable, "-c", NEW_METHOD, str(tmp_path)]
-    done = subprocess.run(
-        program, cwd=tmp_path, capture_output=True, text=True,
-        env={"PYTHONPATH": str(tmp_path / "src"), "PATH": "", "XDG_CACHE_HOME": str(tmp_path), "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr

@@ -157,18 +157,6 @@ def test_tensors_and_dask_give_the_map_of_the_array_trained_online():
     assert type(SelfOrganizingMap((5, 9)).fit(torch.asarray(X)).predict(torch.asarray(X))) is torch.Tensor
 
 
-def test_float32_far_from_the_origin_is_trained_as_float64():
-    X = (banana() + 3000).astype(np.float32)
-    single, double = SelfOrganizingMap((5, 9)).fit(X), SelfOrganizingMap((5, 9)).fit(X.astype(float))
-    np.testing.assert_allclose(
-        single.prototypes_, double.prototypes_, atol=4e-4
-    )  # one rounding error: a little more than half of 2.4e-4
-    assert single.n_iter_ == double.n_iter_
-    np.testing.assert_allclose(single.trace_[:-1], double.trace_[:-1], rtol=1e-5)
-    np.testing.assert_array_equal(single.hits_.ravel(), np.bincount(single.predict(X), minlength=45))
-    assert single.trace_[-1] == single.quantization_error_ == single.errors(X)[0]
-
-
 @pytest.mark.parametrize("training", ["batch", "online"])
 def test_the_seed_matters_only_online(iris, training):
     maps = [SelfOrganizingMap((3, 4), training=training, random_state=seed).fit(iris).prototypes_ for seed in (0, 1)]
@@ -194,16 +182,6 @@ def test_a_grid_with_more_units_than_rows(iris):
 def test_wrong_schedules(iris, options, words):
     with pytest.raises(ParameterError, match=words):
         SelfOrganizingMap((3, 4), **options).fit(iris)
-
-
-@pytest.mark.parametrize("training", ["batch", "online"])
-def test_the_smallest_and_the_largest_radius(iris, training):
-    for radius in (1e-3, 1e6):
-        som = SelfOrganizingMap(
-            (3, 4), training=training, radius=radius, final_radius=radius, convergence_epochs=0
-        ).fit(iris)
-        assert np.isfinite(som.prototypes_).all()
-    np.testing.assert_allclose(som.prototypes_, np.broadcast_to(som.prototypes_[0], som.prototypes_.shape), atol=1e-6)
 
 
 def test_constant_columns_change_nothing_and_constant_tables_warn(iris):

@@ -167,16 +167,6 @@ def test_sparse_rows_if_the_model_accepts_them(table):
     assert named.__sklearn_tags__().input_tags.sparse
 
 
-def test_n_jobs_changes_nothing(table):
-    from joblib import parallel_config
-
-    X, y = table
-    with parallel_config("threading"):
-        two = SequentialFeatureSelector(closed_form=False, n_features_to_select=1, cv=2, n_jobs=2).fit(X, y)
-    one = SequentialFeatureSelector(closed_form=False, n_features_to_select=1, cv=2).fit(X, y)
-    assert one.path_ == two.path_
-
-
 @pytest.mark.parametrize("closed", [True, False])
 def test_the_unit_of_y_does_not_affect_the_selection(table, closed):
     X, y = table
@@ -386,13 +376,6 @@ def test_metadata_needs_routing():
     X = np.random.default_rng(0).standard_normal((30, 3))
     with pytest.raises(ValueError, match="is only supported if"):
         SequentialFeatureSelector(LinearRegression()).fit(X, X[:, 0], sample_weight=np.ones(30))
-
-
-@pytest.mark.usefixtures("routing")
-def test_metadata_that_nobody_requests_is_refused():
-    X = np.random.default_rng(0).standard_normal((30, 3))
-    with pytest.raises(TypeError, match="sample_weight"):
-        SequentialFeatureSelector("linear").fit(X, X[:, 0], sample_weight=np.ones(30))
 
 
 @pytest.mark.parametrize(

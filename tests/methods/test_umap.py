@@ -266,12 +266,6 @@ def test_rows_almost_equal_to_training_rows_land_near_them(fitted):
     assert np.quantile(off, 0.95) < 0.05 * extent
 
 
-def test_new_rows_join_their_class():
-    model = UMAP(random_state=0).fit(DIGITS[:450])
-    knn = KNeighborsClassifier(10).fit(model.embedding_, DIGIT[:450])
-    assert knn.score(model.transform(DIGITS[450:]), DIGIT[450:]) > 0.85
-
-
 def test_a_place_does_not_depend_on_the_batch(fitted):
     new = DIGITS[:40] + np.random.default_rng(0).normal(size=(40, 64))
     Z = fitted.transform(new)
@@ -370,18 +364,6 @@ def test_parameters_that_do_not_fit(options, words):
     X = np.abs(IRIS.X @ IRIS.X.T) if options.get("metric") else IRIS.X
     with pytest.raises(ParameterError, match=words):
         short(**options).fit(X)
-
-
-def test_a_precomputed_matrix_of_the_wrong_kind():
-    with pytest.raises(DataError, match="square"):
-        short(metric="precomputed").fit(IRIS.X)
-    with pytest.raises(DataError, match=r"(?i)negative"):
-        short(metric="precomputed").fit(-np.abs(IRIS.X @ IRIS.X.T))
-    with pytest.raises(DataError, match=r"matrix of distances, first in row \d+, column \d+.*Compute these distances"):
-        short(metric="precomputed").fit(np.full((150, 150), np.nan))
-    model = short(metric="precomputed").fit(np.sqrt(((IRIS.X[:, None] - IRIS.X[None]) ** 2).sum(axis=2)))
-    with pytest.raises(DataError, match="150"):
-        model.transform(IRIS.X)
 
 
 def test_a_model_file_holds_what_transform_needs_and_not_the_graph(tmp_path):

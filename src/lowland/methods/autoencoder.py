@@ -34,7 +34,7 @@ from lowland.math.networks.training import (
 from lowland.math.optimize.outcome import Divergence, Snapshot, Watch
 from lowland.math.statistics.moments import ColumnMoments
 from lowland.math.statistics.rescaling import UniformScaling
-from lowland.methods.base.choices import refusal
+from lowland.methods.base.choices import positional, refusal
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import Callback, StudyHints
 from lowland.run.run import Run
@@ -105,15 +105,13 @@ class Autoencoder(
     --------
     >>> from lowland import Autoencoder, PCA
     >>> from lowland.data import load_dataset
-    >>> X = load_dataset("swiss_roll", n=1000, seed=0).X
-    >>> model = Autoencoder(2, hidden_layer_sizes=(40, 20), random_state=0).fit(X)
+    >>> X = load_dataset("swiss_roll", n=400, seed=0).X
+    >>> model = Autoencoder(2, hidden_layer_sizes=(20, 10), random_state=0).fit(X)
     >>> bool(model.reconstruction_error(X).mean() < PCA(2).fit(X).distortion() / 2)
     True
     """
 
-    n_components: int = param(
-        2, "Number of components: the width of the bottleneck layer.", at_least=1, positional=True
-    )
+    n_components: int = positional(2, "Number of components: the width of the bottleneck layer.", at_least=1)
     hidden_layer_sizes: int | Sequence[float] | np.ndarray | None = param(
         None,
         "Widths of the hidden layers of the encoder; None: one layer, twice the columns wide (16 to 512).",

@@ -13,7 +13,6 @@ from lowland.arrays.namespace import Array, is_dask, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import warn
-from lowland.math.distances.metrics import check_metric
 from lowland.math.distances.to_points import (
     DistancesTo,
     check_distances,
@@ -36,10 +35,16 @@ from lowland.math.spectra.leading import fix_signs
 from lowland.math.statistics.rescaling import unit_of
 from lowland.math.statistics.sampling import SelectedRows, count_rows
 from lowland.methods.base.affine import Affine
-from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
-from lowland.methods.base.landmarks import choose_landmarks
+from lowland.methods.base.choices import choose_landmarks, positional
 from lowland.methods.base.method import Method, RandomState, attribute, param
-from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
+from lowland.methods.base.metric import (
+    METRIC_ATTRIBUTES,
+    SKIP_MISSING,
+    Metric,
+    warn_if_distances,
+    warn_of_lost_squares,
+    warn_of_one_point,
+)
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
@@ -103,7 +108,7 @@ class ClassicalMDS(
     (2, [0.9954, 0.9991])
     """
 
-    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     metric: str | Callable[..., Any] = param(
         "euclidean",
         "Distance metric, such as 'manhattan', or a function of two rows; 'precomputed': X is a distance matrix.",
@@ -134,8 +139,6 @@ class ClassicalMDS(
     )
     additive_constant_: float = attribute("Constant added to the distances; 0 without add_constant.")
     landmarks_: np.ndarray | None = attribute("Row numbers of the landmarks; None without landmarks.")
-    n_samples_: int = attribute("Number of training rows.")
-    solver_: Outcome = attribute("Eigenvalue solver, the reason for choosing it, and its convergence.")
     n_iter_: int = attribute("Number of iterations of the solver; 0 for a direct one.")
     components_: Array = attribute(
         "Principal axes of the rows.", "(n_components, n_features_in_)", when="with Euclidean distances of rows"
@@ -158,7 +161,11 @@ class ClassicalMDS(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute distances or principal axes, the additive constant, eigenpairs and coordinates."""
         self._measured_rows = None  # what dissimilarity_matrix_ is computed from, where it is kept
-        self._check_metric(rows)
+        if self.metric != "precomputed":
+            if rows.in_memory and rows.n == rows.d:
+                warn_if_distances(rows.to_array(), "ClassicalMDS")
+        elif rows.n not in (None, rows.d):
+            check_distances(np.empty(rows.shape))  # raises the error of a matrix that is not square
         keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
         self.landmarks_ = None if keep is None else np.flatnonzero(keep)
         if keep is None and self.metric in ("euclidean", "l2") and not self.add_constant:
@@ -172,14 +179,6 @@ class ClassicalMDS(
         self.additive_constant_, self.unit_ = c * unit, unit
         Z = scaling.Z * unit if keep is None else self._placed(self._encoding(), rows, run)
         self._keep(like(Z, D), scaling.eigenvalues, scaling.outcome, unit)
-
-    def _check_metric(self, rows: Rows) -> None:
-        check_metric(self.metric, self.metric_params)
-        if self.metric != "precomputed":
-            if rows.in_memory and rows.n == rows.d:
-                warn_if_distances(rows.to_array(), "ClassicalMDS")
-        elif rows.n not in (None, rows.d):
-            check_distances(np.empty(rows.shape))  # raises the error of a matrix that is not square
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
         """Mark the landmarks; None where all rows are used."""

@@ -20,11 +20,10 @@ from lowland.math.correspondence.profiles import (
     profile_rows,
     row_sums_of,
 )
-from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.principal_axes import Axes, principal_axes
-from lowland.methods.base.choices import refusal
-from lowland.methods.base.method import Method, attribute, param
+from lowland.methods.base.choices import positional, refusal
+from lowland.methods.base.method import Method, attribute
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
@@ -80,11 +79,8 @@ class CorrespondenceAnalysis(
     ([0.0748, 0.01, 0.0004], 0.0852)
     """
 
-    n_components: int | None = param(
-        2,
-        "Number of axes: at most one less than the rows and the columns. None means all.",
-        at_least=1,
-        positional=True,
+    n_components: int | None = positional(
+        2, "Number of axes: at most one less than the rows and the columns. None means all.", at_least=1
     )
 
     eigenvalues_: np.ndarray = attribute("Principal inertias, descending.", "(n_components_,)")
@@ -95,8 +91,6 @@ class CorrespondenceAnalysis(
     )
     grand_total_: float = attribute("Sum of the table.")
     n_components_: int = attribute("Number of axes.")
-    n_samples_: int = attribute("Number of training rows.")
-    solver_: Outcome = attribute("Solver, why it was chosen, and its convergence.")
     n_iter_: int = attribute("Number of iterations; 0 for a direct solver and for ARPACK.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:

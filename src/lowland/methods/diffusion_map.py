@@ -26,7 +26,7 @@ from lowland.math.graphs.laplacian import DiffusionCoordinates, diffusion_coordi
 from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.search import ByGivenDistances
-from lowland.methods.base.choices import check_most, refusal
+from lowland.methods.base.choices import check_most, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
@@ -97,7 +97,7 @@ class DiffusionMap(
     True
     """
 
-    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     n_neighbors: int | None = param(
         None, "Number of neighbors in a sparse kernel; None uses all pairs, n² numbers.", at_least=1
     )

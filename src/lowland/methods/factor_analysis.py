@@ -31,7 +31,6 @@ from lowland.math.factors.likelihood_searches import MANY, FactorEstimate
 from lowland.math.factors.maximum_likelihood import factor_loadings, fewest_by_bic
 from lowland.math.factors.model import FactorModel, FitFactors, in_units
 from lowland.math.factors.rotations import Kind, Rotation, rotate, unrotated
-from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
 from lowland.math.spectra.probabilistic_axes import available_columns, saturated_fit
 from lowland.math.statistics.available_cases import AvailableColumns
@@ -46,7 +45,7 @@ from lowland.math.statistics.latent_gaussian import (
 from lowland.math.statistics.moments import Moments
 from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.affine import Affine
-from lowland.methods.base.choices import ignored, refusal
+from lowland.methods.base.choices import ignored, positional, refusal
 from lowland.methods.base.imputation import impute_rows
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
@@ -113,11 +112,10 @@ class FactorAnalysis(
     ((13, 3), 42, 0.78)
     """
 
-    n_components: int | Literal["parallel", "bic"] | Rule | None = param(
+    n_components: int | Literal["parallel", "bic"] | Rule | None = positional(
         None,
         "Number of factors: an integer, 'parallel', 'bic', a rule such as Kaiser(), or None for as many as columns.",
         at_least=0,
-        positional=True,
         wanted="an integer of at least 0, 'parallel', 'bic', None, or a rule such as Kaiser()",
     )
     tol: float = param(
@@ -208,7 +206,6 @@ class FactorAnalysis(
     converged_: bool = attribute("Whether the fit converged.")
     stopped_because_: str = attribute("Why the fit stopped.")
     n_iter_: int = attribute("Number of iterations.")
-    n_samples_: int = attribute("Number of training rows.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to the rows of X; ``sample_weight`` counts repetitions."""
@@ -357,9 +354,13 @@ class FactorAnalysis(
         for name, value in vars(goodness_of_fit(correlations, found, k)).items():  # loglike_, aic_, bic_, kmo_, …
             setattr(self, f"{name}_", value)
         self.converged_, self.stopped_because_ = outcome.converged, outcome.stopped_because
-        self._record_convergence(
-            outcome, self._remedy(outcome), problem=f"FactorAnalysis did not converge: {outcome.stopped_because}."
-        )
+        remedy = "Keep fewer factors, or raise `min_uniqueness`."
+        if self._params.method == "em":
+            remedy = "Raise `max_iter` or `tol`, or choose `method='uniqueness'`."
+        elif outcome.iterations >= self._params.max_iter:
+            remedy = "Raise `max_iter`."
+        problem = f"FactorAnalysis did not converge: {outcome.stopped_because}."
+        self._record_convergence(outcome, remedy, problem=problem)
         if self.rotation_ is not None and not self.rotation_.outcome.converged:
             text = f"FactorAnalysis(rotation={self._params.rotation!r}): the rotation did not converge."
             warn(f"{text} Keep fewer factors, or choose another rotation.", ConvergenceWarning)
@@ -370,25 +371,13 @@ class FactorAnalysis(
         if hints:
             warn(f"FactorAnalysis: {' '.join(hints)}", DataWarning)
 
-    def _remedy(self, outcome: Outcome) -> str:
-        """Return what to do where the fit did not converge."""
-        if self._params.method == "em":
-            return "Raise `max_iter` or `tol`, or choose `method='uniqueness'`."
-        return (
-            "Raise `max_iter`."
-            if outcome.iterations >= self._params.max_iter
-            else "Keep fewer factors, or raise `min_uniqueness`."
-        )
-
     def _own(self, values: np.ndarray) -> Array:
         """Values in the array library of the rows, and in their precision."""
         xp = xp_of(self.mean_)
         return like(values, self.mean_, result_dtype(xp, self._fitted.dtype))
 
     def _encoding(self) -> Any:
-        weights = self._model().score_weights(
-            self._params.scores
-        )  # of components_ as they are: a user may have set them
+        weights = self._model().score_weights(self._params.scores)  # of components_, which a user may have set
         scores = Affine(self._own(weights.T), self.mean_)
         return scores if self._params.missing is None else CompletedThen(self._latent(), scores)
 

@@ -16,7 +16,7 @@ from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.category_map import CategoryMap
-from lowland.methods.base.choices import refusal
+from lowland.methods.base.choices import positional, refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
@@ -73,10 +73,9 @@ class FactorAnalysisOfMixedData(
     [[0.99, 0.0], [0.99, 1.0]]
     """
 
-    n_components: int | None = param(
+    n_components: int | None = positional(
         2, "Number of axes: at most the numbers and levels less the columns of categories. None means all.",
-        at_least=1, positional=True,
-    )  # fmt: skip
+        at_least=1)  # fmt: skip
     categorical_features: str | Sequence[Any] | None = param(
         None,
         "Columns of numbers to treat as categories: their names or positions; a string has names separated by commas.",
@@ -195,9 +194,6 @@ class FactorAnalysisOfMixedData(
             remedy=_UNKNOWN if self._params.handle_unknown == "error" else None,
         )
         return MixedPoints(expanded, self.mean_, self.components_.T / self.scale_[:, None])
-
-    def _encoding_width(self) -> int:
-        return int(self.n_components_)
 
     def row_points(self, X: Any) -> MapPoints:
         """Return the rows of X on the map: coordinates, inertias, contributions and squared cosines.

@@ -19,6 +19,7 @@ from lowland.math.ica.whitened_rows import Contrast, WhitenedRows, already_white
 from lowland.math.spectra.component_rules import ComponentChoice
 from lowland.math.spectra.leading import fix_signs
 from lowland.methods.base.affine import Affine
+from lowland.methods.base.choices import positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.run.run import Run
 
@@ -73,9 +74,7 @@ class FastICA(
     True
     """
 
-    n_components: int | None = param(
-        None, "Number of sources; None: the rank of the centered data.", at_least=1, positional=True
-    )
+    n_components: int | None = positional(None, "Number of sources; None: the rank of the centered data.", at_least=1)
     algorithm: Literal["parallel", "deflation", "picard"] = param(
         "parallel",
         "'parallel': all components at once; 'deflation': one by one; 'picard': quasi-Newton, the most robust.",
@@ -113,7 +112,6 @@ class FastICA(
     )
     n_gaussian_: int = attribute("Number of components that are not significantly non-Gaussian.")
     choice_: ComponentChoice = attribute("Number of components and how it was chosen.")
-    n_samples_: int = attribute("Number of training rows.")
     n_iter_: int = attribute("Number of iterations.")
     converged_: bool = attribute("Whether the search converged.")
     stopped_because_: str = attribute("Why the search stopped.")
@@ -121,17 +119,14 @@ class FastICA(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Whiten, find the rotation that unmixes the rows, describe its components."""
-        contrast = self._contrast()
+        try:
+            contrast = as_contrast(self.fun, self.fun_args)
+        except ParameterError as error:
+            raise ParameterError(f"`fun_args={shown(self.fun_args)}`: {error}") from error
         found = self._white_rows(rows, run)
         unmixing = self._unmix(found, contrast, self._initial_w(found.k))
         self._keep(found, unmixing, rows)
         self._warn_of_doubts(unmixing)
-
-    def _contrast(self) -> Contrast:
-        try:
-            return as_contrast(self.fun, self.fun_args)
-        except ParameterError as error:
-            raise ParameterError(f"`fun_args={shown(self.fun_args)}`: {error}") from error
 
     def _unmix(self, found: WhitenedRows, contrast: Contrast, W: np.ndarray) -> Unmixing:
         try:

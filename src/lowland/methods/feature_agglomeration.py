@@ -28,6 +28,7 @@ from lowland.math.selection.column_clustering import (
     uses_spanning_tree,
 )
 from lowland.math.selection.column_distances import EUCLIDEAN, METRIC_NAMES, column_distances
+from lowland.methods.base.choices import ignored, positional
 from lowland.methods.base.method import InvertibleMethod, attribute, param
 from lowland.run.run import Run
 from lowland.suggestions import did_you_mean
@@ -91,8 +92,8 @@ class FeatureAgglomeration(
     ([0, 1, 0, 0], (150, 2))
     """
 
-    n_clusters: int | None = param(
-        2, "Number of clusters to cut the tree into; None if distance_threshold is set.", at_least=1, positional=True
+    n_clusters: int | None = positional(
+        2, "Number of clusters to cut the tree into; None if distance_threshold is set.", at_least=1
     )
     metric: str | Callable[..., Any] = param(
         "euclidean",
@@ -121,9 +122,7 @@ class FeatureAgglomeration(
     distance_threshold: float | None = param(
         None, "Cut the tree at this height instead of at n_clusters, which must be None.", at_least=0
     )
-    compute_distances: bool = param(
-        False, "Accepted for compatibility with scikit-learn; distances are always computed."
-    )
+    compute_distances: bool = ignored(False, "distances are always computed")
 
     labels_: np.ndarray = attribute("Cluster of each column.", "(n_features_in_,)")
     n_clusters_: int = attribute("Number of clusters.")
@@ -134,7 +133,6 @@ class FeatureAgglomeration(
     distances_: np.ndarray = attribute("Distance between the two clusters of each merge.", "(n_merges,)")
     n_leaves_: int = attribute("Number of leaves of the tree: the columns.")
     n_connected_components_: int = attribute("Number of connected components of the connectivity graph.")
-    n_samples_: int = attribute("Number of training rows.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute the distances of the columns, build the tree, cut it."""

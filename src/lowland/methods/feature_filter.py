@@ -21,6 +21,7 @@ from lowland.math.selection.dependence import ColumnReader, column_scores, discr
 from lowland.math.selection.filter_scores import IN_MEMORY, StatisticName
 from lowland.math.selection.subset_search import Step, numbered
 from lowland.math.statistics.labels import Target
+from lowland.methods.base.choices import positional
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
@@ -88,10 +89,9 @@ class FeatureFilter(
     ([6, 11, 12], 'anova', 233.9)
     """
 
-    statistic: StatisticName | Callable[..., Any] = param(
+    statistic: StatisticName | Callable[..., Any] = positional(
         "auto",
         "Statistic that scores a column, or a function of X and y. auto: anova for classes, pearson for numbers.",
-        positional=True,
         wanted="'auto', 'variance', 'pearson', 'spearman', 'distance-correlation', 'mutual-information', 'anova', "
         "'chi2', 'mrmr', or a function of X and y",
     )

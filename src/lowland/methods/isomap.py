@@ -30,8 +30,7 @@ from lowland.math.graphs.geodesics import (
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
-from lowland.methods.base.choices import ignored, refusal
-from lowland.methods.base.landmarks import choose_landmarks
+from lowland.methods.base.choices import choose_landmarks, ignored, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
@@ -108,7 +107,7 @@ class Isomap(
     ((800, 2), 1, 2)
     """
 
-    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     n_neighbors: int | None = param(5, "Number of neighbors of each row; None if radius is set.", at_least=1)
     radius: float | None = param(
         None, "Connect all rows within this distance instead of the n_neighbors nearest.", above=0

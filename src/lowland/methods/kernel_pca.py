@@ -17,7 +17,6 @@ from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.kernel_functions import KernelWith, median_gamma, rows_of
 from lowland.math.distances.to_points import in_slabs
-from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.kernel_axes import (
     FeatureCoordinates,
     FeatureSpaceRequest,
@@ -30,7 +29,7 @@ from lowland.math.spectra.kernel_axes import (
 )
 from lowland.math.spectra.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.math.statistics.sampling import SelectedRows, count_rows
-from lowland.methods.base.landmarks import choose_landmarks
+from lowland.methods.base.choices import choose_landmarks, ignored, positional, refusal
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
@@ -106,8 +105,8 @@ class KernelPCA(
     (True, True)
     """
 
-    n_components: int | None = param(
-        None, "Number of components; None: all with a positive eigenvalue.", at_least=1, positional=True
+    n_components: int | None = positional(
+        None, "Number of components; None: all with a positive eigenvalue.", at_least=1
     )
     kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"] | Callable[..., float] = (
         param("linear", "Kernel function; 'precomputed': X is a kernel matrix.")
@@ -137,9 +136,7 @@ class KernelPCA(
     )
     random_state: RandomState = param(None, "Seed of the landmarks and of the iterative solvers.", at_least=0)
     copy_X: bool = param(True, "Keep a copy of the training rows, in case the caller modifies them later.")  # noqa: N815  its name
-    n_jobs: int | None = param(
-        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
-    )
+    n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     n_landmarks: int | None = param(
         None,
         "Number of landmark rows (Nyström approximation), for data larger than memory; None: all rows.",
@@ -178,9 +175,7 @@ class KernelPCA(
     mean_weights_: Array = attribute(
         "Weights of the mean in feature space.", "(p,)", when="with fit_inverse_transform and preimage='fixed-point'"
     )
-    solver_: Outcome = attribute("Eigenvalue solver, the reason for choosing it, and its convergence.")
     n_iter_: int = attribute("Number of iterations of the solver; 0 for a direct one.")
-    n_samples_: int = attribute("Number of training rows.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute the kernel, its principal axes and the pre-images."""
@@ -194,7 +189,10 @@ class KernelPCA(
                 8 * m * (4 * m + 3 * rows.d), f"The kernel of {m} landmarks and its features", "Lower `n_landmarks`"
             )
             X = self.landmarks_ = run.fold(rows, SelectedRows.of, keep, name="choosing landmarks").rows
-        self.gamma_ = self._gamma(X)
+        if self.gamma == "median":
+            self.gamma_ = median_gamma(X, self.kernel)
+        else:
+            self.gamma_ = 1 / X.shape[1] if self.gamma is None else float(self.gamma)
         kernel, wanted = self._kernel_with(X), self._wanted()
         if keep is None:
             axes = self._exact(X, kernel, wanted, run_for(rows_of(X)))
@@ -253,7 +251,7 @@ class KernelPCA(
                 "kernel."
             )
         if self.fit_inverse_transform and self.preimage == "fixed-point" and self.kernel != "rbf":
-            raise ParameterError("`KernelPCA(preimage='fixed-point')` needs `kernel='rbf'`. Choose `preimage='ridge'`.")
+            raise refusal(self, "it needs `kernel='rbf'`.", "Choose `preimage='ridge'`.", "preimage")
 
     def _warn_of(self, axes: KernelAxes) -> None:
         """Warn of a kernel that is no inner product, of rows that are alike or all apart, and of zero columns."""
@@ -287,22 +285,11 @@ class KernelPCA(
             count_rows(rows, run), self.n_landmarks, self._generator, "KernelPCA", "all rows are used"
         )
 
-    def _gamma(self, X: Array) -> float:
-        if self.gamma == "median":
-            return median_gamma(X, self.kernel)
-        return 1 / X.shape[1] if self.gamma is None else float(self.gamma)
-
     def _kernel_with(self, points: Array) -> KernelWith:
-        if self._params.kernel == "precomputed":
+        p = self._params
+        if p.kernel == "precomputed":
             return KernelWith(None, "precomputed")
-        return KernelWith(
-            points,
-            self._params.kernel,
-            self.gamma_,
-            self._params.degree,
-            self._params.coef0,
-            self._params.kernel_params or {},
-        )
+        return KernelWith(points, p.kernel, self.gamma_, p.degree, p.coef0, p.kernel_params or {})
 
     def _wanted(self) -> FeatureSpaceRequest:
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)

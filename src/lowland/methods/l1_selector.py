@@ -19,6 +19,7 @@ from lowland.math.selection.lasso_path import LassoData, LassoPath, LassoProblem
 from lowland.math.selection.subset_search import numbered
 from lowland.math.statistics.fold_moments import Layout
 from lowland.math.statistics.labels import Kind, Target
+from lowland.methods.base.choices import folds_parameter, positional
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
@@ -86,10 +87,9 @@ class L1Selector(
     [0, 11, 12]
     """
 
-    n_features_to_select: int | None = param(
-        None, "Number of columns to select: the first to enter, or the most stable. None: chosen by rule.", at_least=1,
-        positional=True,
-    )  # fmt: skip
+    n_features_to_select: int | None = positional(
+        None, "Number of columns to select: the first to enter, or the most stable. None: chosen by rule.", at_least=1
+    )
     rule: Literal["one-standard-error", "min", "stability"] = param(
         "one-standard-error",
         "Choice of the penalty: the largest within one standard error of the minimum cross-validated loss, the "
@@ -111,10 +111,7 @@ class L1Selector(
         at_most=1.0,
     )
     standardize: bool = param(True, "Scale columns to standard deviation 1, so that units do not affect selection.")
-    cv: int | Splitter | Iterable[Any] | None = param(
-        5, "Number of folds, a splitter, or pairs of training and test rows. Folds are stratified for classes.",
-        at_least=2, wanted="a number of folds of at least 2, a splitter, or pairs of row index arrays",
-    )  # fmt: skip
+    cv: int | Splitter | Iterable[Any] | None = folds_parameter()
     threshold: float = param(
         0.75, "For stability: fraction of the halves that must select a column.", above=0.5, at_most=1.0
     )

@@ -20,7 +20,7 @@ from lowland.math.networks.linear_autoencoder import (
 from lowland.math.optimize.outcome import Divergence
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.affine import Affine
-from lowland.methods.base.choices import check_most, refusal
+from lowland.methods.base.choices import check_most, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.methods.base.traits import StudyHints
@@ -80,7 +80,7 @@ class LinearAutoencoder(
     True
     """
 
-    n_components: int = param(2, "Number of components: the length of a code.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of components: the length of a code.", at_least=1)
     encoder: Literal["tied", "untied", "least_squares"] = param(
         "tied",
         "How codes are computed: transpose of the decoder, separate encoder, or least squares for each row.",
@@ -110,7 +110,6 @@ class LinearAutoencoder(
     n_iter_: int = attribute("Number of iterations, or of epochs with mini-batches.")
     converged_: bool = attribute("Whether the norm of the gradient fell below the tolerance.")
     learning_rate_: float = attribute("Learning rate that was used.")
-    n_samples_: int = attribute("Number of training rows.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to the rows of X. A row of ``sample_weight`` w counts as w identical rows; not with mini-batches."""

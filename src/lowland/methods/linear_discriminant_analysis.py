@@ -49,7 +49,7 @@ from lowland.math.statistics.labels import (
     normalized_priors,
 )
 from lowland.methods.base.affine import Affine
-from lowland.methods.base.choices import check_most
+from lowland.methods.base.choices import check_most, positional
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod, in_library_of
 from lowland.methods.base.params import check_parameters
@@ -71,10 +71,6 @@ class FittedScores:
     A: Array  # (d, C) float64, without the part common to all classes; (d, 1) with two classes
     center: Array  # (d,) float64
     offset: Array  # (C,) float64, or (1,)
-
-    def stand_for(self, coef: Any, intercept: Any) -> bool:
-        """Whether these are the coefficients and intercepts of the fit, not others that a user has set."""
-        return _same(self.coef, coef) and _same(self.intercept, intercept)
 
 
 class LinearDiscriminantAnalysis(
@@ -136,43 +132,34 @@ class LinearDiscriminantAnalysis(
     ([0.9912, 0.0088], 0.98)
     """
 
-    solver: Literal["svd", "lsqr", "eigen"] = param(
-        "svd", "'svd' has no shrinkage, 'eigen' supports it, 'lsqr' supports it and only classifies.", positional=True
+    solver: Literal["svd", "lsqr", "eigen"] = positional(
+        "svd", "'svd' has no shrinkage, 'eigen' supports it, 'lsqr' supports it and only classifies."
     )
-    shrinkage: float | Literal["auto"] | None = param(
+    shrinkage: float | Literal["auto"] | None = positional(
         None,
         "Shrinkage of the within-class covariance toward a multiple of the identity, from 0 to 1; 'auto': Ledoit-Wolf.",
         at_least=0,
         at_most=1,
-        positional=True,
     )
-    priors: Sequence[float] | np.ndarray | None = param(
+    priors: Sequence[float] | np.ndarray | None = positional(
         None,
         "Prior probability of each class, in the sorted order of the classes; None means the class frequencies. A "
         "class with prior 0 is never predicted.",
-        positional=True,
         wanted="one number per class, or None",
     )
-    n_components: int | None = param(
-        None,
-        "Number of discriminants, at most the number of classes minus 1; None for all.",
-        at_least=1,
-        positional=True,
+    n_components: int | None = positional(
+        None, "Number of discriminants, at most the number of classes minus 1; None for all.", at_least=1
     )
-    store_covariance: bool = param(
-        False, "Also compute the within-class covariance with the solver 'svd'.", positional=True
-    )
-    tol: float = param(
+    store_covariance: bool = positional(False, "Also compute the within-class covariance with the solver 'svd'.")
+    tol: float = positional(
         1e-4,
         "Within-class standard deviation, of standardized columns, below which a direction counts as constant (svd).",
         at_least=0,
-        positional=True,
     )
-    covariance_estimator: CovarianceEstimator | None = param(
+    covariance_estimator: CovarianceEstimator | None = positional(
         None,
         "Instead of shrinkage, an object with fit and covariance_, such as OAS() of scikit-learn. It needs all rows "
         "of a class in memory.",
-        positional=True,
         wanted="an estimator with fit and covariance_, or None",
     )
     missing: Literal["available"] | None = param(
@@ -221,10 +208,6 @@ class LinearDiscriminantAnalysis(
 
     # --- fit ---
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to rows and class labels: one label per row, or the name of a column of the frame or file."""
-        return self._fit(X, y)
-
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments of the classes, whiten the within-class covariance, compute the discriminants."""
         assert y is not None
@@ -239,7 +222,11 @@ class LinearDiscriminantAnalysis(
                 self._solve_available(rows, run, codes, found)
                 return
         if self.solver == "svd" and not self.store_covariance and rows.in_memory and len(y) < d:
-            self._solve_wide(run.to_array(rows, "A table with more columns than rows"), codes)
+            X = run.to_array(rows, "A table with more columns than rows")  # solved by its (n, n) products
+            n = np.bincount(codes).astype(np.float64)
+            means = class_means(X, codes, n)
+            self._count(n, means)
+            self._solve_means(means, within_axes_of_rows(X, codes, means, self._least))
             return
         scatters = 4 + C * self._apart
         run.require(
@@ -333,21 +320,13 @@ class LinearDiscriminantAnalysis(
     def _solve_by_moments(self, moments: ClassMoments) -> None:
         """Solve from the moments alone: without shrinkage, or with a given one."""
         if self._params.solver != "svd":
-            self._solve_ratio(
-                moments, covariances(moments, to_numpy(self.priors_), float(self._params.shrinkage or 0.0))
-            )
+            shrinkage = float(self._params.shrinkage or 0.0)
+            self._solve_ratio(moments, covariances(moments, to_numpy(self.priors_), shrinkage))
             return
         if self._params.store_covariance:
             self.covariance_ = covariances(moments, to_numpy(self.priors_)).within
         S = moments.pooled / moments.count
         self._solve_means(moments.mean, within_axes(S, moments.mean, moments.rounding, self._least))
-
-    def _solve_wide(self, X: Array, codes: np.ndarray) -> None:
-        """Solve with fewer rows than columns: by the (n, n) products of the rows."""
-        n = np.bincount(codes).astype(np.float64)
-        means = class_means(X, codes, n)
-        self._count(n, means)
-        self._solve_means(means, within_axes_of_rows(X, codes, means, self._least))
 
     def _solve_means(self, means: Array, axes: WithinAxes) -> None:
         """The svd solver: principal axes of the class means after whitening the within-class covariance."""
@@ -436,18 +415,13 @@ class LinearDiscriminantAnalysis(
 
     def _encoding_width(self) -> int:
         self._solve_pending()
-        return (
-            int(self.patterns_.shape[0])
-            if self._params.solver != "lsqr"
-            else self._most_components(self.n_features_in_)
-        )
+        if self._params.solver == "lsqr":
+            return self._most_components(self.n_features_in_)
+        return int(self.patterns_.shape[0])
 
     def _encoding(self) -> Any:
-        return (
-            FilledThen(to_numpy(self.xbar_), self._projection())
-            if self._params.missing is not None
-            else self._projection()
-        )
+        found = self._projection()
+        return found if self._params.missing is None else FilledThen(to_numpy(self.xbar_), found)
 
     def _projection(self) -> Affine:
         if self._params.solver == "lsqr":
@@ -455,9 +429,8 @@ class LinearDiscriminantAnalysis(
                 "LinearDiscriminantAnalysis: transform not implemented for 'lsqr' solver, which only classifies. "
                 "Choose `solver='svd'` or 'eigen'."
             )
-        return Affine(
-            self.scalings_[:, : self.patterns_.shape[0]], self.xbar_ if self._params.solver == "svd" else None
-        )
+        center = self.xbar_ if self._params.solver == "svd" else None
+        return Affine(self.scalings_[:, : self.patterns_.shape[0]], center)
 
     def _decoding(self) -> Affine:
         if self._params.solver == "svd":
@@ -532,7 +505,7 @@ class LinearDiscriminantAnalysis(
         """The scores by which rows are classified; where a user has set coef_ or intercept_, those."""
         self._solve_pending()
         fitted = vars(self._fitted).get("scores")
-        if fitted is not None and fitted.stand_for(self.coef_, self.intercept_):
+        if fitted is not None and _same(fitted.coef, self.coef_) and _same(fitted.intercept, self.intercept_):
             return _finite(Affine(fitted.A, fitted.center, fitted.offset))
         return _finite(self._plain_scores())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lowland.math.embeddings.pairs import LocalAdjustment, Pairs
-from lowland.methods.base.method import param
+from lowland.methods.base.choices import positional
 from lowland.methods.base.pair_embedding import PairEmbedding, graph_neighbors
 from lowland.methods.base.traits import StudyHints
 
@@ -56,11 +56,8 @@ class LocalMAP(
     True
     """
 
-    low_dist_thres: float = param(
-        10.0,
-        "Distance in the map within which further pairs are drawn in the last phase.",
-        above=0,
-        positional=True,
+    low_dist_thres: float = positional(
+        10.0, "Distance in the map within which further pairs are drawn in the last phase.", above=0
     )
 
     def _adjustment(self, near: Pairs) -> LocalAdjustment:

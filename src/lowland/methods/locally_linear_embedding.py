@@ -26,7 +26,7 @@ from lowland.math.graphs.locally_linear import (
 )
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.methods.base.choices import check_most, ignored, refusal
+from lowland.methods.base.choices import check_most, ignored, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.neighborhood import (
@@ -108,7 +108,7 @@ class LocallyLinearEmbedding(
     True
     """
 
-    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     n_neighbors: int = param(5, "Number of neighbors of each row.", at_least=1)
     reg: float = param(
         1e-3, "Regularization of the weights, as a fraction of the trace of each local Gram matrix.", at_least=0

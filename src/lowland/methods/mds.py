@@ -19,11 +19,17 @@ from lowland.math.scaling.isotonic import IsotonicCurve
 from lowland.math.scaling.majorization import Configuration, stress_majorization
 from lowland.math.scaling.new_points import LeastStressPlacement
 from lowland.math.scaling.nonmetric import nonmetric_scaling
-from lowland.methods.base.choices import refusal
-from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_lost_squares, warn_of_one_point
+from lowland.methods.base.choices import ignored, positional, refusal
 from lowland.methods.base.method import Method, RandomState, attribute, param
-from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
-from lowland.methods.base.traits import ALL_PAIRS, StudyHints
+from lowland.methods.base.metric import (
+    METRIC_ATTRIBUTES,
+    SKIP_MISSING,
+    Metric,
+    warn_if_distances,
+    warn_of_lost_squares,
+    warn_of_one_point,
+)
+from lowland.methods.base.traits import ALL_PAIRS, Callback, StudyHints
 from lowland.run.run import Run
 
 
@@ -76,7 +82,7 @@ class MDS(
     ((150, 2), 0.033)
     """
 
-    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     metric_mds: bool = param(
         True, "True: metric, approximate the dissimilarities; False: non-metric, only their order."
     )
@@ -85,15 +91,11 @@ class MDS(
     )
     init: Literal["classical_mds", "random"] = param("classical_mds", "First initial configuration.")
     max_iter: int = param(300, "Maximum number of iterations per initialization.", at_least=1)
-    verbose: int | bool = param(
-        0, "Accepted for compatibility with scikit-learn; set lowland.config(progress=True) instead."
-    )
+    verbose: int | bool = ignored(0, "set lowland.config(progress=True) instead")
     eps: float = param(
         1e-6, "Tolerance: decrease of the stress per iteration, as a fraction of the squared distances.", at_least=0
     )
-    n_jobs: int | None = param(
-        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
-    )
+    n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     random_state: RandomState = param(None, "Seed of the random initializations.", at_least=0)
     dissimilarity: Literal["euclidean", "precomputed", "deprecated"] = param(
         "deprecated", "The former name of metric, accepted with a warning until scikit-learn 1.10 removes it."
@@ -127,16 +129,8 @@ class MDS(
     converged_: bool = attribute("Whether the best initialization converged.")
     trace_: tuple[float, ...] = attribute("Initial stress, and the stress after each iteration.")
     init_stresses_: tuple[float, ...] = attribute("Final stress of each initialization.")
-    n_samples_: int = attribute("Number of training rows.")
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        init: Any = None,
-        weights: Any = None,
-        callback: Callable[[Snapshot], Any] | None = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None, callback: Callback = None) -> Self:
         """Fit to the rows of X, or to a dissimilarity matrix (metric='precomputed').
 
         ``init`` (n, k) is an initial configuration; ``weights`` (n, n) are the weights of the pairs. ``callback``
@@ -146,56 +140,31 @@ class MDS(
         return self._fit(X, y, init=init, pair_weights=weights, callback=callback)
 
     def fit_transform(  # type: ignore[override]
-        self,
-        X: Any,
-        y: Any = None,
-        init: Any = None,
-        weights: Any = None,
-        callback: Callable[[Snapshot], Any] | None = None,
+        self, X: Any, y: Any = None, init: Any = None, weights: Any = None, callback: Callback = None
     ) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, init, weights, callback)._returned_embedding(X)
 
     def _solve(
-        self,
-        rows: Rows,
-        run: Run,
-        y: np.ndarray | None,
-        weights: np.ndarray | None,
-        init: Any = None,
-        pair_weights: Any = None,
-        turned: bool = True,
-        callback: Callable[[Snapshot], Any] | None = None,
-    ) -> None:
+        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, init: Any = None,
+        pair_weights: Any = None, turned: bool = True, callback: Callback = None,
+    ) -> None:  # fmt: skip
         """Compute the dissimilarities, then minimize the stress from each initialization."""
         self._warn_of_former_names()
-        data = dissimilarities(
-            rows,
-            run,
-            *self._measure(),
-            owner="MDS",
-            missing=True,
-            matrices=(1 if self._is_metric else 4) + (0 if pair_weights is None else 2),
-        )
+        matrices = (1 if self._is_metric else 4) + (0 if pair_weights is None else 2)
+        data = dissimilarities(rows, run, *self._measure(), owner="MDS", missing=True, matrices=matrices)
         if data.X is not None:
             warn_if_distances(data.X, "MDS")
         scale = stress_majorization if self._is_metric else functools.partial(nonmetric_scaling, ties=self.ties)
         draws = init is not None or self.init == "random" or self.n_init > 1  # a given start may be perturbed
         found = scale(
-            data.D,
-            self.n_components,
+            data.D, self.n_components,
             weights=None if pair_weights is None else open_rows(pair_weights).to_array(),
             init=self.init if init is None else data.in_unit_of_distances(open_rows(init).to_array()),
-            n_init=self.n_init,
-            eps=self.eps,
-            max_iter=self.max_iter,
-            solver=self.solver,
-            accelerate=self.accelerate,
-            turned=turned,
-            rng=self._generator() if draws else None,
-            run=data.run,
+            n_init=self.n_init, eps=self.eps, max_iter=self.max_iter, solver=self.solver, accelerate=self.accelerate,
+            turned=turned, rng=self._generator() if draws else None, run=data.run,
             watch=None if callback is None else self._watch(callback, data),
-        )
+        )  # fmt: skip
         self._keep(found, data)
 
     def _watch(self, callback: Callable[[Snapshot], Any], data: Dissimilarities) -> Watch:

@@ -19,6 +19,8 @@ from lowland.methods.base.model_steps import STEPS, check_steps, decoded_estimat
 from lowland.methods.registry import method_names
 
 FORMAT = 1
+# what a damaged header raises; AttributeError: a data type that numpy lacks; RecursionError: nested too deeply
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -72,25 +74,20 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ModelFileError(f"{str(path)!r} is not a valid model file: {error}") from error
         if header["class"] in method_names() and not isinstance(vars(model).get("n_features_in_"), int):
             raise ModelFileError(f"{str(path)!r} contains no fitted model: n_features_in_ is missing. Save it again.")
-        _compare_versions(header, path)
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        written = header.get("scikit-learn")
+        if written is not None and str(written).split(".")[:2] != sklearn.__version__.split(".")[:2]:
+            warn(
+                f"{str(path)!r} contains steps of scikit-learn {written}, and this is scikit-learn "
+                f"{sklearn.__version__}. Compare the results, or fit and save the pipeline again.",
+                DataWarning,
+            )
+    except _DAMAGE as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
             f"{str(path)!r} is damaged: its header is invalid ({error}). Copy or save it again."
         ) from error
     return model
-
-
-def _compare_versions(header: dict[str, Any], path: Any) -> None:
-    """Warn if another version of scikit-learn wrote its steps."""
-    written = header.get("scikit-learn")
-    if written is not None and str(written).split(".")[:2] != sklearn.__version__.split(".")[:2]:
-        warn(
-            f"{str(path)!r} contains steps of scikit-learn {written}, and this is scikit-learn {sklearn.__version__}. "
-            "Compare the results, or fit and save the pipeline again.",
-            DataWarning,
-        )
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -111,16 +108,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {}).get("lowland", "null"))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a dict
-    except (  # AttributeError: a data type that numpy lacks; RecursionError: a header nested too deeply
-        SafetensorError,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        OverflowError,
-        AttributeError,
-        RecursionError,
-    ) as error:
+    except (SafetensorError, OSError, *_DAMAGE) as error:
         damaged = ModelFileError(f"{str(path)!r} is not a complete model file: {error}. Copy or save it again.")
         raise file_error(path, error, damaged) from error
     if not isinstance(header, dict):

@@ -23,6 +23,7 @@ from lowland.math.correspondence.categories import (
 from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import all_eigenvalues, leading_eigenpairs
 from lowland.methods.base.category_map import CategoryMap, level_text
+from lowland.methods.base.choices import positional
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
@@ -81,8 +82,8 @@ class MultipleCorrespondenceAnalysis(
     ['x0_coffee', 'x0_milk', 'x0_tea', 'x1_no', 'x1_yes']
     """
 
-    n_components: int | None = param(
-        2, "Number of axes: at most the levels less the columns. None means all.", at_least=1, positional=True
+    n_components: int | None = positional(
+        2, "Number of axes: at most the levels less the columns. None means all.", at_least=1
     )
     correction: Literal["none", "benzecri", "greenacre"] = param(
         "none", "Adjustment of the inertias and of their fractions; 'greenacre' also adjusts their total."
@@ -172,9 +173,6 @@ class MultipleCorrespondenceAnalysis(
             self._refuses_missing(),
             _UNKNOWN if self._params.handle_unknown == "error" else None,
         )
-
-    def _encoding_width(self) -> int:
-        return int(self.n_components_)
 
     def row_points(self, X: Any) -> MapPoints:
         """Return the rows of X on the map: masses, coordinates, inertias, contributions and squared cosines.

@@ -28,7 +28,7 @@ from lowland.math.spectra.leading import fix_signs
 from lowland.math.statistics.moments import Moments
 from lowland.math.statistics.sampling import SelectedRows, evenly_spread
 from lowland.methods.base.affine import Affine
-from lowland.methods.base.choices import check_most
+from lowland.methods.base.choices import check_most, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
@@ -85,7 +85,7 @@ class ProjectionPursuit(
     array([ 9., -6.,  1.])
     """
 
-    n_components: int = param(2, "Number of dimensions of each projection.", at_least=1, at_most=3, positional=True)
+    n_components: int = positional(2, "Number of dimensions of each projection.", at_least=1, at_most=3)
     index: Literal[
         "spacing",
         "kurtosis",
@@ -138,7 +138,6 @@ class ProjectionPursuit(
     n_iter_: int = attribute("Largest number of refinement steps.")
     converged_: bool = attribute("Whether all refinements converged.")
     rank_: int = attribute("Rank of the centered data.")
-    n_samples_: int = attribute("Number of training rows.")
     n_searched_: int = attribute("Number of sampled rows in the search.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:

@@ -146,8 +146,15 @@ def method_names() -> tuple[str, ...]:
 
 
 def build_entries() -> list[Entry]:
-    """Find all methods by importing every file in this folder."""
-    return [e for module in sorted(_modules().values()) for e in _entries_in(module)]
+    """Find all methods by importing every file in this folder: the classes with a ``verb``."""
+    from lowland.methods.base.method import Method
+
+    found = []
+    for module in sorted(_modules().values()):
+        own = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, type)]
+        own = [cls for cls in own if cls.__module__ == module and issubclass(cls, Method)]
+        found += [_entry_of(cls) for cls in own if cls._traits.verb]
+    return found
 
 
 def _plain(name: str) -> str:
@@ -158,14 +165,6 @@ def _modules() -> dict[str, str]:
     """The modules in this folder, by the lower-case name of the class that they may define."""
     stems = [name.removesuffix(".py") for name in os.listdir(_FOLDER) if name.endswith(".py")]
     return {_plain(stem): f"{__package__}.{stem}" for stem in stems if stem.isidentifier() and stem[0] != "_"}
-
-
-def _entries_in(module: str) -> list[Entry]:
-    """The methods that a module defines: the classes with a ``verb``."""
-    from lowland.methods.base.method import Method
-
-    own = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, type) and v.__module__ == module]
-    return [_entry_of(cls) for cls in own if issubclass(cls, Method) and cls._traits.verb]
 
 
 def _entry_of(cls: Any) -> Entry:

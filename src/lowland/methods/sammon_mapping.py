@@ -14,10 +14,10 @@ from lowland.math.distances.to_points import DistancesTo, dissimilarities
 from lowland.math.optimize.outcome import Snapshot
 from lowland.math.scaling.new_points import LeastStressPlacement
 from lowland.math.scaling.sammon import sammon_coordinates
-from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
+from lowland.methods.base.choices import positional
 from lowland.methods.base.method import Method, RandomState, attribute, param
-from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
-from lowland.methods.base.traits import ALL_PAIRS, StudyHints
+from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric, warn_if_distances, warn_of_one_point
+from lowland.methods.base.traits import ALL_PAIRS, Callback, StudyHints
 from lowland.run.run import Run
 
 
@@ -64,7 +64,7 @@ class SammonMapping(
     ((150, 2), 1, 0.004)
     """
 
-    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     init: Literal["classical_mds", "random"] = param("classical_mds", "Initial configuration.")
     max_iter: int = param(1000, "Maximum number of iterations.", at_least=1)
     tol: float = param(
@@ -85,9 +85,8 @@ class SammonMapping(
     n_iter_: int = attribute("Number of iterations.")
     converged_: bool = attribute("Whether the minimization converged.")
     trace_: tuple[float, ...] = attribute("Initial stress, and the stress after each iteration.")
-    n_samples_: int = attribute("Number of training rows.")
 
-    def fit(self, X: Any, y: Any = None, init: Any = None, callback: Callable[[Snapshot], Any] | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, init: Any = None, callback: Callback = None) -> Self:
         """Fit to the rows of X, or to a distance matrix (metric='precomputed').
 
         ``init`` (n, k) is an initial configuration. ``callback`` receives a snapshot (iteration, total, embedding,
@@ -95,21 +94,14 @@ class SammonMapping(
         """
         return self._fit(X, y, init=init, callback=callback)
 
-    def fit_transform(  # type: ignore[override]
-        self, X: Any, y: Any = None, init: Any = None, callback: Callable[[Snapshot], Any] | None = None
-    ) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, init: Any = None, callback: Callback = None) -> Any:  # type: ignore[override]
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, init, callback)._returned_embedding(X)
 
     def _solve(
-        self,
-        rows: Rows,
-        run: Run,
-        y: np.ndarray | None,
-        weights: np.ndarray | None,
-        init: Any = None,
-        callback: Callable[[Snapshot], Any] | None = None,
-    ) -> None:
+        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, init: Any = None,
+        callback: Callback = None,
+    ) -> None:  # fmt: skip
         """Compute the distances, then minimize the stress."""
         data = dissimilarities(rows, run, *self._measure(), owner="SammonMapping", missing=False)
         if data.X is not None:
@@ -120,15 +112,12 @@ class SammonMapping(
             return callback(Snapshot(iteration, self.max_iter, data.in_unit(Z), stress))
 
         found = sammon_coordinates(
-            data.D,
-            self.n_components,
+            data.D, self.n_components,
             init=self.init if init is None else data.in_unit_of_distances(open_rows(init).to_array()),
-            tol=self.tol,
-            max_iter=self.max_iter,
+            tol=self.tol, max_iter=self.max_iter,
             rng=self._generator() if init is not None or self.init == "random" else None,
-            run=data.run,
-            watch=None if callback is None else shown,
-        )
+            run=data.run, watch=None if callback is None else shown,
+        )  # fmt: skip
         n = data.D.shape[0]
         if found.n_merged == n - 1:
             warn_of_one_point("SammonMapping")

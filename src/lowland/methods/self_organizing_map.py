@@ -31,8 +31,9 @@ from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.rescaling import UniformScaling, power_of_two
+from lowland.methods.base.choices import positional, refusal
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
-from lowland.methods.base.traits import StudyHints
+from lowland.methods.base.traits import Callback, StudyHints
 from lowland.run.run import Run
 
 
@@ -89,10 +90,9 @@ class SelfOrganizingMap(
     ((150, 2), 150)
     """
 
-    grid: Sequence[float] | np.ndarray | str | None = param(
+    grid: Sequence[float] | np.ndarray | str | None = positional(
         None,
         "Rows and columns of the grid, such as '20x30'; None: about 5 √n units.",
-        positional=True,
         wanted="two integers of at least 1, rows and columns, such as (20, 30), a string such as '20x30', or None",
     )
     topology: Literal["hexagonal", "rectangular"] = param(
@@ -147,9 +147,8 @@ class SelfOrganizingMap(
     n_iter_: int = attribute("Number of epochs.")
     converged_: bool = attribute("Whether training converged, or ended with its schedule as planned.")
     stopped_because_: str = attribute("Why training stopped.")
-    n_samples_: int = attribute("Number of training rows.")
 
-    def fit(self, X: Any, y: Any = None, callback: Callable[[Snapshot], Any] | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, callback: Callback = None) -> Self:
         """Fit to the rows of X; ``y`` is not used.
 
         ``callback`` receives a snapshot (iteration, total, embedding, value) after every epoch: the coordinates of all
@@ -159,12 +158,7 @@ class SelfOrganizingMap(
         return self._fit(X, y, callback=callback)
 
     def _solve(
-        self,
-        rows: Rows,
-        run: Run,
-        y: np.ndarray | None,
-        weights: np.ndarray | None,
-        callback: Callable[[Snapshot], Any] | None = None,
+        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, callback: Callback = None
     ) -> None:
         """Compute the principal plane, choose the grid, train, and keep what the last pass measured."""
         self._check_decay()
@@ -195,10 +189,8 @@ class SelfOrganizingMap(
             last = f"final_{first}"
             a, b = getattr(self, first), getattr(self, last)
             if a is not None and b > a:
-                raise ParameterError(
-                    f"SelfOrganizingMap({first}={a:g}, {last}={b:g}): the final value exceeds the "
-                    f"initial one, but it must not increase during training. Choose {last} of at most {a:g}."
-                )
+                reason = "the final value exceeds the initial one, but it must not increase during training."
+                raise refusal(self, reason, f"Choose `{last}` of at most {a:g}.", first, last)
 
     def _choose_grid(self, axes: Axes) -> Grid:
         n = axes.columns.rows
@@ -227,15 +219,8 @@ class SelfOrganizingMap(
 
     def _schedule(self, grid: Grid) -> Schedule:
         first = max(self.final_radius, max(grid.rows, grid.columns) / 4) if self.radius is None else self.radius
-        return Schedule(
-            self.epochs,
-            (float(first), float(self.final_radius)),
-            (self.learning_rate, self.final_learning_rate),
-            self.decay,
-            self.neighborhood,
-            self.convergence_epochs,
-            self.tol,
-        )
+        radii, rates = (float(first), float(self.final_radius)), (self.learning_rate, self.final_learning_rate)
+        return Schedule(self.epochs, radii, rates, self.decay, self.neighborhood, self.convergence_epochs, self.tol)
 
     def _keep(self, found: TrainedMap, grid: Grid, axes: Axes) -> None:
         """Set the fitted attributes, as arrays of the library and the precision of the data."""
@@ -329,9 +314,6 @@ def grid_sides(grid: Any) -> tuple[int, int] | None:
     except (TypeError, ValueError):
         sides = []
     if len(sides) != 2 or any(not math.isfinite(side) or side != int(side) or side < 1 for side in sides):
-        raise ParameterError(
-            "give rows and columns as two integers of at least 1, such as '20x30'.",
-            method="SelfOrganizingMap",
-            grid=grid,
-        )
+        reason = "give rows and columns as two integers of at least 1, such as '20x30'."
+        raise ParameterError(reason, method="SelfOrganizingMap", grid=grid)
     return int(sides[0]), int(sides[1])

@@ -28,7 +28,7 @@ from lowland.math.selection.model_scores import Estimator, model_of, scores_for
 from lowland.math.selection.subset_scores import Metadata, Tally, of_order_one
 from lowland.math.selection.subset_search import Step, final_step, n_scores, numbered, removes_columns, search
 from lowland.math.statistics.labels import classes_of
-from lowland.methods.base.choices import refusal
+from lowland.methods.base.choices import folds_parameter, positional, refusal
 from lowland.methods.base.column_map import ColumnMap, integer_table
 from lowland.methods.base.method import attribute, param
 from lowland.run.run import Run
@@ -90,10 +90,9 @@ class SequentialFeatureSelector(
     ([0, 3, 6], 0.933)
     """
 
-    estimator: Literal["linear", "discriminant", "logistic", "tree", "neighbors"] | Estimator | None = param(
+    estimator: Literal["linear", "discriminant", "logistic", "tree", "neighbors"] | Estimator | None = positional(
         None,
         "Name of the model that scores a subset, or an estimator. None: discriminant for classes, linear for numbers.",
-        positional=True,
         wanted="None, 'linear', 'discriminant', 'logistic', 'tree', 'neighbors', or an estimator",
     )
     n_features_to_select: int | float | Literal["auto"] = param(
@@ -112,12 +111,7 @@ class SequentialFeatureSelector(
         "Name of a scorer, or a function of the model with X and y. None: the model's own. wilks: 1 - Wilks' lambda.",
         wanted="the name of a scorer, a function, or None",
     )
-    cv: int | Splitter | Iterable[Any] | None = param(
-        5,
-        "Number of folds, a splitter, or pairs of training and test rows. Folds are stratified for classes.",
-        at_least=2,
-        wanted="a number of folds of at least 2, a splitter, or pairs of row index arrays",
-    )
+    cv: int | Splitter | Iterable[Any] | None = folds_parameter()
     n_jobs: int | None = param(
         None, "Number of subsets fitted in parallel, where the model is refitted. -1: all processors."
     )

@@ -26,7 +26,7 @@ from lowland.math.graphs.nystrom import FunctionWith, GivenWith, Nystrom, Nystro
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import given_graph
 from lowland.math.spectra.trailing import Solver
-from lowland.methods.base.choices import check_most, ignored, refusal
+from lowland.methods.base.choices import check_most, ignored, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
@@ -102,7 +102,7 @@ class SpectralEmbedding(
     True
     """
 
-    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     affinity: (
         Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"] | Callable[..., Any]
     ) = param(

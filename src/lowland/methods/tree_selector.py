@@ -28,7 +28,7 @@ from lowland.math.selection.trees import (
     weakest_links,
 )
 from lowland.math.statistics.labels import Kind, Target
-from lowland.methods.base.choices import refusal
+from lowland.methods.base.choices import folds_parameter, positional
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
@@ -84,10 +84,9 @@ class TreeSelector(
     ([6, 10, 11, 12], 0.9)
     """
 
-    n_features_to_select: int | None = param(
-        None, "Number of columns to select by permutation importance. None: those of the pruned tree.", at_least=1,
-        positional=True,
-    )  # fmt: skip
+    n_features_to_select: int | None = positional(
+        None, "Number of columns to select by permutation importance. None: those of the pruned tree.", at_least=1
+    )
     rule: Literal["one-standard-error", "min"] = param(
         "one-standard-error",
         "Choice of the tree: the smallest within one standard error of the minimum cross-validated loss, or the "
@@ -102,10 +101,7 @@ class TreeSelector(
         None, "Name of the scorer, or a function of the estimator with X and y. None: accuracy or R².",
         wanted="the name of a scorer, a function, or None",
     )  # fmt: skip
-    cv: int | Splitter | Iterable[Any] | None = param(
-        5, "Number of folds, a splitter, or pairs of training and test rows. Folds are stratified for classes.",
-        at_least=2, wanted="a number of folds of at least 2, a splitter, or pairs of row index arrays",
-    )  # fmt: skip
+    cv: int | Splitter | Iterable[Any] | None = folds_parameter()
     n_repeats: int = param(5, "Number of permutations of each column per fold.", at_least=1)
     random_state: RandomState = param(
         None, "Seed of the permutations and of the order in which splits are tried.", at_least=0
@@ -209,14 +205,6 @@ class TreeSelector(
             DataWarning,
         )
         return np.arange(d) == root
-
-    # --- checks ---
-
-    def _check_split(self, grown: Any, n: int) -> None:
-        if grown.tree_.node_count == 1:
-            least = self.min_samples_leaf
-            reason = f"no split of the {n} rows leaves {least} on both sides, so the tree uses no column."
-            raise refusal(self, reason, "Lower `min_samples_leaf`.", "min_samples_leaf")
 
     # --- out ---
 

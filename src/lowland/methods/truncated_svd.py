@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Literal
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import as_double, result_dtype
 from lowland.data.rows import Rows
-from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.leading import Eigenpairs
 from lowland.math.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.math.statistics.moments import ColumnMoments, Moments
 from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.affine import Affine
+from lowland.methods.base.choices import ignored, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.run.run import Run
 
@@ -57,7 +57,7 @@ class TruncatedSVD(
     (150, 2)
     """
 
-    n_components: int = param(2, "Number of components.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of components.", at_least=1)
     algorithm: Literal["arpack", "randomized"] = param(
         "randomized", "Iterative solver for wide tables. Others are solved directly."
     )
@@ -65,9 +65,7 @@ class TruncatedSVD(
         "auto", "Number of power iterations of 'randomized'. 'auto' iterates to convergence.", at_least=0
     )
     n_oversamples: int = param(10, "Additional random vectors of 'randomized'.", at_least=1)
-    power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = param(
-        "auto", "Accepted for compatibility with scikit-learn; QR is always used."
-    )
+    power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = ignored("auto", "QR is always used")
     random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
     tol: float = param(
         0.0, "Relative residual at which an iterative solver stops. 0 means the solver's default.", at_least=0
@@ -79,13 +77,7 @@ class TruncatedSVD(
     explained_variance_ratio_: Array = attribute(
         "Fraction of the total variance explained by each component.", "(n_components,)"
     )
-    n_samples_: int = attribute("Number of training rows.")
-    solver_: Outcome = attribute("Solver, why it was chosen, and its convergence.")
     n_iter_: int = attribute("Number of iterations; 0 for a direct solver and for ARPACK.")
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the rows of X."""
-        return self._fit(X, y)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute the leading eigenpairs of X'X and the variances of the coordinates."""

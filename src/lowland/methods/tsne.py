@@ -33,7 +33,7 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.scaling.majorization import stress_majorization
-from lowland.methods.base.choices import check_most, ignored, refusal
+from lowland.methods.base.choices import check_most, ignored, positional, refusal
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import SKIP_MISSING
 from lowland.methods.base.metric import Metric as RowMetric
@@ -128,7 +128,7 @@ class TSNE(
     ((150, 2), 'exact')
     """
 
-    n_components: int = param(2, "Number of dimensions of the map.", at_least=1, positional=True)
+    n_components: int = positional(2, "Number of dimensions of the map.", at_least=1)
     perplexity: float | Sequence[float] | np.ndarray = param(
         30.0,
         "Effective number of neighbors of each row, at least 1; 5 to 50 are usual. Several values: the average of "

@@ -40,8 +40,8 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels
-from lowland.methods.base.choices import check_most, refusal
-from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
+from lowland.methods.base.choices import check_most, positional, refusal
+from lowland.methods.base.method import InvertibleMethod, RandomState, attribute
 from lowland.methods.base.metric import SKIP_MISSING, Metric
 from lowland.methods.base.neighbor_embedding import (
     EMBEDDING_ATTRIBUTES,
@@ -132,123 +132,89 @@ class UMAP(
     (150, 2)
     """
 
-    n_neighbors: int = param(
-        15, "Number of neighbors, each row included, as in umap-learn.", at_least=2, positional=True
-    )
-    n_components: int = param(2, "Number of components.", at_least=1, positional=True)
-    metric: str | Callable[..., float] = param(
+    n_neighbors: int = positional(15, "Number of neighbors, each row included, as in umap-learn.", at_least=2)
+    n_components: int = positional(2, "Number of components.", at_least=1)
+    metric: str | Callable[..., float] = positional(
         "euclidean",
         "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",
-        positional=True,
     )
-    metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric.", positional=True)
-    output_metric: str = param(
-        "euclidean",
-        "Accepted for umap-learn's signature; the metric of the map is always 'euclidean'.",
-        positional=True,
+    metric_kwds: dict[str, Any] | None = positional(None, "Further arguments of the metric.")
+    output_metric: str = positional(
+        "euclidean", "Accepted for umap-learn's signature; the metric of the map is always 'euclidean'."
     )
-    output_metric_kwds: dict[str, Any] | None = param(None, _UNUSED + ".", positional=True)
-    n_epochs: int | None = param(
-        None,
-        "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.",
-        at_least=0,
-        positional=True,
+    output_metric_kwds: dict[str, Any] | None = positional(None, _UNUSED + ".")
+    n_epochs: int | None = positional(
+        None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.", at_least=0
     )
-    learning_rate: float = param(
-        1.0, "First step size of the descent; it decreases linearly to zero.", above=0, positional=True
-    )
-    init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = param(
+    learning_rate: float = positional(1.0, "First step size of the descent; it decreases linearly to zero.", above=0)
+    init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = positional(
         "spectral",
         "Start: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), 'pca' "
         "(classical scaling of 1,000 rows if values are missing or with metric='gower'), 'random', or an "
         "(n, n_components) array, which is scaled to a largest coordinate of 10.",
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
-        positional=True,
     )
-    min_dist: float = param(0.1, "Distance in the map up to which similarity is one.", at_least=0, positional=True)
-    spread: float = param(1.0, "Scale of the map, at least min_dist.", above=0, positional=True)
-    low_memory: bool = param(True, _UNUSED + ".", positional=True)
-    n_jobs: int | None = param(-1, _UNUSED + ": set the threads with lowland.config.", positional=True)
-    set_op_mix_ratio: float = param(
+    min_dist: float = positional(0.1, "Distance in the map up to which similarity is one.", at_least=0)
+    spread: float = positional(1.0, "Scale of the map, at least min_dist.", above=0)
+    low_memory: bool = positional(True, _UNUSED + ".")
+    n_jobs: int | None = positional(-1, _UNUSED + ": set the threads with lowland.config.")
+    set_op_mix_ratio: float = positional(
         1.0,
         "Between the fuzzy union of both directions of an edge, 1, and their intersection, 0.",
         at_least=0,
         at_most=1,
-        positional=True,
     )
-    local_connectivity: float = param(
-        1.0,
-        "Number of nearest neighbors with weight one; fractions are interpolated.",
-        at_least=0,
-        positional=True,
+    local_connectivity: float = positional(
+        1.0, "Number of nearest neighbors with weight one; fractions are interpolated.", at_least=0
     )
-    repulsion_strength: float = param(1.0, "Weight of the repulsion.", at_least=0, positional=True)
-    negative_sample_rate: int = param(5, "Random rows that repel, for each sampled edge.", at_least=0, positional=True)
-    transform_queue_size: float = param(4.0, _UNUSED + ".", positional=True)
-    a: float | None = param(
-        None,
-        "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.",
-        above=0,
-        positional=True,
+    repulsion_strength: float = positional(1.0, "Weight of the repulsion.", at_least=0)
+    negative_sample_rate: int = positional(5, "Random rows that repel, for each sampled edge.", at_least=0)
+    transform_queue_size: float = positional(4.0, _UNUSED + ".")
+    a: float | None = positional(
+        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
     )
-    b: float | None = param(
-        None,
-        "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.",
-        above=0,
-        positional=True,
+    b: float | None = positional(
+        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
     )
-    random_state: RandomState = param(None, "Random seed of the start and of the draws.", at_least=0, positional=True)
-    angular_rp_forest: bool = param(False, _UNUSED + ".", positional=True)
-    target_n_neighbors: int = param(
-        -1,
-        "Number of neighbors in the graph of a numeric y, each row included; -1: n_neighbors.",
-        positional=True,
+    random_state: RandomState = positional(None, "Random seed of the start and of the draws.", at_least=0)
+    angular_rp_forest: bool = positional(False, _UNUSED + ".")
+    target_n_neighbors: int = positional(
+        -1, "Number of neighbors in the graph of a numeric y, each row included; -1: n_neighbors."
     )
-    target_metric: str = param(
+    target_metric: str = positional(
         "categorical",
         "Metric of y: 'categorical' for class labels (-1 or missing is unknown), or a metric of numbers, in one or "
         "more columns.",
-        positional=True,
     )
-    target_metric_kwds: dict[str, Any] | None = param(None, "Further arguments of the metric of y.", positional=True)
-    target_weight: float = param(0.5, "Weight of y against X, from 0 to 1.", at_least=0, at_most=1, positional=True)
-    transform_seed: int = param(42, "Random seed of the draws for new rows.", positional=True)
-    transform_mode: str = param(
-        "embedding",
-        "Accepted for umap-learn's signature; always 'embedding'. The graph is graph_.",
-        positional=True,
+    target_metric_kwds: dict[str, Any] | None = positional(None, "Further arguments of the metric of y.")
+    target_weight: float = positional(0.5, "Weight of y against X, from 0 to 1.", at_least=0, at_most=1)
+    transform_seed: int = positional(42, "Random seed of the draws for new rows.")
+    transform_mode: str = positional(
+        "embedding", "Accepted for umap-learn's signature; always 'embedding'. The graph is graph_."
     )
-    force_approximation_algorithm: bool = param(
-        False, "Search neighbors approximately, however few rows there are.", positional=True
+    force_approximation_algorithm: bool = positional(
+        False, "Search neighbors approximately, however few rows there are."
     )
-    verbose: bool = param(False, _UNUSED + ": progress is set with lowland.config.", positional=True)
-    tqdm_kwds: dict[str, Any] | None = param(None, _UNUSED + ".", positional=True)
-    unique: bool = param(False, "Embed duplicate rows once, all at the same place.", positional=True)
-    densmap: bool = param(
-        False, "Add the density term of densMAP: local radii in the map follow those in the data.", positional=True
+    verbose: bool = positional(False, _UNUSED + ": progress is set with lowland.config.")
+    tqdm_kwds: dict[str, Any] | None = positional(None, _UNUSED + ".")
+    unique: bool = positional(False, "Embed duplicate rows once, all at the same place.")
+    densmap: bool = positional(
+        False, "Add the density term of densMAP: local radii in the map follow those in the data."
     )
-    dens_lambda: float = param(2.0, "Weight of the density term.", at_least=0, positional=True)
-    dens_frac: float = param(
-        0.3, "Fraction of the epochs, at the end, with the density term.", at_least=0, at_most=1, positional=True
+    dens_lambda: float = positional(2.0, "Weight of the density term.", at_least=0)
+    dens_frac: float = positional(
+        0.3, "Fraction of the epochs, at the end, with the density term.", at_least=0, at_most=1
     )
-    dens_var_shift: float = param(
-        0.1, "Added to the variance of the local radii in the map.", at_least=0, positional=True
+    dens_var_shift: float = positional(0.1, "Added to the variance of the local radii in the map.", at_least=0)
+    output_dens: bool = positional(False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.")
+    disconnection_distance: float | None = positional(
+        None, "Neighbors at this distance or farther are removed from the graph; None: no limit.", above=0
     )
-    output_dens: bool = param(
-        False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.", positional=True
-    )
-    disconnection_distance: float | None = param(
-        None,
-        "Neighbors at this distance or farther are removed from the graph; None: no limit.",
-        above=0,
-        positional=True,
-    )
-    precomputed_knn: Any = param(
+    precomputed_knn: Any = positional(
         (None, None, None),
         "Neighbors, as umap-learn computes them: indices, then distances, both (n, n_neighbors) or wider, each row "
         "among its neighbors.",
         wanted="a tuple of indices and distances",
-        positional=True,
     )
     disconnected: Policy = ignored_components_parameter()
 

@@ -19,7 +19,7 @@ from lowland.math.prototypes.kmeans import Quantization, RowSample, lloyd, lloyd
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.moments import ColumnMoments, refuse_underflow
 from lowland.math.statistics.rescaling import UniformScaling, power_of_two
-from lowland.methods.base.choices import check_most
+from lowland.methods.base.choices import check_most, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
@@ -78,7 +78,7 @@ class VectorQuantizer(
     ((150, 1), 78.86)
     """
 
-    n_clusters: int = param(8, "Number of code vectors (clusters).", at_least=1, positional=True)
+    n_clusters: int = positional(8, "Number of code vectors (clusters).", at_least=1)
     output: Literal["distances", "index"] = param(
         "distances", "What transform returns: distances to all code vectors, or the index of the nearest one."
     )
@@ -114,7 +114,6 @@ class VectorQuantizer(
     n_iter_: int = attribute("Number of iterations.")
     converged_: bool = attribute("Whether the code vectors moved by less than the tolerance.")
     stopped_because_: str = attribute("Why the iteration stopped.")
-    n_samples_: int = attribute("Number of training rows.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to the rows of X. A row of ``sample_weight`` w counts as w identical rows."""
@@ -128,9 +127,8 @@ class VectorQuantizer(
             refuse_underflow(columns.underflow, columns.squares, columns.n)
         variance = max(0.0, float(np.sum(to_numpy(columns.squares)))) / columns.n
         spread = math.sqrt(variance)
-        unit = (
-            1.0 if 1e-3 < spread < 1e3 else float(power_of_two(spread))
-        )  # dividing every value would take measurable time
+        # dividing every value would take measurable time
+        unit = 1.0 if 1e-3 < spread < 1e3 else float(power_of_two(spread))
         scaling = UniformScaling(to_numpy(columns.mean), unit)
         tol = self.tol * variance / rows.d / scaling.unit**2
         rng, best = self._generator(), None
@@ -185,11 +183,8 @@ class VectorQuantizer(
         self.compression_ = 8.0 * dtype.itemsize * self.n_features_in_ / math.log2(k) if k > 1 else math.inf
         outcome = found.outcome
         self.trace_, self.converged_ = outcome.trace, outcome.converged
-        self.stopped_because_ = (
-            f"the code vectors moved by less than the tolerance tol={self.tol:g}"
-            if outcome.converged
-            else outcome.stopped_because
-        )
+        moved = f"the code vectors moved by less than the tolerance tol={self.tol:g}"
+        self.stopped_because_ = moved if outcome.converged else outcome.stopped_because
         self.n_samples_ = columns.rows
         self._warn_of_empty(int(np.sum(counts == 0)), varied=total > 0)
         self._record_convergence(

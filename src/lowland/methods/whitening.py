@@ -14,7 +14,7 @@ from lowland.math.spectra.whitening_matrices import whitening_matrix
 from lowland.math.statistics.moments import Moments, refuse_tiny_columns
 from lowland.math.statistics.rescaling import dtype_of_squares
 from lowland.methods.base.affine import Affine
-from lowland.methods.base.choices import check_most, refusal
+from lowland.methods.base.choices import check_most, positional, refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.run.run import Run
@@ -56,8 +56,8 @@ class Whitening(
     True
     """
 
-    n_components: int | None = param(
-        None, "Number of coordinates (pca and pca-cor only); None for all.", at_least=1, positional=True
+    n_components: int | None = positional(
+        None, "Number of coordinates (pca and pca-cor only); None for all.", at_least=1
     )
     method: Literal["pca", "zca", "cholesky", "pca-cor", "zca-cor"] = param("pca", "Type of whitening matrix.")
     tol: float | None = param(

@@ -98,6 +98,9 @@ class CategoryMap(Method):
             missing.append(absent)
         return Coding.of(columns, keys, missing)
 
+    def _encoding_width(self) -> int:
+        return int(self.n_components_)
+
     def _refuses_missing(self) -> bool:
         """Whether a missing value without a level is an error in new rows: it is if unknown categories are."""
         return self._params.missing == "error" or (

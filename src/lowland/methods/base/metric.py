@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.namespace import Array
 from lowland.data.categories import check_types, levels_of, open_categories, with_ranks
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataTypeError, LowlandError, ParameterError
+from lowland.errors import DataTypeError, DataWarning, LowlandError, ParameterError, warn
 from lowland.math.distances.metrics import allows_nan, check_metric
+from lowland.math.distances.to_points import looks_like_distances
 from lowland.methods.base.params import shared_attributes
 from lowland.suggestions import did_you_mean
 
@@ -174,3 +176,36 @@ def _has_categories(X: Any, selection: dict[str, Any]) -> bool:
         return open_categories(X, **selection).levels is not None
     except (LowlandError, TypeError, ValueError):
         return False
+
+
+# --- warnings of the methods that scale distances ---
+
+
+def warn_if_distances(X: Array, owner: str) -> None:
+    """Warn where the rows look like a distance matrix."""
+    if looks_like_distances(X):
+        warn(
+            f"{owner}: `X` looks like a distance matrix (symmetric with a zero diagonal), but is used as rows. Set "
+            "`metric='precomputed'` if it contains distances.",
+            DataWarning,
+        )
+
+
+def warn_of_lost_squares(name: str, values: Any, squared: Any) -> None:
+    """Warn where numbers in squared units, such as a stress, overflow or underflow though the coordinates do not."""
+    before, after = np.abs(np.atleast_1d(values)), np.abs(np.atleast_1d(squared))
+    lost = ~np.isfinite(after) | (after < np.finfo(np.float64).tiny)
+    if bool((lost & (before > 0)).any()):
+        warn(
+            f"{name}: squared distances are beyond the range of `float64`, so the values are infinite or lose digits. "
+            "The coordinates do not. Rescale the columns.",
+            DataWarning,
+        )
+
+
+def warn_of_one_point(owner: str) -> None:
+    """Warn where all points coincide."""
+    warn(
+        f"{owner}: all points coincide. Every distance is zero, and so are all coordinates. Check the data.",
+        DataWarning,
+    )

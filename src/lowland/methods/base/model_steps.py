@@ -119,20 +119,17 @@ def encoded_estimator(model: Any, key: str, arrays: dict[str, np.ndarray]) -> di
     else:
         other = _nested
 
-    def forms(values: dict[str, Any], part: str) -> dict[str, Any]:
-        return {name: _form(cls, name, value, f"{key}{part}.{name}", arrays, other) for name, value in values.items()}
-
-    return {"class": cls.__name__, "parameters": forms(parameters, "parameters"), "state": forms(state, "state")}
-
-
-def _form(cls: type[Any], name: str, value: Any, key: str, arrays: dict[str, np.ndarray], other: Any) -> Any:
-    try:
-        return encoded(value, key, arrays, other)
-    except _NoForm as error:
-        raise ModelFileError(
-            f"{cls.__name__}: {name} contains a {error}, which a model file cannot hold. Use plain values: numbers, "
-            "strings, lists or names of columns."
-        ) from None
+    forms: dict[str, Any] = {"class": cls.__name__, "parameters": {}, "state": {}}
+    for part, values in (("parameters", parameters), ("state", state)):
+        for name, value in values.items():
+            try:
+                forms[part][name] = encoded(value, f"{key}{part}.{name}", arrays, other)
+            except _NoForm as error:
+                raise ModelFileError(
+                    f"{cls.__name__}: {name} contains a {error}, which a model file cannot hold. Use plain values: "
+                    "numbers, strings, lists or names of columns."
+                ) from None
+    return forms
 
 
 class _NoForm(Exception):

@@ -18,12 +18,7 @@ from lowland.errors import ModelFileError, warn
 from lowland.methods.base.params import Described
 
 _CSR = ("data", "indices", "indptr")  # the arrays of a sparse matrix
-_FUNCTIONS = {
-    "mean": np.mean,
-    "median": np.median,
-    "max": np.max,
-    "min": np.min,
-}  # numpy functions that are saved by name
+_FUNCTIONS = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}  # saved by name
 _TYPES = {kind.__name__: kind for kind in (np.float64, np.float32, np.int64, np.int32, float, int, bool, str, object)}
 _AS_TEXT: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     decimal.Decimal: (str, decimal.Decimal),

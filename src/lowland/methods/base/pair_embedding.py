@@ -32,7 +32,7 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.rescaling import power_of_two
-from lowland.methods.base.choices import check_most, ignored
+from lowland.methods.base.choices import check_most, ignored, positional
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import SKIP_MISSING, Metric
 from lowland.methods.base.neighbor_embedding import (
@@ -73,57 +73,42 @@ class PairEmbedding(
 ):
     """A map by forces along three kinds of pairs. A subclass may adjust the forces, by ``_adjustment``."""
 
-    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
-    n_neighbors: int | None = param(
+    n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
+    n_neighbors: int | None = positional(
         10,
         "Number of neighbors that attract a row; None means 10, and above 10,000 rows 15 more for every factor of 10. "
         "With few rows fewer are used.",
         at_least=1,
-        positional=True,
     )
-    MN_ratio: float = param(0.5, "Mid-near pairs per neighbor.", at_least=0, positional=True)
-    FP_ratio: float = param(2.0, "Further pairs per neighbor.", above=0, positional=True)
-    pair_neighbors: np.ndarray | Sequence[Sequence[int]] | None = param(
-        None,
-        "Your own pairs of neighbors, an (m, 2) array of row numbers; None: chosen.",
-        wanted="an (m, 2) array",
-        positional=True,
+    MN_ratio: float = positional(0.5, "Mid-near pairs per neighbor.", at_least=0)
+    FP_ratio: float = positional(2.0, "Further pairs per neighbor.", above=0)
+    pair_neighbors: np.ndarray | Sequence[Sequence[int]] | None = positional(
+        None, "Your own pairs of neighbors, an (m, 2) array of row numbers; None: chosen.", wanted="an (m, 2) array"
     )
-    pair_MN: np.ndarray | Sequence[Sequence[int]] | None = param(  # noqa: N815
-        None,
-        "Your own mid-near pairs, an (m, 2) array; None: drawn.",
-        wanted="an (m, 2) array",
-        positional=True,
+    pair_MN: np.ndarray | Sequence[Sequence[int]] | None = positional(  # noqa: N815
+        None, "Your own mid-near pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
     )
-    pair_FP: np.ndarray | Sequence[Sequence[int]] | None = param(  # noqa: N815
-        None,
-        "Your own further pairs, an (m, 2) array; None: drawn.",
-        wanted="an (m, 2) array",
-        positional=True,
+    pair_FP: np.ndarray | Sequence[Sequence[int]] | None = positional(  # noqa: N815
+        None, "Your own further pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
     )
-    distance: str | Callable[..., float] = param(
-        "euclidean",
-        "Metric, as for all neighbor methods; 'precomputed': X holds distances; or a function of two rows.",
-        positional=True,
+    distance: str | Callable[..., float] = positional(
+        "euclidean", "Metric, as for all neighbor methods; 'precomputed': X holds distances; or a function of two rows."
     )
-    lr: float = param(1.0, "Learning rate of Adam.", above=0, positional=True)
-    num_iters: int | Sequence[int] | np.ndarray = param(
+    lr: float = positional(1.0, "Learning rate of Adam.", above=0)
+    num_iters: int | Sequence[int] | np.ndarray = positional(
         (100, 100, 250),
         "Iterations of the three phases; one number: those of the last, after 100 and 100.",
         wanted="an integer or three integers, at least 0",
-        positional=True,
     )
     verbose: bool = ignored(False, "set lowland.config(progress=...) instead", package="pacmap", positional=True)
-    apply_pca: bool = param(
-        True,
-        "Reduce more than 100 columns to 100 by PCA before the search, if distance='euclidean'.",
-        positional=True,
+    apply_pca: bool = positional(
+        True, "Reduce more than 100 columns to 100 by PCA before the search, if distance='euclidean'."
     )
     intermediate: bool = ignored(
         False, "pass a callback to fit instead, which receives snapshots", package="pacmap", positional=True
     )
     intermediate_snapshots: Sequence[int] = ignored(_SNAPSHOTS, package="pacmap", positional=True)
-    random_state: RandomState = param(None, "Seed of the pairs and of a random start.", at_least=0, positional=True)
+    random_state: RandomState = positional(None, "Seed of the pairs and of a random start.", at_least=0)
     save_tree: bool = ignored(False, "the model always keeps what transform needs", package="pacmap", positional=True)
     knn_backend: Literal["faiss", "annoy", "voyager"] = ignored(
         "faiss", "the search is chosen by its cost", package="pacmap"
