@@ -65,7 +65,7 @@ def test_results_agree_with_scikit_learn(name):
 
 @pytest.mark.parametrize("solver", ["auto", "dense", "arpack", "randomized"])
 def test_every_solver_finds_the_same(solver):
-    X = table(1100)  # large enough for an iteration
+    X = table(1400)  # large enough for an iteration
     exact = Theirs(4, kernel="rbf", eigen_solver="dense").fit(X)
     ours = KernelPCA(4, kernel="rbf", eigen_solver=solver, random_state=0).fit(X)
     np.testing.assert_allclose(ours.eigenvalues_, exact.eigenvalues_, rtol=1e-10)

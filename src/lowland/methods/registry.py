@@ -149,9 +149,9 @@ def build_entries() -> list[Entry]:
     """Find all methods by importing every file in this folder: the classes with a ``verb``."""
     from lowland.methods.base.method import Method
 
-    found = []
+    found: list[Entry] = []
     for module in sorted(_modules().values()):
-        own = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, type)]
+        own: list[Any] = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, type)]
         own = [cls for cls in own if cls.__module__ == module and issubclass(cls, Method)]
         found += [_entry_of(cls) for cls in own if cls._traits.verb]
     return found

@@ -31,7 +31,7 @@ from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.rescaling import UniformScaling, power_of_two
-from lowland.methods.base.choices import positional, refusal
+from lowland.methods.base.choices import positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import Callback, StudyHints
 from lowland.run.run import Run
@@ -189,8 +189,10 @@ class SelfOrganizingMap(
             last = f"final_{first}"
             a, b = getattr(self, first), getattr(self, last)
             if a is not None and b > a:
-                reason = "the final value exceeds the initial one, but it must not increase during training."
-                raise refusal(self, reason, f"Choose `{last}` of at most {a:g}.", first, last)
+                raise ParameterError(
+                    f"`SelfOrganizingMap({first}={a:g}, {last}={b:g})`: the final value exceeds the initial one, but it "
+                    f"must not increase during training. Choose `{last}` of at most {a:g}."
+                )
 
     def _choose_grid(self, axes: Axes) -> Grid:
         n = axes.columns.rows

@@ -28,7 +28,7 @@ from lowland.math.selection.trees import (
     weakest_links,
 )
 from lowland.math.statistics.labels import Kind, Target
-from lowland.methods.base.choices import folds_parameter, positional
+from lowland.methods.base.choices import folds_parameter, positional, refusal
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
@@ -146,7 +146,9 @@ class TreeSelector(
         folds = folds_of(self.cv, Z, target.values, classifier=classes, for_numbers=_FOR_NUMBERS)
         with run.stage("growing trees", 1 + 2 * len(folds)) as stage:
             grown = grow(model, Z, target.values)
-            self._check_split(grown, len(Z))
+            if grown.tree_.node_count == 1:
+                reason = f"no split of {len(Z)} rows leaves {self.min_samples_leaf} on both sides: no column is used."
+                raise refusal(self, reason, "Lower `min_samples_leaf`.", "min_samples_leaf")
             node_alphas = weakest_links(grown.tree_)
             pruning = Pruning.of(node_alphas)
             stage.advance()
