@@ -73,15 +73,17 @@ def test_informative_columns_are_selected_in_order(table):
     assert {step.action for step in back.path_} == {"remove"}
 
 
-@pytest.mark.parametrize("direction", ["forward", "backward"])
 @pytest.mark.parametrize(
-    "options",
+    ("direction", "options"),
     [
-        {"estimator": LinearRegression(), "n_features_to_select": 4},
-        {"estimator": Ridge(2.0), "n_features_to_select": 0.5, "scoring": "neg_mean_squared_error"},
-        {"estimator": LinearRegression(), "tol": 1e-3, "cv": KFold(3, shuffle=True, random_state=0)},
-        {"estimator": DecisionTreeRegressor(max_depth=2, random_state=0), "n_features_to_select": 2, "cv": 3},
-        {"estimator": LinearRegression(), "scoring": "neg_median_absolute_error", "cv": 2},
+        ("backward", {"estimator": LinearRegression(), "n_features_to_select": 4}),
+        ("forward", {"estimator": Ridge(2.0), "n_features_to_select": 0.5, "scoring": "neg_mean_squared_error"}),
+        ("forward", {"estimator": LinearRegression(), "tol": 1e-3, "cv": KFold(3, shuffle=True, random_state=0)}),
+        (
+            "forward",
+            {"estimator": DecisionTreeRegressor(max_depth=2, random_state=0), "n_features_to_select": 2, "cv": 3},
+        ),
+        ("backward", {"estimator": LinearRegression(), "scoring": "neg_median_absolute_error", "cv": 2}),
     ],
 )
 def test_the_same_columns_as_scikit_learn(table, direction, options):

@@ -190,8 +190,8 @@ class SelfOrganizingMap(
             a, b = getattr(self, first), getattr(self, last)
             if a is not None and b > a:
                 raise ParameterError(
-                    f"`SelfOrganizingMap({first}={a:g}, {last}={b:g})`: the final value exceeds the initial one, but it "
-                    f"must not increase during training. Choose `{last}` of at most {a:g}."
+                    f"`SelfOrganizingMap({first}={a:g}, {last}={b:g})`: the final value exceeds the initial one, but "
+                    f"it must not increase during training. Choose `{last}` of at most {a:g}."
                 )
 
     def _choose_grid(self, axes: Axes) -> Grid:

@@ -128,7 +128,7 @@ def test_big_endian_parameters(iris, tmp_path):
 FULL = """
 import resource, signal, sys, numpy as np, lowland
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-model = lowland.PCA(300).fit(np.random.default_rng(0).standard_normal((400, 300)))
+model = lowland.PCA(40).fit(np.random.default_rng(0).standard_normal((60, 40)))
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
     lowland.save(model, sys.argv[1])
