@@ -125,6 +125,8 @@ class VectorQuantizer(
         check_most(self, "n_clusters", columns.rows, f"the data has {columns.rows} rows (`n_samples={columns.rows}`).")
         if columns.rows > 1:
             refuse_underflow(columns.underflow, columns.squares, columns.n)
+        if columns.rows > 1 and columns.underflow:
+            refuse_underflow(columns.squares, columns.n)
         variance = max(0.0, float(np.sum(to_numpy(columns.squares)))) / columns.n
         spread = math.sqrt(variance)
         # dividing every value would take measurable time
