@@ -220,8 +220,8 @@ class Autoencoder(
         loss = self._objective(rows, run, scaling)
         start = loss.net.start(rng)
         work = len(start) * (n if solver == "lbfgs" else min(self.batch_size, n))  # per step
-        soon = (solver == "lbfgs" or work <= LITTLE) and not on_accelerator(columns.mean)  # before torch is loaded
-        asked = "numpy" if self.engine == "auto" and soon and self.device is None else self.engine
+        little = (solver == "lbfgs" or work <= LITTLE) and not on_accelerator(columns.mean)  # numpy starts at once
+        asked = "numpy" if self.engine == "auto" and little and self.device is None else self.engine
         engine = choose_engine(asked, self.device, columns.mean, "float64" if solver == "lbfgs" else "float32")
         held = choose_validation_rows(n, self.validation_fraction, slab_rows(rows.d, 8), rng)
         batches = MiniBatches(rows, run, n, scaling, engine, held, min(self.batch_size, n))
