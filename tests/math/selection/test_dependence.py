@@ -26,17 +26,17 @@ from lowland.run.local import LocalRun
 
 def test_few_rows_get_their_p_values_from_permutations():
     rng = np.random.default_rng(0)
-    y = np.exp(rng.standard_normal(6))
-    columns = ColumnReader(np.exp(rng.standard_normal((6, 40))))
-    p = column_scores(columns, DistanceCorrelation.to(Target(y, None)), LocalRun()).pvalues
-    assert p is not None
-    assert (p <= 0.05).mean() <= 0.08
+    measure = DistanceCorrelation.to(Target(np.exp(rng.standard_normal(6)), None))
+    columns = ColumnReader(np.exp(rng.standard_normal((6, 3))))
+    found, permuted = (column_scores(columns, measure, LocalRun(), count).pvalues for count in (0, 999))
+    np.testing.assert_array_equal(found, permuted)
+    assert found.min() > 0.05
 
 
 def test_permutations_by_hand():
     """Of six orders of three rows two are as strongly correlated as the order itself."""
     x = np.array([1.0, 2.0, 3.0])
-    found = column_scores(ColumnReader(np.column_stack([x, np.ones(3)])), Spearman.to(x), LocalRun(), 2000)
+    found = column_scores(ColumnReader(np.column_stack([x, np.ones(3)])), Spearman.to(x), LocalRun(), 1000)
     assert found.values.tolist() == [1, 0]
     assert found.pvalues[0] == pytest.approx(1 / 3, abs=0.05)
     assert found.pvalues[1] == 1
@@ -51,7 +51,7 @@ def test_rank_correlations_agree_with_scipy():
     np.testing.assert_allclose(measure(measure.prepare(x, 0), 0), scipy.stats.spearmanr(x, y), rtol=1e-9)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 7])
+@pytest.mark.parametrize("n", [2, 6])
 @pytest.mark.parametrize("ties", [False, True])
 def test_p_values_of_few_rows_enumerate_all_permutations(n, ties):
     rng = np.random.default_rng(n)
@@ -84,7 +84,7 @@ def distance_correlation(x, target):
     return measure(measure.prepare(x, 0), 0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(n=st.integers(2, 60), ties=st.booleans(), seed=st.integers(0, 1000))
 def test_distance_correlation_agrees_with_its_definition(n, ties, seed):
     rng = np.random.default_rng(seed)
@@ -118,10 +118,10 @@ def test_distance_correlation_detects_nonlinear_dependence():
 
 def test_the_bound_on_the_p_value_holds():
     rng = np.random.default_rng(0)
-    pairs = rng.standard_normal((400, 2, 40))
+    pairs = rng.standard_normal((200, 2, 40))
     p = np.array([distance_correlation(x, Target(y, None))[1] for x, y in pairs])
     for level in (0.01, 0.05):
-        assert (p <= level).mean() <= level + 3 * np.sqrt(level / 400)
+        assert (p <= level).mean() <= level + 3 * np.sqrt(level / 200)
 
 
 def information(x, target, discrete=False, k=3):
@@ -129,7 +129,7 @@ def information(x, target, discrete=False, k=3):
     return measure(measure.prepare(x, 0), 0)[0]
 
 
-@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize("k", [1, 3])
 def test_mutual_information_agrees_with_scikit_learn(k):
     rng = np.random.default_rng(0)
     y = rng.standard_normal(400)

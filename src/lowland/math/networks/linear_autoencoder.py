@@ -120,9 +120,7 @@ class CoderPair(NamedTuple):
 class TiedEncoder:
     """θ = C: the decoder is C and the encoder C'. C'C = I is not imposed, but holds at the optimum."""
 
-    curvature: ClassVar[float] = (
-        8.0  # largest curvature of the loss at its minimum, as a multiple of the largest eigenvalue of S
-    )
+    curvature: ClassVar[float] = 8.0  # largest one of the loss at its minimum, over the largest eigenvalue of S
 
     def start(self, k: int, S: Array, largest: float, rng: np.random.Generator) -> Array:
         """Return random columns of norm about one, not orthonormal."""

@@ -168,7 +168,6 @@ class PrototypeSums:
     torn: float = 0.0  # number of rows whose two nearest units are not neighbors on the grid
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(
             self.sums + other.sums,
             self.counts + other.counts,

@@ -234,9 +234,7 @@ class GridPosition:
         off = near.Y - xp.take(like(self.book.W, near.Y), near.first, axis=0)  # (m, d)
         projections = xp.take(like(self._projections, near.Y), near.first, axis=0)  # (m, 2, d)
         step = xp.sum(projections * off[:, None, :], axis=2)  # (m, 2)
-        far = xp.max(
-            xp.abs(step @ like(self.grid.cell_normals, step).T), axis=1
-        )  # beyond the cell, steps are shortened
+        far = xp.max(xp.abs(step @ like(self.grid.cell_normals, step).T), axis=1)  # longer steps leave the cell
         return Z + step * (_INSIDE / xp.where(far > _INSIDE, far, xp.full_like(far, _INSIDE)))[:, None]
 
     @cached_property

@@ -177,8 +177,11 @@ def cut_tree(tree: ClusterTree, k: int) -> np.ndarray:
     Clusters are numbered as in scikit-learn, by their positions in a heap of nodes.
     """
     d = tree.n_leaves
-    if tree.parents is not None:
-        return _labels_of_roots(tree.parents, d)
+    if tree.parents is not None:  # it ended early, at k clusters
+        heads = tree.parents.copy()
+        for node in range(len(heads) - 1, -1, -1):
+            heads[node] = heads[heads[node]]
+        return np.unique(heads[:d], return_inverse=True)[1]
     groups = [2 - 2 * d]  # negative, so that the last node is the first of the heap
     for _ in range(k - 1):
         left, right = (int(node) for node in tree.children[-groups[0] - d])
@@ -193,14 +196,6 @@ def cut_tree(tree: ClusterTree, k: int) -> np.ndarray:
             group_of[tree.children[node - d]] = group_of[node]
             inside[tree.children[node - d]] = True
     return group_of[:d]
-
-
-def _labels_of_roots(parents: np.ndarray, d: int) -> np.ndarray:
-    """The clusters of a tree that ended early."""
-    heads = parents.copy()
-    for node in range(len(heads) - 1, -1, -1):
-        heads[node] = heads[heads[node]]
-    return np.unique(heads[:d], return_inverse=True)[1]
 
 
 def uses_spanning_tree(metric: Any) -> bool:
@@ -220,24 +215,23 @@ class PoolColumns:
 
     def __call__(self, X: Array) -> Array:
         """Return the pooled values of one chunk; a row with NaN or infinity is NaN, whatever the function returns."""
-        Z = self._on_host(X) if isinstance(X, np.ndarray) else self._elsewhere(X)
-        return Z if all_finite(X) else Z + xp_of(X).sum(X * 0, axis=1)[:, None]
+        xp, sizes = xp_of(X), np.bincount(self.labels)
+        name = next((name for name, function in _FUNCTIONS.items() if self.pooling is function), self.pooling)
+        if name not in _AT_ONCE:
+            Z = like(self._one_by_one(to_numpy(X), _FUNCTIONS.get(name, name)), X)
+        elif isinstance(X, np.ndarray):
+            order = np.argsort(self.labels, kind="stable")
+            Z = _AT_ONCE[name].reduceat(np.take(X, order, axis=1), np.cumsum(sizes) - sizes, axis=1)
+            Z = Z / sizes.astype(X.dtype) if name == "mean" else Z
+        elif name == "mean":
+            M = (self.labels[:, None] == np.arange(len(sizes))).astype(np.float64)
+            Z = X @ like(M / M.sum(axis=0), X)
+        else:
+            groups = (like(np.flatnonzero(self.labels == g), X, xp.int64) for g in range(len(sizes)))
+            Z = xp.stack([getattr(xp, name)(xp.take(X, group, axis=1), axis=1) for group in groups], axis=1)
+        return Z if all_finite(X) else Z + xp.sum(X * 0, axis=1)[:, None]
 
-    @property
-    def name(self) -> Any:
-        """The name of a known function, otherwise the function."""
-        return next((name for name, function in _FUNCTIONS.items() if self.pooling is function), self.pooling)
-
-    def _on_host(self, X: np.ndarray) -> np.ndarray:
-        if self.name not in _AT_ONCE:
-            return self._one_by_one(X)
-        order = np.argsort(self.labels, kind="stable")
-        sizes = np.bincount(self.labels)
-        Z = _AT_ONCE[self.name].reduceat(np.take(X, order, axis=1), np.cumsum(sizes) - sizes, axis=1)
-        return Z / sizes.astype(X.dtype) if self.name == "mean" else Z
-
-    def _one_by_one(self, X: np.ndarray) -> np.ndarray:
-        function = _FUNCTIONS.get(self.name, self.pooling) if isinstance(self.name, str) else self.pooling
+    def _one_by_one(self, X: np.ndarray, function: Callable[..., Any]) -> np.ndarray:
         Z = np.empty((len(X), int(self.labels.max()) + 1), dtype=X.dtype)
         for group in range(Z.shape[1]):
             pooled = np.asarray(function(X[:, self.labels == group], axis=1))
@@ -248,16 +242,6 @@ class PoolColumns:
                 )
             Z[:, group] = pooled
         return Z
-
-    def _elsewhere(self, X: Array) -> Array:
-        xp = xp_of(X)
-        if self.name == "mean":
-            M = (self.labels[:, None] == np.arange(self.labels.max() + 1)).astype(np.float64)
-            return X @ like(M / M.sum(axis=0), X)
-        if self.name not in _AT_ONCE:
-            return like(self._one_by_one(to_numpy(X)), X)
-        groups = (like(np.flatnonzero(self.labels == g), X, xp.int64) for g in range(int(self.labels.max()) + 1))
-        return xp.stack([getattr(xp, self.name)(xp.take(X, group, axis=1), axis=1) for group in groups], axis=1)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ whose squares underflow are multiplied by a power of two and summed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -35,47 +35,37 @@ _BLOCK = 1 << 18  # differences in memory at a time
 _TINY, _RAISED = 1e-200, 2.0**700  # sum of squares that may have underflowed, and the factor that prevents it
 
 
-@dataclass(frozen=True)
-class MomentsInDouble:
-    """The moments of a chunk, computed in float64 throughout, because distances are differences of them."""
+def moments_in_double(X: Array, times: np.ndarray | None = None) -> Moments:
+    """Return the moments of a chunk, computed in float64 throughout, because distances are differences of them.
 
-    times: np.ndarray | None = None  # (d,) powers of two
-
-    def __call__(self, X: Array) -> Moments:
-        """Return the moments of one chunk."""
-        Y = as_double(X)
-        return Moments.of(Y if self.times is None else Y * like(self.times, Y)[None, :])
+    ``times`` are powers of two, (d,), by which the columns are multiplied.
+    """
+    Y = as_double(X)
+    return Moments.of(Y if times is None else Y * like(times, Y)[None, :])
 
 
-@dataclass(frozen=True)
-class SquaresOfPairs:
-    """The summed squared differences of some pairs of columns, each column shifted and scaled, (p,)."""
+def squares_of_pairs(
+    X: Array, first: np.ndarray, second: np.ndarray, signs: np.ndarray | None = None, shift: np.ndarray | None = None,
+    times: np.ndarray | None = None,
+) -> Total:  # fmt: skip
+    """Return the summed squared differences of pairs of columns, (p,), of which the second may change its sign.
 
-    first: np.ndarray  # (p,)
-    second: np.ndarray  # (p,)
-    signs: np.ndarray | None = None  # (p,) of the second
-    shift: np.ndarray | None = None  # (d,)
-    times: np.ndarray | None = None  # (d,)
-
-    def __call__(self, X: Array) -> Total:
-        """Return the sums of one chunk."""
-        Y = as_double(X).T  # (d, m)
-        xp = xp_of(Y)
-        if self.shift is not None:
-            Y = Y - like(self.shift, Y)[:, None]
-        if self.times is not None:
-            Y = Y * like(self.times, Y)[:, None]
-        if isinstance(Y, np.ndarray):
-            Y = np.ascontiguousarray(Y)  # once: numpy would copy all of it whenever columns are taken
-        step, parts = max(1, _BLOCK // max(1, X.shape[0])), []
-        for start in range(0, len(self.first), step):
-            i, j = (like(part[start : start + step], Y, xp.int64) for part in (self.first, self.second))
-            V = xp.take(Y, j, axis=0)
-            if self.signs is not None:
-                V = V * like(self.signs[start : start + step], Y)[:, None]
-            E = xp.take(Y, i, axis=0) - V
-            parts.append(xp.linalg.vecdot(E, E))
-        return Total(xp.concat(parts))
+    Columns are shifted and multiplied before, by ``shift`` and ``times``, (d,).
+    """
+    Y = as_double(X).T  # (d, m)
+    xp = xp_of(Y)
+    Y = Y if shift is None else Y - like(shift, Y)[:, None]
+    Y = Y if times is None else Y * like(times, Y)[:, None]
+    if isinstance(Y, np.ndarray):
+        Y = np.ascontiguousarray(Y)  # once: numpy would copy all of it whenever columns are taken
+    step, parts = max(1, _BLOCK // max(1, X.shape[0])), []
+    for start in range(0, len(first), step):
+        i, j = (like(part[start : start + step], Y, xp.int64) for part in (first, second))
+        V = xp.take(Y, j, axis=0)
+        V = V if signs is None else V * like(signs[start : start + step], Y)[:, None]
+        E = xp.take(Y, i, axis=0) - V
+        parts.append(xp.linalg.vecdot(E, E))
+    return Total(xp.concat(parts))
 
 
 @dataclass(frozen=True)
@@ -85,18 +75,13 @@ class CountedTotal(Total):
     rows: int = 0
 
     def __add__(self, other: Self) -> Self:
-        """Add."""
         return type(self)(as_double(self.value) + as_double(other.value), self.rows + other.rows)
 
 
-@dataclass(frozen=True)
-class AbsoluteDifferences:
-    """The summed absolute differences of all pairs of columns, (d, d)."""
-
-    def __call__(self, X: Array) -> CountedTotal:
-        """Return the sums of one chunk."""
-        Y = as_double(X).T
-        return CountedTotal(METRICS["manhattan"].of(Y, Y), X.shape[0])
+def absolute_differences(X: Array) -> CountedTotal:
+    """Return the summed absolute differences of all pairs of columns, (d, d)."""
+    Y = as_double(X).T
+    return CountedTotal(METRICS["manhattan"].of(Y, Y), X.shape[0])
 
 
 def column_distances(rows: Rows, run: Run, metric: Any, *, as_euclidean: bool = False) -> tuple[np.ndarray, int]:
@@ -113,14 +98,20 @@ def column_distances(rows: Rows, run: Run, metric: Any, *, as_euclidean: bool = 
         D, n = _cosine_distances(rows, run, metric)
         return np.sqrt(2 * D) if as_euclidean else D, n
     if metric in _MANHATTAN:
-        found: CountedTotal = run.fold(rows, AbsoluteDifferences(), name="comparing columns")
+        found: CountedTotal = run.fold(rows, absolute_differences, name="comparing columns")
         return np.array(to_numpy(found.value)), found.rows
     why = "A precomputed distance matrix" if metric == "precomputed" else f"The metric {metric!r} between columns"
     X = np.asarray(to_numpy(run.to_array(rows, why)), dtype=np.float64)
     if metric == "precomputed":
         return np.array(check_distances(X)), len(X)
-    if callable(metric):
-        return _by_function(metric, X.T), len(X)
+    if callable(metric):  # a function of all columns, called as in scikit-learn
+        D = np.asarray(metric(X.T), dtype=np.float64)
+        if D.shape != (d, d):
+            raise ParameterError(
+                f"The metric function returned an array of shape {D.shape}. It receives all columns, an array of shape "
+                f"{X.T.shape}, and must return their distances, of shape ({d}, {d})."
+            )
+        return np.array(check_distances(D, source="The matrix returned by the metric function")), len(X)
     return distance_matrix(np.ascontiguousarray(X.T), LocalRun(run.settings), metric), len(X)
 
 
@@ -142,10 +133,10 @@ def euclidean_distances(rows: Rows, run: Run) -> tuple[np.ndarray, int]:
         once = j > i + start
         first.append(i[once] + start)
         second.append(j[once])
-    pairs = SquaresOfPairs(np.concatenate(first), np.concatenate(second), times=times)
-    if len(pairs.first):
-        found = to_numpy(run.fold(rows, pairs, name="comparing near columns").value)
-        D[pairs.first, pairs.second] = D[pairs.second, pairs.first] = found
+    i, j = np.concatenate(first), np.concatenate(second)
+    if len(i):
+        squares_of = partial(squares_of_pairs, first=i, second=j, times=times)
+        D[i, j] = D[j, i] = to_numpy(run.fold(rows, squares_of, name="comparing near columns").value)
     np.fill_diagonal(D, 0)
     np.sqrt(D, out=D)
     return D if times is None else D / times, moments.rows
@@ -156,7 +147,7 @@ def _moments(rows: Rows, run: Run, *, alike: bool) -> tuple[Moments, np.ndarray 
 
     ``alike``: the same factor for all columns.
     """
-    moments: Moments = run.fold(rows, MomentsInDouble(), name="summing moments")
+    moments: Moments = run.fold(rows, moments_in_double, name="summing moments")
     mean, squares = to_numpy(moments.mean), to_numpy(moments.scatter).diagonal()
     with np.errstate(over="ignore"):  # an overflow is not tiny
         lengths = squares + moments.n * mean**2
@@ -166,7 +157,7 @@ def _moments(rows: Rows, run: Run, *, alike: bool) -> tuple[Moments, np.ndarray 
     if not tiny.any():
         return moments, None
     times = np.where(tiny, _RAISED, 1.0)
-    return run.fold(rows, MomentsInDouble(times), name="summing moments"), times
+    return run.fold(rows, partial(moments_in_double, times=times), name="summing moments"), times
 
 
 def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, int]:
@@ -198,8 +189,9 @@ def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, in
     if len(i):
         by = np.ones(rows.d) if times is None else times
         shift = None if metric == "cosine" else mean / by
-        pairs = SquaresOfPairs(i, j, np.sign(R[i, j]), shift, by / lengths)
-        found = np.array(to_numpy(run.fold(rows, pairs, name="comparing near columns").value))
+        signs = np.sign(R[i, j])
+        squares_of = partial(squares_of_pairs, first=i, second=j, signs=signs, shift=shift, times=by / lengths)
+        found = np.array(to_numpy(run.fold(rows, squares_of, name="comparing near columns").value))
         off = 1 + moments.n * (mean / lengths) ** 2  # rounding of the mean matters where it is far from 0
         found[found <= _SAME * (off[i] + off[j])] = 0
         D[i, j] = D[j, i] = found / 2
@@ -210,14 +202,3 @@ def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, in
 def _listed(names: list[str], which: np.ndarray) -> str:
     some = [names[j] for j in np.flatnonzero(which)]
     return ", ".join(some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")
-
-
-def _by_function(metric: Callable[..., Any], columns: np.ndarray) -> np.ndarray:
-    """The distances returned by a function of all columns, (d, n), called as in scikit-learn."""
-    D = np.asarray(metric(columns), dtype=np.float64)
-    if D.shape != (len(columns), len(columns)):
-        raise ParameterError(
-            f"The metric function returned an array of shape {D.shape}. It receives all columns, an array of shape "
-            f"{columns.shape}, and must return their distances, of shape ({len(columns)}, {len(columns)})."
-        )
-    return np.array(check_distances(D, source="The matrix returned by the metric function"))

@@ -86,7 +86,15 @@ def choose_statistic(
     if y is None or statistic == "variance":
         return statistic, None
     if statistic in _NUMBERS:
-        return statistic, _numbers_for(statistic, y, kind, for_numbers)
+        if kind == "numbers" or (kind == "auto" and not seems_classes(y)):
+            return statistic, Target.of_numbers(y)
+        target = Target.of_classes(y)
+        if target.n_classes == 2:
+            return statistic, Target(target.values.astype(np.float64))
+        raise DataError(  # more than two classes have no order
+            f"{statistic!r}: `y` holds {target.n_classes} classes, and a correlation needs numbers or two classes. "
+            f"Choose 'anova' for classes. If `y` holds numbers, set {for_numbers}."
+        )
     if statistic not in _CLASSES:
         target = Target.of(y, kind, for_numbers=for_numbers)
         return {"auto": "pearson" if target.n_classes is None else "anova"}.get(statistic, statistic), target
@@ -96,19 +104,6 @@ def choose_statistic(
             "'distance-correlation' or 'mutual-information' for numbers."
         )
     return statistic, Target.of_classes(y)
-
-
-def _numbers_for(statistic: str, y: np.ndarray, kind: Kind, for_numbers: str) -> Target:
-    """The target of a correlation; more than two classes have no order."""
-    if kind == "numbers" or (kind == "auto" and not seems_classes(y)):
-        return Target.of_numbers(y)
-    target = Target.of_classes(y)
-    if target.n_classes != 2:
-        raise DataError(
-            f"{statistic!r}: `y` holds {target.n_classes} classes, and a correlation needs numbers or two classes. "
-            f"Choose 'anova' for classes. If `y` holds numbers, set {for_numbers}."
-        )
-    return Target(target.values.astype(np.float64))
 
 
 def filter_scores(

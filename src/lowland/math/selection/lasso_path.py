@@ -10,6 +10,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.column_statistics import check_squares
 from lowland.math.selection.columns import rows_in_memory
 from lowland.math.selection.lasso import Solution, SquaredLoss, inverse_scale
-from lowland.math.selection.logistic_lasso import LogLoss, log_loss
+from lowland.math.selection.logistic_lasso import LogLoss, loss_and_probabilities
 from lowland.math.selection.subset_search import Move
-from lowland.math.statistics.fold_moments import MOST_GROUPS, GroupMoments, Layout, MomentsByGroup
+from lowland.math.statistics.fold_moments import MOST_GROUPS, GroupMoments, Layout, moments_by_group
 from lowland.math.statistics.labels import Target, shown
 from lowland.run.run import Run
 
@@ -324,7 +325,7 @@ class RowsSample:
             return (errors**2).mean(axis=0)
         K = found[0].coef.shape[0]
         Y = (y[:, None] == (np.arange(K) if K > 1 else [1])).astype(np.float64)
-        return np.array([log_loss(Z @ s.coef.T + s.intercept, Y) for s in found])
+        return np.array([loss_and_probabilities(Z @ s.coef.T + s.intercept, Y)[0] for s in found])
 
 
 LassoData = MomentsSample | RowsSample
@@ -342,7 +343,7 @@ def sample_of(
     layout = layout_of(n if in_memory else _GROUPS)
     if not in_memory and layout.groups <= MOST_GROUPS:
         run.require(16 * layout.groups * (d + 1) ** 2, "The moments of the folds", "Use fewer folds")
-        by_group = MomentsByGroup(layout.groups)
+        by_group = partial(moments_by_group, groups=layout.groups)
         moments = run.fold(rows, by_group, target.values, layout.group, name="summing moments")
         return MomentsSample.of(moments, layout, standardize=standardize)
     why = (

@@ -102,7 +102,7 @@ class _NewtonIteration:
         self.Z = Z[:, columns]  # (n, a)
         self.coef, self.b = coef.copy(), b.copy()
         self.logits = self._logits_of(coef[pairs]) + b  # (n, K)
-        self.loss, self.P = _loss_and_probabilities(self.logits, Y)
+        self.loss, self.P = loss_and_probabilities(self.logits, Y)
         self.H: np.ndarray | None = None
         self._fit_intercepts()
         self.found_gap = np.inf
@@ -135,8 +135,7 @@ class _NewtonIteration:
             mine = np.flatnonzero(logit == c)
             H[np.ix_(mine, mine)] += U[:, mine].T @ V[:, mine] / n
             across[c, mine] += V[:, mine].sum(axis=0) / n
-        own = np.diag(self.P.mean(axis=0)) - self.P.T @ self.P / n + _LEAST_WEIGHT * np.ones((K, K))
-        self.response = np.linalg.solve(own + _ROUNDED_LOSS * np.eye(K), across)  # (K, M)
+        self.response = np.linalg.solve(self._intercept_hessian(), across)  # (K, M)
         H -= across.T @ self.response
         H[np.diag_indices_from(H)] += _LEAST_WEIGHT * (self.Z**2).mean(axis=0)[self.place]
         self.H = H
@@ -158,7 +157,7 @@ class _NewtonIteration:
         for _ in range(_MOST_HALVINGS):
             coef, logits = self.coef.copy(), self.logits + t * along
             coef[self.pairs] += t * change
-            loss, P = _loss_and_probabilities(logits, self.Y)
+            loss, P = loss_and_probabilities(logits, self.Y)
             if loss + self.alpha * float(np.abs(coef).sum()) <= before * (1 + _ROUNDED_LOSS):
                 self.coef, self.b, self.logits, self.loss, self.P = coef, self.b + t * shift, logits, loss, P
                 return
@@ -167,18 +166,21 @@ class _NewtonIteration:
 
     def _fit_intercepts(self) -> None:
         """Optimize the intercepts for these coefficients: the duality gap is valid only then."""
-        n, K = self.Y.shape
         for _ in range(_MOST_HALVINGS):
-            r = (self.Y - self.P).sum(axis=0) / n  # (K,)
+            r = (self.Y - self.P).sum(axis=0) / len(self.Y)  # (K,)
             if np.abs(r).max() <= _ROUNDED_LOSS:
                 return
-            own = np.diag(self.P.mean(axis=0)) - self.P.T @ self.P / n + _LEAST_WEIGHT * np.ones((K, K))
-            shift = np.linalg.solve(own + _ROUNDED_LOSS * np.eye(K), r)
+            shift = np.linalg.solve(self._intercept_hessian(), r)
             logits = self.logits + shift
-            loss, P = _loss_and_probabilities(logits, self.Y)
+            loss, P = loss_and_probabilities(logits, self.Y)
             if loss > self.loss * (1 + _ROUNDED_LOSS):
                 return
             self.b, self.logits, self.loss, self.P = self.b + shift, logits, loss, P
+
+    def _intercept_hessian(self) -> np.ndarray:
+        n, K = self.Y.shape
+        own = np.diag(self.P.mean(axis=0)) - self.P.T @ self.P / n + _LEAST_WEIGHT * np.ones((K, K))
+        return own + _ROUNDED_LOSS * np.eye(K)
 
     def gap(self, slack: float) -> float:
         """The duality gap among these coefficients; a gradient within ``slack`` of the penalty is rounding error."""
@@ -203,8 +205,8 @@ def without_shift(coef: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return coef, b - b.mean()
 
 
-def _loss_and_probabilities(logits: np.ndarray, Y: np.ndarray) -> tuple[float, np.ndarray]:
-    """The mean of -log p of the true class, and the probabilities, (n, K)."""
+def loss_and_probabilities(logits: np.ndarray, Y: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the mean of -log p of the true class, and the probabilities; all matrices are (n, K)."""
     if logits.shape[1] == 1:
         s = logits[:, 0]
         loss = np.logaddexp(0.0, s) - Y[:, 0] * s
@@ -213,11 +215,6 @@ def _loss_and_probabilities(logits: np.ndarray, Y: np.ndarray) -> tuple[float, n
     E = np.exp(s)
     total = E.sum(axis=1)
     return float((np.log(total) - (Y * s).sum(axis=1)).mean()), E / total[:, None]
-
-
-def log_loss(logits: np.ndarray, Y: np.ndarray) -> float:
-    """Return the mean of -log p of the true class; logits and Y are (n, K)."""
-    return _loss_and_probabilities(logits, Y)[0]
 
 
 def _entropy(U: np.ndarray) -> float:

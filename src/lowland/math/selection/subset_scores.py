@@ -57,15 +57,11 @@ class SubsetScores:
 
     def with_each(self, S: tuple[int, ...], J: np.ndarray) -> np.ndarray:
         """Return the scores of S with each column of J."""
-        return self.many(_additions(S, J))
+        return self.many([sorted((*S, int(j))) for j in J])
 
     def without_each(self, S: tuple[int, ...]) -> np.ndarray:
         """Return the scores of S without each of its columns."""
         return self.many(_removals(S))
-
-
-def _additions(S: tuple[int, ...], J: np.ndarray) -> list[list[int]]:
-    return [sorted((*S, int(j))) for j in J]
 
 
 def _removals(S: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -26,7 +26,6 @@ class GroupMoments:
     groups: tuple[Moments | None, ...]  # None: no row of that group so far
 
     def __add__(self, other: Self) -> Self:
-        """Merge group by group."""
         pairs = zip(self.groups, other.groups, strict=True)
         return type(self)(tuple(b if a is None else a if b is None else a + b for a, b in pairs))
 
@@ -41,22 +40,16 @@ class GroupMoments:
         return Moments(total.n, total.rows, to_numpy(total.mean), to_numpy(total.scatter), total.rounding)
 
 
-@dataclass(frozen=True)
-class MomentsByGroup:
-    """Computes the GroupMoments of a chunk, its target and the group of each row; an object, to be sent to a worker."""
-
-    groups: int
-
-    def __call__(self, X: Array, y: np.ndarray, group: np.ndarray) -> GroupMoments:
-        """Return the moments of one chunk; y should be standardized, since it is converted to the precision of X."""
-        xp = xp_of(X)
-        table = xp.concat([X, like(y, X)[:, None]], axis=1)  # (m, d + 1)
-        found: list[Moments | None] = [None] * self.groups
-        for p in np.unique(group):
-            rows = np.flatnonzero(group == p)
-            mine = table if len(rows) == len(group) else xp.take(table, xp.asarray(rows, device=device_of(X)), axis=0)
-            found[p] = Moments.of(mine)
-        return GroupMoments(tuple(found))
+def moments_by_group(X: Array, y: np.ndarray, group: np.ndarray, groups: int) -> GroupMoments:
+    """Return the moments of a chunk; y should be standardized, since it is converted to the precision of X."""
+    xp = xp_of(X)
+    table = xp.concat([X, like(y, X)[:, None]], axis=1)  # (m, d + 1)
+    found: list[Moments | None] = [None] * groups
+    for p in np.unique(group):
+        rows = np.flatnonzero(group == p)
+        mine = table if len(rows) == len(group) else xp.take(table, xp.asarray(rows, device=device_of(X)), axis=0)
+        found[p] = Moments.of(mine)
+    return GroupMoments(tuple(found))
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,6 @@ class Largest:
         return cls(largest_of(X))
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(max(self.value, other.value))
 
     def is_finite(self) -> bool:
