@@ -11,14 +11,12 @@ from lowland.math.networks.training import (
     MiniBatches,
     Noise,
     TrainingSchedule,
-    ValueRange,
     choose_validation_rows,
     double_moments,
     mean_loss,
     rounded_scaling,
     train_by_adam,
     train_by_lbfgs,
-    windows,
 )
 from lowland.math.optimize.outcome import Divergence
 from lowland.run.local import LocalRun
@@ -83,20 +81,6 @@ def test_noise(rng):
     assert loud.dtype == np.float32
 
 
-def test_windows_keep_the_order_of_rows_for_any_chunks():
-    X = np.arange(22.0).reshape(11, 2)
-    for parts in ([X], [X[:1], X[1:9], X[9:]], [X[:4], X[4:8], X[8:]]):
-        found = list(windows(parts, 4))
-        assert [len(window) for window in found] == [4, 4, 3]
-        np.testing.assert_array_equal(np.concatenate(found), X)
-
-
-def test_the_range_of_values_merges():
-    whole = ValueRange.of(np.array([[1.0, -2.0]])) + ValueRange.of(np.array([[5.0, 0.0]]))
-    assert (whole.low, whole.high, whole.is_finite()) == (-2, 5, True)
-    assert not ValueRange.of(np.array([[np.inf]])).is_finite()
-
-
 # --- the two solvers
 
 
@@ -159,12 +143,3 @@ def test_learning_rates():
     assert cosine[0] == 0.2
     assert np.all(np.diff(cosine) < 0)
     assert {TrainingSchedule(10, 5, 0.0, 0.2, "constant").rate_at(part) for part in parts} == {0.2}
-
-
-def test_early_stopping_ignores_the_extremes_of_the_learning_rate():
-    parts = np.linspace(0, 1, 101)
-    cycle = [TrainingSchedule(10, 5, 0.0, 0.2, "one-cycle").is_informative(part) for part in parts]
-    assert not any(cycle[:15])  # the rate rises
-    assert all(cycle[15:80])
-    assert not any(cycle[90:])  # the rate is almost zero
-    assert all(TrainingSchedule(10, 5, 0.0, 0.2, "constant").is_informative(part) for part in parts)

@@ -1,5 +1,7 @@
 """Leading eigenpairs of matrices and operators."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -55,13 +57,8 @@ def test_every_solver_finds_the_same_pairs(solver):
             return A @ V
 
     if solver != "eigh":
-        applied = leading_eigenpairs(
-            Operator(),
-            4,
-            run=LocalRun(),
-            solver=solver,
-            options=Iteration(max_iter=steps, like_array=np.zeros((1, 80))),
-        )
+        options = Iteration(max_iter=steps, like_array=np.zeros((1, 80)))
+        applied = leading_eigenpairs(Operator(), 4, run=LocalRun(), solver=solver, options=options)
         np.testing.assert_allclose(applied.values, values[:4], rtol=1e-9)
 
 
@@ -89,8 +86,6 @@ def test_the_basis_of_a_null_space_is_unique():
     A = Q[:, :2] * [3.0, 2.0] @ Q[:, :2].T
     pairs = leading_eigenpairs(A, 5, run=LocalRun())
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    from dataclasses import replace
-
     turned = replace(pairs, vectors=np.hstack([pairs.vectors[:, :2], pairs.vectors[:, 2:] @ turn]))
     one, other = (with_null_space(p, 5, 1e-12) for p in (pairs, turned))
     np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-12)

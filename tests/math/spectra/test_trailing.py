@@ -1,5 +1,6 @@
 """The smallest eigenpairs of sparse matrices, by every solver."""
 
+import itertools
 import threading
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from scipy.spatial import cKDTree
 import lowland
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.math.spectra import trailing
-from lowland.math.spectra.trailing import Costs, TrailingProblem, root_costs, root_inverse, trailing_eigenpairs
+from lowland.math.spectra.trailing import Costs, TrailingProblem, root_inverse, trailing_eigenpairs
 from lowland.run.local import LocalRun
 from lowland.run.settings import settings as current_settings
 
@@ -105,8 +106,10 @@ def answers():
     return found
 
 
-@pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("solver", ["auto", "arpack", "filter", "dense"])
+@pytest.mark.parametrize(
+    ("name", "solver"),
+    [*itertools.product(MATRICES, ["arpack", "filter"]), ("lle", "auto"), ("ltsa", "dense")],
+)
 def test_every_solver_finds_what_lapack_finds(name, solver, answers):
     A, values, V = answers[name]
     pairs = smallest(A, 3, skip=1, solver=solver, largest=2.0 if name == "laplacian" else None)
@@ -132,8 +135,8 @@ def test_eigenvalues_of_a_path_graph(solver):
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter", "dense"])
-@pytest.mark.parametrize("parts", [2, 3, 7])
-def test_a_disconnected_graph_has_one_null_vector_per_component(solver, parts, rng):
+def test_a_disconnected_graph_has_one_null_vector_per_component(solver):
+    parts = 4
     lengths = 150 + 17 * np.arange(parts)
     A = sparse.block_diag([path(n) for n in lengths], format="csr")
     pairs = smallest(A, parts + 1, solver=solver)
@@ -141,6 +144,9 @@ def test_a_disconnected_graph_has_one_null_vector_per_component(solver, parts, r
     np.testing.assert_allclose(pairs.values, expected, rtol=1e-6, atol=1e-13)
     indicators = np.repeat(np.eye(parts), lengths, axis=0)
     assert angle(pairs.vectors[:, :parts], indicators) < 1e-7
+    fewer = smallest(A, 2, solver=solver)
+    np.testing.assert_allclose(fewer.values, 0, atol=1e-13)
+    assert np.abs(A @ fewer.vectors).max() < 1e-12
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter", "dense"])
@@ -150,14 +156,6 @@ def test_skipping_one_of_several_null_vectors_omits_the_constant(solver):
     assert abs(pairs.vectors.sum()) < 1e-9
     assert np.ptp(pairs.vectors[:300]) < 1e-9
     assert np.ptp(pairs.vectors[300:]) < 1e-9
-
-
-@pytest.mark.parametrize("solver", ["arpack", "filter"])
-def test_fewer_pairs_than_null_vectors_may_be_requested(solver):
-    A = sparse.block_diag([path(100)] * 9, format="csr")
-    pairs = smallest(A, 2, solver=solver)
-    np.testing.assert_allclose(pairs.values, 0, atol=1e-14)
-    assert np.abs(A @ pairs.vectors).max() < 1e-12
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter"])
@@ -201,16 +199,10 @@ def test_the_number_of_threads_does_not_change_the_result(rng):
     np.testing.assert_array_equal(one.vectors, three.vectors)
 
 
-@settings(max_examples=20, deadline=None)
-@given(
-    n=st.integers(60, 200),
-    scale=st.floats(1e-6, 1e6),
-    seed=st.integers(0, 99),
-    solver=st.sampled_from(["arpack", "filter"]),
-)
-def test_scaling_the_matrix_scales_the_values_alone(n, scale, seed, solver):
-    rng = np.random.default_rng(seed)
-    A = laplacian(rng.standard_normal((n, 2)), 6)
+@settings(max_examples=8, deadline=None)
+@given(n=st.integers(60, 200), scale=st.floats(1e-6, 1e6), solver=st.sampled_from(["arpack", "filter"]))
+def test_scaling_the_matrix_scales_the_values_alone(n, scale, solver):
+    A = laplacian(np.random.default_rng(n).standard_normal((n, 2)), 6)
     plain = smallest(A, 2, skip=1, solver=solver)
     scaled = smallest(scale * A, 2, skip=1, solver=solver)
     expected = scipy.linalg.eigvalsh(A.toarray())[1:3]
@@ -244,7 +236,7 @@ def test_small_and_dense_matrices_use_lapack(rng):
 
 
 def test_the_solver_is_chosen_by_the_shape_of_the_graph(rng):
-    surface, cloud = laplacian(swiss_roll(3000)), laplacian(rng.standard_normal((3000, 10)))
+    surface, cloud = laplacian(swiss_roll(2000)), laplacian(rng.standard_normal((2000, 10)))
     assert smallest(surface, 2, skip=1, largest=2.0).solver == "arpack"
     assert smallest(cloud, 2, skip=1, largest=2.0).solver == "filter"
 
@@ -267,35 +259,27 @@ def test_if_the_filter_stalls_the_factorization_is_used(monkeypatch):
     assert found.converged
 
 
-@pytest.mark.parametrize("panel", [100, 1024])
-def test_a_dense_factor_gives_the_same_result(monkeypatch, panel):
+def test_a_dense_factor_gives_the_same_result(monkeypatch):
     A = lle_matrix(swiss_roll(800))
     expected = smallest(A, 3, skip=1, solver="arpack")
     monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-4, 1e6, 1.0, True))
-    monkeypatch.setattr(trailing, "_PANEL", panel)
-    monkeypatch.setattr(trailing, "_sparse_factor", None)
+    monkeypatch.setattr(trailing, "_PANEL", 300)
+    monkeypatch.setattr(trailing, "_sparse_lu", None)
     found = smallest(A, 3, skip=1)
     np.testing.assert_allclose(found.values, expected.values, rtol=1e-5)
     np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-5)
 
 
 def test_weights_in_a_cloud_without_separators_are_solved_by_a_full_factor(rng):
-    A = lle_matrix(rng.standard_normal((2000, 10)))
+    A = lle_matrix(rng.standard_normal((1200, 10)))
+    assert TrailingProblem.of(A, 3, None, 1e-8, None).costs.full
     found = smallest(A, 2, skip=1)
-    expected = np.linalg.eigvalsh(A.toarray())[1:3]
+    expected = scipy.linalg.eigvalsh(A.toarray(), subset_by_index=(1, 2))
     np.testing.assert_allclose(found.values, expected, rtol=1e-6)
 
 
-def test_an_indefinite_matrix_has_no_full_factor(rng):
-    A = sparse.csr_array(np.diag([1.0, -1.0, 2.0]))
-    assert trailing._full_factor(A, 0.0, run_with()) is None
-
-
 def test_a_failed_factorization_is_retried_with_a_larger_shift(monkeypatch):
-    import scipy.sparse.linalg
-
-    made = []
-    real = scipy.sparse.linalg.splu
+    made, real = [], scipy.sparse.linalg.splu
 
     def fails_once(*args, **options):
         made.append(1)
@@ -363,14 +347,13 @@ def lle_root(X, k=8):
     return (sparse.eye_array(len(X)) - sparse.csr_array((w.ravel(), (rows, to.ravel())), shape=(len(X),) * 2)).tocsr()
 
 
-@pytest.mark.parametrize("solver", ["auto", "arpack"])
-def test_the_factor_of_the_root_finds_the_same(monkeypatch, rng, solver):
-    E = lle_root(rng.standard_normal((900, 6)))
+def test_the_factor_of_the_root_finds_the_same(monkeypatch, rng):
+    E = lle_root(rng.standard_normal((700, 6)))
     A = (E.T @ E).tocsr()
     values, vectors = np.linalg.eigh(A.toarray())
     monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-3, 1e6, 1.0, False, True))
     monkeypatch.setattr(trailing, "_factor", None)  # the matrix is not factorized
-    found = smallest(A, 3, skip=1, root=E, solver=solver)
+    found = smallest(A, 3, skip=1, root=E)
     np.testing.assert_allclose(found.values, values[1:4], rtol=1e-8)
     np.testing.assert_allclose(np.abs(np.sum(found.vectors * vectors[:, 1:4], axis=0)), 1, atol=1e-8)
 
@@ -422,11 +405,6 @@ def test_a_further_null_vector_is_noticed():
     assert solve is None or not np.abs(solve(np.arange(n) - (n - 1) / 2)).max() < 1e10
 
 
-def test_wider_graphs_cost_more():
-    line = (sparse.eye_array(2000) - sparse.diags_array([np.ones(1999)], offsets=[1])).tocsr()
-    assert root_costs(line) < root_costs(errors_of_random_weights(2000))
-
-
 @pytest.mark.parametrize("method", ["root", "shifted"])
 def test_a_stop_during_the_factorization_is_no_failure_of_it(monkeypatch, method):
     """Stopped is also a RuntimeError, as the error of a singular matrix is."""
@@ -435,6 +413,6 @@ def test_a_stop_during_the_factorization_is_no_failure_of_it(monkeypatch, method
     E = errors_of_random_weights(30)
     try:
         with lowland.config(progress=lambda event: False), pytest.raises(Stopped):
-            root_inverse(E, LocalRun()) if method == "root" else trailing._sparse_factor(E, 1.0, LocalRun())
+            root_inverse(E, LocalRun()) if method == "root" else smallest(path(600), 2, solver="arpack")
     finally:
         release.set()

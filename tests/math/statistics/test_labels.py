@@ -12,7 +12,6 @@ from lowland.math.statistics.labels import (
     check_class_counts,
     classes_of,
     merged_classes,
-    missing_labels,
     normalized_priors,
     seems_classes,
     shown,
@@ -43,12 +42,6 @@ def test_classes_are_sorted_and_rows_encoded():
 def test_invalid_labels_are_refused(labels, words):
     with pytest.raises(DataError, match=words):
         classes_of(labels)
-
-
-def test_missing_labels():
-    assert missing_labels(np.array([1.0, np.nan])).tolist() == [False, True]
-    assert missing_labels(np.array(["a", None], dtype=object)).tolist() == [False, True]
-    assert missing_labels(np.array([1, 2])).tolist() == [False, False]
 
 
 def test_new_classes_may_appear_unless_all_were_declared():
