@@ -47,7 +47,7 @@ class L1Selector(
        Classes, and data with more columns than rows, need the rows in memory (``math.selection.lasso_path``).
     2. Compute the regularization path by coordinate descent on the covariances with warm starts, each penalty to a
        given duality gap (``math.selection.lasso``, ``math.selection.lasso_path``). For classes: proximal Newton
-       steps (``math.selection.logistic_lasso``).
+       steps (``math.selection.lasso``).
     3. Choose the penalty by cross-validation (``math.selection.cross_validation``). Or select the columns that
        random halves of the rows select repeatedly (``math.selection.lasso_path``), or the first k columns
        to enter the path.

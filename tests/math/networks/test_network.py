@@ -83,18 +83,6 @@ def test_initialization_preserves_the_scale_of_activations(rng):
         assert all(np.isfinite(sizes))
 
 
-def test_layers_are_views_of_one_weight_vector():
-    net = Network.of(7, (5,), 2, (4,), ("tanh", "identity", "identity"))
-    theta = np.zeros(net.size)
-    for i, (W, b) in enumerate(net.layers(theta)):
-        W += i + 1
-        b += i + 1
-    assert (theta > 0).all()
-    assert net.widths == (7, 5, 2, 4, 7)
-    assert net.code == 2
-    assert net.size == 7 * 5 + 5 + 5 * 2 + 2 + 2 * 4 + 4 + 4 * 7 + 7
-
-
 def test_the_sparsity_penalty_does_not_depend_on_the_scale_of_the_codes(rng):
     Z, D = rng.standard_normal((9, 3)), rng.standard_normal((3, 4))
     sparsity = Sparsity("l1", 0.5, 0.05)

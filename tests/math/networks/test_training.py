@@ -118,15 +118,6 @@ def test_adam_approaches_the_optimum_and_keeps_the_best_weights():
     assert found.outcome.stopped_because == "the learning rate schedule ended"
 
 
-def test_training_without_improvement_stops_early():
-    rows, loss, _, rng = linear_problem("float32", fraction=0.2)
-    schedule = TrainingSchedule(500, 3, 0.5, 0.01, "constant")
-    found = train_by_adam(loss.net.start(rng), loss, rows, None, rng, schedule, LocalRun())
-    assert found.outcome.converged
-    assert found.outcome.iterations < 100
-    assert "validation loss did not decrease for 3 iterations" in found.outcome.stopped_because
-
-
 def test_a_learning_rate_too_large_diverges():
     rows, loss, _, rng = linear_problem("float32")
     with pytest.raises(Divergence, match="diverged in epoch"):

@@ -63,14 +63,6 @@ def test_an_epoch_follows_the_formula():
     assert map_errors(ArrayRows(X), LocalRun(), W, grid).quantization == pytest.approx(found.outcome.trace[-1])
 
 
-def test_further_epochs_stop_when_the_error_stops_changing():
-    X, W = rows(150), rows(6, seed=3)
-    schedule = Schedule(2, (1.0, 0.5), convergence_epochs=200, tol=1e-6)
-    found = train_in_batches(ArrayRows(X), LocalRun(), Grid(2, 3), centering_scaling(W), W, schedule)
-    assert found.outcome.converged
-    assert 2 < found.outcome.iterations < 202
-
-
 def trained_row_by_row(X, order, W, grid, radii, rates, kind):
     """The loop of the kernel in numpy."""
     W = W.copy()
@@ -118,10 +110,3 @@ def test_smooth_coordinates_of_a_linear_map_are_exact(topology, shape):
     nearest = cdist(X, W).argmin(axis=1) == np.arange(grid.units)  # the plane is stretched, which moves borders
     np.testing.assert_allclose(GridPosition(Codebook.of(W), grid, smooth=True)(X)[nearest], Z[nearest], atol=1e-9)
     np.testing.assert_array_equal(PrototypeAt(W, grid)(grid.positions), W)
-
-
-def test_a_distant_row_stays_within_the_cell_of_its_unit():
-    grid = Grid(3, 3, "rectangular")
-    W = grid.positions @ np.eye(2)
-    far = np.array([[50.0, 1.0], [1.2, 1.3]])
-    np.testing.assert_allclose(GridPosition(Codebook.of(W), grid, smooth=True)(far), [[2.499, 1.0], [1.2, 1.3]])

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression, lasso_path
 
 import lowland
-from lowland.math.selection.lasso import SquaredLoss, minimize
+from lowland.math.selection.lasso import LogLoss, SquaredLoss, minimize, without_shift
 from lowland.math.selection.lasso_path import grid_of, path_of
-from lowland.math.selection.logistic_lasso import LogLoss, without_shift
 from lowland.math.statistics.moments import Moments
 from lowland.run.local import LocalRun
 

@@ -10,13 +10,11 @@ from lowland.math.selection.lasso_path import (
     LassoPath,
     MomentsSample,
     RowsSample,
-    check_classes_of_folds,
     entrants_allowed,
     error_bound,
     fill_support,
     first_to_enter,
     grid_of,
-    in_own_units,
     lasso_path,
     sample_of,
 )
@@ -81,46 +79,18 @@ def test_if_too_few_columns_enter_the_next_ones_are_added():
     assert missing == 2
 
 
-def folds(n, F):
-    parts = np.arange(n) % F
-    return Layout.of_folds([(np.flatnonzero(parts != f), np.flatnonzero(parts == f)) for f in range(F)], n)
-
-
-def sample(X, y, kind):
-    target = Target.of(y, kind).standardized()
-    layout = folds(len(y), 3)
-    return sample_of(open_rows(X), LocalRun(), target, lambda parts: layout, standardize=True), target
-
-
 def test_regression_needs_only_moments_and_classification_or_wide_tables_need_rows():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
-    assert isinstance(sample(X, y, "numbers")[0], MomentsSample)
-    assert isinstance(sample(X, np.arange(30) % 2, "classes")[0], RowsSample)
-    assert isinstance(sample(rng.standard_normal((30, 40)), y, "numbers")[0], RowsSample)
+    layout = Layout.of_folds([(np.arange(15), np.arange(15, 30))], 30)
 
+    def sample(X, y, kind):
+        target = Target.of(y, kind).standardized()
+        return sample_of(open_rows(X), LocalRun(), target, lambda parts: layout, standardize=True)
 
-def test_least_squares_coefficients_are_in_original_units():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((50, 3)) * [1.0, 100.0, 0.01] + [5.0, -3.0, 0.0]
-    y = X @ [2.0, -0.1, 30.0] + 7
-    data, target = sample(X, y, "numbers")
-    problem = data.whole()
-    found = problem.at(1e-12, problem.start(), 1e-14, 10_000)
-    coef, intercept = in_own_units(found, data, target)
-    np.testing.assert_allclose(coef[0], [2.0, -0.1, 30.0], rtol=1e-8)
-    np.testing.assert_allclose(intercept, [7.0], rtol=1e-8)
-    assert data.losses(0, [found])[0] < 0.01
-
-
-def test_constant_columns_and_classes_missing_in_a_fold():
-    X = np.column_stack([np.ones(12), np.arange(12.0)])
-    data, _ = sample(X, np.sin(np.arange(12.0)), "numbers")
-    assert (data.scale == 0).tolist() == [True, False]
-    y = np.zeros(9, dtype=int)
-    y[0] = 1
-    with pytest.raises(DataError, match="no row of class 1"):
-        check_classes_of_folds(Target.of_classes(y), folds(9, 3))
+    assert isinstance(sample(X, y, "numbers"), MomentsSample)
+    assert isinstance(sample(X, np.arange(30) % 2, "classes"), RowsSample)
+    assert isinstance(sample(rng.standard_normal((30, 40)), y, "numbers"), RowsSample)
 
 
 def test_the_bound_by_hand():

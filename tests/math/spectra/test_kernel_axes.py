@@ -17,7 +17,6 @@ from lowland.math.spectra.kernel_axes import (
     check_range,
     check_squares_vary,
     exact_axes,
-    holds_matrix,
     kernel_axes,
     landmark_axes,
     linear_axes,
@@ -59,7 +58,6 @@ def test_a_stored_and_a_recomputed_kernel_matrix_agree():
     np.testing.assert_allclose(held.values, made.values)
     np.testing.assert_allclose(held.vectors, made.vectors, atol=1e-6)
     assert "computed again" in made.outcome.reason
-    assert holds_matrix(30, 8, wanted, run)
 
 
 def test_the_linear_kernel_needs_no_matrix():

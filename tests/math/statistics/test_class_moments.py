@@ -45,15 +45,6 @@ def test_float32_keeps_the_scatter_of_distant_classes():
     np.testing.assert_allclose(single.pooled, double.pooled, rtol=1e-2, atol=1)
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_classes_may_be_added_later(apart):
-    found = MomentsByClass(3, apart)(X, y).with_classes(np.array([0, 2, 3]), 4)
-    assert found.n[1] == 0
-    np.testing.assert_array_equal(found.mean[1], 0)
-    np.testing.assert_allclose(found.mean[2], X[y == 1].mean(axis=0))
-    assert found.with_classes(np.arange(4), 4) is found
-
-
 rng = np.random.default_rng(0)
 HALF = rng.integers(0, 2, 60)
 TWO = rng.standard_normal((60, 5)) @ rng.standard_normal((5, 5)) + 3.0 * HALF[:, None]

@@ -236,10 +236,6 @@ class TrainingSchedule:
             return self.rate * (0.05 + 0.95 * part / _WARM)
         return self.rate * 0.5 * (1 + math.cos(math.pi * (part - _WARM) / (1 - _WARM)))
 
-    def is_informative(self, part: float) -> bool:
-        """Whether early stopping counts the epoch: not while the learning rate still increases or is close to zero."""
-        return (self.decay != "one-cycle" or part >= _WARM) and self.rate_at(part) >= _SLOW * self.rate
-
 
 @dataclass(frozen=True)
 class TrainingResult:
@@ -405,7 +401,11 @@ def train_by_adam(
                 adam.step(g, schedule.rate_at((epoch + i / steps) / schedule.max_iter))
                 total = total + value * Y.shape[0]  # a scalar of the library: no synchronization with a device
                 stage.advance(1 / steps)
-            informative = schedule.is_informative(epoch / schedule.max_iter)
+            # early stopping does not count epochs while the learning rate still increases or is close to zero
+            part = epoch / schedule.max_iter
+            informative = (schedule.decay != "one-cycle" or part >= _WARM) and (
+                schedule.rate_at(part) >= _SLOW * schedule.rate
+            )
             ends = monitor.record(float(total) / batches.n_training, theta, informative=informative)
             if not math.isfinite(monitor.watched[-1]):
                 raise Divergence(f"the loss diverged in epoch {epoch + 1}")

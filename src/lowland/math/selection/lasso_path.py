@@ -20,8 +20,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.column_statistics import check_squares
 from lowland.math.selection.columns import rows_in_memory
-from lowland.math.selection.lasso import Solution, SquaredLoss, inverse_scale
-from lowland.math.selection.logistic_lasso import LogLoss, loss_and_probabilities
+from lowland.math.selection.lasso import LogLoss, Solution, SquaredLoss, inverse_scale, loss_and_probabilities
 from lowland.math.selection.subset_search import Move
 from lowland.math.statistics.fold_moments import MOST_GROUPS, GroupMoments, Layout, moments_by_group
 from lowland.math.statistics.labels import Target, shown
@@ -176,7 +175,9 @@ def first_to_enter(
     """
     order: list[int] = []
     found = problem.start()
-    for alpha in _extended_grid(alphas, problem.alpha_max):
+    smaller = min(float(alphas[-1]) / 2, problem.alpha_max) * 0.5 ** np.arange(_HALVINGS)
+    smaller = smaller[smaller > _LOWEST * min(float(alphas[0]), problem.alpha_max)]
+    for alpha in (*alphas.tolist(), *smaller.tolist()):
         if len(order) == k and not (linger and alpha >= alphas[-1]):
             break
         now = problem.at(alpha, found, tol, max_iter)
@@ -185,16 +186,6 @@ def first_to_enter(
             return _bisect(problem, found, now, order, k, tol, max_iter)
         order, found = order + new, now
     return order, found
-
-
-def _extended_grid(alphas: np.ndarray, alpha_max: float) -> Iterator[float]:
-    """The penalties of a grid, followed by smaller ones."""
-    yield from alphas.tolist()
-    top = min(float(alphas[0]), alpha_max)
-    alpha = min(float(alphas[-1]) / 2, alpha_max)
-    while alpha > _LOWEST * top:
-        yield alpha
-        alpha /= 2
 
 
 def _bisect(

@@ -108,8 +108,13 @@ class RefitScores(SubsetScores):
 
     def many(self, subsets: Any) -> np.ndarray:
         """Return the scores of subsets."""
+        work = (self.estimator, self.scorer, self.X, self.y, self.folds, self.metadata)
+        found: Iterator[float | str] = (mean_score(*work, S) for S in subsets)
+        if self.n_jobs not in (None, 1):
+            run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+            found = run(delayed(mean_score)(*work, S) for S in subsets)
         scores, failures = [], []
-        for score in self._one_by_one(subsets):
+        for score in found:
             failures += [score] if isinstance(score, str) else []
             scores.append(math.nan if isinstance(score, str) else score)
             self.tally(1)
@@ -117,12 +122,6 @@ class RefitScores(SubsetScores):
             raise DataError(failures[0])
         self.tally.failures.extend(failures)
         return np.array(scores)
-
-    def _one_by_one(self, subsets: Any) -> Iterator[float | str]:
-        work = (self.estimator, self.scorer, self.X, self.y, self.folds, self.metadata)
-        if self.n_jobs in (None, 1):
-            return (mean_score(*work, S) for S in subsets)
-        return Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(mean_score)(*work, S) for S in subsets)
 
 
 def mean_score(

@@ -265,24 +265,17 @@ def kernel_axes(
     return axes_of_rows(K, KernelWith(None, "precomputed"), run, wanted)
 
 
-def holds_matrix(n: int, itemsize: int, wanted: FeatureSpaceRequest, run: Run) -> bool:
-    """Whether the kernel matrix fits the budget; raise an error, before allocating, where no algorithm fits."""
-    if _is_dense(n, wanted):
-        run.require(
-            _dense_bytes(n),
-            f"The {n} x {n} kernel matrix, its centered copy and its eigenvectors",
-            "Request fewer components with the solver 'auto', or use landmarks",
-        )
-        return True
-    width = (wanted.k or n) + 10
-    what = f"A Krylov basis of {8 * width} vectors of {n} numbers and their images"
-    run.require(18 * 8 * n * width, what, "Use landmarks")
-    return 1.5 * itemsize * n * n <= run.budget
-
-
 def axes_of_rows(X: Array, kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
     """The axes of all rows of X; the kernel matrix is kept if it fits the budget, else computed for each product."""
-    hold = holds_matrix(X.shape[0], rows_of(X).dtype.itemsize, wanted, run)
+    n, hold = X.shape[0], True
+    if _is_dense(n, wanted):
+        what = f"The {n} x {n} kernel matrix, its centered copy and its eigenvectors"
+        run.require(_dense_bytes(n), what, "Request fewer components with the solver 'auto', or use landmarks")
+    else:
+        width = (wanted.k or n) + 10
+        what = f"A Krylov basis of {8 * width} vectors of {n} numbers and their images"
+        run.require(18 * 8 * n * width, what, "Use landmarks")
+        hold = 1.5 * rows_of(X).dtype.itemsize * n * n <= run.budget
     return exact_axes(KernelMatrix.of(X, kernel, run, hold=hold), kernel, run, wanted)
 
 

@@ -16,7 +16,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -33,6 +33,16 @@ from lowland.run.run import Run
 _SMALLER = 4  # m missing values: an m x m inverse, four patterns at a time, costs less than k x k systems up to m = 4k
 
 
+class LatentFactors(NamedTuple):
+    """The inverse K = I - V'V of I + LL', and the Cholesky factor ``root`` of ``information``, I + L'L."""
+
+    V: np.ndarray  # (k, d)
+    K: np.ndarray  # (d, d)
+    information: np.ndarray  # (k, k)
+    root: np.ndarray  # (k, k)
+    log_det: float
+
+
 @record
 @dataclass(frozen=True)
 class LatentModel:
@@ -45,7 +55,12 @@ class LatentModel:
     @functools.cached_property
     def factors(self) -> LatentFactors:
         """The matrices that every row needs."""
-        return LatentFactors.of(self.L)
+        information = np.eye(self.L.shape[1]) + self.L.T @ self.L
+        root = np.linalg.cholesky(information)
+        V = np.linalg.solve(root, self.L.T)
+        K = -(V.T @ V)
+        K[np.diag_indices(len(K))] += 1
+        return LatentFactors(V, K, information, root, 2 * float(np.log(np.diagonal(root)).sum()))
 
     def completed(self, X: Any, weights: np.ndarray | None = None) -> CompletedRows:
         """Return the rows of one slab with their missing values replaced by conditional means."""
@@ -85,27 +100,6 @@ class LatentModel:
         """Return the log-likelihood of the observed values of each row, (n,)."""
         observed = len(self.mean) - completed.counts
         return -(completed.distances + observed * math.log(2 * math.pi)) / 2
-
-
-@dataclass(frozen=True)
-class LatentFactors:
-    """The inverse K = I - V'V of I + LL', and the Cholesky factor ``root`` of I + L'L."""
-
-    V: np.ndarray  # (k, d)
-    K: np.ndarray  # (d, d)
-    information: np.ndarray  # (k, k)
-    root: np.ndarray  # (k, k)
-    log_det: float
-
-    @classmethod
-    def of(cls, L: np.ndarray) -> LatentFactors:
-        """Return the matrices of one model."""
-        information = np.eye(L.shape[1]) + L.T @ L
-        root = np.linalg.cholesky(information)
-        V = np.linalg.solve(root, L.T)
-        K = -(V.T @ V)
-        K[np.diag_indices(len(K))] += 1
-        return cls(V, K, information, root, 2 * float(np.log(np.diagonal(root)).sum()))
 
 
 @dataclass(frozen=True)
