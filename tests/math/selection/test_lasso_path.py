@@ -8,6 +8,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.math.selection.lasso import Solution, SquaredLoss
 from lowland.math.selection.lasso_path import (
     LassoPath,
+    Layout,
     MomentsSample,
     RowsSample,
     entrants_allowed,
@@ -18,7 +19,6 @@ from lowland.math.selection.lasso_path import (
     lasso_path,
     sample_of,
 )
-from lowland.math.statistics.fold_moments import Layout
 from lowland.math.statistics.labels import Target
 from lowland.run.local import LocalRun
 

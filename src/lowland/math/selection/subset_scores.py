@@ -19,8 +19,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from lowland.errors import DataError
-from lowland.math.selection.cross_validation import cause_of, score_of
-from lowland.math.statistics.fold_moments import Folds
+from lowland.math.selection.cross_validation import Folds, cause_of, score_of
 from lowland.math.statistics.rescaling import power_of_two
 
 TIE = 1e-10  # scores of least squares closer than this are tied: rounding must not decide

@@ -14,7 +14,7 @@ import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import svd
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, rounding_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
@@ -149,21 +149,16 @@ class KernelAxes:
 
     def with_zeros(self, wanted: FeatureSpaceRequest, most: int) -> KernelAxes:
         """These axes, of positive eigenvalue, followed by zeros up to the number requested, at most ``most``."""
-        positive = int(self.values.shape[0])
-        found = replace(self, identical=positive == 0)
-        if wanted.k is None or wanted.fewer or positive >= min(wanted.k, most):
-            return found
-        zeros = xp_of(self.values).zeros_like
-        k = min(wanted.k, most)
+        xp, positive = xp_of(self.values), int(self.values.shape[0])
+        missing = 0 if wanted.k is None or wanted.fewer else min(wanted.k, most) - positive
 
         def wide(A: Array) -> Array:
-            xp = xp_of(A)
-            return xp.concat([A, zeros(xp.broadcast_to(self.means[:1], (A.shape[0], k - positive)))], axis=1)
+            zeros = xp.zeros((A.shape[0], missing), dtype=A.dtype, device=device_of(A))
+            return xp.concat([A, zeros], axis=1) if missing > 0 else A
 
-        vectors = None if self.vectors is None else wide(self.vectors)
-        return replace(
-            found, values=wide(self.values[None, :])[0, :], coefficients=wide(self.coefficients), vectors=vectors
-        )
+        values, vectors = wide(self.values[None, :])[0, :], None if self.vectors is None else wide(self.vectors)
+        identical = positive == 0
+        return replace(self, values=values, coefficients=wide(self.coefficients), vectors=vectors, identical=identical)
 
 
 @dataclass(frozen=True)

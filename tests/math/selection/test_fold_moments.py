@@ -7,7 +7,7 @@ import pytest
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from lowland.errors import ParameterError
-from lowland.math.statistics.fold_moments import Layout, moments_by_group
+from lowland.math.selection.lasso_path import Layout, moments_by_group
 from lowland.math.statistics.moments import Moments
 
 
