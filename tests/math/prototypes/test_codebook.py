@@ -39,12 +39,6 @@ def test_ties_go_to_the_first_unit(library):
     assert np.array_equal(np.asarray(found)[:, 0], expected)
 
 
-def test_a_single_unit_is_nearest_to_all_rows():
-    for near in Codebook.of(np.ones((1, 3))).search(rows(10, 3)):
-        assert not near.first.any()
-        assert not near.second.any()
-
-
 @pytest.mark.parametrize(
     ("library", "topology"),
     [("numpy", "hexagonal"), ("torch", "rectangular"), ("array_api_strict", "hexagonal")],

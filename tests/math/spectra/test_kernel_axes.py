@@ -28,17 +28,6 @@ X = np.random.default_rng(0).standard_normal((30, 3)) @ np.diag([3.0, 2.0, 1.0])
 rbf, run = KernelWith(X, "rbf", 0.1), LocalRun()
 
 
-def test_three_points_on_a_line_by_hand():
-    """K = xx' of x = (-1, 0, 1): centered already, λ = 2 and u = x/√2."""
-    x = np.array([-1.0, 0.0, 1.0])
-    found = kernel_axes(np.outer(x, x), 1)
-    np.testing.assert_allclose(found.values, [2.0])
-    np.testing.assert_allclose(np.abs(found.vectors[:, 0]), np.abs(x) / np.sqrt(2), atol=1e-12)
-    np.testing.assert_allclose(found.means, 0, atol=1e-15)
-    moved = kernel_axes(np.outer(x + 5, x + 5), 1)  # the mean in feature space does not matter
-    np.testing.assert_allclose(moved.values, [2.0])
-
-
 def test_the_matrix_alone_the_rows_and_numpy_agree():
     K = rbf(X)
     J = np.eye(30) - 1 / 30
