@@ -21,7 +21,6 @@ from lowland.math.selection.column_clustering import (
     Graph,
     Linkage,
     PoolColumns,
-    SpreadGroups,
     cluster_tree,
     column_distances,
     connectivity_graph,
@@ -30,6 +29,7 @@ from lowland.math.selection.column_clustering import (
     named_groups,
     uses_spanning_tree,
 )
+from lowland.methods.base.column_map import TakeColumns
 from lowland.methods.base.method import InvertibleMethod, attribute, param
 from lowland.run.run import Run
 from lowland.suggestions import did_you_mean
@@ -218,8 +218,8 @@ class FeatureAgglomeration(
         rows = super().inverse_transform(X[None, :] if single else X)
         return rows[0, :] if single else rows
 
-    def _decoding(self) -> SpreadGroups:
-        return SpreadGroups(self.labels_)
+    def _decoding(self) -> TakeColumns:
+        return TakeColumns(self.labels_, keep_nan=True)  # each column has the value of its cluster
 
     def _encoding_width(self) -> int:
         return int(self.n_clusters_)

@@ -441,17 +441,6 @@ class PoolColumns:
         return Z
 
 
-@dataclass(frozen=True)
-class SpreadGroups:
-    """The value of its cluster in every column, (m, d)."""
-
-    labels: np.ndarray  # (d,)
-
-    def __call__(self, Z: Array) -> Array:
-        """Return the full-width rows of one chunk."""
-        return xp_of(Z).take(Z, like(self.labels, Z, xp_of(Z).int64), axis=1)
-
-
 def named_groups(labels: np.ndarray, names: Collection[str]) -> dict[int, list[str]]:
     """Return the names of the columns in each cluster."""
     groups: dict[int, list[str]] = {group: [] for group in range(int(labels.max()) + 1)}
