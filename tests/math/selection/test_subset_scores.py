@@ -101,16 +101,6 @@ def test_wilks_of_collinear_columns_counts_them_once():
     assert found.score >= max(criterion.value((0, j)) for j in range(1, 7))
 
 
-def test_covariances_give_the_same_scores_as_rows():
-    X, y = rows()
-    S = np.cov(np.column_stack([X, y]).T)
-    ours, truth = Wilks.of_covariances(S[:-1, :-1], S[:-1, -1], S[-1, -1]), Wilks.of(X, y, None, Tally())
-    np.testing.assert_allclose(ours.W, truth.W, atol=1e-12)
-    for S_ in ((2,), (0, 3), (1, 2, 4, 6)):
-        assert ours.value(S_) == pytest.approx(truth.value(S_), abs=1e-12)
-        np.testing.assert_allclose(ours.with_each(S_, np.array([5])), truth.with_each(S_, np.array([5])), atol=1e-12)
-
-
 RNG = np.random.default_rng(0)
 X, NUMBERS, CLASSES = RNG.standard_normal((40, 3)), RNG.standard_normal(40), np.arange(40) % 2
 

@@ -19,7 +19,6 @@ from lowland.math.spectra.kernel_axes import (
     exact_axes,
     kernel_axes,
     landmark_axes,
-    linear_axes,
 )
 from lowland.math.spectra.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.run.local import LocalRun
@@ -47,15 +46,6 @@ def test_a_stored_and_a_recomputed_kernel_matrix_agree():
     np.testing.assert_allclose(held.values, made.values)
     np.testing.assert_allclose(held.vectors, made.vectors, atol=1e-6)
     assert "computed again" in made.outcome.reason
-
-
-def test_the_linear_kernel_needs_no_matrix():
-    rows = linear_axes(X, run, FeatureSpaceRequest(2))
-    matrix = kernel_axes(X @ X.T, 2)
-    np.testing.assert_allclose(rows.values, matrix.values)
-    np.testing.assert_allclose(rows.vectors, matrix.vectors * np.sign(np.sum(rows.vectors * matrix.vectors, axis=0)))
-    Z = FeatureCoordinates(KernelWith(None), rows.means, rows.coefficients)(X)
-    np.testing.assert_allclose(Z, rows.vectors * np.sqrt(rows.values), atol=1e-10)
 
 
 def test_axes_beyond_the_rank_are_zero():

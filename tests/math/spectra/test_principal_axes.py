@@ -8,12 +8,9 @@ from sklearn.base import clone
 from lowland import PCA, FactorAnalysis, LinearDiscriminantAnalysis
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Cumulative, Fixed
 from lowland.math.spectra.principal_axes import (
-    AxesRequest,
     SolverOptions,
-    axes_of_moments,
     choose_solver,
     principal_axes,
     principal_axes_of_covariance,
@@ -60,14 +57,6 @@ def test_wide_tables_are_solved_by_the_gram_matrix_of_the_rows():
         axes = principal_axes(open_rows(given), LocalRun(), Fixed(4), solver="covariance_eigh")
         np.testing.assert_allclose(axes.pairs.values, np.linalg.eigvalsh(S)[::-1][:4], rtol=1e-10)
         np.testing.assert_allclose(S @ axes.pairs.vectors, axes.pairs.vectors * axes.pairs.values, atol=1e-8)
-
-
-def test_moments_suffice_and_a_rule_chooses_the_number():
-    wanted = AxesRequest(Cumulative(0.9), Outcome("covariance_eigh"))
-    axes = axes_of_moments(Moments.of(X), LocalRun(), wanted)
-    fractions = np.cumsum(np.linalg.eigvalsh(np.cov(X.T))[::-1]) / np.trace(np.cov(X.T))
-    assert axes.choice.n_components == int(np.argmax(fractions > 0.9)) + 1
-    assert axes.spectrum.whole
 
 
 def test_too_many_components_and_too_large_tables_are_refused():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowland.data.open import open_rows
-from lowland.math.spectra.probabilistic_axes import FitComponents, independent_columns, saturated_fit
+from lowland.math.spectra.probabilistic_axes import FitComponents, independent_columns
 from lowland.math.statistics import latent_gaussian
 from lowland.math.statistics.available_cases import AvailableColumns
 from lowland.math.statistics.latent_gaussian import ExpectRows, ImputeRows, LatentModel, expectation_maximization
@@ -86,22 +86,6 @@ def test_the_likelihood_increases_to_a_stationary_point():
         mean, L = (part + 1e-2 * rng.standard_normal(part.shape) for part in (model.mean, model.L))
         other = LatentModel(mean, model.unit * 1.003, L)
         assert other.log_likelihoods(other.completed(X)).sum() < found.log_likelihood
-
-
-def test_the_unrestricted_fit_solves_the_likelihood_equations():
-    X = table(n=400, d=5)
-    found = saturated_fit(open_rows(X), LocalRun(), AvailableColumns.of(X), tol=1e-11)
-    S, mean = found.moments.scatter / found.moments.n, found.moments.mean
-    score, slope = np.zeros(5), np.zeros((5, 5))
-    for x in X[~np.isnan(X).all(axis=1)]:
-        o = ~np.isnan(x)
-        P = np.zeros((5, 5))
-        P[np.ix_(o, o)] = np.linalg.inv(S[np.ix_(o, o)])
-        e = np.where(o, x - mean, 0.0)
-        score += P @ e
-        slope += np.outer(P @ e, P @ e) - P
-    assert np.abs(score).max() < 1e-5
-    assert np.abs(slope).max() < 1e-5
 
 
 def test_blocks_of_rows_add_up_to_the_whole(monkeypatch):
