@@ -21,17 +21,6 @@ def descend_in_numpy(G, q, beta, alpha, sweeps):
     return beta
 
 
-def test_the_kernel_makes_the_same_steps_as_its_numpy_version():
-    X, y = table()
-    G, q = X.T @ X / 60, X.T @ y / 60
-    for sweeps in (1, 2, 7):
-        beta, g = np.zeros(8), q.copy()
-        made, _ = descend(G, q, g, beta, 0.3, 0.0, y @ y / 60, -np.inf, sweeps)
-        assert made == sweeps
-        np.testing.assert_allclose(beta, descend_in_numpy(G, q, np.zeros(8), 0.3, sweeps), atol=1e-12)
-        np.testing.assert_allclose(g, q - G @ beta, atol=1e-12)
-
-
 def test_the_duality_gap_bounds_the_suboptimality():
     X, y = table()
     G, q, power = X.T @ X / 60, X.T @ y / 60, y @ y / 60

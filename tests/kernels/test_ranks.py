@@ -62,31 +62,3 @@ def test_ties_go_to_the_next_index_after_the_row():
     near = np.array([[4, 0]], dtype=np.int32)
     kernels.settle_nearest(D, np.array([1]), near)
     assert near.tolist() == [[4, 2]]  # of the ties 0, 2 and 3, the next index after 1
-
-
-def test_sums_over_orders(rng):
-    first = np.array([rng.permutation(np.delete(np.arange(8), i)) for i in range(8)], dtype=np.int32)
-    second = np.array([rng.permutation(np.delete(np.arange(8), i)) for i in range(8)], dtype=np.int32)
-    ranks = np.empty((8, 8), dtype=np.int32)
-    kernels.ranks_of_orders(first, ranks)
-    Q = np.zeros((7, 7), dtype=np.int64)
-    kernels.add_coranks(ranks, second, Q)
-    assert Q.sum() == 56
-    assert np.all(Q.sum(axis=0) == 8)
-    totals, squares, areas = np.zeros(7), np.zeros(7), np.empty(8)
-    kernels.add_shared(ranks, second, np.full(7, 0.5), totals, squares, areas)
-    shared = np.array([[len(set(a[:K]) & set(b[:K])) for K in range(1, 8)] for a, b in zip(first, second, strict=True)])
-    np.testing.assert_array_equal(totals, shared.sum(axis=0))
-    np.testing.assert_array_equal(squares, (shared**2).sum(axis=0))
-    np.testing.assert_allclose(areas, shared.sum(axis=1) / 2)
-    out = np.empty((8, 5))
-    kernels.sum_rank_errors(ranks, second, 3, out)
-    np.testing.assert_array_equal(out[:, 4], shared[:, 2])
-    there = np.take_along_axis(ranks, second[:, :3].astype(np.int64), axis=1)
-    np.testing.assert_array_equal(out[:, 0], np.maximum(there - 3, 0).sum(axis=1))
-
-
-def test_points_are_renumbered():
-    order = np.array([[2, 0], [1, 2]], dtype=np.int32)
-    kernels.rename(order, np.array([7, 8, 9], dtype=np.int32))
-    assert order.tolist() == [[9, 7], [8, 9]]

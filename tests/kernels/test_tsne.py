@@ -1,7 +1,6 @@
 import numpy as np
 
 from lowland.kernels import tsne
-from lowland.kernels.tsne import calibrate
 
 RNG = np.random.default_rng(0)
 
@@ -20,10 +19,3 @@ def test_a_new_row_among_all_comes_to_rest_where_the_forces_cancel():
     u = 1 / (1 + ((Z - Y) ** 2).sum(axis=1))
     pull = (p[0] * u[:3]) @ (Z - Y[:3])
     np.testing.assert_allclose(pull, 0.1 * (u**2) @ (Z - Y), atol=1e-6)
-
-
-def test_only_the_asked_rows_are_added_to():
-    P = np.ones(6)
-    calibrate(np.array([0, 2, 4, 6]), np.arange(6.0), np.log(1.5), 1e-9, 1, 2, P)
-    assert (P[[0, 1, 4, 5]] == 1).all()
-    assert P[2:4].sum() == 3

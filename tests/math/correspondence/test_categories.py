@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from lowland.errors import DataError
 from lowland.math.correspondence import categories
@@ -50,14 +49,6 @@ def test_codes():
     assert Coding.of((0,), (np.empty(0),), (False,)).codes(np.array([[1.0]]))[0].tolist() == [UNKNOWN]
 
 
-@settings(max_examples=50, deadline=None)
-@given(values=arrays(np.float64, st.integers(1, 30), elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 7.0])))
-def test_keys_at_codes_are_the_values(values):
-    keys = np.unique(values)
-    (codes,) = Coding.of((0,), (keys,), (False,)).codes(values[:, None])
-    np.testing.assert_array_equal(keys[codes], values)
-
-
 def coding_of(sizes):
     return Coding.of(range(len(sizes)), [np.arange(size, dtype=float) for size in sizes], [False] * len(sizes))
 
@@ -99,13 +90,6 @@ def test_groups_of_any_size_count_the_same(cells, monkeypatch):
     np.testing.assert_allclose(BurtTableOf(coding_of(sizes))(X).pairs, expected.pairs)
 
 
-def test_levels_that_do_not_occur_are_dropped():
-    X = np.array([[0.0, 2.0], [0.0, 0.0]])
-    table, used = BurtTableOf(coding_of([2, 3]))(X).without_empty_levels()
-    assert used.tolist() == [True, False, True, False, True]
-    assert table.pairs.shape == (3, 3)
-
-
 def test_standardized():
     sizes = [3, 4, 2]
     X = drawn(1, sizes)
@@ -124,10 +108,6 @@ def test_two_columns_have_the_inertias_of_their_cross_table():
     np.testing.assert_allclose(benzecri(indicators, 2), [*ca, 0, 0])
     n_levels = len(indicators) + 2
     assert greenacre_total(float((indicators**2).sum()), n_levels, 2) == pytest.approx(ca.sum())
-
-
-def test_axes_below_the_mean_are_zero():
-    np.testing.assert_allclose(benzecri(np.array([0.5, 0.25, 0.2]), 4), [(4 / 3 * 0.25) ** 2, 0, 0])
 
 
 def test_one_column_has_nothing_to_explain():

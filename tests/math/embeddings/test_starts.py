@@ -126,15 +126,6 @@ def test_components_do_not_overlap():
         assert np.all(np.std(Z[found == c], axis=0) > 0.05)
 
 
-def test_places_are_random_where_none_are_known():
-    rng = np.random.default_rng(0)
-    X = np.r_[rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 100]
-    W = fuzzy_graph(nearest_neighbors(X, 8, RUN), RUN).matrix()
-    Z = separate_start(W, affinity_components(W), None, 3, RUN, rng)
-    assert Z.shape == (80, 3)
-    assert np.isfinite(Z).all()
-
-
 # --- many columns -----------------------------------------------------------------------------------------------------
 
 
@@ -158,7 +149,3 @@ def test_sparse_rows_give_the_same():
     sparse = scipy.sparse.csr_array(np.where(np.abs(WIDE - 5) > 1, WIDE, 0))
     reduce = ColumnReduction.of(sparse, 20, LocalRun())
     np.testing.assert_allclose(reduce(sparse), reduce(sparse.toarray()), atol=1e-9)
-
-
-def test_few_rows_have_fewer_axes():
-    assert ColumnReduction.of(WIDE[:30], 100, LocalRun())(WIDE).shape == (600, 29)

@@ -16,17 +16,11 @@ from lowland.math.factors.adequacy import (
 from lowland.math.factors.correlations import (
     Correlations,
     checked_covariance,
-    checked_noise,
-    listed,
-    looks_like_covariance,
     low_root,
     moments_of_covariance,
-    named,
 )
 from lowland.math.factors.maximum_likelihood import factor_loadings
-from lowland.math.spectra.component_rules import Kaiser, ParallelAnalysis
 from lowland.math.statistics.moments import Moments
-from lowland.run.local import LocalRun
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((50, 4)) @ rng.standard_normal((4, 4)) + 3
@@ -68,13 +62,6 @@ def test_correlations_of_wide_tables_are_stored_as_a_root(monkeypatch):
     np.testing.assert_allclose(few.spectrum.values, whole.spectrum.values, atol=1e-10)
 
 
-def test_rules_receive_the_eigenvalues():
-    found = Correlations(np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.ones(3), 100)
-    np.testing.assert_allclose(found.spectrum.values, [1.8, 1.0, 0.2], atol=1e-12)
-    assert found.decide(Kaiser(), LocalRun()).n_components == 1
-    assert found.decide(ParallelAnalysis(20), LocalRun()).n_components == 1
-
-
 S = np.array([[4.0, 1.0], [1.0, 9.0]])
 
 
@@ -104,20 +91,6 @@ def test_invalid_covariances_are_refused(wrong, words):
         checked_covariance(wrong, ["a", "b"])
 
 
-def test_covariance_matrices_are_recognized():
-    assert looks_like_covariance(S)
-    assert not looks_like_covariance(np.ones((2, 3)))
-    assert not looks_like_covariance(np.array([[1.0, 3.0], [3.0, 1.0]]))
-    assert not looks_like_covariance(np.random.default_rng(0).standard_normal((5, 5)))
-
-
-def test_initial_noise_variances_are_checked():
-    np.testing.assert_array_equal(checked_noise([1, 2], 2), [1.0, 2.0])
-    for wrong in ([1.0], [1.0, -1.0], [1.0, np.nan]):
-        with pytest.raises(DataError, match="initial noise variances"):
-            checked_noise(wrong, 2)
-
-
 def of(R, n=100):
     return Correlations(np.array(R), np.ones(len(R)), n)
 
@@ -131,15 +104,6 @@ def test_two_columns_by_hand():
     assert sphericity(of(np.eye(4))).p_value == 1.0
     assert kmo(of(np.ones((3, 3)))) is None
     assert sphericity(of(np.ones((3, 3)))) is None
-
-
-def test_partial_correlations_agree_with_regression():
-    R = np.array([[1.0, 0.7, 0.5], [0.7, 1.0, 0.4], [0.5, 0.4, 1.0]])
-    P = np.linalg.inv(R)
-    partial = -P / np.sqrt(np.outer(np.diagonal(P), np.diagonal(P)))
-    off = ~np.eye(3, dtype=bool)
-    expected = np.sum(R[off] ** 2) / (np.sum(R[off] ** 2) + np.sum(partial[off] ** 2))
-    assert kmo(of(R)).overall == pytest.approx(expected)
 
 
 def test_an_exact_model_passes_the_test_of_fit_and_bic_counts_its_parameters():
@@ -172,9 +136,3 @@ def test_problems_of_a_model_are_reported():
     assert "Heywood case" in concerns(clean, 1, (2,), 1e-15, None)[0]
     same = of([[1.0, 1.0, 0.2], [1.0, 1.0, 0.2], [0.2, 0.2, 1.0]])
     assert "Columns 0, 1 are perfectly collinear" in concerns(same, 1, (), 1e-15, None)[0]
-
-
-def test_column_names_in_messages():
-    assert named(3, None) == "column 3"
-    assert listed([1], None) == "Column 1 is"
-    assert listed(range(7), list("abcdefg")) == "Columns 'a', 'b', 'c', 'd', 'e', … are"

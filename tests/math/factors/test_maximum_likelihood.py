@@ -27,7 +27,7 @@ from lowland.math.factors.maximum_likelihood import (
 from lowland.run.local import LocalRun
 
 
-@pytest.mark.parametrize(("d", "most"), [(1, 0), (2, 0), (3, 1), (4, 1), (5, 2), (6, 3), (7, 3), (24, 17)])
+@pytest.mark.parametrize(("d", "most"), [(2, 0), (3, 1), (6, 3), (24, 17)])
 def test_degrees_of_freedom(d, most):
     assert most_factors(d) == most
     assert degrees_of_freedom(d, most) >= 0 > degrees_of_freedom(d, most + 1)
@@ -172,12 +172,6 @@ def test_em_converges_to_the_solution_of_newtons_method():
     newton = by_uniquenesses(R, 2, psi, 1e-6, 100, LocalRun())
     np.testing.assert_allclose(found.uniquenesses, newton.uniquenesses, atol=1e-4)
     np.testing.assert_allclose(found.loadings, newton.loadings, atol=1e-3)
-
-
-def test_too_few_iterations_are_reported():
-    found = by_em(Root(R), 2, np.full(6, 0.5), 1e-6, 0.0, 3, LocalRun())
-    assert not found.outcome.converged
-    assert found.outcome.stopped_because == "the limit of 3 iterations was reached"
 
 
 def test_the_canonical_rotation_changes_no_covariance():

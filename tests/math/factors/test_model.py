@@ -55,11 +55,3 @@ def test_the_m_step_recovers_an_exact_model():
     for _ in range(2):  # the second fit starts from the first
         model = fit(moments)
         np.testing.assert_allclose((np.eye(6) + model.L @ model.L.T) * np.outer(model.unit, model.unit), S, atol=1e-5)
-
-
-def test_a_constant_column_has_no_loading():
-    X = np.random.default_rng(0).standard_normal((50, 4)).cumsum(axis=1)
-    X[:, 2] = 3.0
-    model = FitFactors(1, 1e-6, 1000, LocalRun())(Moments.of(X))
-    assert model.L[2, 0] == 0
-    assert np.isfinite(model.L).all()

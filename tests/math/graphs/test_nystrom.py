@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from lowland.errors import DataError
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.graphs.laplacian import diffusion_coordinates, laplacian_eigenmaps
-from lowland.math.graphs.nystrom import FunctionWith, GivenWith, HeatTo, Nystrom, NystromNearest
+from lowland.math.graphs.nystrom import FunctionWith, HeatTo, Nystrom, NystromNearest, check_new_affinities
 from lowland.math.neighbors.search import NearestAmong
 
 
@@ -39,17 +39,17 @@ def test_eigenmap_coordinates_of_training_rows_are_reproduced(X, normalized):
     found = laplacian_eigenmaps(W, 3, normalized=normalized)
     lam = found.eigenvalues
     offset, slope = (lam, 1 - lam) if normalized else (-lam, np.ones(3))  # W has ones on its diagonal
-    for affinity, rows in ((GivenWith(), W), (FunctionWith(heat, X), X)):
+    for affinity, rows in ((check_new_affinities, W), (FunctionWith(heat, X), X)):
         placed = Nystrom(affinity, found.Z, offset, slope)(rows)
         if not normalized:  # the affinity with itself, which the Laplacian leaves out
             placed = (placed * (offset + W.sum(axis=1)[:, None]) - found.Z) / (offset + W.sum(axis=1)[:, None] - 1)
         np.testing.assert_allclose(placed, found.Z, atol=1e-9)
-    sparse = Nystrom(GivenWith(), found.Z, offset, slope)(scipy.sparse.csr_array(W))
-    np.testing.assert_allclose(sparse, Nystrom(GivenWith(), found.Z, offset, slope)(W), atol=1e-12)
+    sparse = Nystrom(check_new_affinities, found.Z, offset, slope)(scipy.sparse.csr_array(W))
+    np.testing.assert_allclose(sparse, Nystrom(check_new_affinities, found.Z, offset, slope)(W), atol=1e-12)
 
 
 def test_rows_without_affinity_have_no_coordinates(X):
-    place = Nystrom(GivenWith(), np.ones((40, 1)), np.ones(1), np.ones(1))
+    place = Nystrom(check_new_affinities, np.ones((40, 1)), np.ones(1), np.ones(1))
     with pytest.raises(DataError, match=r"Row 1 of the 2 .*has no affinity"):
         place(np.vstack([np.ones(40), np.zeros(40)]))
     with pytest.raises(DataError, match="negative affinity"):

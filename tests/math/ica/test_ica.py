@@ -8,7 +8,6 @@ from lowland.math.ica import ica
 from lowland.math.ica import whitened_rows as white_rows
 from lowland.math.ica.ica import (
     ALGORITHMS,
-    polar,
     unmix_by_deflation,
     unmix_by_quasi_newton,
     unmix_in_parallel,
@@ -32,14 +31,6 @@ def sources(n=2000, seed=0):
     return np.stack([rng.laplace(size=n), rng.uniform(size=n), rng.exponential(size=n), rng.laplace(size=n)], axis=1)
 
 
-def test_polar_gives_the_nearest_orthogonal_matrix():
-    A = np.random.default_rng(0).standard_normal((5, 5))
-    Q = polar(A)
-    np.testing.assert_allclose(Q @ Q.T, np.eye(5), atol=1e-12)
-    values, vectors = np.linalg.eigh(A @ A.T)
-    np.testing.assert_allclose(Q, vectors / np.sqrt(values) @ vectors.T @ A, atol=1e-10)  # (AA')^-1/2 A
-
-
 @pytest.mark.parametrize("fun", ["logcosh", "exp", "cube"])
 def test_quasi_newton_and_parallel_iteration_have_the_same_fixed_point(fun):
     """Both stop where diag(s) E g(y)y' is symmetric."""
@@ -53,14 +44,6 @@ def test_quasi_newton_and_parallel_iteration_have_the_same_fixed_point(fun):
     np.testing.assert_allclose(np.sort(overlap, axis=1)[:, -1], 1, atol=1e-9)
 
 
-def test_the_trace_shows_fast_convergence():
-    rows = white(sources(20_000))
-    trace = np.array(unmix_by_quasi_newton(rows, LogCosh(), start(4), 1e-12, 100).outcome.trace)
-    assert trace[-1] < 1e-12
-    assert len(trace) < 30
-    assert np.all(trace[-2:] < 0.1 * trace[-3:-1])  # faster than linear convergence
-
-
 def test_deflation_finds_orthogonal_rows_one_by_one():
     found = unmix_by_deflation(white(sources()), LogCosh(), start(4), 1e-10, 200)
     assert found.outcome.converged
@@ -69,10 +52,9 @@ def test_deflation_finds_orthogonal_rows_one_by_one():
     assert np.all(np.max(np.abs(found.W @ parallel.W.T), axis=1) > 0.99)
 
 
-@pytest.mark.parametrize("n", [300, 1000])
-def test_oscillating_steps_are_shortened(n, monkeypatch):
+def test_oscillating_steps_are_shortened(monkeypatch):
     """Rows without structure: full steps oscillate forever, shorter ones converge to a fixed point of both."""
-    rows = white(np.random.default_rng(0).standard_normal((n, 10)))
+    rows = white(np.random.default_rng(0).standard_normal((300, 10)))
     monkeypatch.setattr(ica, "_PATIENCE", 10**9)
     plain = unmix_in_parallel(rows, LogCosh(), start(10), 1e-8, 200)
     monkeypatch.undo()
@@ -82,10 +64,9 @@ def test_oscillating_steps_are_shortened(n, monkeypatch):
     assert unmix_in_parallel(rows, LogCosh(), damped.W, 1e-5, 1).outcome.converged
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_quasi_newton_converges_on_hard_rows(seed):
+def test_quasi_newton_converges_on_hard_rows():
     """Twenty almost Gaussian sources: the plain iteration rotates by a right angle in every step."""
-    rows = white(np.random.default_rng(seed).standard_t(20, (600, 20)))
+    rows = white(np.random.default_rng(0).standard_t(20, (600, 20)))
     found = unmix_by_quasi_newton(rows, LogCosh(), start(20), 1e-4, 200)
     assert found.outcome.converged
     C, slopes = rows.expect(LogCosh(), found.W)
@@ -99,10 +80,10 @@ def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(m
     X = sources(5000)
     answers = []
     monkeypatch.setattr(white_rows, "_SLAB", 1000)
-    for threads in (1, 2, 3):
+    for threads in (1, 3):
         with lowland.config(threads=threads):
             answers.append(unmix_in_parallel(white(X), LogCosh(), start(4), 1e-6, 100).W)
-    assert all(np.array_equal(answers[0], other) for other in answers[1:])
+    assert np.array_equal(*answers)
     with lowland.config(memory="250kB"):  # the white rows do not fit in memory: they are whitened in every pass
         held = whitened(lowland.open_rows([X[:2000], X[2000:]]), LocalRun(), None, exact=True).white
         assert held.whiten is not None
@@ -189,15 +170,6 @@ def test_dependence_of_normal_functions_is_the_textbook_formula(rng):
     det = np.linalg.det
     expected = -np.log(det(S) / (det(S[:2, :2]) * det(S[2:, 2:]))) / 2 - 2 / 20_000
     np.testing.assert_allclose(mutual_information(shape_of(y)), expected, rtol=1e-6)
-
-
-def test_two_valued_sources_and_few_rows(rng):
-    signs = rng.choice([-1.0, 1.0], (1000, 2))
-    assert np.all(mutual_information(shape_of(signs)) < 0.01)
-    assert np.all(
-        mutual_information(shape_of(signs + 0.001 * signs[:, ::-1])) < 0.01
-    )  # a small contribution of the other is not detected
-    assert np.isnan(mutual_information(shape_of(rng.standard_normal((20, 5))))).all()
 
 
 def test_gaussian_components_are_counted():

@@ -63,16 +63,6 @@ def test_given_distances_are_connected_like_rows(rng):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12)
 
 
-def test_the_shortest_edge_between_two_sets(rng):
-    X = rng.random((40, 3))
-    a, b = np.arange(5, 15), np.arange(20, 40)
-    X = np.vstack([X[a], X[b]])
-    i, j, length = ShortestBridges(X).spanning(np.repeat([0, 1], [10, 20]), LocalRun())
-    D = cdist(X[:10], X[10:])
-    assert {int(i[0]), int(j[0])} == {int(D.min(axis=1).argmin()), 10 + int(D.min(axis=0).argmin())}
-    assert length == pytest.approx(D.min(), rel=1e-14)
-
-
 def test_connect_adds_edges_and_reports_how_many(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
     parts = connected(graph, "connect", ShortestBridges(heaps))
@@ -107,12 +97,6 @@ def test_ignore_keeps_the_graph_and_error_raises(heaps):
         connected(graph, "error", ShortestBridges(heaps))
 
 
-def test_a_connected_graph_gives_no_warning(rng):
-    X = rng.random((50, 2))
-    for policy in ("connect", "largest", "ignore", "error"):
-        assert connected(nearest_neighbors(X, 10, LocalRun()), policy, ShortestBridges(X)).count == 1
-
-
 def test_a_given_graph_without_rows_cannot_be_connected():
     G = scipy.sparse.csr_array(([1.0, 1.0], ([0, 2], [1, 3])), shape=(4, 4))
     with pytest.raises(DataError, match=r"disconnected.*no distances"):
@@ -123,14 +107,6 @@ def test_a_given_graph_without_rows_cannot_be_connected():
         False,
         False,
     ]
-
-
-def test_groups_of_duplicate_rows_are_components_and_are_connected(rng):
-    X = np.repeat(rng.random((5, 3)), 20, axis=0)
-    parts = connected(nearest_neighbors(X, 4, LocalRun()), "connect", ShortestBridges(X))
-    assert component_labels(parts.graph).max() == 0
-    assert parts.sizes.tolist() == [20] * 5
-    assert len(parts.bridges) == 4
 
 
 def test_components_are_numbered_by_size_then_by_first_point():

@@ -72,14 +72,6 @@ def test_invalid_graphs_are_refused(G, words):
         given_graph(G, 5 if words.startswith("3 nodes") else None)
 
 
-def test_conversion_from_and_to_a_table(rng):
-    indices, distances = rng.integers(0, 9, (9, 3)), rng.random((9, 3))
-    graph = NeighborGraph.of_table(indices, distances, "tree")
-    np.testing.assert_array_equal(graph.table()[0], indices)
-    np.testing.assert_array_equal(graph.table()[1], distances)
-    assert graph.n == 9
-
-
 def test_added_edges_are_symmetric_and_the_shorter_length_is_kept():
     G = scipy.sparse.csr_array((np.array([1.0, 2, 4]), ([0, 1, 1], [1, 2, 3])), shape=(5, 5))
     graph = given_graph(G).symmetric()

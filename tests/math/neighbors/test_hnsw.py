@@ -14,7 +14,7 @@ from lowland.run.local import LocalRun
 
 def test_approximate_search_returns_exact_distances_and_measured_recall(rng):
     pytest.importorskip("faiss")
-    X = rng.standard_normal((3000, 24))
+    X = rng.standard_normal((1000, 24))
     exact = nearest_neighbors(X, 8, LocalRun(), search="products")
     graph = nearest_neighbors(X, 8, LocalRun(), search="approximate", rng=rng)
     assert graph.search == "approximate"
@@ -22,7 +22,7 @@ def test_approximate_search_returns_exact_distances_and_measured_recall(rng):
     fractions = [len(set(a) & set(b)) / 8 for a, b in zip(found, exact.table()[0], strict=True)]
     assert graph.recall == pytest.approx(np.mean(fractions), abs=0.02)
     assert graph.recall > 0.95
-    assert not np.any(found == np.arange(3000)[:, None])
+    assert not np.any(found == np.arange(1000)[:, None])
     np.testing.assert_allclose(graph.length, np.linalg.norm(X[graph.sources] - X[graph.to], axis=1), rtol=1e-12)
     again = nearest_neighbors(X, 8, LocalRun(), search="approximate", rng=rng)
     np.testing.assert_array_equal(again.to, graph.to)

@@ -8,13 +8,6 @@ from scipy.spatial.distance import cdist, pdist
 from lowland.math.scaling.sammon import merge_duplicates, sammon_coordinates
 
 
-def test_a_triangle_of_sides_3_4_and_5_is_reproduced_exactly():
-    D = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
-    found = sammon_coordinates(D, 2)
-    np.testing.assert_allclose(pdist(found.Z), [3, 5, 4], atol=1e-4)
-    assert found.stress == pytest.approx(0, abs=1e-9)
-
-
 def test_an_equilateral_triangle_on_a_line():
     """At -a, 0, a the stress (2 (1 - a)² + (1 - 2a)²) / 3 is least at a = 2/3: 1/9."""
     found = sammon_coordinates(1 - np.eye(3), 1, init=np.array([[-1.0], [0.1], [1.0]]), tol=1e-10)
@@ -64,10 +57,3 @@ def test_distances_that_differ_are_merged_by_their_harmonic_mean():
     for d in (0.5, 1.5, 4.0):  # the stress of the three pairs at any distance
         whole = (1 - d) ** 2 / 1 + (3 - d) ** 2 / 3
         assert whole == pytest.approx(2 * (1.5 - d) ** 2 / 1.5 + merged.fixed)
-
-
-def test_without_duplicates_nothing_is_copied(rng):
-    D = cdist(*[rng.standard_normal((5, 2))] * 2)
-    merged = merge_duplicates(D)
-    assert merged.D is D
-    assert merged.fixed == 0

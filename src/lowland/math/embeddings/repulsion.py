@@ -31,6 +31,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -132,9 +133,10 @@ class GridConvolution:
 
     def _convolved(self, charges: np.ndarray, spectrum: np.ndarray, blocks: RowBlocks) -> np.ndarray:
         """The charges convolved with the function of this spectrum, on their nodes; they are overwritten."""
-        transforms = self._transforms("one level", charges, spectrum)
         if charges.ndim == 1:
-            return transforms.in_one_dimension()
+            period = 2 * (len(spectrum) - 1)
+            return scipy.fft.irfft(scipy.fft.rfft(charges, period) * spectrum, period)[: len(charges)]
+        transforms = self._transforms("one level", charges, spectrum)
         m, lines, block = len(charges), transforms.A.shape[-1], max(1, _LINES // math.prod(charges.shape[1:-1]))
         blocks.ranges(m, block, transforms.forward)
         blocks.ranges(lines, block, transforms.across)
@@ -206,11 +208,6 @@ class _LineTransforms:
     def corner(self) -> tuple[slice, ...]:
         """The nodes of the charges within A, but for the first and the last axis."""
         return tuple(slice(m) for m in self.charges.shape[1:-1])
-
-    def in_one_dimension(self) -> np.ndarray:
-        """The result for one line."""
-        transform = scipy.fft.rfft(self.charges, self.period) * self.spectrum
-        return scipy.fft.irfft(transform, self.period)[: len(self.charges)]
 
     def forward(self, a: int, b: int) -> None:
         """Transform the charges a to b along the last axis."""
@@ -285,11 +282,11 @@ class GridRepulsion:
     """The repulsive forces of a map and the normalization of its similarities."""
 
     dof: float = 1.0
-    _convolution: GridConvolution = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        """Keep the transforms of w, and room for those of the charges, for all iterations."""
-        self._convolution = GridConvolution(self.dof)
+    @cached_property
+    def _convolution(self) -> GridConvolution:
+        """It keeps the transforms of w, and room for those of the charges, for all iterations."""
+        return GridConvolution(self.dof)
 
     def is_for_one_thread(self, n: int, threads: int) -> bool:
         """Whether to leave it to one of several threads: in short rounds, they would wait longer than they work."""
@@ -306,27 +303,23 @@ class GridRepulsion:
     def potential(self, Z: np.ndarray, grid: SplineGrid, blocks: RowBlocks) -> np.ndarray:
         """Return the coefficients of the splines whose sum is the potential of the points, one per node.
 
-        They are overwritten by the next call.
+        They are overwritten by the next call. Points are spread to the nodes in even bands first, then in odd ones: no
+        two threads write to the same node.
         """
-        charges = _spread(Z, grid, self._convolution.room("charges", grid.nodes, Z.dtype), blocks)
+        charges = self._convolution.room("charges", grid.nodes, Z.dtype)
+        charges[:], steps, inverse = 0, grid.steps, 1 / grid.spacing
+        height = max(_BAND, -(-grid.nodes[0] // _BANDS))
+        flat, bands = charges.ravel(), -(-grid.nodes[0] // height)
+        start, rows = np.empty(bands + 1, dtype=np.int64), np.empty(Z.shape[0], dtype=np.int32)
+        sort_by_bands(Z, grid.origin, inverse, height, start, rows)
+        for parity in (0, 1):
+
+            def work(half: int, parity: int = parity) -> None:
+                band = 2 * half + parity
+                spread(Z, rows[start[band] : start[band + 1]], grid.origin, inverse, steps, flat)
+
+            blocks(-(-(bands - parity) // 2), work)
         return self._convolution(charges, grid.spacing, blocks)
-
-
-def _spread(Z: np.ndarray, grid: SplineGrid, charges: np.ndarray, blocks: RowBlocks) -> np.ndarray:
-    """Spread the points to the nodes. Even bands first, then odd ones: no two threads write to the same node."""
-    charges[:], steps, inverse = 0, grid.steps, 1 / grid.spacing
-    height = max(_BAND, -(-grid.nodes[0] // _BANDS))
-    flat, bands = charges.ravel(), -(-grid.nodes[0] // height)
-    start, rows = np.empty(bands + 1, dtype=np.int64), np.empty(Z.shape[0], dtype=np.int32)
-    sort_by_bands(Z, grid.origin, inverse, height, start, rows)
-    for parity in (0, 1):
-
-        def work(half: int, parity: int = parity) -> None:
-            band = 2 * half + parity
-            spread(Z, rows[start[band] : start[band + 1]], grid.origin, inverse, steps, flat)
-
-        blocks(-(-(bands - parity) // 2), work)
-    return charges
 
 
 # --- tree -------------------------------------------------------------------------------------------------------------

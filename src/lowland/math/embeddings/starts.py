@@ -104,11 +104,6 @@ def spectral_start_on_device(
     return add_noise_columns(to_numpy(pairs.vectors[:, 1:] / W.root[:, None]), k, rng)
 
 
-def random_start(n: int, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Return standard normal numbers, (n, k)."""
-    return rng.standard_normal((n, k))
-
-
 def given_start(init: Any, n: int, k: int) -> np.ndarray:
     """Return a copy of given coordinates, (n, k) float64, checked; of ordinary size and near the origin."""
     try:
