@@ -10,15 +10,14 @@ from lowland.math.correspondence import categories
 from lowland.math.correspondence.categories import (
     PASSIVE,
     UNKNOWN,
-    BurtTableOf,
     Coding,
     Expanded,
     IndicatorPoints,
-    LevelSetsOf,
-    MixedMomentsOf,
     MixedPoints,
     benzecri,
+    burt_table,
     greenacre_total,
+    level_sets,
     row_distances,
     standardized,
 )
@@ -28,29 +27,29 @@ X = np.array([[1.5, 0.0], [np.nan, 2.0], [-3.0, 0.0], [1.5, 1.0]])
 
 
 def test_level_sets():
-    found = LevelSetsOf((0, 1))(X)
+    found = level_sets((0, 1), X)
     assert [values.tolist() for values in found.values] == [[-3.0, 1.5], [0.0, 1.0, 2.0]]
     assert found.missing
-    assert not LevelSetsOf((1,))(X).missing
-    merged = LevelSetsOf((0,))(X[:2]) + LevelSetsOf((0,))(X[2:])
+    assert not level_sets((1,), X).missing
+    merged = level_sets((0,), X[:2]) + level_sets((0,), X[2:])
     assert merged.values[0].tolist() == [-3.0, 1.5]
-    assert not LevelSetsOf((0,))(np.array([[np.inf]])).is_finite()
+    assert not level_sets((0,), np.array([[np.inf]])).is_finite()
 
 
 def test_codes():
-    coding = Coding.of((0, 1), (np.array([-3.0, 1.5]), np.array([0.0, 1.0])), (True, False))
+    coding = Coding((0, 1), (np.array([-3.0, 1.5]), np.array([0.0, 1.0])), (True, False))
     a, b = coding.codes(X)
     assert a.tolist() == [1, 2, 0, 1]  # the last level stands for missing values
     assert b.tolist() == [0, UNKNOWN, 0, 1]
     assert (coding.sizes, coding.starts, coding.length) == ([3, 2], [0, 3], 5)
-    plain = Coding.of((0,), (np.array([-3.0, 1.5]),), (False,))
+    plain = Coding((0,), (np.array([-3.0, 1.5]),), (False,))
     assert plain.codes(X)[0].tolist() == [1, PASSIVE, 0, 1]
     assert plain.codes(np.array([[np.inf], [7.0]]))[0].tolist() == [PASSIVE, UNKNOWN]
-    assert Coding.of((0,), (np.empty(0),), (False,)).codes(np.array([[1.0]]))[0].tolist() == [UNKNOWN]
+    assert Coding((0,), (np.empty(0),), (False,)).codes(np.array([[1.0]]))[0].tolist() == [UNKNOWN]
 
 
 def coding_of(sizes):
-    return Coding.of(range(len(sizes)), [np.arange(size, dtype=float) for size in sizes], [False] * len(sizes))
+    return Coding(range(len(sizes)), [np.arange(size, dtype=float) for size in sizes], [False] * len(sizes))
 
 
 def indicators(X, sizes):
@@ -71,12 +70,12 @@ def test_it_is_the_product_of_the_indicators(missing, sizes, seed):
     X = drawn(seed, sizes, missing=missing)
     Z = indicators(X, sizes)
     answers = np.maximum(Z.sum(axis=1, keepdims=True), 1)
-    table = BurtTableOf(coding_of(sizes))(X)
+    table = burt_table(coding_of(sizes), X)
     np.testing.assert_allclose(table.pairs, (Z / answers).T @ Z, atol=1e-12)
     np.testing.assert_array_equal(table.counts, Z.sum(axis=0))
     assert table.passive == np.isnan(X).sum()
     assert table.empty == (Z.sum(axis=1) == 0).sum()
-    parts = BurtTableOf(coding_of(sizes))(X[:20]) + BurtTableOf(coding_of(sizes))(X[20:])
+    parts = burt_table(coding_of(sizes), X[:20]) + burt_table(coding_of(sizes), X[20:])
     np.testing.assert_allclose(parts.pairs, table.pairs, atol=1e-12)
     assert (parts.rows, parts.passive, parts.empty) == (table.rows, table.passive, table.empty)
 
@@ -85,9 +84,9 @@ def test_it_is_the_product_of_the_indicators(missing, sizes, seed):
 def test_groups_of_any_size_count_the_same(cells, monkeypatch):
     sizes = [3, 2, 5, 4, 2]
     X = drawn(0, sizes)
-    expected = BurtTableOf(coding_of(sizes))(X)
+    expected = burt_table(coding_of(sizes), X)
     monkeypatch.setattr(categories, "_MOST_CELLS", cells)
-    np.testing.assert_allclose(BurtTableOf(coding_of(sizes))(X).pairs, expected.pairs)
+    np.testing.assert_allclose(burt_table(coding_of(sizes), X).pairs, expected.pairs)
 
 
 def test_standardized():
@@ -97,7 +96,7 @@ def test_standardized():
     P = Z / Z.sum()
     expected = np.outer(P.sum(axis=1), P.sum(axis=0))
     S = (P - expected) / np.sqrt(expected)
-    masses, A = standardized(BurtTableOf(coding_of(sizes))(X))
+    masses, A = standardized(burt_table(coding_of(sizes), X))
     np.testing.assert_allclose(A, S.T @ S, atol=1e-14)
     np.testing.assert_allclose(masses, P.sum(axis=0))
 
@@ -115,7 +114,7 @@ def test_one_column_has_nothing_to_explain():
     assert greenacre_total(3.0, 4, 1) == 0
 
 
-CODING = Coding.of((0, 1), (np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])), (False, False))
+CODING = Coding((0, 1), (np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])), (False, False))
 G = np.arange(10.0).reshape(5, 2)
 NAMES = ("'a'", "'b'")
 
@@ -147,7 +146,7 @@ def test_distances_are_those_of_the_profiles():
     np.testing.assert_allclose(row_distances(CODING, masses, X), [*expected, 0])
 
 
-LEVELS = Coding.of((1,), (np.array([0.0, 1.0, 2.0]),), (False,))
+LEVELS = Coding((1,), (np.array([0.0, 1.0, 2.0]),), (False,))
 rng = np.random.default_rng(0)
 MIXED = np.stack([rng.standard_normal(40) + 100, rng.integers(0, 3, 40), rng.exponential(size=40)], axis=1)
 EXPANDED = Expanded((0, 2), LEVELS, ("a", "b", "c"))
@@ -164,7 +163,7 @@ def test_expanded():
 @pytest.mark.parametrize("size", [1, 300, 2**20])
 def test_blocks_merge_to_the_moments_of_the_whole(size, monkeypatch):
     monkeypatch.setattr(categories, "_BLOCK_BYTES", size)
-    found, expected = MixedMomentsOf(EXPANDED)(MIXED), Moments.of(Y)
+    found, expected = EXPANDED.moments(MIXED), Moments.of(Y)
     np.testing.assert_allclose(found.mean, expected.mean)
     np.testing.assert_allclose(found.scatter, expected.scatter, atol=1e-10)
     assert found.rows == 40

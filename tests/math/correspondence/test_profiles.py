@@ -1,5 +1,7 @@
 """Tables of counts: margins, profiles, and the points of a map."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -7,12 +9,12 @@ import scipy.sparse
 from lowland.data.open import open_rows
 from lowland.math.correspondence.profiles import (
     Margins,
-    ProfileDistances,
     ProfilePoints,
-    ToProfiles,
     map_points,
+    profile_distances,
     profile_rows,
     row_sums_of,
+    scaled_profiles,
     v_tests,
 )
 from lowland.math.statistics.moments import Moments
@@ -41,8 +43,8 @@ def test_other_libraries_agree(kind):
     X, masses = library(kind)(N), N.sum(axis=0) / N.sum()
     np.testing.assert_allclose(row_sums_of(X), N.sum(axis=1))
     np.testing.assert_allclose(Margins.of(X).column_sums, N.sum(axis=0))
-    maps = ToProfiles(np.sqrt(masses)), ProfilePoints(masses, np.eye(6)[:, :2] - masses[:2])
-    for f in (*maps, ProfileDistances(masses)):
+    points = ProfilePoints(masses, np.eye(6)[:, :2] - masses[:2])
+    for f in (partial(scaled_profiles, np.sqrt(masses)), points, partial(profile_distances, masses)):
         got = f(X)
         got = got.toarray() if scipy.sparse.issparse(got) else np.asarray(got)
         np.testing.assert_allclose(got, f(N), atol=1e-12)
@@ -62,7 +64,7 @@ def test_distances_to_the_centroid():
     masses = N.sum(axis=0) / N.sum()
     profile = N[0] / N[0].sum()
     expected = ((profile - masses) ** 2 / masses).sum()
-    found = ProfileDistances(masses)(N)[:, 0]
+    found = profile_distances(masses, N)
     assert found[0] == pytest.approx(expected)
     assert found[3] == 0  # a row of zeros has no profile
 

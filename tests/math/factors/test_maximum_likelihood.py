@@ -12,7 +12,6 @@ from lowland.math.factors.likelihood_searches import (
     by_em,
     by_leading_pairs,
     by_uniquenesses,
-    canonical,
     least_in_box,
 )
 from lowland.math.factors.maximum_likelihood import (
@@ -127,7 +126,7 @@ def test_deviance_and_slope_from_leading_pairs(seed):
     Z = C / np.sqrt(6)
     x, run = np.log(rng.uniform(0.1, 0.9, 9)), LocalRun()
     for root in (Root(Z.T @ Z), Root(Z.T @ Z, Z)):
-        here, whole = Leading.at(x, root, 2, run), FullProfile.at(x, root.R, 2)
+        here, whole = Leading(x, *root.pairs(x, 2, run)), FullProfile.at(x, root.R, 2)
         assert here.value == pytest.approx(whole.value, abs=1e-10)
         np.testing.assert_allclose(here.slope, whole.slope, atol=1e-10)
         np.testing.assert_allclose(here.loadings(2), whole.loadings(2), atol=1e-8)
@@ -172,12 +171,3 @@ def test_em_converges_to_the_solution_of_newtons_method():
     newton = by_uniquenesses(R, 2, psi, 1e-6, 100, LocalRun())
     np.testing.assert_allclose(found.uniquenesses, newton.uniquenesses, atol=1e-4)
     np.testing.assert_allclose(found.loadings, newton.loadings, atol=1e-3)
-
-
-def test_the_canonical_rotation_changes_no_covariance():
-    L, psi = np.random.default_rng(0).standard_normal((6, 2)), np.linspace(0.1, 0.9, 6)
-    turned = canonical(L, psi)
-    np.testing.assert_allclose(turned @ turned.T, L @ L.T)
-    D = turned.T / psi @ turned
-    np.testing.assert_allclose(D, np.diag(np.diagonal(D)), atol=1e-12)
-    assert D[0, 0] > D[1, 1]

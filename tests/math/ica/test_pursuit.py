@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 import lowland
 from lowland.kernels.triweight import add_triweight_slopes, add_triweights
-from lowland.math.ica.projection_indices import INDICES, LOGCOSH_OF_NORMAL, FriedmanTukey, Spacing, places
+from lowland.math.ica.projection_indices import INDICES, LOGCOSH_OF_NORMAL, places
 from lowland.math.ica.pursuit import (
     PursuitSearch,
     gaussianized,
@@ -152,7 +152,7 @@ def test_pair_sums_against_all_pairs(seed, k, width):
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_friedman_tukey_estimates_the_integral_of_the_squared_density(k):
     """With two tight clusters, half of all pairs count fully; the mean for normal data is subtracted."""
-    index, n = FriedmanTukey(k), 2000
+    index, n = INDICES["friedman-tukey"](k), 2000
     noise = np.random.default_rng(0).standard_normal((k, n))
     far = 1e-3 * noise
     far[0] += np.where(np.arange(n) % 2, 30.0, -30.0)
@@ -182,7 +182,7 @@ def test_removing_structure_gaussianizes_the_projection_and_keeps_the_rest(k):
 
 
 def test_noise_does_not_depend_on_threads():
-    search = PursuitSearch(Spacing(1), 30, np.eye(3), 50, 1e-3)
+    search = PursuitSearch(INDICES["spacing"](1), 30, np.eye(3), 50, 1e-3)
     found = []
     for threads in (1, 3):
         with lowland.config(threads=threads):

@@ -139,7 +139,6 @@ class ShiftedLaplacian:
         return lossy_points(self.laplacian.degree, to_numpy(self.laplacian.own))
 
     def __matmul__(self, V: Array) -> Array:
-        """Return the product with V, (n, k) float64."""
         L = self.laplacian
         V = as_double(V)
         s = L.scale[:, None]

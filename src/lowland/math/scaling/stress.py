@@ -345,7 +345,6 @@ class StressGradient:
     H: Array | None = None  # (n, k) second derivatives of half the stress, of Sammon's only
 
     def __add__(self, other: Self) -> Self:
-        """Add those of other pairs."""
         H = None if self.H is None else self.H + other.H
         return type(self)(self.stress + other.stress, self.F + other.F, H)
 
