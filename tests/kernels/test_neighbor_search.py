@@ -1,9 +1,10 @@
-"""Heaps of the smallest values, against sorting."""
+"""Heaps of the smallest values, distances of pairs and loops over graphs, against sorting and numpy."""
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from lowland.kernels import neighbor_search
+from lowland.kernels import graphs, neighbor_search
 from lowland.math.distances.incomplete_rows import SharedColumns
 
 # --- heaps ------------------------------------------------------------------------------------------------------------
@@ -94,12 +95,29 @@ def test_pairs_blocks_and_both_directions_agree_to_the_last_bit(metric, params):
     np.testing.assert_array_equal(found.of_pairs(found.points, places), np.take_along_axis(D, places, axis=1))
 
 
-def test_distances_of_complete_rows_are_euclidean_to_the_last_bit():
-    X = np.random.default_rng(0).standard_normal((50, 7))
-    found = SharedColumns.of(X, "nan_euclidean", {})
-    powers = np.empty((50, 50))
-    neighbor_search.distances_by_columns(X, np.ascontiguousarray(X.T), 2.0, powers)
-    np.testing.assert_array_equal(found.to_all(X), np.sqrt(powers))
-
-
 # --- k-d tree ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def A(rng):
+    M = scipy.sparse.random_array((40, 40), density=0.03, rng=rng, format="csr")
+    M.setdiag(0)
+    M.eliminate_zeros()
+    M.sort_indices()
+    return M
+
+
+def test_levels_of_a_path_and_of_a_grid():
+    path = scipy.sparse.diags_array([np.ones(9), np.ones(9)], offsets=[1, -1], format="csr")
+    assert tuple(graphs.level_shape(path.indices, path.indptr)) == (1, 10)
+    line = scipy.sparse.diags_array([np.ones(4), np.ones(4)], offsets=[1, -1])
+    grid = scipy.sparse.kronsum(line, line, format="csr")
+    assert tuple(graphs.level_shape(grid.indices, grid.indptr)) == (5, 9)  # from corner to corner
+
+
+def test_a_step_of_the_filter_is_its_formula(A, rng):
+    Y, Z = rng.standard_normal((40, 3)), rng.standard_normal((40, 3))
+    expected = 0.7 * (A @ Y - 0.3 * Y) - 1.5 * Z
+    graphs.filter_step(A.data, A.indices, A.indptr, 0, 25, Y, Z, 0.3, 0.7, 1.5)
+    graphs.filter_step(A.data, A.indices, A.indptr, 25, 40, Y, Z, 0.3, 0.7, 1.5)
+    np.testing.assert_allclose(Z, expected, atol=1e-14)

@@ -62,17 +62,6 @@ def test_methods_embed_incomplete_rows_as_their_distances(name):
     assert get_tags(by_rows).input_tags.allow_nan
 
 
-@pytest.mark.parametrize("name", ["Isomap", "MDS"])
-def test_other_metrics_name_the_remedy_and_infinity_is_refused(name):
-    X = holes()
-    make = getattr(lowland, name)
-    with pytest.raises(DataError, match=r"NaN.*metric='nan_euclidean'"):
-        make(n_components=2).fit(X)
-    X[0, 0] = np.inf
-    with pytest.raises(DataError, match=r"infinity \(1 value\) in column 0"):
-        make(n_components=2, metric="nan_euclidean").fit(X)
-
-
 def test_a_diffusion_map_of_neighbors_maps_incomplete_rows(tmp_path):
     X = holes(150)
     model = lowland.DiffusionMap(2, n_neighbors=20, metric="nan_euclidean").fit(X)

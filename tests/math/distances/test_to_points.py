@@ -1,7 +1,8 @@
-"""Distances compared with scipy, and invalid matrices."""
+"""Distances compared with scipy, their arguments, sparse rows, and invalid matrices."""
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import _VALID_METRICS, PAIRWISE_DISTANCE_FUNCTIONS
@@ -10,16 +11,19 @@ from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import ArrayRows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError
 from lowland.math.distances import metrics
+from lowland.math.distances.kernel_functions import KernelWith
+from lowland.math.distances.metrics import METRICS, check_metric, function_name
+from lowland.math.distances.sparse_rows import csr, squared_distances, unit
 from lowland.math.distances.to_points import DistancesTo, check_distances, dissimilarities, distance_matrix
 from lowland.run.local import LocalRun
 from lowland.run.settings import settings
 
-METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "hamming"]
+NAMES = ["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "hamming"]
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
 @pytest.mark.parametrize("d", [3, 40])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", NAMES)
 def test_scipy_agrees(metric, d, library, rng):
     xp = pytest.importorskip(library)
     A, B = rng.standard_normal((20, d)) + 2, rng.standard_normal((30, d)) + 2
@@ -206,3 +210,83 @@ def test_a_matrix_beyond_the_budget_is_refused():
     run = LocalRun(dataclasses.replace(settings(), memory=10_000))
     with pytest.raises(MemoryBudgetError, match="MDS of 100 points, with a 100 x 100 distance matrix"):
         dissimilarities(ArrayRows(np.zeros((100, 2))), run, "euclidean", None, owner="MDS", missing=False)
+
+
+def test_a_row_of_zeros_has_cosine_distance_one():
+    A = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0], [5.0, 0.0]])
+    np.testing.assert_allclose(METRICS["cosine"].of(A, A)[1:, 1:], [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=1e-15)
+    np.testing.assert_array_equal(METRICS["cosine"].of(A, A)[0], 1)
+
+
+def test_invalid_metric_arguments_are_refused():
+    check_metric("minkowski", {"p": 3})
+    check_metric("precomputed", None)
+    for metric, params, words in (
+        ("euclid", None, "no metric 'euclid'.*'euclidean'"),
+        ("euclidean", {"p": 3}, "takes no arguments, not 'p'"),
+        ("minkowski", {"q": 3}, "takes p and w, not 'q'"),
+        ("gower", {"weigths": [1]}, "takes categorical, ordered and weights, not 'weigths'.*mean 'weights'"),
+        ("minkowski", {"p": 0}, "must be a number above 0"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            check_metric(metric, params)
+
+
+def test_the_arguments_of_metric_functions_are_checked():
+    def distance(a, b, power=1):
+        return abs(a - b).sum() ** power
+
+    check_metric(distance, {"power": 2})
+    with pytest.raises(ParameterError, match="'distance' cannot be called with two rows"):
+        check_metric(distance, {"strength": 2})
+    assert function_name(distance) == "'distance'"
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("angular", "lengths.*'euclidean'"), ("hellinger", "square roots.*'euclidean'")]
+)
+def test_names_of_other_libraries_have_a_remedy(name, remedy):
+    with pytest.raises(ParameterError, match=remedy) as error:
+        check_metric(name, {})
+    assert "pairwise_distances" not in str(error.value)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("value", ["x", None, [1.0, 2.0]])
+def test_a_function_that_returns_no_number_is_named(value, sparse):
+    def mine(a, b):
+        return value
+
+    X = np.arange(12.0).reshape(4, 3)
+    with pytest.raises(DataError, match=r"'mine' returned .*must return a finite number") as error:
+        DistancesTo.of(X, mine, {})(scipy.sparse.csr_array(X) if sparse else X)
+    assert repr(value) in str(error.value)
+
+
+def rows(n=40, d=30, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((n, d)) < 0.2, rng.standard_normal((n, d)), 0.0)
+
+
+def test_distances_of_near_sparse_rows_far_from_the_origin_are_accurate():
+    A = rows() * 1e6
+    B = A + 0.1 * rows()  # where A has zeros, so has B
+    S = squared_distances(csr(A), csr(B))
+    np.testing.assert_allclose(np.diag(S), np.sum((A - B) ** 2, axis=1), rtol=1e-8, atol=1e-12)
+    K = KernelWith(csr(A), "rbf", 10.0)(csr(B))
+    np.testing.assert_allclose(np.diag(K), np.exp(-10 * np.sum((A - B) ** 2, axis=1)), rtol=1e-6)
+
+
+def test_rows_of_unit_length():
+    A = rows()
+    A[3] = 0.0
+    A[4] *= 1e200  # its square overflows
+    lengths = np.sqrt(np.sum(unit(csr(A)).toarray() ** 2, axis=1))
+    np.testing.assert_allclose(lengths, np.any(A != 0, axis=1).astype(float))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_infinite_values_in_sparse_rows_are_detected(kernel):
+    A = rows()
+    A[3, 2] = -np.inf
+    assert np.isnan(KernelWith(csr(rows()), kernel)(scipy.sparse.csr_array(A))).any()

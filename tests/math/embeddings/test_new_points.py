@@ -16,7 +16,6 @@ from lowland.math.embeddings.new_points import (
     LocalRegression,
     PlacedByEdges,
     TSNEPlacing,
-    regression_weights,
 )
 from lowland.math.embeddings.repulsion import ExactRepulsion
 from lowland.math.neighbors.search import NearestAmong
@@ -212,17 +211,6 @@ def test_rows_on_a_plane_are_recovered():
     slope = np.linalg.lstsq(np.c_[np.ones(300), MAP], PLANE, rcond=None)[0]
     np.testing.assert_allclose(found(new), np.c_[np.ones(50), new] @ slope, atol=2e-2)
     assert found.leave_one_out_error() < 0.01
-
-
-def test_without_a_ridge_the_plane_is_exact():
-    near = MAP[:20][None].repeat(3, axis=0)
-    Y = np.array([[0.1, 0.2], [0.0, 0.0], [-0.3, 0.1]])
-    length = np.sqrt(((near - Y[:, None]) ** 2).sum(axis=2))
-    order = np.argsort(length, axis=1)
-    near, length = np.take_along_axis(near, order[:, :, None], 1), np.take_along_axis(length, order, 1)
-    H = regression_weights(Y, near, length, ridge=0.0)
-    np.testing.assert_allclose(H.sum(axis=1), 1)
-    np.testing.assert_allclose(np.einsum("mk,mkp->mp", H, near), Y, atol=1e-9)
 
 
 def test_sparse_rows():

@@ -51,22 +51,6 @@ def test_neighbors_have_the_smallest_scaled_distances():
         assert list(chosen) == list(near[i][np.argsort(scaled[i, near[i]], kind="stable")[:10]])
 
 
-def test_the_scale_of_a_row_with_few_neighbors_is_that_of_its_last_ones():
-    graph = nearest_neighbors(FEW, 4, run())
-    np.testing.assert_allclose(local_scales(graph), graph.table()[1][:, 3], rtol=1e-6)
-    graph = nearest_neighbors(FEW, 2, run())
-    np.testing.assert_allclose(local_scales(graph), graph.table()[1][:, 1], rtol=1e-6)
-
-
-def test_duplicates_have_a_positive_scale():
-    repeated = np.repeat(np.random.default_rng(1).standard_normal((9, 3)), 10, axis=0)
-    graph = nearest_neighbors(repeated, 30, run())
-    scales = local_scales(graph)
-    assert np.all(scales > 0)
-    chosen = scaled_neighbors(graph, scales, 5, run())
-    assert np.all(chosen.to // 10 == np.repeat(np.arange(90), 5) // 10)  # a duplicate is nearer than all others
-
-
 def test_a_mid_near_row_is_the_second_nearest_of_six():
     pairs = mid_near_pairs(X, 5, 7, run())
     drawn = np.empty((3000, 30), dtype=np.int32)
@@ -102,13 +86,6 @@ def test_few_rows_have_as_many_further_rows_as_there_are():
     near = given_pairs([[0, 1], [0, 2], [0, 1], [1, 0], [2, 3], [3, 2]], 5)
     far = further_pairs(near, 20, 0, run())
     assert [sorted(each) for each in rows_of(far)] == [[3, 4], [2, 3, 4], [0, 1, 4], [0, 1, 4], [0, 1, 2, 3]]
-
-
-def test_two_rows_and_three_have_pairs():
-    for n in (2, 3):
-        pairs = mid_near_pairs(X[:n], 4, 0, run())
-        assert all(set(each) <= set(range(n)) - {i} for i, each in enumerate(rows_of(pairs)))
-    assert len(mid_near_pairs(X[:5], 0, 0, run()).to) == 0
 
 
 def test_pairs_do_not_depend_on_the_threads():
@@ -214,19 +191,6 @@ def test_the_gradient_is_the_derivative_of_the_value(local):
         assert slope == pytest.approx(G[i, c], rel=1e-5)
 
 
-def test_the_value_is_the_objective():
-    Z = 3 * RNG.standard_normal((N, 2))
-    total = 0.0
-    for pairs, term in (
-        (NEAR, lambda D: 2 * D / (10 + D)),
-        (MID, lambda D: 700 * D / (1e4 + D)),
-        (FAR, lambda D: 1.5 / (1 + D)),
-    ):
-        heads = np.repeat(np.arange(N), np.diff(pairs.start))
-        total += term(1 + ((Z[heads] - Z[pairs.to]) ** 2).sum(axis=1)).sum()
-    assert forces().value(Z, step(), ALONE) == pytest.approx(total)
-
-
 def test_further_pairs_are_drawn_again_within_the_radius():
     Z = (4 * RNG.standard_normal((N, 2))).astype(np.float32)
     objective = forces(ADJUSTED)
@@ -249,14 +213,6 @@ def test_further_pairs_are_drawn_again_within_the_radius():
     np.testing.assert_allclose(G, by_loops(Z.astype(float), objective.further, local=6.0), atol=1e-5 * np.abs(G).max())
     objective.gradient(Z, step(221), G, ALONE)
     assert np.mean(objective.further.to == drawn) < 0.2  # other draws
-
-
-def test_a_row_alone_keeps_its_further_pairs():
-    Z = np.zeros((N, 2), dtype=np.float32)
-    Z[0] = 1e3
-    objective = forces(ADJUSTED)
-    objective.gradient(Z, step(211), np.empty_like(Z), ALONE)
-    np.testing.assert_array_equal(objective.further.to[: FAR.start[1]], FAR.to[: FAR.start[1]])
 
 
 @pytest.mark.parametrize("local", [None, LocalAdjustment(6.0, 10, NEAR, 3)])

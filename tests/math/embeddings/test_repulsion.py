@@ -141,16 +141,6 @@ def test_forces_of_a_small_map_are_accurate_in_float32(k, unit, most):
     assert of_total < 1e-3
 
 
-def test_a_finer_grid_is_more_accurate_than_a_coarse_one(monkeypatch):
-    from lowland.math.embeddings import repulsion as module
-
-    Z, found = clusters(1500, 2, 30).astype(np.float32), []
-    for spacing in (0.8, 0.4, 0.2):
-        monkeypatch.setitem(module._SPACING, 2, spacing)
-        found.append(errors_of(Z)[0].max())
-    assert found[2] < 0.5 * found[1] < 0.25 * found[0]
-
-
 def test_the_ends_of_the_grid_do_not_touch():
     """The transform is long enough: a group does not feel another one from across the border."""
     far = clusters(700, 2, 1, seed=1) + np.array([200.0, 0.0])
@@ -248,14 +238,6 @@ def test_all_rows_at_one_place_with_a_tree(n):
     assert np.abs(G).max() < 1e-4
 
 
-def test_digits_reach_the_divergence_of_the_exact_sum():
-    X = load_dataset("digits").X[:1500]
-    by_tree = TSNE(3, max_iter=350, random_state=0).fit(X)
-    exact = TSNE(3, max_iter=350, random_state=0, angle=0.0).fit(X)
-    assert (by_tree.solver_.name, exact.solver_.name) == ("Barnes-Hut", "exact")
-    assert by_tree.kl_divergence_ == pytest.approx(exact.kl_divergence_, rel=0.02)
-
-
 # --- sample -----------------------------------------------------------------------------------------------------------
 
 
@@ -287,14 +269,6 @@ def test_estimates_are_unbiased(P, dof):
     assert 0.85 < np.sqrt((z**2).mean()) < 1.15  # the errors are those of the noise
     assert np.abs(z).max() < 6
     assert abs(totals.mean() - total) < 4 * totals.std() / np.sqrt(len(totals))
-
-
-def test_exact_neighbors_and_larger_samples_reduce_the_noise():
-    def noise(P, size):
-        return estimates(P, size, draws=40)[0].std(axis=0).mean()
-
-    assert noise(EDGES, 100) < 0.9 * noise(NO_EDGES, 100)
-    assert noise(EDGES, 400) < 0.6 * noise(EDGES, 100)
 
 
 @pytest.mark.parametrize("size", [900])
@@ -338,3 +312,10 @@ def test_forces_are_equal_to_the_bit_on_any_number_of_threads(repel, Z):
     totals, forces = zip(*found, strict=True)
     assert len(set(totals)) == 1
     assert all((forces[0] == G).all() for G in forces)
+
+
+def test_digits_reach_the_divergence_of_the_exact_sum():
+    X = load_dataset("digits").X[:1450]
+    by_tree, exact = (TSNE(3, max_iter=300, random_state=0, angle=angle).fit(X) for angle in (0.5, 0.0))
+    assert (by_tree.solver_.name, exact.solver_.name) == ("Barnes-Hut", "exact")
+    assert by_tree.kl_divergence_ == pytest.approx(exact.kl_divergence_, rel=0.02)

@@ -144,19 +144,6 @@ def test_the_search_agrees_with_newtons_method():
     np.testing.assert_allclose(found.loadings, newton.loadings, atol=1e-5)
 
 
-def test_a_root_of_low_rank_agrees_with_the_full_matrix():
-    Z = np.random.default_rng(0).standard_normal((3, 8))
-    Z /= np.sqrt(np.sum(Z**2, axis=0))
-    root = Root(Z.T @ Z, Z)
-    values, vectors = np.linalg.eigh(root.R)
-    left = 1 - vectors[:, -2:] ** 2 @ values[-2:]  # not explained by two components
-    for each in (root, Root(root.R)):
-        np.testing.assert_allclose(each.first(2, 1e-6, LocalRun()), np.maximum(left, 1e-3))
-    assert root.suits(2)
-    assert not Root(root.R).suits(2)  # few columns
-    np.testing.assert_array_equal(root.first(8, 1e-6, LocalRun()), 1e-6)
-
-
 X = np.random.default_rng(0).standard_normal((200, 2)) @ np.random.default_rng(1).standard_normal((2, 6))
 R = np.corrcoef((X + np.random.default_rng(2).standard_normal((200, 6))).T)
 

@@ -80,10 +80,9 @@ def test_units():
 
 def test_more_initializations_are_never_worse_and_are_recorded():
     A = turned(simple_structure(12, 4, 0.25, seed=3), seed=4)
-    one, many = (rotate(A, "geomin-orthogonal", starts=n) for n in (1, 12))
-    assert len(many.start_criteria) == 12
+    one, many, again = (rotate(A, "geomin-orthogonal", starts=n, max_iter=1000) for n in (1, 3, 3))
+    assert len(many.start_criteria) == 3
     assert many.criterion == min(many.start_criteria) <= one.criterion
-    again = rotate(A, "geomin-orthogonal", starts=12)
     np.testing.assert_array_equal(again.loadings, many.loadings)
 
 

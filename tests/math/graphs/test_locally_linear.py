@@ -104,15 +104,6 @@ def test_weights_are_accurate_far_from_the_origin(rng):
     np.testing.assert_allclose(weights(far, far, indices), weights(far - 2.0**20, far - 2.0**20, indices), rtol=1e-12)
 
 
-def test_rows_of_weights_sum_to_one_and_the_error_matrix_gives_the_error(rng):
-    X = rng.standard_normal((60, 3))
-    W = weight_matrix(X, nearest_neighbors(X, 7, RUN), RUN)
-    np.testing.assert_allclose(W.sum(axis=1), 1)
-    M, Z = error_matrix(W), rng.standard_normal((60, 2))
-    np.testing.assert_allclose(np.trace(Z.T @ (M @ Z)), np.sum((Z - W @ Z) ** 2))
-    np.testing.assert_allclose(M @ np.ones(60), 0, atol=1e-12)
-
-
 def test_new_rows_are_the_weighted_means_of_their_neighbors(rng):
     P = rng.standard_normal((40, 3))
     A = rng.standard_normal((3, 2))
@@ -254,15 +245,6 @@ def test_threads_do_not_change_a_bit_alignment(rng):
             found.append(tangent_alignment(X, graph, 2, run, kind="ltsa").sum(len(X), run))
     np.testing.assert_array_equal(found[0].data, found[1].data)
     np.testing.assert_array_equal(found[0].indices, found[1].indices)
-
-
-def test_float32_rows_are_processed_in_float64():
-    X = load_dataset("swiss_roll", n=100).X.astype(np.float32)
-    graph = nearest_neighbors(X.astype(np.float64), 8, RUN)
-    for kind in ("standard", "ltsa"):
-        np.testing.assert_array_equal(
-            matrix(kind, X, graph, 2).toarray(), matrix(kind, X.astype(np.float64), graph, 2).toarray()
-        )
 
 
 # --- strong components ------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from lowland.math.scaling.stress import (
     given_start,
     gradient_by_ratios,
     gradient_by_slabs,
-    rotate_to_axes,
     stress_gradient,
     weight_sums,
 )
@@ -60,14 +59,6 @@ def test_points_without_any_known_distance_are_refused():
 
 
 # --- initial configurations -------------------------------------------------------------------------------------------
-
-
-def test_principal_axes_remove_rotation_and_shift(rng):
-    Z = rng.standard_normal((20, 3)) * [3, 2, 1]
-    Q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
-    turned = rotate_to_axes(Z @ Q + 7)
-    np.testing.assert_allclose(turned, rotate_to_axes(Z), atol=1e-12)
-    np.testing.assert_allclose(turned.T @ turned, np.diag(np.diag(turned.T @ turned)), atol=1e-10)
 
 
 def test_a_missing_distance_is_estimated(rng):
