@@ -125,6 +125,7 @@ def test_an_exact_model_passes_the_test_of_fit_and_bic_counts_its_parameters():
     assert good.loglike[-1] == pytest.approx(normal)
     assert good.aic == pytest.approx(2 * parameters - 2 * normal)
     assert good.bic == pytest.approx(np.log(100) * parameters - 2 * normal)
+    assert len(good.start_loglike) == 1
 
 
 def test_problems_of_a_model_are_reported():

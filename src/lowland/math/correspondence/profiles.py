@@ -1,8 +1,4 @@
-"""Tables of counts: margins and row profiles, and the points of a map.
-
-Correspondence analysis is principal component analysis of the row profiles, weighted by the row masses, after each
-column is divided by the square root of its mass: the metric of chi-squared distances.
-"""
+"""Tables of counts: margins, row profiles in the metric of chi-squared distances, and the points of a map."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Distances of rows with missing values (NaN): only the columns that both rows have count.
-
-``nan_euclidean`` is scikit-learn's metric of this name. Gower's dissimilarity (1971) also takes categories, as codes,
-and ordered categories. Both compare pairs in one loop (``kernels.neighbor_search``).
-"""
+"""Distances of rows with missing values (NaN), over the columns that both have: nan_euclidean, and Gower's (1971)."""
 
 from __future__ import annotations
 

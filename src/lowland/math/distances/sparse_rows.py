@@ -1,8 +1,4 @@
-"""Products and distances of sparse rows, none of which makes the whole table dense.
-
-Euclidean and cosine distances come from sparse products, sums of |a - b| from a few dense columns at a time, and all
-other metrics from a few dense rows at a time.
-"""
+"""Products and distances of sparse rows, none of which makes the whole table dense."""
 
 from __future__ import annotations
 
@@ -67,7 +63,7 @@ def manhattan(A: Any, B: Any) -> np.ndarray:
 def distances(A: Any, B: Any, metric: Metric, params: dict[str, Any]) -> np.ndarray:
     """Return the distances of all pairs of rows in any metric, (m, p), in float64."""
     A, B = csr(A), csr(B)
-    p = _POWERS.get(metric) if isinstance(metric, str) else None
+    p: float | None = _POWERS.get(metric) if isinstance(metric, str) else None
     if metric == "minkowski" and params.get("w") is None and params.get("scale") is None:
         p = float(params.get("p", 2))
     if p == 2:

@@ -1,8 +1,4 @@
-"""The objective of UMAP: the fuzzy cross-entropy of the graph and the map, by sampled edges and random negatives.
-
-densMAP adds a term that correlates the local radii of the map with those of the data. On a device, all points take part
-in every step at once.
-"""
+"""The objective of UMAP: the fuzzy cross-entropy of the graph and the map, by sampled edges; and densMAP's term."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The optimizer of neighbor embeddings: phases of gradient descent on the coordinates of all points at once.
 
-An objective computes its gradient by rows: a thread owns a block of rows and all their pairs. All points move at the
-end of an iteration. Sums are added by fixed blocks, which depend only on the number of rows. So the result is the same
-to the last bit on any number of threads.
+A thread owns a block of rows and all their pairs, all points move at the end of an iteration, and sums are added by
+fixed blocks. So the result is the same to the last bit on any number of threads.
 """
 
 from __future__ import annotations

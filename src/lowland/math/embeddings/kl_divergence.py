@@ -1,9 +1,7 @@
 """t-SNE: affinities of the data, and the KL divergence of the similarities in the map from them.
 
-The affinities are a joint distribution of all pairs. An anchor adds a global term, the squared distance to a reference
-map at the best scale: (1 - weight) * loss + weight / n * |Z - s A|², where A is the reference, such as principal
-components, and s = <Z, A> / <A, A> the scale that fits best. The neighbor term keeps neighborhoods, the anchor their
-arrangement (Kury et al. 2025, DREAMS).
+An anchor adds a global term, the squared distance to a reference map at the best scale (Kury et al. 2025, DREAMS):
+(1 - weight) * loss + weight / n * |Z - s A|², where A is the reference and s = <Z, A> / <A, A>.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """New points in a map whose training points stay where they are, and the inverse transform of UMAP.
 
-- UMAP: forces along edges to the nearest training points.
-- PaCMAP: attraction by the nearest training points.
-- t-SNE: the KL divergence with only the new point's coordinates free. It is attracted to its nearest training points
-  and repelled by the field of all of them, which is tabulated once.
-- Inverse: weighted linear regression of the data on the map coordinates in each neighborhood.
-
-In each, the place of a point depends on the point and the model alone.
+In UMAP and PaCMAP the nearest training points attract a new one. In t-SNE it minimizes the KL divergence, repelled by
+the field of all training points, which is tabulated once. The inverse is a weighted linear regression of the data on
+the coordinates in each neighborhood. The place of a point depends on the point and the model alone.
 """
 
 from __future__ import annotations

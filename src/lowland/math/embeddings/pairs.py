@@ -1,15 +1,9 @@
 """PaCMAP and LocalMAP: attraction along neighbors and mid-near pairs, repulsion along further pairs.
 
-With D = 1 + |z_i - z_j|², the objective is
-
-    w_NN sum D / (10 + D) + w_MN sum D / (10,000 + D) + w_FP sum 1 / (1 + D)
-
-over neighbors, mid-near pairs and further pairs. The weights change in three phases: mid-near pairs first arrange the
-map as a whole, then neighbors and further pairs refine it. LocalMAP multiplies, in the last phase, the attraction of
-neighbors by (radius / 2) / sqrt(D), and draws further pairs again and again among rows within the radius in the map:
-near clusters separate.
-
-Random draws are functions of the seed, the row and the slot, so the pairs do not depend on the number of threads.
+With D = 1 + |z_i - z_j|², the objective is w_NN sum D / (10 + D) + w_MN sum D / (10,000 + D) + w_FP sum 1 / (1 + D).
+Mid-near pairs first arrange the map as a whole, then neighbors and further pairs refine it. In the last phase, LocalMAP
+multiplies the attraction of neighbors by (radius / 2) / sqrt(D), and draws further pairs again and again among rows
+within the radius in the map: near clusters separate. Random draws are functions of the seed, the row and the slot.
 """
 
 from __future__ import annotations

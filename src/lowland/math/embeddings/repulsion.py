@@ -1,28 +1,15 @@
 """Repulsion of t-SNE between all pairs of points: exact, on a grid, by a tree or from a sample, by predicted cost.
 
-On a grid, in 1 to 3 dimensions: the repulsion is the gradient of one potential, phi(z) = sum_j w(|z - z_j|), and the
-normalization is the sum of the same potential. So one convolution suffices:
+Grid: the repulsion is the gradient of one potential, phi(z) = sum_j w(|z - z_j|), whose sum is the normalization. Unit
+charges are spread to nodes by cubic B-splines, convolved with w by fast Fourier transforms, and read by the same
+splines; w is divided by their transform twice, so that the result interpolates it. A wide 2-D grid has two levels
+(multilevel summation, Hardy et al. 2009): a smooth part of w on a grid with a quarter of the nodes along each axis, and
+a rest that is zero beyond 16 nodes, so that its transform is little longer than the grid, not twice as long.
 
-1. Spread a unit charge per point to the nodes around it, by cubic B-splines.
-2. Convolve with the similarity w by fast Fourier transforms. w is sampled at the nodes and divided by the splines' own
-   transform twice, once for spreading the points and once for reading the potential: the result interpolates w.
-3. Read the potential and its gradient at the points, by the same splines.
+Tree, in 3 dimensions (Barnes-Hut): far from a point, a cell of an octree acts as one point at its center of mass.
 
-The convolution has one or two levels. One level: w has a long tail, so that the transform is twice as long as the grid
-along each axis, which in 2-D has four times as many nodes. Two levels, for a wide 2-D grid (multilevel summation, Hardy
-et al. 2009): w is split into a smooth part, which a grid with a quarter of the nodes along each axis represents, and a
-rest that is zero beyond 16 nodes, for which the transform needs to be little longer than the grid. A cubic B-spline on
-the coarse grid is a sum of splines on the fine one, so that charges and coefficients move between the grids without an
-error.
-
-By a tree, in 3 dimensions (Barnes-Hut, in time proportional to n log n): sort the points along the Morton curve and
-divide them into the cells of an octree. Far from a point, a cell acts as one heavy point at its center of mass.
-Neighboring points share one list of such cells, and each sums the forces of the list.
-
-From a sample, in any number of dimensions: near rows have the strongest and most different forces, so those at the ends
-of the edges of the affinities are summed exactly. All others are estimated without bias from a random sample. It is
-kept for some iterations: with a new one in each, the noise would change the signs of the gradient, and the descent
-would shorten its steps.
+Sample: rows at the ends of edges, whose forces are strongest, are summed exactly, all others estimated without bias.
+The sample is kept for some iterations: new noise in each would change the signs of the gradient.
 """
 
 from __future__ import annotations

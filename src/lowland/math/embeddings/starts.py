@@ -1,8 +1,4 @@
-"""Initial coordinates of a neighbor embedding: principal components, Laplacian eigenmaps, random or given ones.
-
-The descent keeps the large-scale arrangement of its start: principal components keep that of the data. The components
-of a disconnected graph are placed apart.
-"""
+"""Initial coordinates of a neighbor embedding, whose large-scale arrangement the descent keeps."""
 
 from __future__ import annotations
 

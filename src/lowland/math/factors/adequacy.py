@@ -42,6 +42,7 @@ class GoodnessOfFit:
     """The log-likelihood of a factor model, information criteria and tests."""
 
     loglike: list[float]  # after each iteration
+    start_loglike: list[float]  # at the end of each initialization
     aic: float
     bic: float
     dof: int
@@ -59,6 +60,7 @@ def goodness_of_fit(correlations: Correlations, found: FactorEstimate, k: int) -
     parameters = free_parameters(v, min(k, v))
     return GoodnessOfFit(
         loglike,
+        [-n / 2 * (deviance + constant) for deviance in found.start_deviances],
         2 * parameters - 2 * loglike[-1],
         math.log(n) * parameters - 2 * loglike[-1],
         degrees_of_freedom(v, k),

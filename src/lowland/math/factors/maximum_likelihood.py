@@ -1,8 +1,6 @@
-"""Factor analysis of a correlation matrix: R ≈ LL' + Ψ with Ψ diagonal, by maximum likelihood.
+"""Factor analysis of a correlation matrix, R ≈ LL' + Ψ with loadings L and uniquenesses Ψ, by maximum likelihood.
 
-Maximum likelihood does not depend on units, so everything here is for standardized columns: L (d, k) are the loadings,
-the diagonal ψ of Ψ holds the uniquenesses. The objective is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus
-twice the mean log-likelihood, minus d log 2π.
+The objective is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus twice the mean log-likelihood, minus d log 2π.
 """
 
 from __future__ import annotations

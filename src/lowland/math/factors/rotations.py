@@ -1,8 +1,7 @@
 """Rotations of factor loadings to simple structure, by gradient projection (Jennrich 2001, 2002).
 
-A rotation replaces the loadings A (d, k) by L = A (T')^-1 and gives the factors the correlations Φ = T'T, so that
-LΦL' = AA': the model stays the same. T has columns of unit length; orthogonal rotations have
-T'T = I. The criterion f(L) is small where every column loads on few factors.
+A rotation replaces the loadings A (d, k) by L = A (T')^-1, with unit columns in T, and gives the factors the
+correlations Φ = T'T (I if orthogonal), so that LΦL' = AA'. The criterion is small where columns load on few factors.
 """
 
 from __future__ import annotations

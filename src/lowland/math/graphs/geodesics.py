@@ -1,8 +1,4 @@
-"""Geodesic distances: lengths of shortest paths in a neighbor graph, between its points and from new points.
-
-Their diagnostics are residual variances by dimension, strain, and how the graph changes with the number of neighbors:
-connected components, geodesic distances and short circuits.
-"""
+"""Geodesic distances: shortest paths in a neighbor graph, their diagnostics, and a sweep of its neighbors."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """Locally linear embedding: weights that reconstruct each point from its neighbors (Saul and Roweis 2003).
 
-Weights, tangent spaces and Hessians depend on the differences within a neighborhood only. A column in which all members
-are zero adds nothing to them, so that of sparse rows only the columns in use are made dense.
-
-LLE reconstructs a point from its own neighbors, not from points that have it as a neighbor. So groups of points may be
-unconstrained relative to the others although the graph is connected: its strongly connected components decide.
+Of sparse rows, only the columns in use are made dense: others add nothing to differences within a neighborhood. A point
+is reconstructed from its own neighbors, not from points that have it as a neighbor. So groups of points may be
+unconstrained although the graph is connected: its strongly connected components decide.
 """
 
 from __future__ import annotations

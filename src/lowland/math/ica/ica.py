@@ -1,7 +1,4 @@
-"""Unmixing whitened rows: the orthogonal W that makes the projections y = Wz as non-Gaussian as possible.
-
-Three algorithms. Each iteration needs only the two expectations of ``math.ica.whitened_rows``: one pass.
-"""
+"""Unmixing whitened rows: the orthogonal W that makes the projections y = Wz as non-Gaussian as possible."""
 
 from __future__ import annotations
 

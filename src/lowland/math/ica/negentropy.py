@@ -1,8 +1,4 @@
-"""Negentropy and mutual information of components, from one pass over the rows.
-
-Both follow from two bounded functions of each component y of unit variance: e = exp(−y²/2), sensitive to kurtosis, and
-ye, sensitive to skewness.
-"""
+"""Negentropy and mutual information of components y, from one pass: the means of e = exp(−y²/2) and of ye."""
 
 from __future__ import annotations
 

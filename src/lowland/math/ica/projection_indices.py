@@ -1,9 +1,7 @@
 """Projection indices, which measure the deviation of a projection from a Gaussian, with their gradients.
 
-A projection is given by the coordinates P of n whitened rows on k axes, (k, n), with mean 0 and covariance I, in
-batches (N, k, n). ``value`` returns one number per projection, ``slope`` also its derivatives by the coordinates. z are
-the coordinates of a row, E is the mean over rows, ν a standard normal. The method's page describes what each index
-detects.
+A projection is given by the coordinates P of n whitened rows on k axes, in batches (N, k, n). In formulas, z are the
+coordinates of a row, E is the mean over rows, ν a standard normal. The method's page says what each index detects.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Projection pursuit: search for the projection of whitened rows with the largest index.
 
-A projection is k orthonormal rows A of d columns; its coordinates are A Y for whitened rows Y, stored as columns,
-(d, n). Evaluate many projections, refine the best few, and keep the best. Its structure can be removed (Friedman 1987),
-so that the next search finds another one, and the same search can be run on noise.
+A projection is k orthonormal rows A; its coordinates are A Y for whitened rows Y (d, n). Evaluate many, refine the best
+few, keep the best. Its structure can be removed (Friedman 1987), so that the next search finds another one.
 """
 
 from __future__ import annotations

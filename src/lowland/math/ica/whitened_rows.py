@@ -1,8 +1,7 @@
 """Whitened rows, and the expectations over them that independent component analysis needs.
 
-A contrast G measures the deviation of a projection y = w'z of whitened rows from a Gaussian, by E G(y). The iterations
-need only two expectations over the rows: E g(y)z' and E g'(y), with g = G'. Both are sums, so streams, threads and
-clusters need no code of their own.
+A contrast G measures the deviation of a projection y = w'z from a Gaussian, by E G(y). The iterations need only
+E g(y)z' and E g'(y), g = G': both are sums, so streams, threads and clusters need no code of their own.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Exact nearest-neighbor search by comparing all pairs: any metric, given distances, matrix products, sparse rows.
 
 Products, |a|² + |b|² - 2a'b in single precision, lose digits by cancellation. So they only propose candidates, whose
-distances are then computed from differences in float64. A row is done if its farthest neighbor is nearer than any point
-that was not proposed can be. Other rows are searched again in double precision, and remaining near ties are compared
-pair by pair.
-
-Sparse rows are never made dense: sparse products propose candidates, whose distances come from sparse differences.
-Metrics without products are computed from a few dense rows at a time.
+distances are computed from differences in float64. A row is done if its farthest neighbor is nearer than any point that
+was not proposed can be; others are searched again in double precision, and remaining near ties pair by pair.
 """
 
 from __future__ import annotations
@@ -272,7 +268,8 @@ class Products(Searcher):
 
         B, b2 = self.single if dtype == np.float32 else self.double
         A, a2 = (B, b2) if whole else self._framed(Q, dtype)
-        shape, add = (len(Q), candidates(k, len(B))), b2.astype(dtype)
+        shape = len(Q), candidates(k, len(B))
+        add: np.ndarray = b2.astype(dtype)
         values: np.ndarray = np.full(shape, np.inf, dtype=dtype)
         indices = np.full(shape, len(B), dtype=np.int32)
         stretches = slices(len(B), _TILE)

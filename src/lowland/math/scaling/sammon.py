@@ -1,7 +1,4 @@
-"""Sammon mapping: coordinates that minimize the stress weighted by one over the distance.
-
-Duplicate points, at distance zero from each other, are merged into one point with their total weight.
-"""
+"""Sammon mapping: coordinates that minimize the stress weighted by one over the distance. Duplicates are merged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Stress of a configuration: target distances of all pairs with weights, initial configurations, and the gradient.
-
-The targets are a matrix or its upper triangle, some of them missing.
-"""
+"""Stress of a configuration: target distances of all pairs with weights, initial configurations, and the gradient."""
 
 from __future__ import annotations
 
