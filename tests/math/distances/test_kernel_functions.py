@@ -118,7 +118,7 @@ def test_the_median_rule():
 
 
 def test_the_median_rule_of_many_rows_and_of_duplicate_rows():
-    many = rows(5000, 3)
+    many = rows(2500, 3)
     assert median_gamma(many, "rbf") == pytest.approx(median_gamma(many[:2000], "rbf"), rel=0.1)
     assert median_gamma(np.ones((10, 2)), "rbf") == 1.0
     half = np.zeros((10, 1))

@@ -52,11 +52,6 @@ def test_the_choice_is_by_rows_and_dimensions_and_has_a_reason():
     assert all("50,000 rows" in chosen(50_000, k)[1].reason for k in (1, 2, 3, 4))
 
 
-def test_the_tree_has_the_given_accuracy_and_none_is_exact():
-    assert chosen(50_000, 3, theta=0.3)[0].theta == 0.3
-    assert isinstance(chosen(50_000, 3, theta=0.0)[0], ExactRepulsion)
-
-
 # --- convolution ------------------------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from lowland.math.ica.ica import (
     unmix_in_parallel,
     unmixing_matrix,
 )
-from lowland.math.ica.negentropy import count_gaussian, mutual_information, negentropies, shape_sums
+from lowland.math.ica.negentropy import mutual_information, negentropies, shape_sums
 from lowland.math.ica.whitened_rows import (
     Cube,
     Custom,
@@ -315,11 +315,3 @@ def test_dependence_of_normal_functions_is_the_textbook_formula(rng):
     det = np.linalg.det
     expected = -np.log(det(S) / (det(S[:2, :2]) * det(S[2:, 2:]))) / 2 - 2 / 20_000
     np.testing.assert_allclose(mutual_information(shape_of(y)), expected, rtol=1e-6)
-
-
-def test_gaussian_components_are_counted():
-    n = 1000
-    assert count_gaussian(np.array([0.2, 0.1, 0.05]), n) == 0
-    assert count_gaussian(np.array([0.2, 0.1, 0.001]), n) == 1
-    assert count_gaussian(np.array([0.2, 0.002, 0.001]), n) == 2
-    assert count_gaussian(np.array([0.002, 0.002, 0.001]), 150) == 0  # too few rows to decide

@@ -52,8 +52,6 @@ def test_duplicate_entries_are_summed():
     G = scipy.sparse.coo_array((np.array([1.0, 2, 0, 0, 3, 3]), ([0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 2, 0])), shape=(3, 3))
     assert links(given_graph(G)) == {(0, 1): 3, (1, 2): 0, (2, 0): 3}
     assert G.nnz == 6
-    twice = scipy.sparse.csr_array((np.array([1.0, 2]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
-    assert links(given_graph(twice)) == {(0, 1): 3}
 
 
 @pytest.mark.parametrize(
@@ -184,12 +182,8 @@ def test_a_given_graph_without_rows_cannot_be_connected():
     G = scipy.sparse.csr_array(([1.0, 1.0], ([0, 2], [1, 3])), shape=(4, 4))
     with pytest.raises(DataError, match=r"disconnected.*no distances"):
         connected(given_graph(G), "connect", ShortestBridges(G, "precomputed"))
-    assert connected(given_graph(G), "largest", ShortestBridges(G, "precomputed")).kept.tolist() == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    largest = connected(given_graph(G), "largest", ShortestBridges(G, "precomputed"))
+    assert np.flatnonzero(largest.kept).tolist() == [0, 1]
 
 
 def test_components_are_numbered_by_size_then_by_first_point():

@@ -132,7 +132,8 @@ def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol:
     """One component after the other, each kept orthogonal to those before (Hyvärinen and Oja 1997)."""
     k = W.shape[0]
     found = np.zeros((0, k))
-    whole, most, stuck = [], 0, 0
+    whole: list[float] = []
+    most = stuck = 0
     for i in white.run.iterate("deflation", k):
         w, trace, damping = _orthogonalize(W[i : i + 1], found), [], _Damping()
         for _ in range(max_iter):

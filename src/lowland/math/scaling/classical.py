@@ -271,7 +271,8 @@ def additive_constant(D: Array, run: Run | None = None) -> AdditiveConstant:
     means = B.row_means(D)
     xp, sigma = xp_of(means), float(xp_of(means).sum(means)) / 2
     small = D.shape[0] <= SMALL
-    B1, S = (formed(B, D), formed(sums, D)) if small else (B, sums)
+    B1: Any = formed(B, D) if small else B
+    S: Any = formed(sums, D) if small else sums
     c, trace = 0.0, []
     converged = False
     for _ in run.iterate("additive constant", _MOST_STEPS):
