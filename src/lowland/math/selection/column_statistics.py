@@ -208,7 +208,7 @@ def _sums_with_target(X: Array, shift: Array | None, z: np.ndarray) -> tuple[Arr
     d = X.shape[1]
     sums, squares, products = _zeros(X, d), _zeros(X, d), _zeros(X, d)
     if _is_large(X):
-        from lowland.kernels.column_sums import add_products
+        from lowland.kernels.selection import add_products
 
         for part in _parts(X):
             own = np.zeros((3, d))  # short sums that are then added: long ones would lose digits
@@ -226,7 +226,7 @@ def _by_class(X: Array, shift: Array | None, y: np.ndarray, classes: int) -> tup
     """The sums of x - shift over each class, (C, d) float64, and of its squares over all, (d,)."""
     sums, squares = _zeros(X, classes, X.shape[1]), _zeros(X, X.shape[1])
     if _is_large(X):
-        from lowland.kernels.column_sums import add_by_class
+        from lowland.kernels.selection import add_by_class
 
         for part in _parts(X):
             own, own_squares = np.zeros(sums.shape), np.zeros(squares.shape)
