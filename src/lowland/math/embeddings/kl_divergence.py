@@ -200,7 +200,7 @@ class TensorKLDivergence:
         return xp.concat(forces, axis=0), xp.sum(xp.stack(totals)) - n
 
     def _by_grid(self, Z: Array) -> tuple[Array, Array]:
-        """The gradient of one potential, by cubic B-splines on a grid and one convolution (see ``grid_repulsion``)."""
+        """The gradient of one potential, by cubic B-splines on a grid and one convolution."""
         xp = xp_of(Z)
         low, span = xp.min(Z, axis=0), float(xp.max(xp.max(Z, axis=0) - xp.min(Z, axis=0)))
         h = _SPACING[2] * math.sqrt(min(self.dof, 1.0))
