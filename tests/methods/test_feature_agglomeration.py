@@ -11,7 +11,7 @@ from lowland import FeatureAgglomeration
 from lowland.data import load_dataset
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
-from lowland.math.selection.column_distances import column_distances
+from lowland.math.selection.column_clustering import column_distances
 from lowland.run.run import run_for
 
 LINKAGES = ["ward", "complete", "average", "single"]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, warn
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.graphs.geodesics import (
     IN_DOUBLE,
@@ -170,8 +170,10 @@ class Isomap(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Neighbor graph, geodesic distances, classical scaling, coordinates."""
         if self.n_neighbors is not None and self.radius is not None and graph is None:
-            reason = "Both `n_neighbors` and `radius` are provided."
-            raise refusal(self, reason, "Set `n_neighbors=None` to connect all rows within the radius.", "radius")
+            raise ParameterError(
+                f"Both `n_neighbors` and `radius` are provided. Use `Isomap(radius={self.radius}, n_neighbors=None)` "
+                "to connect all rows within the radius."
+            )
         neighborhood = self._neighborhood()
         given = rows.is_sparse and neighborhood.metric.precomputed  # a graph, whose edges are checked there
         X = rows.to_array() if given else run.to_array(rows, "Isomap")  # (n, d)
