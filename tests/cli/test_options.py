@@ -43,32 +43,6 @@ def test_sections_of_the_help_follow_the_order_of_their_first_options():
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize(
-    ("word", "words"),
-    [
-        ("lda2", "Did you mean 'lda'?"),
-        ("kpca", "Did you mean 'kernel-pca'?"),
-        ("zzzz", "Choose one of: "),
-        ("iris.csv", "method before the file: lowland fit pca iris.csv"),
-    ],
-)
-def test_an_unknown_name_is_reported(word, words):
-    assert words in fit.missing(click.Context(fit), word)
-
-
-def test_a_command_is_looked_up_once():
-    class Counting(CommandGroup):
-        calls = 0
-
-        def get_command(self, ctx, cmd_name):
-            self.calls += 1
-            return super().get_command(ctx, cmd_name)
-
-    group = Counting("all", commands=[Command("one")])
-    name, command, rest = group.resolve_command(click.Context(group), ["one", "--x"])
-    assert (name, command.name, rest, group.calls) == ("one", "one", ["--x"], 1)
-
-
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda e: e.verb)
 def test_every_default_can_be_written(entry):
     """What the help shows as a default, given as a flag, is the default."""

@@ -183,19 +183,6 @@ def texts(page, selector, cell=0):
     return page.run(f"[...cells[{cell}].el.querySelectorAll({json.dumps(selector)})].map((node) => node.textContent)")
 
 
-def test_maps_are_panels(page):
-    page = page(made())
-    assert texts(page, ".lv-panel h3") == ["petals", "sepals"]
-    assert texts(page, ".lv-class .lv-name") == ["0", "1", "2"]
-    painted = page.run("""(() => {
-      const canvas = cells[0].el.querySelector("canvas.lv-canvas");
-      const context = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
-      context.drawImage(canvas, 0, 0);
-      return context.getImageData(0, 0, canvas.width, canvas.height).data.filter((v, i) => i % 4 === 3 && v).length;
-    })()""")
-    assert painted > N * 10
-
-
 def test_rows_selected_in_the_page_come_back(page):
     widget, seen = made(), []
     widget.observe(lambda change: seen.append(change["new"]), "selection")
@@ -242,24 +229,6 @@ def test_colors_go_both_ways(page):
     page.settle()
     send(page, 0, widget)
     assert widget.color == "x1"
-
-
-def test_hostile_names_are_text(page):
-    frame = pd.DataFrame({HOSTILE: IRIS.X[:, 0], "b": IRIS.X[:, 1], "label": np.where(IRIS.y, HOSTILE, "x")})
-    table = Panels.of_maps(frame, "label", {HOSTILE: IRIS.X[:, 2:]})
-    table.table["ids"] = [HOSTILE] * N
-    page = page(MapsWidget(table))
-    assert texts(page, ".lv-panel h3") == [HOSTILE]
-    assert texts(page, ".lv-class .lv-name")[0].startswith("<img src=x")
-    left, top, right, bottom = plot_box(page)
-    for step in range(12):
-        page.mouse("mouseMoved", left + (right - left) * step / 12, bottom - (bottom - top) * step / 12)
-        page.settle()
-        if page.run("[...document.querySelectorAll('.lv-tip')].some((tip) => !tip.hidden)"):
-            break
-    tip = "[...document.querySelectorAll('.lv-tip')].map((tip) => tip.textContent).join()"
-    assert HOSTILE in page.run(tip)
-    assert page.run("document.querySelectorAll('.lv-tip img, .cell img, .cell script').length") == 0
 
 
 def test_the_tooltip_is_at_the_pointer_in_a_cell_that_is_moved(page):

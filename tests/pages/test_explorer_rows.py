@@ -7,32 +7,6 @@ from lowland.data import load_dataset
 SHIFT, ALT = 8, 1
 
 
-def test_two_hundred_classes_are_selected_by_box_lasso_brush_and_legend(person):
-    person.show("many.parquet")
-    person.color_by("kind")
-    person.until("document.querySelectorAll('.lv-class').length === 200")
-    person.type(".lv-legend input[type=search]", "class 137")
-    person.until("document.querySelectorAll('.lv-class').length === 1")
-    person.run("document.querySelector('.lv-class').dispatchEvent(new MouseEvent('click', {altKey: true}))")
-    person.sees("#pane-selection h2", "20 rows selected")
-    person.tool("lasso")
-    person.path([(0.05, 0.05), (0.5, 0.05), (0.5, 0.95), (0.05, 0.95), (0.05, 0.1)])
-    person.until("!document.querySelector('#pane-selection h2').textContent.startsWith('20 rows')")
-    half = person.selected()
-    assert 200 < half < 3_800
-    person.tool("box")
-    person.path([(0.5, 0.02), (0.7, 0.5), (0.98, 0.98)], SHIFT)  # adds
-    person.until(f"parseInt(document.querySelector('#pane-selection h2').textContent.replace(',', '')) > {half}")
-    both = person.selected()
-    person.tool("brush")
-    person.path([(0.4, 0.5), (0.5, 0.5), (0.6, 0.5)], ALT)  # removes
-    person.until(f"parseInt(document.querySelector('#pane-selection h2').textContent.replace(',', '')) < {both}")
-    assert 0 < person.selected() < both
-    person.click("#pane-selection button", "Export")
-    person.click("[role=menuitem]", "Parquet")
-    assert person.saved(".parquet").startswith("PAR1")
-
-
 def test_a_column_of_many_long_class_names_colors_the_points(person):
     person.show("classes.parquet")
     person.click(".color-control .picker")
@@ -41,26 +15,6 @@ def test_a_column_of_many_long_class_names_colors_the_points(person):
     person.click(".option", "class")
     person.sees(".lv-legend", "number 000")
     person.sees(".lv-legend input[placeholder*='200 classes']")
-
-
-def test_density_and_three_dimensions(person):
-    person.show("many.parquet")
-    points = person.drawn()
-    person.run("[...document.querySelectorAll('.lv-check')].find((e) => e.textContent === 'Density').click()")
-    person.until("document.querySelector('.lv-check input').checked")
-    person.settle()
-    assert person.drawn() != points
-    person.run("[...document.querySelectorAll('.lv-check')].find((e) => e.textContent === 'Density').click()")
-    person.compute("PCA", n_components=3)
-    person.drawn_maps(2)
-    person.click(".lv-panel:nth-of-type(2) [title='Three dimensions'], .lv-icon-button[title='Three dimensions']")
-    person.sees(".lv-field", "z axis")
-    person.settle()
-    before = person.drawn(1)
-    left, top, right, bottom = person.plot(1)
-    person.browser.drag(((left + right) / 2, (top + bottom) / 2), (right - 20, bottom - 20))
-    person.settle()
-    assert person.drawn(1) != before
 
 
 def test_colors_show_a_column_trust_clusters_and_distances_in_the_data(iris):

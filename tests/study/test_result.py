@@ -13,9 +13,9 @@ from lowland.study import load_study
 FEW = ["pca", "isomap", "lda"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def study(iris):
-    return lowland.compare(iris.X, iris.y, FEW)
+    return lowland.compare(iris.X, iris.y, FEW, cache=False)
 
 
 def test_a_study_describes_itself(study):

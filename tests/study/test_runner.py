@@ -58,29 +58,6 @@ def test_changed_trials_are_fitted_again(iris, change):
     assert not lowland.compare(**given).trials[0].cached
 
 
-def test_a_damaged_entry_is_written_again(iris, cache_folder):
-    lowland.compare(iris.X, None, ["pca"])
-    for place in cache_folder.iterdir():
-        (place / "trial.json").write_text('{"name": 1}')
-    assert not lowland.compare(iris.X, None, ["pca"]).trials[0].cached
-    assert lowland.compare(iris.X, None, ["pca"]).trials[0].cached
-
-
-def test_an_edited_trial_is_fitted_again(iris, cache_folder):
-    first = lowland.compare(iris.X, None, ["pca"])
-    for place in cache_folder.iterdir():
-        text = (place / "trial.json").read_text()
-        (place / "trial.json").write_text(re.sub(r'"value": 0\.\d+', '"value": 0.999', text))
-    again = lowland.compare(iris.X, None, ["pca"])
-    assert not again.trials[0].cached
-    assert same_scores(first, again)
-
-
-def test_without_a_cache_nothing_is_written(iris, cache_folder):
-    lowland.compare(iris.X, None, ["pca"], cache=False)
-    assert not cache_folder.exists()
-
-
 def test_a_failing_method_does_not_stop_the_others(iris):
     study = lowland.compare(iris.X, iris.y, ["isomap", "pca"], sweep={"isomap.n_components": [2, 500]})
     assert [t.status for t in study.trials] == ["done", "failed", "done"]

@@ -179,14 +179,6 @@ def test_labels_that_are_not_classes_are_reported(lowland, table):
     assert "identify rows rather than classes" in refused.stderr
 
 
-def test_advice_names_the_flag_of_the_command_line(lowland, folder):
-    rng = np.random.default_rng(0)
-    np.savetxt("uneven.csv", rng.standard_normal((40, 3)) * [1, 1, 3000], delimiter=",", header="a,b,c", comments="")
-    message = lowland("compare", "uneven.csv", "--methods", "pca").stdout
-    assert "use --scale standard;" in message
-    assert "e+0" not in message
-
-
 def test_repeated_lists_of_choices_agree():
     from typing import get_args
 

@@ -60,34 +60,6 @@ def test_the_model_file_gives_the_same_coordinates(explorer, pca, tmp_path, fold
     np.testing.assert_allclose(Z, coordinates(explorer, pca), rtol=1e-4, atol=1e-4)
 
 
-def test_the_code_repeats_the_map(explorer, pca, table, tmp_path, monkeypatch):
-    """Also where rows are prepared: text as a feature, standardized."""
-    monkeypatch.chdir(tmp_path)
-    made = explorer.open("small.csv")
-    path = f"/api/tables/{made['id']}"
-    explorer.client.patch(path, json={"roles": {"label": "feature"}, "scale": "standard"})
-    explorer.until(path, lambda t: t["status"] == "ready")
-    prepared = explorer.map(explorer.compute(made["id"], "PCA", n_components=3)["id"])
-    for record in (pca, prepared):
-        code = explorer.get(f"/api/maps/{record['id']}/code").json()
-        names: dict = {}
-        exec(code["python"], names)
-        np.testing.assert_allclose(np.asarray(names["Z"]), coordinates(explorer, record), rtol=1e-4, atol=1e-4)
-        assert code["command"].startswith("lowland ")
-
-
-def test_the_command_repeats_the_map(explorer, pca, tmp_path, monkeypatch):
-    import shlex
-    import subprocess
-    import sys
-
-    monkeypatch.chdir(tmp_path)
-    words = shlex.split(explorer.get(f"/api/maps/{pca['id']}/code").json()["command"])
-    subprocess.run([sys.executable, "-m", *words], check=True, capture_output=True)
-    Z = np.genfromtxt(tmp_path / "coordinates.csv", delimiter=",", skip_header=1)[:, :2]
-    np.testing.assert_allclose(Z, coordinates(explorer, pca), rtol=1e-4, atol=1e-4)
-
-
 def test_methods_describe_their_forms(explorer):
     found = explorer.get("/api/methods").json()
     assert len(found) == 32
