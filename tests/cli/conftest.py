@@ -13,7 +13,6 @@ import lowland as ll
 from lowland.data import load_dataset
 from lowland.data.write import write_chunks
 
-
 X = np.random.default_rng(0).standard_normal((60, 4)) * [5.0, 3.0, 1.0, 0.5]
 
 

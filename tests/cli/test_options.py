@@ -7,8 +7,7 @@ import pytest
 
 import lowland as ll
 from lowland.cli import options
-from lowland.cli.options import DATA, Command, CommandGroup, Option, section
-from lowland.cli.verbs.fit import fit
+from lowland.cli.options import DATA, Command, Option, section
 from lowland.errors import ParameterError
 from lowland.math.spectra import component_rules as rules
 from lowland.methods.registry import Flag, entries

@@ -15,7 +15,6 @@ from lowland.study.plan import (
     LANDMARKS,
     StudySize,
     checked_sweep,
-    combinations,
     find_parameter,
     methods_named,
     most_neighbors,

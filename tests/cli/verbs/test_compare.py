@@ -202,7 +202,6 @@ def test_the_best_trial_for_the_purpose_comes_first(lowland, labeled):
 
 
 def test_given_coordinates_and_a_limit_for_the_study(lowland):
-    import numpy as np
 
     from lowland.data.write import write_chunks
 
@@ -220,7 +219,6 @@ def test_given_coordinates_and_a_limit_for_the_study(lowland):
 
 
 def test_suspect_columns_are_named_with_flags(lowland):
-    import numpy as np
 
     from lowland.data.write import write_chunks
 

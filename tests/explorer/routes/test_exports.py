@@ -9,9 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import lowland
-from lowland.data.open import open_rows
-
 from .test_analysis import mask_of
 
 

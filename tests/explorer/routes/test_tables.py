@@ -3,7 +3,6 @@ import io
 import json
 import struct
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import quote
 
 import httpx
 import numpy as np

@@ -54,31 +54,21 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
 
 def _table(sample: Any, name: str, label_column: bool, only_numbers: bool) -> tuple[list[str], Iterator[Any]]:
     """Return names and chunks of the rows, with the label as the last column if requested."""
+    import numpy as np
+
     names = list(sample.names)
+    slabs = [slice(start, start + tables.TEXT_SLAB) for start in range(0, len(sample.X), tables.TEXT_SLAB)]
     if not label_column:
-        return names, (
-            sample.X[start : start + tables.TEXT_SLAB] for start in range(0, len(sample.X), tables.TEXT_SLAB)
-        )
+        return names, (sample.X[some] for some in slabs)
     if sample.y is None:
         raise ParameterError(f"The data set {name!r} has no labels. Omit --label-column.")
     labels = sample.y
     if sample.label_names is not None and not only_numbers:
         labels = [sample.label_names[int(i)] for i in sample.y]
-    return [*names, LABEL], _with_labels(sample.X, labels, only_numbers)
-
-
-def _with_labels(X: Any, labels: Any, only_numbers: bool) -> Iterator[Any]:
-    import numpy as np
-
-    for start in range(0, len(X), tables.TEXT_SLAB):
-        part, last = X[start : start + tables.TEXT_SLAB], labels[start : start + tables.TEXT_SLAB]
-        if only_numbers:
-            yield np.column_stack([part, last])
-        else:
-            rows = np.empty((len(part), X.shape[1] + 1), dtype=object)
-            rows[:, :-1] = part
-            rows[:, -1] = last
-            yield rows
+    kind = np.result_type(sample.X, np.asarray(labels)) if only_numbers else object
+    return [*names, LABEL], (
+        np.column_stack([sample.X[some].astype(kind), np.asarray(labels[some], dtype=kind)]) for some in slabs
+    )
 
 
 def _facts(name: str, sample: Any, files: list[dict[str, Any]]) -> dict[str, Any]:
@@ -130,8 +120,6 @@ sample = Command(
             "Write the data set to this file.",
             more=[Option("--label-column", f"Add the labels as the last column, named {LABEL!r}.", is_flag=True)],
         ),
-        options.json_option(),
-        options.debug_option(),
     ],
     help="Write an included or generated data set to a file.\n\nWithout NAME, list the data sets. Without --to, "
     "describe the data set.",
