@@ -5,7 +5,7 @@ import pytest
 
 import lowland
 from lowland.errors import DataError, ParameterError
-from lowland.study.measures import neighbors_for
+from lowland.trial.scores import neighbors_for
 
 FEW = ["pca", "isomap", "lda"]
 

@@ -8,8 +8,9 @@ from scipy.stats import binomtest
 
 import lowland
 from lowland.data import load_dataset
-from lowland.study.measures import OF_LABELS, above, correct_only_in, differ, ties, worse
 from lowland.study.result import Score
+from lowland.study.significance import above, correct_only_in, differ, ties, worse
+from lowland.trial.scores import OF_LABELS
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from lowland.errors import DataError, ParameterError
 from lowland.methods.registry import entries, load_method
 from lowland.study import load_study
 from lowland.study.plan import (
-    LANDMARKS,
     StudySize,
     checked_sweep,
     find_parameter,
@@ -21,6 +20,7 @@ from lowland.study.plan import (
     plan,
     split_sweep,
 )
+from lowland.trial.parameters import LANDMARKS
 
 SMALL = StudySize(150, 4, 2, 3)
 

@@ -5,7 +5,7 @@ import pytest
 
 import lowland
 from lowland.study import prediction
-from lowland.study.prediction import PredictionTest
+from lowland.trial.prediction import PredictionTest
 
 
 def test_a_rare_class_does_not_keep_the_others_from_being_evaluated(iris):
@@ -23,7 +23,7 @@ def test_a_rare_class_does_not_keep_the_others_from_being_evaluated(iris):
 
 def test_accuracy_of_few_rows_has_a_wide_interval(rng):
     from lowland.quality.measure import wilson_interval
-    from lowland.study.prediction import PredictionTest
+    from lowland.trial.prediction import PredictionTest
 
     y = np.repeat([0, 1], 10)
     found = PredictionTest.for_classes(y, 0).scores(10.0 * y[:, None] + rng.standard_normal((20, 2)))[

@@ -8,7 +8,7 @@ import pytest
 
 import lowland
 from lowland.study import runner
-from lowland.study.measures import EmbeddingScorer
+from lowland.trial.scores import EmbeddingScorer
 
 FEW = ["pca", "isomap", "lda"]
 

@@ -25,7 +25,8 @@ from lowland.explorer.workspace import FILES_OF_A_MAP, Record, Workspace, read_f
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.registry import find_method
 from lowland.study.comparison import machine, versions
-from lowland.study.result import Curve, Score, ShownTable, StudyResult, Trial
+from lowland.study.result import ShownTable, StudyResult, Trial
+from lowland.trial.records import Curve, Score
 
 FORMAT, SUFFIX = 1, ".lowland-session"
 HEAD, CELLS = "session.json", "table.parquet"
@@ -72,7 +73,7 @@ class SavedMeasure(BaseModel):
 
 
 class SavedScore(BaseModel):
-    """A score of a saved map: the fields of ``lowland.study.result.Score``."""
+    """A score of a saved map: the fields of ``lowland.trial.records.Score``."""
 
     value: float | None
     better: Literal["lower", "higher"]

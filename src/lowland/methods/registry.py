@@ -64,7 +64,8 @@ class Entry:
 @functools.cache
 def entries() -> dict[str, Entry]:
     """Return the methods by class name, sorted by module: from the cache, or from the classes themselves."""
-    path, stamp = _cache_path(), _stamp()
+    path = cache_folder() / f"methods-{hashlib.sha256(str(_FOLDER).encode()).hexdigest()[:12]}.json"
+    stamp = _stamp()
     with suppress(OSError, ValueError, KeyError, TypeError):  # no index, a damaged one, or one of other sources
         return _read_index(path.read_text(encoding="utf-8"), stamp)
     text = json.dumps({"stamp": stamp, "methods": [asdict(e) for e in build_entries()]})
@@ -84,11 +85,10 @@ def _read_index(text: str, stamp: str) -> dict[str, Entry]:
     return {e.name: e for e in found}
 
 
-def _cache_path() -> Path:
-    """The index of this installation in the user's cache folder, which XDG_CACHE_HOME can set."""
+def cache_folder() -> Path:
+    """Return Lowland's folder in the cache folder of the user, which XDG_CACHE_HOME can set."""
     windows = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
-    cache = os.environ.get("XDG_CACHE_HOME") or windows or os.path.expanduser("~/.cache")
-    return Path(cache) / "lowland" / f"methods-{hashlib.sha256(str(_FOLDER).encode()).hexdigest()[:12]}.json"
+    return Path(os.environ.get("XDG_CACHE_HOME") or windows or os.path.expanduser("~/.cache")) / "lowland"
 
 
 def _stamp() -> str:

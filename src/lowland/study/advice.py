@@ -14,11 +14,14 @@ from typing import Any, get_args
 
 from lowland.data.suspect_columns import SuspectColumn
 from lowland.study.facts import BASELINE, TableFacts
-from lowland.study.measures import AREA, MARGIN, TRUST, above, correct_only_in, differ, ties, worse
-from lowland.study.plan import StudySize, traits_named
-from lowland.study.prediction import COMPANIONS, LOGISTIC, NEAREST, OF_CLASSES, OF_NUMBERS, OWN, RIDGE
-from lowland.study.result import GIVEN, Advice, Purpose, Score, Trial
+from lowland.study.plan import traits_named
+from lowland.study.result import GIVEN, Advice, Trial
+from lowland.study.significance import MARGIN, above, correct_only_in, differ, ties, worse
 from lowland.study.table import MAX_RATIO
+from lowland.trial.parameters import Purpose, StudySize
+from lowland.trial.prediction import COMPANIONS, LOGISTIC, NEAREST, OF_CLASSES, OF_NUMBERS, OWN, RIDGE
+from lowland.trial.records import Score
+from lowland.trial.scores import AREA, TRUST
 
 ERROR = "reconstruction error"
 NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still plain PCA

@@ -18,12 +18,13 @@ from lowland.data.suspect_columns import suspect_columns
 from lowland.data.table import Table
 from lowland.errors import ParameterError
 from lowland.study.advice import advise
-from lowland.study.cache import NoCache, TrialCache
-from lowland.study.plan import StudySize, Sweep, check_names, plan_of, planned_embeddings
-from lowland.study.result import Purpose, StudyResult
+from lowland.study.plan import Sweep, check_names, plan_of, planned_embeddings
+from lowland.study.result import StudyResult
 from lowland.study.runner import StudyRunner
 from lowland.study.table import Scale, open_table
 from lowland.suggestions import did_you_mean
+from lowland.trial.cache import NoCache, TrialCache
+from lowland.trial.parameters import Purpose, StudySize
 
 
 def compare(

@@ -13,10 +13,11 @@ from lowland.errors import LowlandError
 from lowland.methods.pca import PCA
 from lowland.quality import intrinsic_dimension
 from lowland.run.settings import config
-from lowland.study.prediction import PredictionTest
-from lowland.study.result import Curve, Score, Trial
+from lowland.study.result import Trial
 from lowland.study.serialization import score_from_plain
 from lowland.study.table import standard_deviation_ratio
+from lowland.trial.prediction import PredictionTest
+from lowland.trial.records import Curve, Score
 
 Baseline: Any = PCA  # the method that others are compared with
 BASELINE = PCA.__name__

@@ -20,8 +20,10 @@ from lowland.errors import FileProblem, MissingFile, ParameterError, unmarked
 from lowland.pages.bundle import page_text, script
 from lowland.plain import html_table, to_plain
 from lowland.study.definitions import meaning_of
-from lowland.study.measures import differ, neighbors_for
-from lowland.study.result import Curve, Score, ShownTable, StudyResult, Trial
+from lowland.study.result import ShownTable, StudyResult, Trial
+from lowland.study.significance import differ
+from lowland.trial.records import Curve, Score
+from lowland.trial.scores import neighbors_for
 
 
 def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:

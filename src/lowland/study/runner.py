@@ -13,15 +13,17 @@ from lowland.errors import Stopped
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
-from lowland.study.cache import TrialCache, code_version, key_of
 from lowland.study.facts import TableFacts, add_spectrum, table_facts
-from lowland.study.measures import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
-from lowland.study.plan import Planned, StudySize, given_trial, most_neighbors, traits_named
-from lowland.study.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
-from lowland.study.result import GIVEN, Purpose, Trial
+from lowland.study.plan import given_trial, most_neighbors, traits_named
+from lowland.study.result import GIVEN, Trial
 from lowland.study.serialization import trial_from_plain, trial_to_plain
 from lowland.study.table import StudyTable
-from lowland.study.trials import SharedInputs, Worker, fit_trial, keep_shown_rows, left_out_trial, stopped_trial
+from lowland.study.trials import Worker, fit_trial, keep_shown_rows, left_out_trial, stopped_trial
+from lowland.trial.cache import TrialCache, code_version, key_of
+from lowland.trial.fit import SharedInputs
+from lowland.trial.parameters import Planned, Purpose, StudySize
+from lowland.trial.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
+from lowland.trial.scores import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
@@ -172,7 +174,11 @@ class StudyRunner:
             self._scorer = EmbeddingScorer.prepare(
                 shared.X, shared.graph, shared.y, shared.seed, self.data.labels.targets
             )
-        return self._scorer.score_trial(trial)
+        assert trial.Z is not None
+        found = self._scorer.measure(trial.Z, traits_named(trial.method).learns_labels_in_study)
+        warned = (*trial.warnings, *(text for text in found.warnings if text not in trial.warnings))
+        scores, curves = found.scores | trial.scores, trial.curves | found.curves
+        return replace(trial, scores=scores, curves=curves, per_row=found.per_row, warnings=warned)
 
     def _shared_inputs(self) -> SharedInputs:
         """The inputs that trials share, computed for the first trial that is not in the cache."""

@@ -16,7 +16,8 @@ from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
 from lowland.methods.base.params import Described
 from lowland.plain import to_plain
-from lowland.study.result import Advice, Curve, Score, ShownTable, StudyResult, Trial
+from lowland.study.result import Advice, ShownTable, StudyResult, Trial
+from lowland.trial.records import Curve, Score
 
 JSON, POINTS = "study.json", "points.parquet"
 FORMAT = 1  # of the two files

@@ -3,54 +3,28 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import pickle
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lowland import kernels
-from lowland.arrays.namespace import to_numpy
 from lowland.data.files import mark, remove_leftovers
-from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, Stopped, marked_text
+from lowland.errors import Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.statistics.sampling import evenly_spread
-from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
-from lowland.quality.reconstruction import has_inverse_transform, reconstruction_measures
 from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, error_text
 from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
-from lowland.study.plan import Planned
-from lowland.study.prediction import PredictionTest
-from lowland.study.result import Curve, Score, Trial
-
-
-@dataclass(frozen=True, eq=False)
-class SharedInputs:
-    """The inputs that all trials share, computed once."""
-
-    X: np.ndarray  # (n, d)
-    y: np.ndarray | None = None  # (n,) class codes; -1: no label
-    graph: NeighborGraph | None = None  # nearest neighbors of every row, as many as any trial needs
-    D: np.ndarray | None = None  # (n, n) distances, if there are few rows
-    seed: int = 0
-    classes: np.ndarray | None = None  # (c,) names of the classes
-    names: np.ndarray | None = None  # (d,) names of the columns
-
-    def as_given(self, labeled: np.ndarray | None = None) -> tuple[np.ndarray | Rows, np.ndarray | None]:
-        """Rows and labels for a fit, with the column and class names that warnings show; ``labeled``: only these."""
-        X, y = (self.X, self.y) if labeled is None or self.y is None else (self.X[labeled], self.y[labeled])
-        rows = X if self.names is None else ArrayRows(X, tuple(map(str, self.names)))
-        return rows, y if y is None or self.classes is None else self.classes[y]
-
+from lowland.study.result import Trial
+from lowland.trial.fit import SharedInputs, fitted_coordinates, model_measures
+from lowland.trial.parameters import Planned
 
 # --- trials without coordinates ---
 
@@ -137,109 +111,6 @@ def keep_shown_rows(trial: Trial, shown: np.ndarray) -> Trial:
         return trial
     per_row = {name: np.asarray(values, dtype=np.float32)[shown] for name, values in trial.per_row.items()}
     return replace(trial, Z=np.ascontiguousarray(trial.Z[shown], dtype=np.float32), per_row=per_row)
-
-
-# --- the fit ---
-
-
-def fitted_coordinates(
-    est: Any, planned: Planned, shared: SharedInputs, *, callback: Callable[[Any], Any] | None = None,
-    weights: np.ndarray | None = None,
-) -> np.ndarray:  # fmt: skip
-    """Fit, and return the coordinates of all rows, (n, k).
-
-    ``callback`` receives snapshots of a method that makes some, ``weights`` go to a method that accepts them.
-    """
-    taken = inspect.signature(est.fit).parameters
-    given: dict[str, Any] = {"callback": callback} if callback is not None and "callback" in taken else {}
-    given |= {"sample_weight": weights} if weights is not None and "sample_weight" in taken else {}
-    if planned.fitted_rows is not None:
-        return _placed_among_a_sample(est, planned.fitted_rows, shared, given)
-    if not traits_of(est).learns_labels_in_study:
-        shared = replace(shared, y=None)
-    elif shared.y is not None and (shared.y < 0).any():
-        est.fit(*shared.as_given(shared.y >= 0))
-        return _checked(est.transform(shared.as_given()[0]), len(shared.X))
-    X, y = shared.as_given()
-    if shared.graph is not None and planned.shared_neighbors is not None:
-        est.fit(X, y, graph=shared.graph.nearest(planned.shared_neighbors).matrix(), **given)
-    elif shared.D is not None and planned.takes_distances and "metric" not in planned.parameters:
-        est.set_params(metric="precomputed").fit(shared.D)
-    else:
-        est.fit(X, y, **given)
-    return _checked(est.embedding_ if hasattr(est, "embedding_") else est.transform(X), len(shared.X))
-
-
-def _placed_among_a_sample(est: Any, m: int, shared: SharedInputs, given: dict[str, Any]) -> np.ndarray:
-    chosen = evenly_spread(len(shared.X), m, np.random.default_rng(shared.seed))
-    callback = given.get("callback")
-
-    def shown(shot: Any) -> Any:
-        """Show the rows of the sample; the others have no place yet."""
-        assert callback is not None
-        every = np.full((len(chosen), shot.embedding.shape[1]), np.nan)
-        every[chosen] = to_numpy(shot.embedding)
-        return callback(replace(shot, embedding=every))
-
-    est.fit(shared.X[chosen], **({} if callback is None else {"callback": shown}))
-    found = _checked(est.embedding_, m)
-    Z = np.empty((len(shared.X), found.shape[1]), dtype=found.dtype)
-    Z[chosen], Z[~chosen] = found, to_numpy(est.transform(shared.X[~chosen]))
-    return Z
-
-
-def _checked(Z: Any, n: int) -> np.ndarray:
-    Z = to_numpy(Z)
-    if Z.ndim != 2 or len(Z) != n or not Z.shape[1]:
-        raise DataError(f"The coordinates have shape {Z.shape}, expected ({n}, k).")
-    if np.isinf(Z).any():
-        raise DataError("Some coordinates are infinite. Rescale the columns.")
-    return Z
-
-
-# --- measures of the fitted model ---
-
-
-def model_measures(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], dict[str, Curve], tuple[str, ...]]:
-    """The scores and curves that need the model, not only the coordinates, and warnings about those that failed."""
-    scores: dict[str, Score] = {}
-    curves: dict[str, Curve] = {}
-    missing = []
-    for what, measure in (
-        ("The reconstruction error", lambda: scores.update(_reconstruction(est, shared))),
-        ("The accuracy on held-out rows", lambda: scores.update(_held_out(est, shared))),
-        ("The residual variance by number of dimensions", lambda: curves.update(_residual_variance(est))),
-    ):
-        try:
-            measure()
-        except Stopped:
-            raise
-        except Exception as error:  # the coordinates are valid all the same
-            missing.append(f"{what} could not be computed: {error_text(error, marked_text)}")
-    return scores, curves, tuple(missing)
-
-
-def _residual_variance(est: Any) -> dict[str, Curve]:
-    """The residual variance by number of dimensions, for a method that has it."""
-    if not hasattr(type(est), "residual_variances_"):
-        return {}
-    left = np.asarray(est.residual_variances_)
-    return {"residual variance": Curve(np.arange(1, len(left) + 1), left, "number of dimensions", "residual variance")}
-
-
-def _held_out(est: Any, shared: SharedInputs) -> dict[str, Score]:
-    """The accuracy of a supervised method, fitted without the held-out rows."""
-    if shared.y is None or not traits_of(est).learns_labels_in_study:
-        return {}
-    return PredictionTest.for_classes(shared.y, shared.seed).scores_when_refitted(est, shared.X)
-
-
-def _reconstruction(est: Any, shared: SharedInputs) -> dict[str, Score]:
-    """The reconstruction error and explained variance ratio, if there is an inverse transform."""
-    traits = traits_of(est)
-    if traits.selects_columns or not traits.study.reconstructs or not has_inverse_transform(est):
-        return {}
-    return {m.name: Score(m.value, m.better, m.about) for m in reconstruction_measures(est, shared.as_given()[0])}
 
 
 # --- a worker process ---

@@ -16,7 +16,7 @@ from lowland.math.neighbors.search import NearestAmong
 from lowland.methods.base.traits import traits_of
 from lowland.quality.class_separation import held_out_interval
 from lowland.quality.measure import student_quantile
-from lowland.study.result import Score
+from lowland.trial.records import Score
 
 NEIGHBORS = 5
 MAX_ROWS = 10_000  # rows used; above that, a sample stratified by class
