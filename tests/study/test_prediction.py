@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.study import prediction
+from lowland.trial import prediction
 from lowland.trial.prediction import PredictionTest
 
 

@@ -90,13 +90,6 @@ def test_many_slabs_pass_through(lowland, rng, monkeypatch):
     np.testing.assert_allclose(numbers("z.parquet"), ll.PCA(2).fit(X).transform(X), atol=1e-10)
 
 
-def test_as_a_process(process, table, X):
-    done = process("fit", "pca", table, "-k", 2, "--to", "z.npy", env=None)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "60 rows × 4 columns" in done.stdout
-    np.testing.assert_allclose(np.load("z.npy"), ll.PCA(2).fit(X).transform(X), atol=1e-12)
-
-
 def test_factors_of_a_covariance(lowland, write_matrix):
     wine = load_dataset("wine")
     names = [str(name) for name in wine.names]
