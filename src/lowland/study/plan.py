@@ -121,17 +121,11 @@ def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
         if not listed:
             raise ParameterError(f"`sweep` {name!r}: the list of values is empty. Pass at least one value.")
         once = found.setdefault(method.name, {}).setdefault(flag.name, [])
-        for value in listed:
-            if not any(_same(value, other) for other in once):
+        for value in listed:  # 1 and True are different
+            same = (type(value) is type(other) and np.array_equal(value, other) for other in once)
+            if not any(value is other for other in once) and not any(same):
                 once.append(value)
     return found
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Whether two values are the same; 1 and True are different."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
-    return a is b or (type(a) is type(b) and bool(a == b))
 
 
 NOT_FITTED = (

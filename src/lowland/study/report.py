@@ -133,23 +133,18 @@ def _table(table: ShownTable, blocks: Blocks) -> dict[str, Any]:
             {"name": name, **column(values, blocks, table.values.size <= MAX_EXACT)}
             for name, values in zip(table.names, table.values.T, strict=True)
         ],
-        "ids": None if table.ids is None else _ids(table.id_name or "id", table.ids),
+        "ids": None if table.ids is None else {"name": table.id_name or "id", "texts": _texts(table.ids)},
         "carried": [_label(name, values, blocks) for name, values in table.kept.items()],
         "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
         "thumbnails": None if table.thumbnails is None else blocks.add_texts(table.thumbnails),
     }
 
 
-def _ids(name: str, ids: np.ndarray) -> dict[str, Any]:
-    """The ids as text, one per row shown; None: missing."""
-    return {"name": name, "texts": [None if _is_missing(each) else str(each) for each in np.asarray(ids).tolist()]}
-
-
 def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
     """Labels as named classes, or as a numeric column if they are continuous or many numbers."""
     labels = np.asarray(labels)
     if labels.dtype.kind != "f":
-        texts = [None if _is_missing(label) else str(label) for label in labels.tolist()]
+        texts = _texts(labels)
         classes = sort_levels({text for text in texts if text is not None})
         if len(classes) <= MAX_CLASSES or not all(map(_is_number, classes)):
             return {"name": name, "classes": classes, **blocks.add(codes_of(texts, classes))}
@@ -164,21 +159,23 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _is_missing(label: Any) -> bool:
-    return label is None or (isinstance(label, float) and label != label)
+def _texts(values: np.ndarray) -> list[str | None]:
+    """Values as text; None: missing."""
+    plain = np.asarray(values).tolist()
+    return [None if each is None or (isinstance(each, float) and each != each) else str(each) for each in plain]
 
 
 def sort_levels(classes: set[str]) -> list[str]:
     """Return levels in natural order: by number if all are numbers, otherwise "class 9" before "class 10"."""
+
+    def counted(text: str) -> list[tuple[int, str]]:
+        parts = re.split(r"0*([0-9]+)", text)  # text at even indices, integers at odd ones: the longer is the larger
+        return [(len(part) if i % 2 else 0, part) for i, part in enumerate(parts)]
+
     try:
         return sorted(classes, key=lambda text: (float(text), text))
     except ValueError:
-        return sorted(classes, key=_counted)
-
-
-def _counted(text: str) -> list[tuple[int, str]]:
-    parts = re.split(r"0*([0-9]+)", text)  # text at even indices, integers at odd ones: the longer is the larger
-    return [(len(part) if i % 2 else 0, part) for i, part in enumerate(parts)]
+        return sorted(classes, key=counted)
 
 
 def _measure(name: str, trials: tuple[Trial, ...]) -> dict[str, Any]:
@@ -287,8 +284,9 @@ def column(values: np.ndarray, blocks: Blocks, exact: bool = True) -> dict[str, 
     """Encode a column: one byte per value for few distinct values, else exact, or in 65,534 steps of its range."""
     values = np.asarray(values, dtype=np.float64)
     present = np.isfinite(values)
-    levels = _levels(values[present])
-    if levels is not None:
+    # the distinct values, unless there are more than a byte can encode; the first ones avoid sorting long columns
+    levels = np.unique(values[present]) if len(np.unique(values[present][:1000])) <= 255 else np.empty(256)
+    if len(levels) <= 255:
         codes = np.full(len(values), 255, dtype=np.uint8)
         codes[present] = np.searchsorted(levels, values[present])
         return {**blocks.add(codes), "levels": levels.tolist()}
@@ -346,14 +344,6 @@ def codes_of(texts: list[str | None], names: list[str]) -> np.ndarray:
     return np.fromiter((place[text] for text in texts), dtype=dtype, count=len(texts))
 
 
-def _levels(present: np.ndarray) -> np.ndarray | None:
-    """The distinct values, sorted; None if there are more than a byte can encode."""
-    if len(np.unique(present[:1000])) > 255:  # avoids sorting long columns
-        return None
-    levels = np.unique(present)
-    return levels if len(levels) <= 255 else None
-
-
 _MOST_MEASURES = 5  # columns of the table of a study
 
 
@@ -363,8 +353,17 @@ def study_html(result: StudyResult) -> str:
     fullest = max(trials, key=lambda trial: len(trial.scores), default=None)
     measures = list(fullest.scores)[:_MOST_MEASURES] if fullest else []
     first = measures[0] if measures else ""
-    ordered = sorted(trials, key=lambda trial: _rank(trial.scores.get(first)))
-    head = ("trial", *(f"{name} {_arrow(trials, name)}" for name in measures), "seconds", "")
+
+    def rank(trial: Trial) -> tuple[bool, bool, float]:
+        """Sort the best first, then optimistic values, then missing ones."""
+        score = trial.scores.get(first)
+        if score is None or score.value != score.value:
+            return True, True, 0.0
+        return False, score.labels_seen, -score.value if score.better == "higher" else score.value
+
+    ordered = sorted(trials, key=rank)
+    better = {name: trial.scores[name].better for trial in trials for name in trial.scores}
+    head = ("trial", *(f"{name} {_ARROWS[better[name]]}" for name in measures), "seconds", "")
     rows = [
         (t.name, *(_value(t.scores.get(name)) for name in measures), t.seconds, "" if t.status == "done" else t.status)
         for t in ordered
@@ -385,17 +384,6 @@ def trial_html(trial: Trial) -> str:
 
 
 _ARROWS = {"higher": "↑", "lower": "↓"}
-
-
-def _arrow(trials: tuple[Trial, ...], name: str) -> str:
-    return next(_ARROWS[trial.scores[name].better] for trial in trials if name in trial.scores)
-
-
-def _rank(score: Score | None) -> tuple[bool, bool, float]:
-    """Sort the best first, then optimistic values, then missing ones."""
-    if score is None or score.value != score.value:
-        return True, True, 0.0
-    return False, score.labels_seen, -score.value if score.better == "higher" else score.value
 
 
 def _value(score: Score | None) -> str | None:

@@ -22,37 +22,16 @@ from lowland.methods.registry import load_method
 from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, error_text
 from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
-from lowland.study.result import Trial
+from lowland.study.result import Status, Trial
 from lowland.trial.fit import SharedInputs, fitted_coordinates, model_measures
 from lowland.trial.parameters import Planned
 
-# --- trials without coordinates ---
+TOO_LONG = "The fit exceeded the time limit of {:.3g} s. Raise the limit, or use fewer rows."
 
 
-def left_out_trial(planned: Planned) -> Trial:
-    """The trial of a method that is left out."""
-    return Trial(planned.name, planned.method, planned.parameters, "left out", planned.why_left_out)
-
-
-def stopped_trial(planned: Planned, *, cached: bool) -> Trial:
-    """The trial of a method that was not finished when the study was stopped."""
-    text = "The study was stopped before this trial was done. Run the study again"
-    text += "; completed trials are read from the cache." if cached else "."
-    return Trial(planned.name, planned.method, planned.parameters, "stopped", text)
-
-
-def timed_out_trial(planned: Planned, limit: float) -> Trial:
-    """The trial of a method that exceeded the time limit."""
-    text = f"The fit exceeded the time limit of {limit:.3g} s. Raise the limit, or use fewer rows."
-    return Trial(planned.name, planned.method, planned.parameters, "timed out", text, seconds=None)
-
-
-def failed_trial(planned: Planned, error: str, warned: Sequence[str] = ()) -> Trial:
-    """The trial of a method that could not be fitted."""
-    return Trial(planned.name, planned.method, planned.parameters, "failed", error, tuple(warned))
-
-
-# --- a trial ---
+def unfinished(planned: Planned, status: Status, why: str, warned: tuple[str, ...] = ()) -> Trial:
+    """Return a trial without coordinates, with the reason."""
+    return Trial(planned.name, planned.method, planned.parameters, status, why, warned)
 
 
 def fit_trial(
@@ -80,10 +59,9 @@ def fit_trial(
         except Stopped:
             if clock.stop_requested or not clock.past_limit:
                 raise
-            assert limit is not None
-            return timed_out_trial(planned, limit)
+            return unfinished(planned, "timed out", TOO_LONG.format(limit))
         except Exception as error:  # one failing method must not end the study
-            return failed_trial(planned, error_text(error, marked_text), _texts(caught))
+            return unfinished(planned, "failed", error_text(error, marked_text), _texts(caught))
     on_fitted()
     with warnings.catch_warnings(), config(progress=False, output="default"):
         warnings.simplefilter("ignore")  # the fit gave these warnings already
@@ -139,7 +117,12 @@ class Worker:
         self.place = Path(self._folder.name)
         self.process: WorkerProcess | None = None
         try:
-            _write(shared, self.place)
+            graph = shared.graph
+            edges = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
+            own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
+            for name, values in {**own, **edges, "seed": shared.seed}.items():
+                if values is not None:
+                    np.save(self.place / f"{name}.npy", values)
         except BaseException:
             self.close()
             raise
@@ -157,7 +140,7 @@ class Worker:
         try:
             (self.place / JOB).write_bytes(pickle.dumps(job))
         except Exception as error:  # pickling may fail with any error
-            return failed_trial(planned, f"{NOT_SENT} ({error_text(error, marked_text)})")
+            return unfinished(planned, "failed", f"{NOT_SENT} ({error_text(error, marked_text)})")
         message = {"task": f"{__name__}:fit_in_worker", "folder": str(self.place)}
         task = Task(message, "The trial", None if limit is None else limit + GRACE, crash_remedy=REMEDY, on_wait=tick)
 
@@ -171,12 +154,11 @@ class Worker:
         if not self.process.alive:
             self.end()
         if outcome.status == "timed out":
-            assert limit is not None
-            return timed_out_trial(planned, limit)
+            return unfinished(planned, "timed out", TOO_LONG.format(limit))
         if outcome.status != "done":
-            return failed_trial(planned, outcome.error or "")
+            return unfinished(planned, "failed", outcome.error or "")
         answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # written by our own process
-        return failed_trial(planned, answer) if isinstance(answer, str) else answer
+        return unfinished(planned, "failed", answer) if isinstance(answer, str) else answer
 
     def end(self) -> None:
         """Kill the process; the next trial starts a new one."""
@@ -194,16 +176,6 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _write(shared: SharedInputs, folder: Path) -> None:
-    graph = shared.graph
-    edges = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
-    own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
-    for name, values in {**own, **edges}.items():
-        if values is not None:
-            np.save(folder / f"{name}.npy", values)
-    np.save(folder / "seed.npy", shared.seed)
 
 
 @functools.lru_cache(1)
