@@ -76,13 +76,6 @@ def test_marks_become_flags(verb, python, here):
     assert on_command_line(python, cli.named(["fit", verb, "--json", "file.csv"])) == (here or python)
 
 
-def test_a_parameter_error_names_its_flags(lowland, table):
-    error = ParameterError("at most 2.", "Choose 2.", method="LinearDiscriminantAnalysis", n_components=9)
-    assert on_command_line(error, cli.named(["fit", "lda", "file.csv"])) == "-k 9: at most 2. Choose 2."
-    assert "Use --radius 0.1 --n-neighbors none" in lowland("fit", "isomap", table, "--radius", 0.1).stderr
-    assert "Python" not in lowland("transform", "no", table, "--to", "z.csv").stderr
-
-
 def test_messages_become_one_line():
     text = "Names should match.\nUnseen:\n- a\n- b\nMissing:\n- c\nSelect them."
     assert one_line(text) == "Names should match. Unseen: a, b. Missing: c. Select them."
@@ -260,20 +253,6 @@ def test_near_choices_are_suggested(name):
         for choice in (choice for choice in flag.choices or [] if len(choice) > 4 and "str" not in flag.kinds):
             with pytest.raises(ValueError, match=r"Did you mean '"):
                 load_method(name)(**{flag.name: choice[:-1] + "xx"}).fit(X, np.arange(20) % 2)
-
-
-def test_near_names_are_suggested_by_functions():
-    X = np.random.default_rng(0).standard_normal((20, 4))
-    with pytest.raises(ValueError, match="Did you mean 'euclidean'"):
-        ll.quality.trustworthiness(X, X[:, :2], metric="eucledian")
-    with pytest.raises(ValueError, match="Did you mean 'varimax'"):
-        ll.algorithms.rotate(X, "varimx")
-    with pytest.raises(ValueError, match="Did you mean 'standard'"):
-        ll.compare(X, scale="standrd")
-    with pytest.raises(ValueError, match="Did you mean 'twonn'"):
-        ll.quality.intrinsic_dimension(X, "twon")
-    with pytest.raises(ValueError, match="Did you mean 'accuracy'"):
-        ll.SequentialFeatureSelector("logistic", scoring="acuracy").fit(X, np.arange(20) % 2)
 
 
 def _is_allowed(name, flag, text):

@@ -138,12 +138,6 @@ def test_the_model_tells_how_it_prepares(lowland, people):
     assert facts["arrays"]["components_"]["shape"][1] == facts["columns_in"]
 
 
-def test_a_table_of_numbers_is_not_prepared(lowland, table):
-    facts = json.loads(done(lowland("fit", "pca", table, "--json", "--model", "m")))
-    assert facts["prepared"] is None
-    assert type(ll.load("m")).__name__ == "PCA"
-
-
 def test_numbers_are_standardized_on_request_and_text_encoded_without(lowland, people, gaps):
     done(lowland("fit", "pca", "gaps.csv", "--prepare", "standardize", "--impute", "median", "--to", "z.csv"))
     expected = ll.TablePreparer().fit_transform(pd.read_csv("gaps.csv"))
@@ -230,12 +224,6 @@ def test_a_comparison_of_a_mixed_table(lowland, people):
     assert "color: category" in text
     assert "report.html" in text
     assert "people.csv" in ll.study.load_study("study").table.source
-
-
-def test_the_dimension_of_a_mixed_table(lowland, people):
-    text = done(lowland("dimension", "people.csv", "--impute", "mean", "--method", "mle"))
-    assert "color: category" in text
-    assert json.loads(done(lowland("dimension", "people.csv", "--impute", "mean", "--json")))["prepared"]["site"]
 
 
 def test_an_embedding_of_a_mixed_table_is_evaluated_in_the_prepared_columns(lowland, people):

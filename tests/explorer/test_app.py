@@ -149,37 +149,23 @@ def test_another_host_demands_the_token_and_says_so(folder, tmp_path):
     assert "other machines" in problems
 
 
-def test_a_full_disk(folder, tmp_path):
+def test_a_full_disk(start):
     """Files of at most 1 MB: what does not fit fails with a sentence, and leaves nothing half-written."""
-    import httpx
+    explorer = start(largest=1024)
 
-    arguments = ["--folder", str(folder), "--workspace", str(tmp_path / "w"), "--no-open"]
-    process = subprocess.Popen(
-        ["bash", "-c", 'ulimit -f 1024; exec "$@"', "_", sys.executable, "-m", "lowland", "explore", *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    try:
-        address, token = re.match(r"Lowland explorer: (\S+)/\?token=(\S+)", process.stdout.readline()).groups()
-        with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as client:
-            answer = client.post("/api/uploads", files={"file": ("x.csv", b"1,2\n" * 2**19)})
-            assert answer.status_code == 507
-            assert "disk space" in answer.json()["error"]
-            assert not list((tmp_path / "w" / "uploads").iterdir())
-            text = "a,b\n" + "".join(f"{i},{i}\n" for i in range(80_000))
-            made = client.post("/api/uploads", files={"file": ("y.csv", text.encode())}).json()
-            while made["status"] == "reading":
-                made = client.get(f"/api/tables/{made['id']}").json()
-            assert made["status"] == "failed"
-            assert "disk space" in made["error"]
-            assert not [p for p in (tmp_path / "w" / "tables").rglob("*") if p.is_file()]
-            small = client.post("/api/uploads", files={"file": ("z.csv", b"a,b\n1,2\n3,4\n5,7\n8,9\n")}).json()
-            while small["status"] == "reading":
-                small = client.get(f"/api/tables/{small['id']}").json()
-            assert small["status"] == "ready", small["error"]
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
-        process.stdout.close()
+    def upload(text):
+        return explorer.post("/api/uploads", files={"file": ("x.csv", text.encode())})
+
+    answer = upload("1,2\n" * 2**19)
+    assert answer.status_code == 507
+    assert "disk space" in answer.json()["error"]
+    assert not list((explorer.workspace / "uploads").iterdir())
+    made = explorer.table(upload("a,b\n" + "".join(f"{i},{i}\n" for i in range(80_000))).json()["id"])
+    assert made["status"] == "failed"
+    assert "disk space" in made["error"]
+    assert not [p for p in (explorer.workspace / "tables").rglob("*") if p.is_file()]
+    small = explorer.table(upload("a,b\n1,2\n3,4\n5,7\n8,9\n").json()["id"])
+    assert small["status"] == "ready", small["error"]
 
 
 def test_errors_are_json(explorer):

@@ -1,7 +1,6 @@
 """Faults of workers: canceled, killed, too large, too slow. The table stays usable each time."""
 
 import asyncio
-import contextlib
 import time
 
 import numpy as np
@@ -54,9 +53,7 @@ def test_a_map_that_waits_can_be_canceled(explorer, forever):
 def test_a_worker_that_is_killed_breaks_only_its_map(explorer):
     table = explorer.open("large.csv")
     record = explorer.descending(table)
-    for process in explorer.workers():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
+    explorer.kill_workers()
     found = explorer.map(record["id"])
     assert found["status"] == "broken"
     assert "killed" in found["error"]

@@ -1,12 +1,10 @@
 """The widget: its traits in Python, and its page in headless Chromium with a model like a notebook's."""
 
 import json
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.study.report.browser import Browser, chromium
 
 from lowland.data import load_dataset
 from lowland.explorer.panels import Panels
@@ -136,22 +134,9 @@ def test_points_are_colored_by_label_column_measure_or_values():
 # --- the page ---
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    if chromium() is None:
-        pytest.skip("no Chromium: install it (Debian: apt-get install chromium) or name it in LOWLAND_CHROMIUM")
-    folder = tmp_path_factory.mktemp("chromium")
-    browser = Browser(chromium(), folder)
-    yield browser
-    browser.close()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 @pytest.fixture
 def page(browser, tmp_path):
     """Opens a page with widgets, and checks at the end that there were no errors, no dialogs and no requests."""
-    for kept in (browser.problems, browser.requests, browser.dialogs):
-        kept.clear()
 
     def opened(*widgets, paper="#ffffff"):
         browser.open(write_page(tmp_path, MapsWidget._css, paper))

@@ -4,15 +4,11 @@ import contextlib
 import csv
 import json
 import os
-import re
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
-import httpx
 import numpy as np
+from tests.explorer.server import FOREVER
 
 from lowland.data import load_dataset
 from lowland.data.write import write_columns
@@ -20,7 +16,6 @@ from lowland.data.write import write_columns
 SCRIPT = "<script>alert(1)</script>"  # as a name, it must run nothing
 IMAGE = "<img src=x onerror=alert(2)>"
 PATIENCE = 180  # seconds: other work may keep the machine busy
-ENDLESS = {"max_iter": 10_000_000, "n_iter_without_progress": 10_000_000, "min_grad_norm": 0.0}
 
 # What the page offers to save is kept instead: [{name, text}].
 KEEP_FILES = """(() => {
@@ -105,57 +100,6 @@ def write_tables(folder):
     return folder
 
 
-class Server:
-    """``lowland explore`` in a process of its own."""
-
-    def __init__(self, folder, workspace, *more, largest=None):
-        """``largest``: kilobytes of a file at most, as on a disk that is full."""
-        limit = ["bash", "-c", f'ulimit -f {largest}; exec "$@"', "_"] if largest else []
-        explore = [sys.executable, "-m", "lowland", "explore"]
-        command = [*limit, *explore, "--folder", str(folder), "--workspace", str(workspace)]
-        self.process = subprocess.Popen(
-            [*command, "--no-open", *more], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            start_new_session=True,
-        )  # fmt: skip
-        line = self.process.stdout.readline()
-        self.address = re.search(r"http://\S+", line)[0]
-
-    @property
-    def port(self):
-        return re.search(r":(\d+)/", self.address)[1]
-
-    def kill(self):
-        """End the server at once, as a crash would."""
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def kill_workers(self):
-        """End all worker processes at once, as a machine without memory would."""
-        import psutil
-
-        for worker in psutil.Process(self.process.pid).children():
-            worker.kill()
-
-    def forget(self):
-        """Remove all tables with their maps."""
-        address, _, token = self.address.partition("/?token=")
-        headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
-            for table in client.get("/api/tables").json():
-                client.delete(f"/api/tables/{table['id']}")
-
-    def stop(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait()
-        self.process.stdout.close()
-
-
 class Person:
     """What a person does in the page: clicks on words, types, and waits until something is seen."""
 
@@ -216,7 +160,7 @@ class Person:
     def compute(self, method="TSNE", **parameters):
         """Start a map of the table that is shown, as a script would; t-SNE without parameters never ends."""
         table = self.run("document.documentElement.dataset.ready")
-        wanted = parameters or (ENDLESS if method == "TSNE" else {})
+        wanted = parameters or (FOREVER if method == "TSNE" else {})
         return self.api("/maps", "POST", {"table": table, "method": method, "parameters": wanted})["id"]
 
     def asks(self, address, holds):

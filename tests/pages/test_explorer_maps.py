@@ -22,25 +22,6 @@ def test_a_method_is_found_and_wrong_values_are_told_beside_the_field(iris):
     assert not iris.run("document.querySelector('.start .main').disabled")
 
 
-def test_a_map_is_computed_with_parameters_renamed_and_removed(iris):
-    iris.choose_method("PCA")
-    iris.type("input[name=n_components]", "3")
-    iris.click(".start button", "Compute the map")
-    iris.tab("maps")
-    iris.until("document.querySelectorAll('.map-line[data-status=done]').length === 2")
-    iris.sees(".map-line", "n_components=3")
-    iris.sees(".lv-icon-button[title='Three dimensions']")
-    iris.run("[...document.querySelectorAll('.map-line')].at(-1).querySelector('[aria-haspopup]').click()")
-    iris.click("[role=menuitem]", "Rename")
-    iris.type("dialog input", "In space")
-    iris.click("dialog button.main")
-    iris.sees(".lv-panel h3", "In space")
-    iris.run("[...document.querySelectorAll('.map-line')].at(-1).querySelector('[aria-haspopup]').click()")
-    iris.click("[role=menuitem]", "Remove")
-    iris.click("dialog button.main", "Remove")
-    iris.until("document.querySelectorAll('.lv-panel').length === 1")
-
-
 def test_a_map_that_fails_says_why_and_can_be_removed(iris):
     iris.choose_method("Isomap")
     iris.type("input[name=n_neighbors]", "600")

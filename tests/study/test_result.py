@@ -27,13 +27,6 @@ def test_a_study_describes_itself(study):
     assert table["trustworthiness"][0] == study["PCA"].scores["trustworthiness"].value
 
 
-def test_a_report_is_written(study, tmp_path):
-    assert study.report(tmp_path / "r.html") == tmp_path / "r.html"
-    assert study.report(tmp_path / "r.html").read_text().startswith("<!DOCTYPE html>")  # replaces the other
-    with pytest.raises(ParameterError, match=r"ends in \.html"):
-        study.report(tmp_path / "r.pdf")
-
-
 def test_the_recommended_method_can_be_fitted(study, iris):
     est = study.estimator()
     assert est.n_components == 2

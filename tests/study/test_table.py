@@ -70,13 +70,6 @@ def test_a_single_class_is_not_a_classification(rng):
     assert [each.purpose for each in study.advice] == ["visualize", "compress"]
 
 
-def test_a_constant_column_does_not_trigger_scaling(rng):
-    X = np.column_stack([rng.standard_normal((100, 2)), np.full(100, 0.1)])
-    study = lowland.compare(X, None, ["pca"], scale="auto", cache=False)
-    assert not study.table.scaled
-    assert not any("factor" in sentence for sentence in study.advice[0].evidence)
-
-
 def test_columns_are_left_out_by_name(iris, tmp_path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(iris.X, columns=list("abcd")).assign(id=[f"r{i}" for i in range(150)], kind=iris.y)
@@ -261,14 +254,6 @@ def test_the_report_of_a_folder_of_images_has_their_thumbnails(of_images):
     for text, file in zip(texts, files, strict=True):
         np.testing.assert_array_equal(opened(text), np.asarray(Image.open(file)))
     assert "img-src data:;" in html
-
-
-def test_other_tables_and_parts_of_images_have_no_thumbnails(of_images):
-    folder, _ = of_images
-    part = lowland.compare(folder, methods=["pca"], drop=["pixel 0"], cache=False)
-    assert part.table.thumbnails is None
-    numbers = lowland.compare(np.random.default_rng(0).random((12, 30)), methods=["pca"], cache=False)
-    assert numbers.table.thumbnails is None
 
 
 def test_a_saved_study_keeps_its_thumbnails(of_images, tmp_path):

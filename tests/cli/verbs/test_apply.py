@@ -143,11 +143,6 @@ def test_a_model_remembers_its_label(lowland, labeled, table, verb):
     assert json.loads(lowland("inspect", "m", "--json").stdout)["label"] == "way"
 
 
-def test_drop_may_repeat_the_columns_dropped_by_the_model(lowland, labeled):
-    assert lowland("fit", "lda", labeled, "--label", "way", "--drop", "d", "--model", "m").exit_code == 0
-    assert lowland("predict", "m", labeled, "--drop", "d", "--to", "y.csv").exit_code == 0
-
-
 def test_names_given_by_the_user_take_precedence(lowland, labeled, classifier):
     result = lowland("transform", classifier, labeled, "--columns", "a,b,c,d,way", "--to", "z.csv")
     assert result.exit_code == 1

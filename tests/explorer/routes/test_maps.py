@@ -43,13 +43,6 @@ def test_measures_arrive_after_the_map(explorer, pca):
     assert explorer.get(f"/api/maps/{pca['id']}/trust/nothing").status_code == 404
 
 
-def test_curves(explorer, pca):
-    found = explorer.get(f"/api/maps/{pca['id']}/curves").json()
-    assert {"scree", "loadings", "Shepard", "R_NX"} <= set(found)
-    assert sum(found["scree"]["y"]) == pytest.approx(1)
-    assert found["loadings"]["names"] == ["x0", "x1", "x2", "x3"]
-
-
 def test_the_model_file_gives_the_same_coordinates(explorer, pca, tmp_path, folder):
     import lowland
 
@@ -164,18 +157,6 @@ def test_live_snapshots_and_events(explorer, listen):
     listener.wait_for(lambda name, data: name == "map" and data["id"] == record["id"] and data["status"] == "done")
     statuses = [data["status"] for name, data in listener.seen if name == "map" and data["id"] == record["id"]]
     assert list(dict.fromkeys(statuses)) == ["queued", "running", "done"]
-
-
-def test_two_browsers_see_the_same(explorer, table, listen):
-    two = [listen(explorer), listen(explorer)]
-    record = explorer.compute(table["id"], "PCA", n_components=1)
-    for listener in two:
-        listener.wait_for(lambda name, data: name == "map" and data["id"] == record["id"] and data["status"] == "done")
-    explorer.client.delete(f"/api/maps/{record['id']}")
-    for listener in two:
-        listener.wait_for(
-            lambda name, data: name == "map" and data["id"] == record["id"] and data["status"] == "deleted"
-        )
 
 
 def test_the_api_is_described(explorer):

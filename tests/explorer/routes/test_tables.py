@@ -103,16 +103,6 @@ def test_missing_numbers_are_imputed_and_the_map_says_so(explorer):
     assert any("8 missing" in warning for warning in done["warnings"])
 
 
-def test_read_options_read_the_file_again(explorer):
-    made = explorer.table(upload(explorer, "semi.csv", b"1;2\n3;4\n5;6\n7;8\n9;1\n").json()["id"])
-    assert len(made["columns"]) == 2
-    answer = explorer.client.patch(f"/api/tables/{made['id']}", json={"read": {"separator": "|", "header": False}})
-    assert answer.status_code == 200
-    again = explorer.table(made["id"])
-    assert len(again["columns"]) == 1
-    assert explorer.client.patch(f"/api/tables/{made['id']}", json={"read": {"separator": "||"}}).status_code == 422
-
-
 def test_ten_uploads_at_once(explorer):
     def send(number):
         content = "a,b\n" + "".join(f"{i + number},{i * number}\n" for i in range(30))

@@ -1,6 +1,5 @@
 """The report in headless Chromium, as a person uses it: opened from disk, hovered over, dragged over, printed."""
 
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +10,6 @@ from lowland.study.result import Advice, Curve, Score
 from lowland.study.table import thumbnails_of
 
 from . import results
-from .browser import Browser, chromium
-
-pytestmark = pytest.mark.skipif(
-    chromium() is None,
-    reason="no Chromium: install it (Debian: apt-get install chromium) or name it in LOWLAND_CHROMIUM",
-)
 
 # What a layer of the shared canvas (0: points, 1: marks) shows in a panel: how many pixels are painted, and where the
 # first of them is on the screen.
@@ -41,23 +34,9 @@ SEEN = """(panel, layer) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("chromium")
-    browser = Browser(chromium(), folder)
-    yield browser
-    browser.close()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 @pytest.fixture
 def page(browser, tmp_path):
     """Opens the report of a study, and checks at the end that there were no errors and no requests."""
-    browser.problems.clear()
-    browser.requests.clear()
-    browser.dialogs.clear()
-    browser.media("", "light")
-    browser.size(1400, 1000)
 
     def opened(result, name="report.html"):
         path = write_report(result, tmp_path / name)
