@@ -62,12 +62,10 @@ def test_a_worker_that_is_killed_breaks_only_its_map(explorer):
     assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
 
 
-def test_time_is_limited(start, forever):
-    first = start()
-    table = first.open("large.csv")
-    first.measured(first.compute(table["id"])["id"])  # later it comes from the cache, in no time
-    first.stop()
+def test_time_is_limited(explorer, start, forever):
+    explorer.measured(explorer.compute(explorer.open("large.csv")["id"])["id"])  # later from the cache, in no time
     explorer = start("--time-limit", "4")
+    table = explorer.open("large.csv")
     found = explorer.map(explorer.compute(table["id"], "TSNE", **forever)["id"])
     assert found["status"] == "failed"
     assert "took longer than 4 s" in found["error"]

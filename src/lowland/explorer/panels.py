@@ -11,9 +11,9 @@ import numpy as np
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.data.open import is_frame
 from lowland.data.table import Table
-from lowland.errors import DataError, LowlandError, ParameterError, unmarked
+from lowland.errors import DataError, ParameterError, unmarked
 from lowland.math.statistics.labels import missing_labels, unboxed
-from lowland.quality.inputs import open_coordinates
+from lowland.study.plan import full_coordinates
 from lowland.study.report import codes_of, sort_levels, value_range
 from lowland.study.result import StudyResult, Trial
 
@@ -63,7 +63,7 @@ class Panels:
         for name in maps:
             if not isinstance(name, str) or not name:
                 raise ParameterError(f"explore(maps=…): the name {name!r} must be a string that is not empty.")
-        drawn = {name: _coordinates(name, Z) for name, Z in maps.items()}
+        drawn = {name: full_coordinates(Z, f"explore(maps=…), the coordinates {name!r}") for name, Z in maps.items()}
         n = len(next(iter(drawn.values())))
         for name, Z in drawn.items():
             if len(Z) != n:
@@ -213,17 +213,6 @@ def _columns(table: Table, X: Any) -> dict[str, np.ndarray]:
     with np.errstate(invalid="ignore", over="ignore"):
         order = np.argsort(-values.std(axis=0, dtype=np.float64), kind="stable")[:MOST_COLUMNS]
     return {table.names[j]: values[:, j] for j in np.sort(order)} | kept
-
-
-def _coordinates(name: str, Z: Any) -> np.ndarray:
-    """The coordinates of all rows, (n, k); NaN for rows without."""
-    try:
-        C, kept = open_coordinates(Z)
-    except LowlandError as error:
-        raise type(error)(f"explore(maps=…), the coordinates {name!r}: {error}") from error
-    full = np.full((len(kept), C.shape[1]), np.nan)
-    full[kept] = C
-    return full
 
 
 def _map(name: str, Z: np.ndarray | None, **more: Any) -> dict[str, Any]:

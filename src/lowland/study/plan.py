@@ -150,22 +150,23 @@ def planned_embeddings(embeddings: Any, n: int, taken: tuple[str, ...]) -> tuple
             raise ParameterError(f"`compare(embeddings=…)`: the name {name!r} must be a string that is not empty.")
         if name in taken:
             raise ParameterError(f"`compare(embeddings=…)`: a trial is named {name!r} already. Choose another name.")
-        found.append(Planned(name, GIVEN, given=_full(name, Z, n)))
+        given = full_coordinates(Z, f"The coordinates {name!r}")
+        if len(given) != n:
+            raise DataError(
+                f"The coordinates {name!r} have {len(given):,} rows, the data has {n:,}. Pass one row of coordinates "
+                "for each row of the data, in the same order."
+            )
+        found.append(Planned(name, GIVEN, given=given))
     return tuple(found)
 
 
-def _full(name: str, Z: Any, n: int) -> np.ndarray:
-    """The coordinates of all rows, (n, k); NaN for rows without."""
+def full_coordinates(Z: Any, what: str) -> np.ndarray:
+    """Return the coordinates of all rows, (n, k), NaN for rows without; ``what`` begins the message of an error."""
     try:
         C, kept = open_coordinates(Z)
     except LowlandError as error:
-        raise type(error)(f"The coordinates {name!r}: {error.marked}") from error
-    if len(kept) != n:
-        raise DataError(
-            f"The coordinates {name!r} have {len(kept):,} rows, the data has {n:,}. Pass one row of coordinates for "
-            "each row of the data, in the same order."
-        )
-    full = np.full((n, C.shape[1]), np.nan, dtype=C.dtype)
+        raise type(error)(f"{what}: {error.marked}") from error
+    full = np.full((len(kept), C.shape[1]), np.nan, dtype=C.dtype)
     full[kept] = C
     return full
 

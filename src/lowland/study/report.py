@@ -93,7 +93,12 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
     """Return the study as plain data, and the blocks of numbers to which it refers."""
     blocks = Blocks()
     table, trials = result.table, result.trials
-    measures = {name: _measure(name, trials) for trial in trials for name in trial.per_row}
+    better = {name: score.better for trial in reversed(trials) for name, score in trial.scores.items()}
+    measures = {}  # per row, with the range over all trials, so that a color means the same in every panel
+    for name in dict.fromkeys(name for trial in trials for name in trial.per_row):
+        every = np.concatenate([np.asarray(trial.per_row[name]) for trial in trials if name in trial.per_row])
+        low, high = value_range(every)
+        measures[name] = {"name": name, "better": better.get(name), "low": low, "high": high}
     names = dict.fromkeys(name for trial in trials for name in trial.scores)
     best = {name: _best(name, trials) for name in names}
     sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
@@ -176,13 +181,6 @@ def sort_levels(classes: set[str]) -> list[str]:
         return sorted(classes, key=lambda text: (float(text), text))
     except ValueError:
         return sorted(classes, key=counted)
-
-
-def _measure(name: str, trials: tuple[Trial, ...]) -> dict[str, Any]:
-    """A measure per row, with its range over all trials, so that a color means the same in every panel."""
-    ranges = [value_range(np.asarray(trial.per_row[name])) for trial in trials if name in trial.per_row]
-    better = next((trial.scores[name].better for trial in trials if name in trial.scores), None)
-    return {"name": name, "better": better, "low": min(r[0] for r in ranges), "high": max(r[1] for r in ranges)}
 
 
 def _best(name: str, trials: tuple[Trial, ...]) -> Score | None:

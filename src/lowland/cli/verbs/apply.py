@@ -52,20 +52,18 @@ def run_inverse(model: Path, file: Path, to: Path, force: bool) -> None:
     rows = tables.open_source(source)
     names = getattr(est, "feature_names_in_", None)
     names = [f"x{j}" for j in range(est.n_features_in_)] if names is None else list(map(str, names))
-    written = tables.write_table(_reconstructed(est, rows), to, names)
-    _report("Inverse transform of", est, file, rows.d, model, written, started)
-
-
-def _reconstructed(est: Any, rows: Any) -> Any:
     if hasattr(est, "inverse_chunks"):
-        return est.inverse_chunks(rows)
-    if hasattr(est, "inverse_transform"):
-        return [est.inverse_transform(rows)]
-    name = type(est).__name__
-    if getattr(est, "fit_inverse_transform", None) is False:
-        rows = "rows, not their kernel values," if getattr(est, "kernel", None) == "precomputed" else "it again"
-        raise DataError(f"{name} was fitted without an inverse transform. Fit {rows} with --fit-inverse-transform.")
-    raise DataError(f"{name} has no inverse transform. Use a method that has one, such as pca.")
+        chunks = est.inverse_chunks(rows)
+    elif hasattr(est, "inverse_transform"):
+        chunks = [est.inverse_transform(rows)]
+    elif getattr(est, "fit_inverse_transform", None) is False:
+        again = "rows, not their kernel values," if getattr(est, "kernel", None) == "precomputed" else "it again"
+        text = f"{type(est).__name__} was fitted without an inverse transform."
+        raise DataError(f"{text} Fit {again} with --fit-inverse-transform.")
+    else:
+        raise DataError(f"{type(est).__name__} has no inverse transform. Use a method that has one, such as pca.")
+    written = tables.write_table(chunks, to, names)
+    _report("Inverse transform of", est, file, rows.d, model, written, started)
 
 
 def run_predict(model: Path, file: Path, to: Path, probabilities: bool, force: bool) -> None:
