@@ -157,7 +157,7 @@ def shared_neighbors(traits: Traits, parameters: dict[str, Any], n: int, d: int)
         return None
     if parameters.get("radius") is not None or parameters.get("neighbors_algorithm", "auto") != "auto":
         return None
-    own = parameters.get("n_neighbors")
+    own: Any = parameters.get("n_neighbors")
     if count is None and (
         not isinstance(own, int) or parameters.get("affinity", "nearest_neighbors") != "nearest_neighbors"
     ):
