@@ -156,9 +156,9 @@ def reads_matrix(est: Any) -> bool:
     """Whether a method reads a matrix of counts, distances, kernel values or affinities."""
     from lowland.methods.base.traits import traits_of
 
-    parameters = est.get_params(deep=False)
-    kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
-    return traits_of(est).reads == "counts" or any(kind.startswith("precomputed") for kind in kinds)
+    given = est.get_params(deep=False)
+    names = ("metric", "dissimilarity", "kernel", "affinity")
+    return traits_of(est).reads == "counts" or any(str(given.get(name)).startswith("precomputed") for name in names)
 
 
 def row_names(source: Source, est: Any, *, square: bool = False) -> str | None:

@@ -348,7 +348,8 @@ def estimate(message: dict[str, Any], send: Send) -> dict[str, Any]:
     points = _timed_fits(task)
     n, (m, seconds, memory) = task.size.n, points[-1]
     if m >= n:
-        return _estimate(seconds, memory, 1.5, f"measured: a fit of all {n:,} rows took {seconds:.2g} s")
+        basis = f"measured: a fit of all {n:,} rows took {seconds:.2g} s"
+        return {"seconds": seconds, "low": seconds / 1.5, "high": 1.5 * seconds, "bytes": int(memory), "basis": basis}
     planned = task.planned
     capped = planned.fitted_rows or planned.parameters.get("n_landmarks")  # pairs only among some rows
     pairs = task.traits.study.all_pairs_up_to is not None and capped is None
@@ -362,13 +363,8 @@ def estimate(message: dict[str, Any], send: Send) -> dict[str, Any]:
     if len(points) > 1:
         k, s = points[-2][:2]
         growth = max((seconds - s) / (m**power - k**power), 0.2 * growth)  # noise may hide the growth
-    return _estimate(max(0.0, seconds - growth * m**power) + growth * n**power, used, 2.5, basis)
-
-
-def _estimate(seconds: float, memory: float, factor: float, basis: str) -> dict[str, Any]:
-    return {
-        "seconds": seconds, "low": seconds / factor, "high": seconds * factor, "bytes": int(memory), "basis": basis,
-    }  # fmt: skip
+    found = max(0.0, seconds - growth * m**power) + growth * n**power
+    return {"seconds": found, "low": found / 2.5, "high": 2.5 * found, "bytes": int(used), "basis": basis}
 
 
 def _timed_fits(task: MapTask) -> list[tuple[int, float, int]]:

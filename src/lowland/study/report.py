@@ -22,7 +22,7 @@ from lowland.plain import html_table, to_plain
 from lowland.study.definitions import meaning_of
 from lowland.study.result import ShownTable, StudyResult, Trial
 from lowland.study.significance import differ
-from lowland.trial.records import Curve, Score
+from lowland.trial.records import Score
 from lowland.trial.scores import neighbors_for
 
 
@@ -151,17 +151,14 @@ def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
     if labels.dtype.kind != "f":
         texts = _texts(labels)
         classes = sort_levels({text for text in texts if text is not None})
-        if len(classes) <= MAX_CLASSES or not all(map(_is_number, classes)):
+        try:
+            labels = np.array([np.nan if text is None else float(text) for text in texts])
+            are_numbers = len(classes) > MAX_CLASSES and all(math.isfinite(float(text)) for text in classes)
+        except ValueError:
+            are_numbers = False
+        if not are_numbers:
             return {"name": name, "classes": classes, **blocks.add(codes_of(texts, classes))}
-        labels = np.array([np.nan if text is None else float(text) for text in texts])
     return {"name": name, "classes": None, **column(labels, blocks)}
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
 
 
 def _texts(values: np.ndarray) -> list[str | None]:
@@ -190,15 +187,18 @@ def _best(name: str, trials: tuple[Trial, ...]) -> Score | None:
     return max(known, key=lambda s: s.value if s.better == "higher" else -s.value, default=None)
 
 
-def _score(score: Score, best: Score | None) -> dict[str, Any]:
-    """A score, and whether it is not significantly different from the best."""
-    shown = {name: value for name, value in vars(score).items() if name not in ("n_tested", "correct_bits")}
-    return {**shown, "near": best is not None and not score.labels_seen and differ(score, best) is False}
-
-
 def _trial(
     trial: Trial, measures: dict[str, Any], best: dict[str, Score | None], most: int | None, blocks: Blocks
 ) -> dict[str, Any]:
+    scores = {}
+    for name, score in trial.scores.items():  # near: not significantly different from the best
+        shown = {key: value for key, value in vars(score).items() if key not in ("n_tested", "correct_bits")}
+        other = best.get(name)
+        scores[name] = {**shown, "near": other is not None and not score.labels_seen and differ(score, other) is False}
+    curves = {
+        name: {**vars(curve), **{axis: blocks.add(getattr(curve, axis).astype(np.float32)) for axis in ("x", "y")}}
+        for name, curve in trial.curves.items()
+    }
     return {
         "name": trial.name,
         "method": trial.method,
@@ -210,19 +210,14 @@ def _trial(
         "memory": trial.memory,
         "cached": trial.cached,
         "components": trial.n_components,
-        "scores": {name: _score(score, best.get(name)) for name, score in trial.scores.items()},
-        "curves": {name: _curve(curve, blocks) for name, curve in trial.curves.items()},
+        "scores": scores,
+        "curves": curves,
         "per_row": {
             name: blocks.add(round_to_steps(values, measures[name]["low"], measures[name]["high"], SHADES))
             for name, values in trial.per_row.items()
         },
         "Z": None if trial.Z is None or trial.Z.shape[1] == 0 else _embedding(trial.Z, most, blocks),
     }
-
-
-def _curve(curve: Curve, blocks: Blocks) -> dict[str, Any]:
-    x, y = (blocks.add(np.asarray(values, dtype=np.float32)) for values in (curve.x, curve.y))
-    return {"x": x, "y": y, "x_name": curve.x_name, "y_name": curve.y_name, "kind": curve.kind}
 
 
 def _embedding(Z: np.ndarray, most: int | None, blocks: Blocks) -> dict[str, Any]:
