@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.study.report.browser import fresh_browser
 
-from .server import FOREVER, Explorer, Listener
+from .server import Explorer, Listener
 
 
 def write_csv(path, n=60, d=4, seed=0):
@@ -69,12 +69,6 @@ def listen():
     yield begin
     for each in listeners:
         each.client.close()
-
-
-@pytest.fixture(scope="session")
-def forever():
-    """Parameters of a t-SNE that never ends."""
-    return FOREVER
 
 
 @pytest.fixture(scope="session")

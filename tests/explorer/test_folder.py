@@ -80,7 +80,7 @@ def test_other_types_are_refused(name):
         safe_name(name)
 
 
-def bomb(path, size=2**29):
+def bomb(path, size=2**27):
     """An archive of zeros, packed a thousand times smaller."""
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,

@@ -8,6 +8,8 @@ import psutil
 
 from lowland.explorer import queue
 
+from .server import FOREVER
+
 
 def test_cancel_ends_the_process_at_once(explorer):
     table = explorer.open("large.csv")
@@ -32,9 +34,9 @@ def test_cancel_ends_the_process_at_once(explorer):
     assert explorer.get(f"/api/maps/{record['id']}").status_code == 404
 
 
-def test_a_map_that_waits_can_be_canceled(explorer, forever):
+def test_a_map_that_waits_can_be_canceled(explorer):
     table = explorer.open("large.csv")
-    running = [explorer.compute(table["id"], "TSNE", **forever)["id"] for _ in range(2)]
+    running = [explorer.compute(table["id"], "TSNE", **FOREVER)["id"] for _ in range(2)]
     for name in running:
         explorer.until(f"/api/maps/{name}", lambda m: m["status"] == "running")
     waiting = explorer.compute(table["id"])
@@ -62,11 +64,11 @@ def test_a_worker_that_is_killed_breaks_only_its_map(explorer):
     assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
 
 
-def test_time_is_limited(explorer, start, forever):
+def test_time_is_limited(explorer, start):
     explorer.measured(explorer.compute(explorer.open("large.csv")["id"])["id"])  # later from the cache, in no time
     explorer = start("--time-limit", "4")
     table = explorer.open("large.csv")
-    found = explorer.map(explorer.compute(table["id"], "TSNE", **forever)["id"])
+    found = explorer.map(explorer.compute(table["id"], "TSNE", **FOREVER)["id"])
     assert found["status"] == "failed"
     assert "took longer than 4 s" in found["error"]
     assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"

@@ -55,10 +55,6 @@ def write_tables(folder):
     names = np.array([f"flower {i}" for i in range(150)])
     write_columns({"flower": names, **columns, "species": np.array(iris.label_names)[iris.y]}, folder / "iris.parquet")
     write_columns({name: values[:20] + 0.05 for name, values in columns.items()}, folder / "new.parquet")
-    y = np.arange(4_000) % 200
-    X = rng.normal(size=(4_000, 5)) + rng.normal(size=(200, 5))[y]
-    kinds = {"kind": np.array([f"class {code:03d}" for code in y])}
-    write_columns({**{f"x{j}": X[:, j] for j in range(5)}, **kinds}, folder / "many.parquet")
     long = np.array([f"a class with a long name, number {i % 200:03d}" for i in range(1_000)])
     remarks = np.array([f"nothing to remark about row {i}" for i in range(1_000)])
     numbers = {name: rng.normal(size=1_000) for name in "xyz"}
@@ -81,7 +77,6 @@ def write_tables(folder):
             remark = " ".join(rng.choice(words, 5)) + f" {i}"
             age, height = 20 + 30 * (i % 2) + rng.normal(), 170 + rng.normal()
             write.writerow([f"P{i:03d}", f"20{10 + 10 * (i % 2)}-03-{1 + i % 28:02d}", age, height, remark])
-    (folder / "european.csv").write_text("a;b\n" + "\n".join(f"{i},5;{i * i % 7}" for i in range(12)) + "\n")
     (folder / "damaged.parquet").write_bytes(b"PAR1 no table")
     (folder / "damaged.csv.gz").write_bytes(b"\x1f\x8b no archive")
     with (folder / "hostile.csv").open("w", newline="") as file:
@@ -356,14 +351,6 @@ class Person:
                 self.browser.until("document.querySelector('.lv-tip')?.checkVisibility()", patience)
                 return x, y + 5
         raise AssertionError("no row under the pointer")
-
-    def colored(self, number=0):
-        """How many pixels of a map are neither white nor gray."""
-        return self.run(
-            f"(() => {{ const {{ data }} = {COPY % number}; let many = 0; for (let i = 0; i < data.length; i += 4)"
-            "if (data[i + 3] > 200 && Math.max(data[i], data[i + 1], data[i + 2]) - "
-            "Math.min(data[i], data[i + 1], data[i + 2]) > 60) many++; return many; })()"
-        )
 
     def saved(self, ending):
         """The text of a file that the page offered to save."""

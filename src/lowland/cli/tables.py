@@ -216,8 +216,6 @@ def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None
     """Open the rows and labels of a file for a method; encode its text and handle its missing values as asked."""
     from lowland.data.open import open_rows
     from lowland.data.reader import text_fields
-    from lowland.data.rows import ArrayRows
-    from lowland.missing_values import drop_missing as drop_incomplete
 
     asked = {"prepare": "auto", "impute": None, "drop_missing": False} | given("prepare")
     prepare, impute, drop_missing = prepare or asked["prepare"], asked["impute"], asked["drop_missing"]
@@ -228,9 +226,10 @@ def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None
     if prepare == "standardize" and not can_prepare:
         raise ParameterError("--prepare standardize needs columns with names, of a method that reads numbers. Omit it.")
     fields = table.fields_at(range(len(table.names))) if can_prepare and prepare != "none" else []
-    if text_fields(fields):
+    has_text = bool(text_fields(fields))
+    if has_text:
         noted(table)
-    if text_fields(fields) or prepare == "standardize":
+    if has_text or prepare == "standardize":
         found = _encoded(table, impute, source.columns, standardize=prepare != "encode")
         if impute is None and not drop_missing:
             _refuse_gaps(found, table.source, est)
@@ -247,6 +246,9 @@ def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None
     if impute in ("knn", "em"):
         _impute(found, impute)
     elif drop_missing:
+        from lowland.data.rows import ArrayRows
+        from lowland.missing_values import drop_missing as drop_incomplete
+
         left = drop_incomplete(found.rows)
         found.kept, found.missing = left.kept, left.message
         rows = ArrayRows(left.table, found.rows.names, found.rows.source)
