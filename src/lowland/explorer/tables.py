@@ -207,9 +207,9 @@ def place_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
     steps = [step for _, step in model.steps] if type(model).__name__ == "Pipeline" else [model]
     source: Any = path
     if not hasattr(steps[0], "open_rows") and not traits_of(steps[-1]).reads_text:
-        fitted = getattr(steps[0], "feature_names_in_", None)
-        named = fitted is not None and (path.is_dir() or readable_file(path))
-        source = open_rows(path, columns=[str(name) for name in fitted] if named else None)
+        named = path.is_dir() or readable_file(path)
+        fitted = [str(name) for name in getattr(steps[0], "feature_names_in_", ())]
+        source = open_rows(path, columns=fitted if named and fitted else None)
     Z = source
     for step in steps:
         Z = step.transform(Z)
