@@ -231,7 +231,7 @@ def own(explorers, folder, tmp_path):
     started = []
 
     def start(**options):
-        port = ("--port", started[-1].port) if started else ()
+        port = ("--port", str(started[-1].port)) if started else ()
         started.append(explorers(folder, tmp_path / "workspace", *port, **options))
         return started[-1]
 
