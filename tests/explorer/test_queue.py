@@ -64,10 +64,12 @@ def test_a_worker_that_is_killed_breaks_only_its_map(explorer):
     assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
 
 
-def test_time_is_limited(explorer, start):
-    explorer.measured(explorer.compute(explorer.open("large.csv")["id"])["id"])  # later from the cache, in no time
+def test_time_is_limited(start):
+    first = start()
+    table = first.open("large.csv")
+    first.measured(first.compute(table["id"])["id"])  # later it comes from the cache, in no time
+    first.stop()
     explorer = start("--time-limit", "4")
-    table = explorer.open("large.csv")
     found = explorer.map(explorer.compute(table["id"], "TSNE", **FOREVER)["id"])
     assert found["status"] == "failed"
     assert "took longer than 4 s" in found["error"]

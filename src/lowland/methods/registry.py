@@ -64,8 +64,7 @@ class Entry:
 @functools.cache
 def entries() -> dict[str, Entry]:
     """Return the methods by class name, sorted by module: from the cache, or from the classes themselves."""
-    path = cache_folder() / f"methods-{hashlib.sha256(str(_FOLDER).encode()).hexdigest()[:12]}.json"
-    stamp = _stamp()
+    path, stamp = _cache_path(), _stamp()
     with suppress(OSError, ValueError, KeyError, TypeError):  # no index, a damaged one, or one of other sources
         return _read_index(path.read_text(encoding="utf-8"), stamp)
     text = json.dumps({"stamp": stamp, "methods": [asdict(e) for e in build_entries()]})
@@ -89,6 +88,11 @@ def cache_folder() -> Path:
     """Return Lowland's folder in the cache folder of the user, which XDG_CACHE_HOME can set."""
     windows = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
     return Path(os.environ.get("XDG_CACHE_HOME") or windows or os.path.expanduser("~/.cache")) / "lowland"
+
+
+def _cache_path() -> Path:
+    """The file of the index of this installation."""
+    return cache_folder() / f"methods-{hashlib.sha256(str(_FOLDER).encode()).hexdigest()[:12]}.json"
 
 
 def _stamp() -> str:
