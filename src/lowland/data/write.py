@@ -75,10 +75,7 @@ def check_writable(path: str | os.PathLike[str]) -> str:
 
 
 def write_chunks(
-    chunks: Iterable[Any],
-    path: str | os.PathLike[str],
-    names: Sequence[str],
-    format: str | None = None,
+    chunks: Iterable[Any], path: str | os.PathLike[str], names: Sequence[str], format: str | None = None
 ) -> int:
     """Write chunks of rows to a file as they arrive; return the number of rows written.
 

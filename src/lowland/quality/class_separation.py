@@ -62,14 +62,12 @@ def neighborhood_hit(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, quality
+    >>> iris = data.load_dataset("iris")
     >>> round(quality.neighborhood_hit(PCA(2).fit_transform(iris.X), iris.y).value, 3)
     0.951
     """
-    near = _NearestLabels.of(Z, y, n_neighbors, "euclidean", sample, random_state)
-    return near.hit(per_row)
+    return _NearestLabels.of(Z, y, n_neighbors, "euclidean", sample, random_state).hit(per_row)
 
 
 @with_parameters(SHARED, LABELED, SEARCHED)
@@ -89,9 +87,8 @@ def nearest_neighbor_accuracy(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, quality
+    >>> iris = data.load_dataset("iris")
     >>> Z = PCA(2).fit_transform(iris.X)
     >>> [round(quality.nearest_neighbor_accuracy(A, iris.y).value, 3) for A in (Z, iris.X)]
     [0.967, 0.967]
@@ -126,9 +123,8 @@ def silhouette(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, quality
+    >>> iris = data.load_dataset("iris")
     >>> round(quality.silhouette(PCA(2).fit_transform(iris.X), iris.y).value, 3)
     0.534
     """
@@ -201,9 +197,8 @@ def downstream_accuracy(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, quality
+    >>> iris = data.load_dataset("iris")
     >>> round(quality.downstream_accuracy(PCA(2).fit_transform(iris.X), iris.y).value, 2)
     0.96
     """
@@ -225,7 +220,10 @@ def downstream_accuracy(
     if classifier is None:
         C = PointSet.of(C).X  # rescaled: nearest neighbors stay the same, and squares cannot overflow
     labels, right, scores = classes[codes], np.empty(len(C)), []
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=_seed(random_state)).split(C, codes):
+    seed = 0 if random_state is None else random_state
+    if isinstance(seed, np.random.Generator):  # which scikit-learn does not accept
+        seed = int(seed.integers(2**31))
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(C, codes):
         predicted = np.asarray(clone(model).fit(C[train], labels[train]).predict(C[test]))
         right[test] = predicted.reshape(len(test)) == labels[test]
         scores.append(right[test].mean())
@@ -260,13 +258,6 @@ def _classifier(classifier: Any, n: int) -> Any:
                 f"{name} predicts {what}, not classes. Pass a classifier, such as LogisticRegression()."
             )
     return classifier
-
-
-def _seed(random_state: Any) -> Any:
-    """A seed that scikit-learn accepts, which excludes Generator; None uses the same seed every time."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    return 0 if random_state is None else random_state
 
 
 def held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float, float]:

@@ -66,9 +66,8 @@ def trustworthiness(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.trustworthiness(X, PCA(2).fit_transform(X)).value, 3)
     0.979
     """
@@ -98,9 +97,8 @@ def continuity(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.continuity(X, PCA(2).fit_transform(X)).value, 3)
     0.99
     """
@@ -127,9 +125,8 @@ def trustworthiness_and_continuity(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> [round(each.value, 3) for each in quality.trustworthiness_and_continuity(X, PCA(2).fit_transform(X))]
     [0.979, 0.99]
     """
@@ -161,9 +158,8 @@ def mean_relative_rank_errors(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> [round(each.value, 3) for each in quality.mean_relative_rank_errors(X, PCA(2).fit_transform(X))]
     [0.03, 0.016]
     """
@@ -200,9 +196,8 @@ def lcmc(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.lcmc(X, PCA(2).fit_transform(X)).value, 3)
     0.602
     """
@@ -235,9 +230,8 @@ def r_nx_area(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.r_nx_area(X, PCA(2).fit_transform(X)).value, 3)
     0.692
     """
@@ -308,9 +302,8 @@ def co_ranking(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> found = quality.co_ranking(X, PCA(2).fit_transform(X))
     >>> found.k_max, round(float(found.r_nx[9]), 3)  # at 10 neighbors
     (24, 0.716)

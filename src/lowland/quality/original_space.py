@@ -46,9 +46,8 @@ class OriginalSpace:
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> high = quality.OriginalSpace.of(X)
     >>> [round(quality.co_ranking(high, PCA(k).fit_transform(X)).area.value, 2) for k in (1, 2, 3)]
     [0.48, 0.69, 0.87]
@@ -226,11 +225,9 @@ class SampledPairs:
         few = side.alone(self.rows)
 
         def measured(block: slice) -> np.ndarray:
-            return (
-                side.distances(self.rows[block])[:, self.rows]
-                if few is None
-                else few.distances(np.arange(self.m)[block])
-            )
+            if few is None:
+                return side.distances(self.rows[block])[:, self.rows]
+            return few.distances(np.arange(self.m)[block])
 
         if 8 * self.m**2 > KEPT_DISTANCES:
             return measured
