@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -83,7 +82,7 @@ def _recoded(rows: Rows, levels: Levels) -> Rows:
         None if own is None or place is None else np.array([place.get(v, -1) for v in own.tolist()] + [-1], dtype=float)
         for own, place in zip(known, places, strict=True)
     )
-    found = MappedRows(rows, _Recode(tables))
+    found = MappedRows(rows, partial(_recode, tables))
     found.levels = tuple(None if own is None else new for own, new in zip(known, levels, strict=True))
     found.ordered, found.notes = rows.ordered, rows.notes
     return found
@@ -96,37 +95,27 @@ def with_ranks(rows: Rows, orders: Mapping[int, Sequence[Any]], ranked: Iterable
     """
     levels = tuple(_as_levels(list(orders[j])) if j in orders else own for j, own in enumerate(levels_of(rows)))
     found = _recoded(rows, levels)
-    mapped = MappedRows(found, _UnknownAsMissing(tuple(sorted({*orders, *ranked}))))
+    mapped = MappedRows(found, partial(_unknown_as_missing, sorted({*orders, *ranked})))
     mapped.levels, mapped.ordered, mapped.notes = found.levels, found.ordered, found.notes
     return mapped
 
 
-@dataclass(frozen=True)
-class _UnknownAsMissing:
-    """The map that replaces the code -1 in some columns by NaN."""
-
-    columns: tuple[int, ...]
-
-    def __call__(self, X: Any) -> np.ndarray:
-        Y = np.array(X, dtype=np.float64)
-        for j in self.columns:
-            Y[Y[:, j] == -1, j] = np.nan
-        return Y
+def _unknown_as_missing(columns: Sequence[int], X: Any) -> np.ndarray:
+    """Replace the code -1 in some columns by NaN."""
+    Y = np.array(X, dtype=np.float64)
+    for j in columns:
+        Y[Y[:, j] == -1, j] = np.nan
+    return Y
 
 
-@dataclass(frozen=True)
-class _Recode:
-    """The map from codes to other codes, column by column; None: a column that is unchanged."""
-
-    tables: tuple[np.ndarray | None, ...]
-
-    def __call__(self, X: Any) -> np.ndarray:
-        Y = np.array(X, dtype=np.float64)
-        for j, table in enumerate(self.tables):
-            if table is not None:
-                given = ~np.isnan(Y[:, j])
-                Y[given, j] = table[Y[given, j].astype(np.intp)]  # -1, not among the levels, is the last entry
-        return Y
+def _recode(tables: Sequence[np.ndarray | None], X: Any) -> np.ndarray:
+    """Replace codes by other codes, column by column; None: a column that is unchanged."""
+    Y = np.array(X, dtype=np.float64)
+    for j, table in enumerate(tables):
+        if table is not None:
+            given = ~np.isnan(Y[:, j])
+            Y[given, j] = table[Y[given, j].astype(np.intp)]  # -1, not among the levels, is the last entry
+    return Y
 
 
 def levels_of(rows: Rows) -> Levels:

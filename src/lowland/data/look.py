@@ -105,7 +105,7 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     def named(test: Callable[[ColumnKind], Any]) -> list[str]:
         return [c.name for c in columns if test(c)]
 
-    ids, missing, constant = (named(lambda c, kind=kind: c.kind == kind) for kind in ("id", "missing", "constant"))
+    ids, missing, constant = ([c.name for c in columns if c.kind == kind] for kind in ("id", "missing", "constant"))
     classes = named(
         lambda c: label is None and c.kind in ("category", "boolean") and c.sd is None
         and c.distinct and c.distinct <= MOST_CLASSES and c.distinct < c.n - c.missing

@@ -89,9 +89,9 @@ def _of_integers(name: str, column: np.ndarray, words: set[str]) -> SuspectColum
 def _dominant(X: np.ndarray, names: Sequence[str]) -> list[SuspectColumn]:
     with np.errstate(over="ignore", invalid="ignore"):
         variances = X.var(axis=0, dtype=np.float64)
-        for j in np.flatnonzero(np.isnan(X).any(axis=0)):
-            observed = X[~np.isnan(X[:, j]), j]
-            variances[j] = observed.var(dtype=np.float64) if len(observed) else 0.0
+        for gap in np.flatnonzero(np.isnan(X).any(axis=0)):
+            observed = X[~np.isnan(X[:, gap]), gap]
+            variances[gap] = observed.var(dtype=np.float64) if len(observed) else 0.0
         fractions = variances / variances.sum()
     j = int(np.argmax(variances))
     if not np.isfinite(fractions[j]) or fractions[j] <= MOST or np.sum(variances > 0) < 2:

@@ -72,9 +72,9 @@ def loadings(
     table = _table(components)
     k, d = table.shape
     names = None if names is None else list(names)
-    named = None if names is None else len(names)
+    count = None if names is None else len(names)
     rows, columns = getattr(components, "index", None), getattr(components, "columns", None)
-    upright = k > d if named not in (k, d) else named == k != d  # (d, k)
+    upright = k > d if count not in (k, d) else count == k != d  # (d, k)
     if names is None and rows is not None and columns is not None and not callable(rows):  # of a data frame
         names = [str(one) for one in (rows if upright else columns)]
     table = (table.T if upright else table)[: as_integer(most, "most")]

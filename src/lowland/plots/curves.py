@@ -39,8 +39,9 @@ _MOST_COLORED = 8  # columns with their own color and name
 
 
 def _variances_of(model: Any) -> dict[str, Any]:
-    ratios = attribute(model, "explained_variance_ratio_", default=None)
-    return {"values": attribute(model, "explained_variance_")} if ratios is None else {"values": ratios, "total": 1.0}
+    values = attribute(model, "explained_variance_ratio_", "explained_variance_")
+    ratios = attribute(model, "explained_variance_ratio_", default=None) is not None
+    return {"values": values, **({"total": 1.0} if ratios else {})}
 
 
 @called_as("scree(model)", read=_variances_of)

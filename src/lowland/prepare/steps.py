@@ -29,9 +29,7 @@ class DateParts(TransformerMixin, BaseEstimator):
         """Find the first date of each column, and the parts that vary."""
         D = _dates(X)
         self.n_features_in_ = D.shape[1]
-        self.feature_names_in_ = np.asarray(
-            getattr(X, "column_names", [f"x{j}" for j in range(D.shape[1])]), dtype=object
-        )
+        self.feature_names_in_ = _names(X, D.shape[1])
         first = np.fmin.reduce(D, axis=0)  # without missing dates
         self.origins_ = np.where(np.isnat(first), np.datetime64("1970-01-01", "us"), first)
         parts = self._all_parts(D)
@@ -68,6 +66,10 @@ class DateParts(TransformerMixin, BaseEstimator):
         return np.column_stack(columns)
 
 
+def _names(X: Any, d: int) -> np.ndarray:
+    return np.asarray(getattr(X, "column_names", [f"x{j}" for j in range(d)]), dtype=object)
+
+
 def _dates(X: Any) -> np.ndarray:
     """The columns of a table of dates, (n, d)."""
     columns = X.columns if hasattr(X, "column_names") else np.asarray(X).T
@@ -88,9 +90,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
         """Fit one decomposition per column."""
         columns = _texts(X)
         self.n_features_in_ = len(columns)
-        self.feature_names_in_ = np.asarray(
-            getattr(X, "column_names", [f"x{j}" for j in range(len(columns))]), dtype=object
-        )
+        self.feature_names_in_ = _names(X, len(columns))
         svd = load_method("TruncatedSVD")
         self.models_ = []
         for column in columns:

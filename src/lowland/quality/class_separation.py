@@ -138,7 +138,7 @@ def silhouette_of(
     side: PointSet, codes: np.ndarray, classes: int, evaluated: EvaluatedRows, *, per_row: bool = False
 ) -> Measure:
     """The silhouette of points that are already opened."""
-    rows = np.arange(side.n) if evaluated.rows is None else evaluated.rows
+    rows = evaluated.places
     sizes = np.bincount(codes, minlength=classes)  # no class is empty
     by_class, starts = np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes
     values = np.empty(len(rows))
@@ -273,7 +273,7 @@ class _NearestLabels:
 
     def __init__(self, near: np.ndarray, codes: np.ndarray, evaluated: EvaluatedRows) -> None:
         self.evaluated, self.k = evaluated, near.shape[1]
-        self.own = codes if evaluated.rows is None else codes[evaluated.rows]  # (m,)
+        self.own = codes[evaluated.places]  # (m,)
         self.near = codes[near]  # (m, k)
 
     @classmethod

@@ -257,15 +257,15 @@ def _correlation(work: Work) -> IntrinsicDimension:
     low = min(3 / m, 0.1)
     high = min(max(0.03, 10 * low), 0.5)
     D = to_numpy(distance_matrix(work.take(rows), work.run))
-    found = spacings.correlation_sum(D, low, high)
-    radius = found.radius * work.unit
+    radius, fraction, slope, error = spacings.correlation_sum(D, low, high)
+    radius = radius * work.unit
     about = (
         f"Slope of the correlation sum over radii from {radius[0]:.3g} to {radius[-1]:.3g}, which contain "
-        f"{found.fraction[0]:.2%} to {found.fraction[-1]:.2%} of the pairs of {m} rows."
+        f"{fraction[0]:.2%} to {fraction[-1]:.2%} of the pairs of {m} rows."
     )
-    details = {"rows": m, "radius": radius, "fraction of pairs": found.fraction}
+    details = {"rows": m, "radius": radius, "fraction of pairs": fraction}
     interval = "normal, from the variance between rows"
-    return work.result("correlation", found.slope, found.error, about, interval=interval, details=details)
+    return work.result("correlation", slope, error, about, interval=interval, details=details)
 
 
 def _pca(work: Work) -> IntrinsicDimension:

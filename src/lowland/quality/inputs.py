@@ -68,6 +68,11 @@ class EvaluatedRows:
         """Number of rows with coordinates."""
         return int(self.kept.sum())
 
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The indices of the evaluated rows among the kept rows, (m,)."""
+        return np.arange(self.n) if self.rows is None else self.rows
+
     @property
     def left_out(self) -> int:
         """Number of rows without coordinates."""
@@ -94,8 +99,7 @@ class EvaluatedRows:
     def spread(self, values: np.ndarray) -> np.ndarray:
         """The values at the positions of their rows among all rows, (N,); NaN elsewhere."""
         each = np.full(len(self.kept), np.nan)
-        places = np.flatnonzero(self.kept)
-        each[places if self.rows is None else places[self.rows]] = values
+        each[np.flatnonzero(self.kept)[self.places]] = values
         return each
 
 
