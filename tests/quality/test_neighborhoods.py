@@ -65,9 +65,10 @@ def cloud():
 # --- ranks
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("d", [2, 17])
-@pytest.mark.parametrize("lattice", [False, True])
+@pytest.mark.parametrize(
+    ("d", "kind", "lattice"),
+    [(2, np.float64, False), (2, np.float32, True), (17, np.float64, True), (17, np.float32, False)],
+)
 def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
     monkeypatch.setattr(blocks, "_TILE", 64)  # several products, and a last one that is smaller
     rng = np.random.default_rng(d)
@@ -86,9 +87,10 @@ def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
             np.testing.assert_array_equal(side.ranks(targets, LocalRun()), expected)
 
 
-@pytest.mark.parametrize("d", [3, 30])
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("lattice", [False, True])
+@pytest.mark.parametrize(
+    ("d", "kind", "lattice"),
+    [(3, np.float64, True), (3, np.float32, False), (30, np.float64, False), (30, np.float32, True)],
+)
 def test_ranks_and_nearest_from_products_agree_with_sorting(d, kind, lattice, monkeypatch):
     """Columns that are the same in all points, with ties and duplicates, also where candidates cannot decide."""
     monkeypatch.setattr(blocks, "_TILE", 64)
