@@ -15,6 +15,7 @@ from lowland.arrays.precision import as_double, result_dtype, rounding_of
 from lowland.arrays.records import record
 from lowland.data.open import read_column
 from lowland.data.rows import Rows
+from lowland.data.table import Table
 from lowland.errors import DataError, DataWarning, ParameterError, UnsupportedError, warn
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.discriminants import (
@@ -299,7 +300,8 @@ class LinearDiscriminantAnalysis(
                 "file or a list of chunks."
             )
         before = self._moments_so_far()
-        y, _ = self._roles(X, y, None)
+        if isinstance(X, Table):
+            y, _ = self._roles(X, y, None)
         rows, labels = self._open(X, y)
         self._check_rows(rows, reset=before is None, least=1)
         known = vars(self).get("classes_")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -12,16 +12,11 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.data.open import as_vector
 from lowland.data.rows import Rows
-from lowland.data.spool import spooled
 from lowland.errors import DataError, ParameterError
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Downstream, Fixed, Rule, as_rule
 from lowland.math.spectra.principal_axes import AxesRequest, SolverOptions, axes_of_moments, principal_axes
-from lowland.math.spectra.probabilistic_axes import available_columns, axes_of_incomplete_rows, components_model
-from lowland.math.statistics.available_cases import AvailableColumns
-from lowland.math.statistics.latent_gaussian import TOL, CompletedThen, ImputeRows, LatentModel, ObservedLikelihoods
 from lowland.math.statistics.moments import Moments
-from lowland.methods.base.imputation import impute_rows
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.methods.base.principal import (
@@ -34,6 +29,9 @@ from lowland.methods.base.principal import (
     reconstruct,
 )
 from lowland.run.run import Run
+
+if TYPE_CHECKING:
+    from lowland.math.statistics.latent_gaussian import LatentModel
 
 
 class Storage(NamedTuple):
@@ -145,36 +143,54 @@ class PCA(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments or a factor of the rows, solve for the eigenpairs, and apply the rule."""
-        if self.missing is not None:
-            with spooled(rows) as kept:
-                found = available_columns(kept, run, weights)
-                self.missing_fraction_ = found.missing_fraction
-                if not found.complete:
-                    self._solve_incomplete(kept, run, found, weights)
-                    return
-        rule = self._rule(rows, run, y, weights)
+        if self.missing is not None and self._solve_incomplete(rows, run, weights):
+            return
+        rule = as_rule(self.n_components)
+        if isinstance(rule, Downstream):
+            rule = self._settled(rule, rows, run, y, weights)
+        steps = None if self.iterated_power == "auto" else int(self.iterated_power)
+        draws = steps is not None or self.svd_solver == "randomized"  # the others iterate until the draw is forgotten
+        rng = self._generator if draws else self._start_generator
+        options = SolverOptions(rng, self.tol, steps, self.n_oversamples)
         axes = principal_axes(
-            rows, run, rule, solver=self.svd_solver, scale=self.scale, weights=weights, options=self._options()
+            rows, run, rule, solver=self.svd_solver, scale=self.scale, weights=weights, options=options
         )
         keep_axes(self, axes, rows.dtype)
 
-    def _solve_incomplete(self, rows: Rows, run: Run, found: AvailableColumns, weights: np.ndarray | None) -> None:
-        """Maximize the likelihood of the observed values."""
+    def _solve_incomplete(self, rows: Rows, run: Run, weights: np.ndarray | None) -> bool:
+        """Maximize the likelihood of the observed values; return False if no value is missing."""
+        from lowland.data.spool import spooled
+        from lowland.math.spectra.probabilistic_axes import available_columns, axes_of_incomplete_rows
+        from lowland.math.statistics.latent_gaussian import TOL
+
+        with spooled(rows) as kept:
+            found = available_columns(kept, run, weights)
+            self.missing_fraction_ = found.missing_fraction
+            if found.complete:
+                return False
+            rule = self._rule_for_incomplete(found.rows, rows.d)
+            axes = axes_of_incomplete_rows(
+                kept, run, rule, found, scale=self.scale, weights=weights, tol=self.tol or TOL
+            )
+        keep_axes(self, axes, rows.dtype, measure="log-likelihood")
+        return True
+
+    def _rule_for_incomplete(self, n: int, d: int) -> Rule:
+        """The rule behind n_components, if it can be applied to the n incomplete rows."""
         rule = as_rule(self.n_components)
         if isinstance(rule, Downstream):
             raise ParameterError(
                 f"{rule!r} cross-validates complete rows.", "Choose another rule, or impute the missing values.",
                 method="PCA", missing=self.missing,
             )  # fmt: skip
-        most = min(found.rows, rows.d)
+        most = min(n, d)
         if isinstance(rule, Fixed) and rule.count is not None and rule.count > most:
             raise ParameterError(
-                f"the data has {found.rows} rows and {rows.d} columns, and the number of components must be between 1 "
+                f"the data has {n} rows and {d} columns, and the number of components must be between 1 "
                 f"and {most} (`min(n_samples, n_features)={most}`).",
                 method="PCA", n_components=rule.count,
             )  # fmt: skip
-        axes = axes_of_incomplete_rows(rows, run, rule, found, scale=self.scale, weights=weights, tol=self.tol or TOL)
-        keep_axes(self, axes, rows.dtype, measure="log-likelihood")
+        return rule
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """Solve from the moments that partial_fit has merged."""
@@ -189,7 +205,11 @@ class PCA(
 
     def _encoding(self) -> Any:
         scores = project(self)
-        return scores if self._params.missing is None else CompletedThen(self._latent(), scores)
+        if self._params.missing is None:
+            return scores
+        from lowland.math.statistics.latent_gaussian import CompletedThen
+
+        return CompletedThen(self._latent(), scores)
 
     def _decoding(self) -> Any:
         return reconstruct(self)
@@ -202,29 +222,23 @@ class PCA(
 
         Observed values do not change. The rows need not be those of the fit. A data frame returns a data frame.
         """
+        from lowland.math.statistics.latent_gaussian import ImputeRows
+        from lowland.methods.base.imputation import impute_rows
+
         return impute_rows(self, X, lambda: ImputeRows(self._latent()))
 
     def _latent(self) -> LatentModel:
         """The probabilistic model, which predicts missing values from the observed ones."""
+        from lowland.math.spectra.probabilistic_axes import components_model
+
         U, values = (to_numpy(as_double(a)) for a in (self.components_, self.explained_variance_))
         d = U.shape[1]
         noise = self.noise_variance_ if U.shape[0] < d else float(values[-1])
         scale = np.ones(d) if self.scale_ is None else to_numpy(self.scale_)
         return components_model(U.T, values, float(noise), to_numpy(self.mean_), scale)
 
-    # --- choices of a fit ---
-
-    def _options(self) -> SolverOptions:
-        steps = None if self.iterated_power == "auto" else int(self.iterated_power)
-        draws = steps is not None or self.svd_solver == "randomized"  # the others iterate until the draw is forgotten
-        rng = self._generator if draws else self._start_generator
-        return SolverOptions(rng, self.tol, steps, self.n_oversamples)
-
-    def _rule(self, rows: Rows, run: Run, y: Any, weights: np.ndarray | None) -> Rule:
-        """Return the rule behind n_components. A Downstream rule is evaluated here, by cross-validation."""
-        rule = as_rule(self.n_components)
-        if not isinstance(rule, Downstream):
-            return rule
+    def _settled(self, rule: Downstream, rows: Rows, run: Run, y: Any, weights: np.ndarray | None) -> Rule:
+        """Return the choice of a rule that cross-validates the components as predictors of y."""
         if y is None:
             raise DataError(
                 f"{rule!r} chooses the number of components by how well they predict `y`. Call fit(X, `y`)."
@@ -282,6 +296,8 @@ class PCA(
         """Return the log-likelihood of each row under probabilistic PCA (Tipping and Bishop 1999)."""
         rows, run = self._rows_to_map(X)
         if self._params.missing is not None:
+            from lowland.math.statistics.latent_gaussian import ObservedLikelihoods
+
             likelihoods = ObservedLikelihoods(self._latent())
             return run.gather(likelihoods, rows, 1, name="scoring rows", dtype=np.dtype(np.float64))[:, 0]
         P = self.get_precision()

@@ -123,8 +123,8 @@ class VectorQuantizer(
         """Compute column moments, initialize, run Lloyd's algorithm; keep the best of ``n_init`` results."""
         columns: ColumnMoments = run.fold(in_small_slabs(rows), ColumnMoments.of, weights, name="summing columns")
         self._check_count(columns)
-        if columns.rows > 1:
-            refuse_underflow(columns.underflow, columns.squares, columns.n)
+        if columns.rows > 1 and columns.underflow:
+            refuse_underflow(columns.squares, columns.n)
         variance = max(0.0, float(np.sum(to_numpy(columns.squares)))) / columns.n
         spread = math.sqrt(variance)
         unit = (

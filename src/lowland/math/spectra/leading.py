@@ -119,7 +119,11 @@ def leading_eigenpairs(
     if k + options.oversamples >= n and solver != "eigh":  # an iteration on the whole space is a direct method
         A, dense, solver = _formed(A, options.like_array, run), True, "eigh"
     if solver == "eigh":
-        return _finished(_by_lapack(A, k, run), definite)
+        if n < _LARGE:
+            return _finished(_direct(A, k), definite)
+        with run.stage(LAPACK) as stage:
+            stage.announce()  # Ctrl-C must wait for LAPACK
+            return _finished(_direct(A, k), definite)
     if options.rng is None:
         options = replace(options, rng=np.random.default_rng(0))
     unit = unit_of(A) if dense else ordinary_unit(options.size, single=False)
@@ -156,15 +160,6 @@ def _formed(A: Any, like_array: Array, run: Run) -> Array:
     n = A.shape[0]
     run.require(3 * 8 * n * n, f"The {n} x {n} matrix, for nearly all of its eigenpairs,", "Choose fewer components")
     return as_double(A @ like(xp_of(like_array).eye(n, dtype=like_array.dtype), like_array))
-
-
-def _by_lapack(A: Array, k: int, run: Run) -> Eigenpairs:
-    """LAPACK; for a large matrix, the progress says that Ctrl-C must wait for it."""
-    if A.shape[0] < _LARGE:
-        return _direct(A, k)
-    with run.stage(LAPACK) as stage:
-        stage.announce()
-        return _direct(A, k)
 
 
 def _direct(A: Array, k: int) -> Eigenpairs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,11 +78,6 @@ class AxesRequest:
     weights: np.ndarray | None = None
     options: SolverOptions = field(default_factory=SolverOptions)
     dtype: Any = np.float64  # dtype of the rows and of their products
-
-    @property
-    def rounding(self) -> float:
-        """The fraction of the first eigenvalue below which another is rounding error."""
-        return rounding_of(self.dtype)
 
 
 @dataclass(frozen=True)
@@ -243,13 +239,7 @@ def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
     if wanted.scale:
         columns = columns.scaled()
         S = S / (columns.scale[:, None] * columns.scale[None, :])  # type: ignore[index]
-    solver, options = wanted.solver.name, wanted.options
-    return _decided(
-        columns,
-        wanted,
-        lambda k: principal_axes_of_covariance(S, k, solver=solver, options=options, run=run),
-        lambda: all_eigenvalues(S),
-    )
+    return _decided(columns, wanted, partial(_eigenpairs, S, run=run, wanted=wanted), lambda: all_eigenvalues(S))
 
 
 def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
@@ -273,7 +263,7 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     if not np.isfinite(float(xp_of(variances).sum(variances))):
         raise rows.non_finite_error()
     pairs = Eigenpairs(variances, fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
-    null_below = wanted.rounding**2  # squares of singular values keep twice the digits
+    null_below = rounding_of(wanted.dtype) ** 2  # squares of singular values keep twice the digits
     return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 
 
@@ -348,7 +338,7 @@ def _eigenpairs(
         options.power_steps if solver == "subspace" else None,
         options.oversamples,
         like_array,
-        ROUNDING if like_array is None else max(ROUNDING, wanted.rounding),
+        ROUNDING if like_array is None else max(ROUNDING, rounding_of(wanted.dtype)),
         size,
     )
     return leading_eigenpairs(S, k, run=run, solver=solver, options=iteration)
@@ -375,17 +365,15 @@ def _decided(
             f"Choose at most {most}.",
             n_components=rule.count,
         )
-
-    null_below = wanted.rounding if null_below is None else null_below
+    rounding = rounding_of(wanted.dtype)  # fraction of the first eigenvalue below which another is rounding error
+    null_below = rounding if null_below is None else null_below
 
     def spectrum(values: Array, asked: int) -> Spectrum:
         found = np.maximum(to_numpy(values)[:most], 0.0)
         found = np.where(found > null_below * (found[0] if len(found) else 0.0), found, 0.0)
         if len(found) < asked:  # there are no more; the missing ones are zero
             found = np.concatenate([found, np.zeros(most - len(found))])
-        return Spectrum(
-            found, float(variances.sum()), most, columns.n, d, variances=variances, rounding=wanted.rounding
-        )
+        return Spectrum(found, float(variances.sum()), most, columns.n, d, variances=variances, rounding=rounding)
 
     choice = everything = None
     k = min(16, most)
@@ -411,7 +399,7 @@ def _decided(
     if discarded < _CANCELLATION * known.total and not known.whole and all_values is not None:
         known = spectrum(all_values(), most)
     discarded = float(known.values[k:].sum()) if known.whole else max(discarded, 0.0)
-    outcome = _outcome_of(wanted.solver, pairs)
+    outcome = pairs.outcome(wanted.solver.reason, wanted.solver.name)
     return Axes(columns, with_null_space(pairs, k, null_below), choice, outcome, known, discarded)
 
 
@@ -431,10 +419,6 @@ def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -
     root = xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0)
     _, s, Vt = svd(root)
     return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd")
-
-
-def _outcome_of(chosen: Outcome, pairs: Eigenpairs) -> Outcome:
-    return pairs.outcome(chosen.reason, chosen.name)
 
 
 def singular_axes(
@@ -470,4 +454,4 @@ def singular_axes(
         pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], _cheap(rows), size)
     rounding = rounding_of(rows.dtype)
     pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
-    return pairs, moments, _outcome_of(chosen, pairs)
+    return pairs, moments, pairs.outcome(chosen.reason, chosen.name)

@@ -72,7 +72,8 @@ class AvailableColumns:
     def refuse_lost_squares(self) -> None:
         """Raise an error if the squares of the values overflow, or are lost to underflow."""
         refuse_overflow(self.squares)
-        refuse_underflow(self.underflow, self.squares, self.rows)
+        if self.underflow:
+            refuse_underflow(self.squares, self.rows)
 
     @property
     def missing_fraction(self) -> float:

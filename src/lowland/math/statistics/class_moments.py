@@ -128,7 +128,8 @@ class MomentsByClass:
         lost = loses_squares(X, squares, n)
         if lost and is_single(X):
             return self(as_double(X), y)
-        refuse_underflow(lost, squares, n)
+        if lost:
+            refuse_underflow(squares, n)
         if bool(xp.all(xp.isfinite(found.mean))):  # NaN and infinity are reported by column
             refuse_overflow(squares)
         return found

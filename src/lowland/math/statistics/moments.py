@@ -72,7 +72,8 @@ class Moments(Scattered):
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
         """Return the moments of one chunk."""
-        X, weights = without_zero_weights(X, weights)
+        if weights is not None:
+            X, weights = without_zero_weights(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
         if weights is None and X.shape[0] and (shift := shift_of(X)) is not None:
@@ -86,7 +87,7 @@ class Moments(Scattered):
         lost = loses_squares(X, scatter.diagonal() if host else xp_of(scatter).linalg.diagonal(scatter), n)
         if lost and is_single(X):
             return cls.of(as_double(X), weights)
-        return cls(n, X.shape[0], as_double(shift) + offset, scatter, _dense_rounding(X), underflow=lost)
+        return cls(n, X.shape[0], as_double(shift) + offset, scatter, rounding_in(X) ** 2, underflow=lost)
 
     @classmethod
     def _of_sparse(cls, X: Array, weights: np.ndarray | None) -> Self:
@@ -124,13 +125,15 @@ class Moments(Scattered):
     @property
     def covariance(self) -> Array:
         """The covariance with divisor n - 1, (d, d) float64."""
-        refuse_underflow(self.underflow, self.scatter, self.n)
+        if self.underflow:
+            refuse_underflow(self.scatter, self.n)
         return as_double(self.scatter) / _degrees_of_freedom(self.n, self.rows)
 
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1, (d,) float64; zero where it is only rounding error."""
-        refuse_underflow(self.underflow, self.scatter, self.n)
+        if self.underflow:
+            refuse_underflow(self.scatter, self.n)
         squares = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter))
         refuse_overflow(squares)
         return _without_rounding(squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
@@ -139,8 +142,8 @@ class Moments(Scattered):
         """Raise an error if the squares of all values underflow, or if their sum overflows."""
         xp = xp_of(self.mean)
         largest = float(xp.max(xp.abs(self.mean)))
-        if largest < math.sqrt(_LEAST[8]):
-            refuse_underflow(self.underflow or largest > 0, self.scatter, self.n)
+        if largest < math.sqrt(_LEAST[8]) and (self.underflow or largest > 0):
+            refuse_underflow(self.scatter, self.n)
         with np.errstate(over="ignore"):
             squares = self.mean**2 * self.n + as_double(xp_of(self.scatter).linalg.diagonal(self.scatter))
         refuse_overflow(squares)
@@ -175,7 +178,7 @@ class ColumnMoments:
         lost = loses_squares(X, squares, n)
         if lost and is_single(X):
             return cls.of(as_double(X), weights)
-        return cls(n, X.shape[0], as_double(shift) + offset, squares, _dense_rounding(X), lost)
+        return cls(n, X.shape[0], as_double(shift) + offset, squares, rounding_in(X) ** 2, lost)
 
     @classmethod
     def _of_sparse(cls, X: Array, weights: np.ndarray | None) -> Self:
@@ -187,7 +190,7 @@ class ColumnMoments:
         each = np.repeat(w, np.diff(X.indptr))  # the weight of every stored value
         stored = np.bincount(X.indices, each, d)  # (d,) weight of the stored values; the rest are zeros
         squares = np.bincount(X.indices, each * (wide.data - mean[X.indices]) ** 2, d) + (n - stored) * mean**2
-        return cls(n, rows, mean, squares, _dense_rounding(wide), loses_squares(X, squares, n))
+        return cls(n, rows, mean, squares, rounding_in(wide.data) ** 2, loses_squares(X, squares, n))
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
@@ -207,7 +210,8 @@ class ColumnMoments:
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where it is only rounding error."""
-        refuse_underflow(self.underflow, self.squares, self.n)
+        if self.underflow:
+            refuse_underflow(self.squares, self.n)
         refuse_overflow(self.squares)
         return _without_rounding(self.squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
 
@@ -237,7 +241,7 @@ class Triangle:
         R = triangle(Y)
         if is_single(X) and 0 not in R.shape and not in_range_of_single(float(xp.max(xp.abs(R))) ** 2):
             return cls.of(as_double(X), weights)
-        return cls(n, X.shape[0], as_double(shift) + offset, R, _dense_rounding(X))
+        return cls(n, X.shape[0], as_double(shift) + offset, R, rounding_in(X) ** 2)
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
@@ -261,7 +265,8 @@ class Triangle:
         with np.errstate(over="ignore"):
             squares = xp_of(self.R).sum(as_double(self.R) ** 2, axis=0)
         refuse_overflow(squares)
-        refuse_underflow(float(xp_of(self.R).max(xp_of(self.R).abs(self.R))) > 0, squares, self.n)
+        if float(xp_of(self.R).max(xp_of(self.R).abs(self.R))) > 0:
+            refuse_underflow(squares, self.n)
         variances = squares / _degrees_of_freedom(self.n, self.rows)
         return _without_rounding(variances, self.mean, self.rounding)
 
@@ -320,16 +325,15 @@ def refuse_overflow(squares: Array) -> None:
         raise DataError("The values are too large: their squares overflow to infinity. Rescale the columns.")
 
 
-def refuse_underflow(suspected: bool, squares: Array, n: float) -> None:
+def refuse_underflow(squares: Array, n: float) -> None:
     """Raise an error if the squares of columns that vary are lost to underflow; they may be a scatter matrix."""
-    if suspected:
-        xp = xp_of(squares)
-        largest = float(xp.max(xp.linalg.diagonal(squares) if squares.ndim == 2 else squares))
-        if largest < _LEAST[8] * n:
-            raise DataError(
-                "The values are too small: their differences are below 1e-151, so their squares underflow. "
-                "Rescale them (`X * 2.0**500`)."
-            )
+    xp = xp_of(squares)
+    largest = float(xp.max(xp.linalg.diagonal(squares) if squares.ndim == 2 else squares))
+    if largest < _LEAST[8] * n:
+        raise DataError(
+            "The values are too small: their differences are below 1e-151, so their squares underflow. "
+            "Rescale them (`X * 2.0**500`)."
+        )
 
 
 def refuse_tiny_columns(variances: Array, mean: Array) -> None:
@@ -409,11 +413,6 @@ def _degrees_of_freedom(n: float, rows: int) -> float:
             "by their sum minus one. Do not normalize them: multiply them by the number of rows."
         )
     return n - 1
-
-
-def _dense_rounding(X: Array) -> float:
-    """The variance of a constant column from rounding error alone, as a fraction of its squared mean."""
-    return rounding_in(X.data if is_sparse(X) else X) ** 2
 
 
 def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:

@@ -122,12 +122,13 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         before = dict(vars(self))
         self._start_fit()
         try:
-            y, weights = self._roles(X, y, weights)
+            if isinstance(X, Table):
+                y, weights = self._roles(X, y, weights)
             rows, labels = self._open(X, y)
-            counts = self._weights(weights, rows)
+            counts = None if weights is None else self._weights(weights, rows)
             self._check_rows(rows, reset=True)
-            self._record_label_name(y)
-            self._record_columns(rows)
+            if isinstance(y, str):
+                self.label_name_ = y  # so that transform can take the same frame or file
             self._admit_missing(rows)
         except BaseException:
             self.__dict__.clear()
@@ -152,7 +153,9 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Delete the results of an earlier fit and record the parameters of this one."""
         self._clear_fit()
         cls: Any = type(self)
-        self._fitted = Fitted(**{p.name: self.__dict__[p.name] for p in parameters_of(cls)})
+        self._fitted = Fitted()
+        for p in parameters_of(cls):
+            setattr(self._fitted, p.name, self.__dict__[p.name])
 
     @property
     def _params(self) -> Any:
@@ -166,10 +169,8 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         fitted.update({name: params[name] for name in params if isinstance(fitted.get(name), Described)})
         return self
 
-    def _roles(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
-        """Labels and weights: those that were passed, else those of a Table."""
-        if not isinstance(X, Table):
-            return y, weights
+    def _roles(self, X: Table, y: Any, weights: Any) -> tuple[Any, Any]:
+        """Labels and weights: those that were passed, else those of the Table."""
         if weights is None and X.weight_name is not None:
             if "sample_weight" not in inspect.signature(self.fit).parameters:
                 name = type(self).__name__
@@ -181,9 +182,10 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
         """Open rows and labels; a string y names the column of labels, which is excluded from the rows."""
-        rows, labels, label_name = open_labelled(X, y, opened=self._opened)
-        if label_name is not None:
+        if isinstance(y, str):
+            rows, labels, _ = open_labelled(X, y, opened=self._opened)
             return rows, as_vector(labels, rows.n, "y")
+        rows = self._opened(X)
         if not self._traits.reads_y:
             return rows, y
         if y is None and self._traits.needs_y:
@@ -223,35 +225,23 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         columns = vars(self).get("metric_columns_")
         return metric if columns is None or not metric.reads_text else dataclasses.replace(metric, params=dict(columns))
 
-    def _record_label_name(self, y: Any) -> None:
-        """Record which column held the labels, so that transform can take the same frame or file."""
-        if isinstance(y, str):
-            self.label_name_ = y
-
-    def _record_columns(self, rows: Rows) -> None:
-        """Record the levels of columns of text, where the metric reads text."""
-        metric = self._metric()
-        if metric is not None and metric.reads_text:
-            self.categories_, self.metric_columns_ = metric.levels(rows), metric.columns(rows)
-
     @property
     def _reads_text(self) -> bool:
         """Whether columns may contain text, with these parameters."""
         metric = self._metric()
         return self._traits.reads_text or (metric is not None and metric.reads_text)
 
-    def _weights(self, weights: Any, rows: Rows) -> np.ndarray | None:
+    def _weights(self, weights: Any, rows: Rows) -> np.ndarray:
         """Weights as floats, one per row; a single number is the weight of every row, as in scikit-learn."""
-        if weights is None:
-            return None
         if np.isscalar(weights) and rows.n is not None:
             weights = np.full(rows.n, float(weights))  # type: ignore[arg-type]
         return float_vector(weights, rows.n, "sample_weight")
 
     def _clear_fit(self) -> None:
         """Delete all results of an earlier fit."""
-        for name in [name for name in vars(self) if name == "_fitted" or name.endswith("_")]:
-            delattr(self, name)
+        for name in list(vars(self)):
+            if name == "_fitted" or name.endswith("_"):
+                delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)
@@ -281,6 +271,8 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 self.feature_names_in_ = np.asarray(rows.names, dtype=object)
             else:
                 self.__dict__.pop("feature_names_in_", None)
+            if metric is not None and metric.reads_text:
+                self.categories_, self.metric_columns_ = metric.levels(rows), metric.columns(rows)
             return
         fitted, name = vars(self).get("feature_names_in_"), type(self).__name__
         if fitted is None and rows.names is not None:

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import inspect
 import numbers
+import operator
 import re
 import types
 import typing
@@ -80,7 +81,7 @@ class Parameter:
 
     def fits(self, value: Any) -> bool:
         """Whether a value has the declared type and lies within the limits."""
-        if any(value is each for each in self.former):
+        if self.former and any(value is each for each in self.former):
             return True
         if not admits(self.kind, value):
             return False
@@ -90,9 +91,9 @@ class Parameter:
 
 
 _WITHIN: dict[str, Callable[[Any, float], bool]] = {
-    "at least": lambda value, limit: value >= limit,
-    "above": lambda value, limit: value > limit,
-    "at most": lambda value, limit: value <= limit,
+    "at least": operator.ge,
+    "above": operator.gt,
+    "at most": operator.le,
 }
 
 

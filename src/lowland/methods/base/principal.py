@@ -90,9 +90,13 @@ def project(model: Any) -> Affine:
     if model.scale_ is not None:
         A = A / like(model.scale_, A)[:, None]
     A = A * power_of_variances(model.explained_variance_, -0.5)[None, :] if model.whiten else A
-    if _is_near_origin(model.mean_, model.scale_, model.explained_variance_):
-        A = np.ascontiguousarray(A)  # the same product for a model from a file
-        return Affine(A, None, -(model.mean_ @ A))  # without a centered copy of the rows
+    variances = model.explained_variance_
+    if isinstance(variances, np.ndarray) and variances.dtype == np.float64:
+        smallest = variances.min(where=variances > 0, initial=np.inf)
+        far = np.abs(model.mean_ if model.scale_ is None else model.mean_ / model.scale_).max(initial=0.0)
+        if np.isfinite(smallest) and far <= _NEAR * math.sqrt(smallest):  # rows need not be centered to keep digits
+            A = np.ascontiguousarray(A)  # the same product for a model from a file
+            return Affine(A, None, -(model.mean_ @ A))
     return Affine(A, model.mean_)
 
 
@@ -148,15 +152,6 @@ def _loadings(model: Any) -> tuple[Array, Array]:
     beyond = values - model.noise_variance_
     xp = xp_of(values)
     return as_double(model.components_), xp.where(beyond > 0, beyond, xp.zeros_like(beyond))
-
-
-def _is_near_origin(mean: Array, scale: Array | None, variances: Array) -> bool:
-    """Whether projections of rows that are not centered keep all but three digits, of sixteen."""
-    if not isinstance(variances, np.ndarray) or variances.dtype != np.float64:
-        return False
-    smallest = variances.min(where=variances > 0, initial=np.inf)
-    far = np.abs(mean if scale is None else mean / scale).max(initial=0.0)
-    return bool(np.isfinite(smallest) and far <= _NEAR * math.sqrt(smallest))
 
 
 def power_of_variances(values: Array, power: float) -> Array:
