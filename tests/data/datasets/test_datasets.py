@@ -178,19 +178,6 @@ def table(file, **options):
     return np.loadtxt(os.path.join(FOLDER, file), delimiter=",", **options)
 
 
-def test_the_airports_are_a_distance_matrix():
-    sample = samples.load_dataset("airports")
-    D = sample.X
-    assert sample.names == ("ATL", "ORD", "DEN", "HOU", "LAX", "MIA", "JFK", "SFO", "SEA", "IAD")
-    assert sample.y is None
-    assert sample.kind == "distances"
-    np.testing.assert_array_equal(D, D.T)
-    np.testing.assert_array_equal(np.diag(D), 0)
-    # great circles obey the triangle inequality, up to rounding to integer miles
-    assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 2).all()
-    assert D[6, 4] == 2451
-
-
 @needs_folder
 def test_the_airports_are_the_shared_file():
     D = table("airports10_UScitiesD.csv", skiprows=1, usecols=range(1, 11))
