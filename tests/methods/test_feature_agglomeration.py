@@ -15,12 +15,13 @@ from lowland.data.open import open_rows
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 from lowland.math.selection.column_clustering import (
     cluster_tree,
+    column_distances,
     connectivity_graph,
     constrained_tree,
     cut_tree,
+    euclidean_distances,
     uses_spanning_tree,
 )
-from lowland.math.selection.column_distances import column_distances, euclidean_distances
 from lowland.run.run import run_for
 
 LINKAGES = ["ward", "complete", "average", "single"]

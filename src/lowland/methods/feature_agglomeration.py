@@ -15,19 +15,21 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.column_clustering import (
+    EUCLIDEAN,
+    METRIC_NAMES,
     ClusterTree,
     Graph,
     Linkage,
     PoolColumns,
-    SpreadGroups,
     cluster_tree,
+    column_distances,
     connectivity_graph,
     constrained_tree,
     cut_tree,
     named_groups,
     uses_spanning_tree,
 )
-from lowland.math.selection.column_distances import EUCLIDEAN, METRIC_NAMES, column_distances
+from lowland.methods.base.column_map import TakeColumns
 from lowland.methods.base.method import InvertibleMethod, attribute, param
 from lowland.run.run import Run
 from lowland.suggestions import did_you_mean
@@ -59,7 +61,7 @@ class FeatureAgglomeration(
 
     1. Compute the distances of all pairs of columns: Euclidean, cosine and correlation distances from the moments in
        one pass; pairs that would suffer from cancellation are recomputed from their differences in a second pass
-       (``math.selection.column_distances``).
+       (``math.selection.column_clustering``).
     2. Merge clusters with the nearest-neighbor chain algorithm; with ``connectivity``, by scikit-learn's constrained
        trees (``math.selection.column_clustering``).
     3. Cut the tree at a number of clusters or at a height.
@@ -216,8 +218,8 @@ class FeatureAgglomeration(
         rows = super().inverse_transform(X[None, :] if single else X)
         return rows[0, :] if single else rows
 
-    def _decoding(self) -> SpreadGroups:
-        return SpreadGroups(self.labels_)
+    def _decoding(self) -> TakeColumns:
+        return TakeColumns(self.labels_, keep_nan=True)  # each column has the value of its cluster
 
     def _encoding_width(self) -> int:
         return int(self.n_clusters_)

@@ -15,9 +15,8 @@ from lowland.math.selection import lasso_path
 from lowland.math.selection.columns import check_constant
 from lowland.math.selection.cross_validation import Splitter, best_model, folds_of
 from lowland.math.selection.lasso import Solution
-from lowland.math.selection.lasso_path import LassoData, LassoPath, LassoProblem, in_own_units
+from lowland.math.selection.lasso_path import LassoData, LassoPath, LassoProblem, Layout, in_own_units
 from lowland.math.selection.subset_search import numbered
-from lowland.math.statistics.fold_moments import Layout
 from lowland.math.statistics.labels import Kind, Target
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
@@ -43,11 +42,11 @@ class L1Selector(
     Problem: minimize loss(β) + α Σ_j |β_j|, where Z holds the standardized columns. The loss is |y - Zβ|²/2n for
     numbers and the mean of -log p(class) for classes. For large α every β_j is zero; as α decreases, columns enter.
 
-    1. Compute the moments of columns and target for each fold, in one pass (``math.statistics.fold_moments``).
-       Classes, and data with more columns than rows, need the rows in memory (``math.selection.lasso_path``).
+    1. Compute the moments of columns and target for each fold, in one pass. Classes, and data with more columns than
+       rows, need the rows in memory (``math.selection.lasso_path``).
     2. Compute the regularization path by coordinate descent on the covariances with warm starts, each penalty to a
        given duality gap (``math.selection.lasso``, ``math.selection.lasso_path``). For classes: proximal Newton
-       steps (``math.selection.logistic_lasso``).
+       steps (``math.selection.lasso``).
     3. Choose the penalty by cross-validation (``math.selection.cross_validation``). Or select the columns that
        random halves of the rows select repeatedly (``math.selection.lasso_path``), or the first k columns
        to enter the path.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowland.math.networks.linear_autoencoder import ENCODERS, linear_autoencoder, untrained
+from lowland.math.networks.linear_autoencoder import ENCODERS, linear_autoencoder
 
 S = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 along (1, 1) and 1 along (1, -1)
 
@@ -31,10 +31,3 @@ def test_a_given_step_size_is_used_and_mini_batches_agree(rng):
 
     by_batches = linear_autoencoder(C, 2, batches=batches, batch_size=50, tol=1e-6)
     assert by_batches.loss == pytest.approx(expected, rel=1e-6)
-
-
-def test_nothing_is_learned_from_constant_rows():
-    found = linear_autoencoder(np.zeros((3, 3)), 2)
-    assert (found.loss, found.step, found.outcome.iterations) == (0, 0, 0)
-    again = untrained(np.zeros((3, 3)), 2, "tied", np.random.default_rng(0))
-    np.testing.assert_array_equal(found.D, again.D)

@@ -45,21 +45,14 @@ CASES = [
 
 
 @pytest.mark.parametrize("loss", CASES)
-def test_the_gradient_agrees_with_finite_differences(loss, rng):
+def test_the_gradient_agrees_with_finite_differences_and_torch(loss, rng):
     theta = loss.net.start(rng) + 0.1 * rng.standard_normal(loss.net.size)
     Y, seen = rng.standard_normal((2, 7, 5))
     value, g = loss.gradient(theta, Y)
     np.testing.assert_allclose(g, numerical(loss, theta, Y), atol=1e-7)
     assert value == loss.value(theta, Y)
     np.testing.assert_allclose(loss.gradient(theta, Y, seen)[1], numerical(loss, theta, Y, seen), atol=1e-7)
-
-
-@pytest.mark.parametrize("loss", CASES)
-def test_the_gradient_agrees_with_torch(loss, rng):
     torch = pytest.importorskip("torch")
-    theta = loss.net.start(rng) + 0.1 * rng.standard_normal(loss.net.size)
-    Y = rng.standard_normal((7, 5))
-    g = loss.gradient(theta, Y)[1]
     tensor = torch.tensor(theta, requires_grad=True)
     loss.value(tensor, torch.tensor(Y)).backward()  # by their automatic differentiation of our forward pass
     np.testing.assert_allclose(tensor.grad.numpy(), g, atol=1e-12)
@@ -67,7 +60,7 @@ def test_the_gradient_agrees_with_torch(loss, rng):
     np.testing.assert_allclose(ours.numpy(), g, atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(a=st.floats(-700, 700))
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_activations_are_finite_and_agree_with_their_derivative(activation, a):
@@ -80,26 +73,14 @@ def test_activations_are_finite_and_agree_with_their_derivative(activation, a):
 
 
 def test_initialization_preserves_the_scale_of_activations(rng):
-    Y = rng.standard_normal((500, 300))
+    Y = rng.standard_normal((200, 100))
     for activation in ACTIVATIONS:
-        net = Network.of(300, (300, 300), 300, (300,), (activation, "identity", "identity"))
+        net = Network.of(100, (100, 100), 100, (100,), (activation, "identity", "identity"))
         sums, _ = NetworkLoss(net)._forward(net.start(rng), Y)
         sizes = [float(np.sqrt(np.mean(a**2))) for a in sums]
         if activation not in ("logistic", "tanh", "silu"):
             assert all(0.5 < size < 2 for size in sizes), (activation, sizes)
         assert all(np.isfinite(sizes))
-
-
-def test_layers_are_views_of_one_weight_vector():
-    net = Network.of(7, (5,), 2, (4,), ("tanh", "identity", "identity"))
-    theta = np.zeros(net.size)
-    for i, (W, b) in enumerate(net.layers(theta)):
-        W += i + 1
-        b += i + 1
-    assert (theta > 0).all()
-    assert net.widths == (7, 5, 2, 4, 7)
-    assert net.code == 2
-    assert net.size == 7 * 5 + 5 + 5 * 2 + 2 + 2 * 4 + 4 + 4 * 7 + 7
 
 
 def test_the_sparsity_penalty_does_not_depend_on_the_scale_of_the_codes(rng):

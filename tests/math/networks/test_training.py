@@ -11,14 +11,12 @@ from lowland.math.networks.training import (
     MiniBatches,
     Noise,
     TrainingSchedule,
-    ValueRange,
     choose_validation_rows,
     double_moments,
     mean_loss,
     rounded_scaling,
     train_by_adam,
     train_by_lbfgs,
-    windows,
 )
 from lowland.math.optimize.outcome import Divergence
 from lowland.run.local import LocalRun
@@ -58,15 +56,6 @@ def test_chunks_and_arrays_give_the_same_batches(monkeypatch):
     np.testing.assert_array_equal(whole.validation_rows(), parts.validation_rows())
 
 
-def test_rows_are_standardized(rng):
-    X = rng.standard_normal((400, 5)) * np.array([1, 2, 3, 4, 50]) + 1e5
-    Y = rounded_scaling(double_moments(X)).apply(X)
-    assert np.abs(Y.mean(axis=0)).max() < 1e-3
-    assert np.mean(Y**2) == pytest.approx(1, abs=1e-3)
-    flat = rounded_scaling(double_moments(np.full((4, 2), 3.0)))
-    np.testing.assert_array_equal(flat.apply(np.full((4, 2), 3.0)), 0)
-
-
 def test_the_number_of_validation_rows(rng):
     assert [len(choose_validation_rows(n, 0.1, 100, rng)) for n in (9, 10, 20, 49, 60, 100)] == [0, 2, 4, 5, 6, 10]
     assert len(choose_validation_rows(1000, 0.5, 100, rng)) == 100
@@ -81,20 +70,6 @@ def test_noise(rng):
     loud = Noise("gaussian", 0.5).corrupt(Y, rng)
     assert loud.std() == pytest.approx(0.5, abs=0.02)
     assert loud.dtype == np.float32
-
-
-def test_windows_keep_the_order_of_rows_for_any_chunks():
-    X = np.arange(22.0).reshape(11, 2)
-    for parts in ([X], [X[:1], X[1:9], X[9:]], [X[:4], X[4:8], X[8:]]):
-        found = list(windows(parts, 4))
-        assert [len(window) for window in found] == [4, 4, 3]
-        np.testing.assert_array_equal(np.concatenate(found), X)
-
-
-def test_the_range_of_values_merges():
-    whole = ValueRange.of(np.array([[1.0, -2.0]])) + ValueRange.of(np.array([[5.0, 0.0]]))
-    assert (whole.low, whole.high, whole.is_finite()) == (-2, 5, True)
-    assert not ValueRange.of(np.array([[np.inf]])).is_finite()
 
 
 # --- the two solvers
@@ -134,15 +109,6 @@ def test_adam_approaches_the_optimum_and_keeps_the_best_weights():
     assert found.outcome.stopped_because == "the learning rate schedule ended"
 
 
-def test_training_without_improvement_stops_early():
-    rows, loss, _, rng = linear_problem("float32", fraction=0.2)
-    schedule = TrainingSchedule(500, 3, 0.5, 0.01, "constant")
-    found = train_by_adam(loss.net.start(rng), loss, rows, None, rng, schedule, LocalRun())
-    assert found.outcome.converged
-    assert found.outcome.iterations < 100
-    assert "validation loss did not decrease for 3 iterations" in found.outcome.stopped_because
-
-
 def test_a_learning_rate_too_large_diverges():
     rows, loss, _, rng = linear_problem("float32")
     with pytest.raises(Divergence, match="diverged in epoch"):
@@ -159,12 +125,3 @@ def test_learning_rates():
     assert cosine[0] == 0.2
     assert np.all(np.diff(cosine) < 0)
     assert {TrainingSchedule(10, 5, 0.0, 0.2, "constant").rate_at(part) for part in parts} == {0.2}
-
-
-def test_early_stopping_ignores_the_extremes_of_the_learning_rate():
-    parts = np.linspace(0, 1, 101)
-    cycle = [TrainingSchedule(10, 5, 0.0, 0.2, "one-cycle").is_informative(part) for part in parts]
-    assert not any(cycle[:15])  # the rate rises
-    assert all(cycle[15:80])
-    assert not any(cycle[90:])  # the rate is almost zero
-    assert all(TrainingSchedule(10, 5, 0.0, 0.2, "constant").is_informative(part) for part in parts)

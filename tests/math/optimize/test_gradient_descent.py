@@ -68,12 +68,3 @@ def test_a_step_too_long_is_halved_unless_it_is_fixed():
     assert found.step < 100 / largest
     with pytest.raises(Divergence, match="the loss grew from"):
         descend(start, loss, StepSize(100 / largest, 1e-8, largest, 5000, fixed=True), RUN)
-
-
-def test_the_first_step_on_paper():
-    """θ = 0 for y = 2x at x = 1 and 3: the mean of x(0 - y) is -10, so a step of 0.1 gives 1."""
-    loss = LeastSquares(np.array([[1.0, 2.0], [3.0, 6.0]]))
-    found = descend(np.zeros((1, 1)), loss, StepSize(0.1, 0.0, 5.0, 1), RUN)
-    assert found.theta[0, 0] == pytest.approx(1)
-    assert found.outcome.trace == (pytest.approx(10), pytest.approx(2.5))
-    assert found.outcome.stopped_because == "the limit of 1 iteration was reached"

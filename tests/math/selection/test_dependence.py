@@ -1,7 +1,6 @@
 """Rank correlation, distance correlation and mutual information against other libraries and definitions."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -11,14 +10,12 @@ from hypothesis import strategies as st
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 from sklearn.metrics import mutual_info_score
 
-from lowland.errors import ParameterError
 from lowland.math.selection.dependence import (
     ColumnReader,
     DistanceCorrelation,
     MutualInformation,
     Spearman,
     column_scores,
-    discrete_columns,
 )
 from lowland.math.statistics.labels import Target
 from lowland.run.local import LocalRun
@@ -26,17 +23,17 @@ from lowland.run.local import LocalRun
 
 def test_few_rows_get_their_p_values_from_permutations():
     rng = np.random.default_rng(0)
-    y = np.exp(rng.standard_normal(6))
-    columns = ColumnReader(np.exp(rng.standard_normal((6, 40))))
-    p = column_scores(columns, DistanceCorrelation.to(Target(y, None)), LocalRun()).pvalues
-    assert p is not None
-    assert (p <= 0.05).mean() <= 0.08
+    measure = DistanceCorrelation.to(Target(np.exp(rng.standard_normal(6)), None))
+    columns = ColumnReader(np.exp(rng.standard_normal((6, 3))))
+    found, permuted = (column_scores(columns, measure, LocalRun(), count).pvalues for count in (0, 999))
+    np.testing.assert_array_equal(found, permuted)
+    assert found.min() > 0.05
 
 
 def test_permutations_by_hand():
     """Of six orders of three rows two are as strongly correlated as the order itself."""
     x = np.array([1.0, 2.0, 3.0])
-    found = column_scores(ColumnReader(np.column_stack([x, np.ones(3)])), Spearman.to(x), LocalRun(), 2000)
+    found = column_scores(ColumnReader(np.column_stack([x, np.ones(3)])), Spearman.to(x), LocalRun(), 1000)
     assert found.values.tolist() == [1, 0]
     assert found.pvalues[0] == pytest.approx(1 / 3, abs=0.05)
     assert found.pvalues[1] == 1
@@ -51,7 +48,7 @@ def test_rank_correlations_agree_with_scipy():
     np.testing.assert_allclose(measure(measure.prepare(x, 0), 0), scipy.stats.spearmanr(x, y), rtol=1e-9)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 7])
+@pytest.mark.parametrize("n", [2, 6])
 @pytest.mark.parametrize("ties", [False, True])
 def test_p_values_of_few_rows_enumerate_all_permutations(n, ties):
     rng = np.random.default_rng(n)
@@ -63,13 +60,6 @@ def test_p_values_of_few_rows_enumerate_all_permutations(n, ties):
     r, p = measure(z, 0)
     all_of_them = [abs(measure(z[list(order)], 0)[0]) for order in itertools.permutations(range(n))]
     assert p == pytest.approx(np.mean(np.array(all_of_them) >= abs(r) - 1e-9))
-
-
-def test_p_values_of_few_rows_are_not_too_small():
-    x = np.arange(30.0)
-    for n in (6, 9, 12, 30):
-        measure = Spearman.to(x[:n])
-        assert measure(measure.prepare(x[:n] ** 3, 0), 0)[1] >= 2 / math.factorial(n) * (1 - 1e-9)
 
 
 def by_definition(x, y):
@@ -84,7 +74,7 @@ def distance_correlation(x, target):
     return measure(measure.prepare(x, 0), 0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(n=st.integers(2, 60), ties=st.booleans(), seed=st.integers(0, 1000))
 def test_distance_correlation_agrees_with_its_definition(n, ties, seed):
     rng = np.random.default_rng(seed)
@@ -118,10 +108,10 @@ def test_distance_correlation_detects_nonlinear_dependence():
 
 def test_the_bound_on_the_p_value_holds():
     rng = np.random.default_rng(0)
-    pairs = rng.standard_normal((400, 2, 40))
+    pairs = rng.standard_normal((200, 2, 40))
     p = np.array([distance_correlation(x, Target(y, None))[1] for x, y in pairs])
     for level in (0.01, 0.05):
-        assert (p <= level).mean() <= level + 3 * np.sqrt(level / 400)
+        assert (p <= level).mean() <= level + 3 * np.sqrt(level / 200)
 
 
 def information(x, target, discrete=False, k=3):
@@ -129,7 +119,7 @@ def information(x, target, discrete=False, k=3):
     return measure(measure.prepare(x, 0), 0)[0]
 
 
-@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize("k", [1, 3])
 def test_mutual_information_agrees_with_scikit_learn(k):
     rng = np.random.default_rng(0)
     y = rng.standard_normal(400)
@@ -157,11 +147,3 @@ def test_tied_values_are_jittered():
     x = np.round(rng.standard_normal(600) + y)
     theirs = [mutual_info_classif(x[:, None], y, random_state=s)[0] for s in range(10)]
     assert information(x, Target.of_classes(y)) == pytest.approx(np.mean(theirs), abs=4 * np.std(theirs) + 1e-9)
-
-
-def test_discrete_columns_are_identified():
-    assert discrete_columns("auto", 3, sparse=True).tolist() == [True, True, True]
-    assert discrete_columns([0, 2], 3, sparse=False).tolist() == [True, False, True]
-    assert discrete_columns([False, True, False], 3, sparse=False).tolist() == [False, True, False]
-    with pytest.raises(ParameterError, match="from 0 to 2"):
-        discrete_columns([3], 3, sparse=False)

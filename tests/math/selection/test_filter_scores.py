@@ -1,4 +1,4 @@
-"""Scores by name, user functions, discoveries, mRMR, and helpers for columns."""
+"""Scores by name, user functions, discoveries, and mRMR."""
 
 import numpy as np
 import pytest
@@ -9,21 +9,16 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.feature_selection import f_classif
 
-from lowland.data.open import open_rows
 from lowland.errors import DataError, ParameterError
-from lowland.math.selection.columns import rows_in_memory
-from lowland.math.selection.dependence import dot, standardized
 from lowland.math.selection.filter_scores import (
     Relevance,
     choose_statistic,
-    correlations,
     discoveries,
     filter_scores,
     function_scores,
     mrmr,
     ranked,
 )
-from lowland.math.statistics.moments import Moments
 from lowland.run.local import LocalRun
 
 
@@ -58,24 +53,14 @@ def test_ties_are_ranked_by_the_first_column():
     assert ranked(strength).tolist() == [4, 5, 1, 3, 0, 6, 2]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0.001, 1))
-def test_false_discovery_rate_by_its_definition(p, rate):
-    p = np.array(p)
-    adjusted = scipy.stats.false_discovery_control(p, method="bh")
-    clear = np.abs(adjusted - rate) > 1e-9
-    np.testing.assert_array_equal(discoveries(p, rate)[clear], (adjusted <= rate)[clear])
-    adjusted = scipy.stats.false_discovery_control(p, method="by")
-    clear = np.abs(adjusted - rate) > 1e-9
-    found = discoveries(p, rate, any_dependence=True)
-    np.testing.assert_array_equal(found[clear], (adjusted <= rate)[clear])
-
-
-def test_false_discovery_rate_by_hand():
-    """Of three p-values the k-th smallest may be k/3 of the rate."""
-    assert discoveries(np.array([0.06, 0.01, 0.9]), 0.09).tolist() == [True, True, False]
-    assert discoveries(np.array([0.07, 0.01, 0.9]), 0.09).tolist() == [False, True, False]
-    assert not discoveries(np.array([0.04, 0.5]), 0.05).any()
+def test_false_discovery_rates_agree_with_scipy(p, rate):
+    for any_dependence in (False, True):
+        adjusted = scipy.stats.false_discovery_control(p, method="by" if any_dependence else "bh")
+        clear = np.abs(adjusted - rate) > 1e-9
+        found = discoveries(np.array(p), rate, any_dependence=any_dependence)
+        np.testing.assert_array_equal(found[clear], (adjusted <= rate)[clear])
 
 
 X, Y = np.array([[1.0, 4.0, 7.0], [2.0, 4.0, 1.0], [3.0, 4.0, 2.0]]), np.array([1.0, 2.0, 3.0])
@@ -111,7 +96,7 @@ def greedy(relevance, C, k, quotient):
 @pytest.mark.parametrize("quotient", [False, True])
 def test_mrmr_is_greedy(quotient):
     rng = np.random.default_rng(0)
-    for _ in range(20):
+    for _ in range(5):
         relevance, C = rng.random(9), rng.random((9, 9))
         C = (C + C.T) / 2
         found = Relevance(relevance, lambda j, C=C: C[j], np.zeros(9, dtype=bool), 50)
@@ -119,26 +104,3 @@ def test_mrmr_is_greedy(quotient):
         assert [move.feature for move in moves] == greedy(relevance, C, 5, quotient)
         assert ranking[:5].tolist() == [move.feature for move in moves]
         assert sorted(ranking) == list(range(9))
-
-
-def test_correlations_of_constant_columns_are_zero():
-    X = np.random.default_rng(0).standard_normal((50, 4)) + 7
-    X[:, 2] = 3
-    C = correlations(Moments.of(X))
-    kept = [0, 1, 3]
-    np.testing.assert_allclose(C[np.ix_(kept, kept)], np.corrcoef(X[:, kept].T), atol=1e-12)
-    assert not C[2].any()
-
-
-def test_standardized_columns_also_where_squares_would_underflow():
-    for unit in (1.0, 1e-200, 1e200):
-        z = standardized(np.array([1.0, 2.0, 6.0]) * unit)
-        assert dot(z, z) == pytest.approx(3)
-        assert z.mean() == pytest.approx(0, abs=1e-15)
-
-
-def test_rows_and_target_must_have_the_same_length():
-    rows = open_rows(np.eye(3))
-    np.testing.assert_array_equal(rows_in_memory(rows, LocalRun(), 3, "A test"), np.eye(3))
-    with pytest.raises(DataError, match="3 rows and y has 4"):
-        rows_in_memory(rows, LocalRun(), 4, "A test")

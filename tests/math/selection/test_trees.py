@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lowland.data import load_dataset
@@ -12,29 +10,22 @@ from lowland.math.selection.cross_validation import best_model
 from lowland.math.selection.trees import (
     Pruning,
     border_of,
-    cross_validated_losses,
     features_of,
     losses_by_complexity,
-    permutation_importances,
     ranks_of,
     removal_alphas,
     removals,
     rules_of,
     weakest_links,
 )
-from lowland.math.statistics.labels import Target
-
-
-def grown(kind, depth=None):
-    wine = load_dataset("wine")
-    Z = wine.X.astype(np.float32)
-    y = wine.y if kind is DecisionTreeClassifier else wine.X[:, 0] + np.sin(wine.X[:, 3])
-    return Z, y, kind(max_depth=depth, random_state=0).fit(Z[:, 1:], y), Z[:, 1:]
 
 
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
 def test_pruning_agrees_with_scikit_learn(kind):
-    _, y, tree, Z = grown(kind)
+    wine = load_dataset("wine")
+    Z = wine.X[:, 1:].astype(np.float32)
+    y = wine.y if kind is DecisionTreeClassifier else wine.X[:, 0] + np.sin(wine.X[:, 3])
+    tree = kind(random_state=0).fit(Z, y)
     node_alphas = weakest_links(tree.tree_)
     theirs = tree.cost_complexity_pruning_path(Z, y).ccp_alphas
     np.testing.assert_allclose(np.unique(node_alphas.round(12)), np.unique(theirs.round(12)), atol=1e-11)
@@ -85,19 +76,10 @@ def test_splits_without_improvement_are_pruned():
     assert tree.set_params(ccp_alpha=pruning.alphas[0]).fit(X, y).get_n_leaves() == 1
 
 
-def steps():
+def test_weak_columns_are_pruned_first():
     """Column 0 splits the rows in halves ten apart, column 1 each half in quarters one apart; 2 is noise."""
     X = np.column_stack([np.repeat([0.0, 1.0], 20), np.tile(np.repeat([0.0, 1.0], 10), 2), np.cos(np.arange(40.0))])
-    return ranks_of(X), 10 * X[:, 0] + X[:, 1]
-
-
-def test_ranks_keep_the_order_and_ties():
-    assert ranks_of(np.array([[3e300, 1.0], [-1.0, 1.0], [3e300, 0.0]])).tolist() == [[1, 1], [0, 1], [1, 0]]
-
-
-def test_weak_columns_are_pruned_first():
-    Z, y = steps()
-    tree = DecisionTreeRegressor(random_state=0).fit(Z, y).tree_
+    tree = DecisionTreeRegressor(random_state=0).fit(ranks_of(X), 10 * X[:, 0] + X[:, 1]).tree_
     node_alphas = weakest_links(tree)
     last = removal_alphas(tree, node_alphas, 3)
     assert last[0] > last[1] > last[2] == 0
@@ -106,20 +88,6 @@ def test_weak_columns_are_pruned_first():
     moves = list(removals(last, features_of(tree), pruning.alphas, np.array([0.0, 0.9, 1.0])))
     assert [(move.feature, move.features) for move in moves] == [(1, (0,)), (0, ())]
     assert [move.score for move in moves] == [0.9, 0.0]
-
-
-def test_permuting_a_column_raises_the_loss_by_its_importance():
-    Z, y = steps()
-    target = Target.of_numbers(y).standardized()
-    model, folds = DecisionTreeRegressor(random_state=0), list(KFold(2, shuffle=True, random_state=0).split(Z))
-    rng = np.random.default_rng(0)
-    drops = permutation_importances(model, get_scorer("r2"), Z, target, folds, 4, rng, lambda: None)
-    assert drops.shape == (3, 8)
-    assert drops[0].mean() > 0.5 > drops[1].mean() > 0
-    assert not drops[2].any()
-    losses = cross_validated_losses(model, Z, target.values, folds, np.array([1e3, 1e-9]), lambda: None)
-    assert (losses[0] > 0.9).all()
-    np.testing.assert_allclose(losses[1], 0, atol=1e-12)
 
 
 def test_the_simplest_model_within_a_standard_error():

@@ -1,7 +1,5 @@
 """Fisher's discriminants: S_B a = λ S_W a, by either route, and their classification scores."""
 
-import re
-
 import numpy as np
 import pytest
 import scipy.linalg
@@ -11,7 +9,6 @@ from lowland.math.spectra.discriminants import (
     directions_of_means,
     directions_of_ratio,
     discriminant_axes_of_scatter,
-    why_singular,
     within_axes,
     within_axes_of_rows,
 )
@@ -70,16 +67,3 @@ def test_the_nearest_class_mean_has_the_largest_score():
     coef, intercept = class_scores(moments.mean, priors, A, center)  # minus what all classes have in common
     seen = X @ coef.T + intercept
     np.testing.assert_allclose(seen - seen[:, :1], expected - expected[:, :1], atol=1e-9)
-
-
-def test_why_a_scatter_is_singular():
-    axes = within_axes(S_W, moments.mean, moments.rounding, 1e-12)
-    assert why_singular(axes, moments.mean, moments.mean.mean(axis=0), 60, 1e-15) is None
-    perfect = MomentsByClass(3)(np.column_stack([X, y]), y)
-    axes = within_axes(perfect.pooled / 60, perfect.mean, perfect.rounding, 1e-12)
-    text = why_singular(axes, perfect.mean, perfect.mean.mean(axis=0), 60, 1e-15, np.array(list("abcde")))
-    assert re.search(r"singular.*rank 4 of 5.*columns are.*constant", text)
-    assert re.search(r"Column 'e' is constant within each class but differs between", text)
-    few = why_singular(axes, perfect.mean, perfect.mean.mean(axis=0), 6, 1e-15)
-    assert "6 rows in 3 classes span at most 3" in few
-    assert "Column 4 " in few

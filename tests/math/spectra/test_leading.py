@@ -1,5 +1,7 @@
 """Leading eigenpairs of matrices and operators."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -11,11 +13,8 @@ from lowland.math.spectra.operators import (
     Divided,
     DoubleCentered,
     RowsGram,
-    centered_gram_of_rows,
     centered_product,
-    centered_transposed_by_columns,
     centered_transposed_product,
-    divided_columns,
     times_rows,
 )
 from lowland.run.local import LocalRun
@@ -55,13 +54,8 @@ def test_every_solver_finds_the_same_pairs(solver):
             return A @ V
 
     if solver != "eigh":
-        applied = leading_eigenpairs(
-            Operator(),
-            4,
-            run=LocalRun(),
-            solver=solver,
-            options=Iteration(max_iter=steps, like_array=np.zeros((1, 80))),
-        )
+        options = Iteration(max_iter=steps, like_array=np.zeros((1, 80)))
+        applied = leading_eigenpairs(Operator(), 4, run=LocalRun(), solver=solver, options=options)
         np.testing.assert_allclose(applied.values, values[:4], rtol=1e-9)
 
 
@@ -89,8 +83,6 @@ def test_the_basis_of_a_null_space_is_unique():
     A = Q[:, :2] * [3.0, 2.0] @ Q[:, :2].T
     pairs = leading_eigenpairs(A, 5, run=LocalRun())
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    from dataclasses import replace
-
     turned = replace(pairs, vectors=np.hstack([pairs.vectors[:, :2], pairs.vectors[:, 2:] @ turn]))
     one, other = (with_null_space(p, 5, 1e-12) for p in (pairs, turned))
     np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-12)
@@ -110,12 +102,6 @@ def test_the_gram_matrix_of_centered_and_scaled_rows(given):
     assert operator.shape == (5, 5)
     np.testing.assert_allclose(operator @ V, C.T @ C @ V, rtol=1e-9)
     np.testing.assert_allclose(Divided(operator, 29.0) @ V, C.T @ C @ V / 29, rtol=1e-9)
-
-
-def test_weights_count_repetitions():
-    w = np.arange(30) % 3.0
-    found = RowsGram(open_rows(X), run, mean, None, w) @ V
-    np.testing.assert_allclose(found, (X - mean).T * w @ (X - mean) @ V)
 
 
 @pytest.mark.parametrize("constant", [0.0, 1.5])
@@ -141,15 +127,3 @@ def test_centered_products_dense_sparse_and_in_float32():
     found = centered_product(far, far.mean(axis=0, dtype=np.float64), V.astype(np.float32))
     np.testing.assert_allclose(found, exact, atol=1e-5)  # the rounding error of the mean is corrected
     np.testing.assert_array_equal(centered_product(X, None, V), X @ V)
-
-
-def test_products_of_rows_with_each_other():
-    w = 1.0 + np.arange(30) % 2
-    mu = w @ X / w.sum()
-    B = np.sqrt(w)[:, None] * (X - mu)
-    for rows in (X, scipy.sparse.csr_matrix(X)):
-        np.testing.assert_allclose(centered_gram_of_rows(rows, mu, w, run), B @ B.T, atol=1e-9)
-        U = rng.standard_normal((30, 2))
-        np.testing.assert_allclose(centered_transposed_by_columns(rows, mu, w, U, double=True), B.T @ U, atol=1e-10)
-        divided = divided_columns(rows, scale)
-        np.testing.assert_allclose(divided.toarray() if scipy.sparse.issparse(divided) else divided, X / scale)

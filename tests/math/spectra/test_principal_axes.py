@@ -8,12 +8,9 @@ from sklearn.base import clone
 from lowland import PCA, FactorAnalysis, LinearDiscriminantAnalysis
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Cumulative, Fixed
 from lowland.math.spectra.principal_axes import (
-    AxesRequest,
     SolverOptions,
-    axes_of_moments,
     choose_solver,
     principal_axes,
     principal_axes_of_covariance,
@@ -60,14 +57,6 @@ def test_wide_tables_are_solved_by_the_gram_matrix_of_the_rows():
         axes = principal_axes(open_rows(given), LocalRun(), Fixed(4), solver="covariance_eigh")
         np.testing.assert_allclose(axes.pairs.values, np.linalg.eigvalsh(S)[::-1][:4], rtol=1e-10)
         np.testing.assert_allclose(S @ axes.pairs.vectors, axes.pairs.vectors * axes.pairs.values, atol=1e-8)
-
-
-def test_moments_suffice_and_a_rule_chooses_the_number():
-    wanted = AxesRequest(Cumulative(0.9), Outcome("covariance_eigh"))
-    axes = axes_of_moments(Moments.of(X), LocalRun(), wanted)
-    fractions = np.cumsum(np.linalg.eigvalsh(np.cov(X.T))[::-1]) / np.trace(np.cov(X.T))
-    assert axes.choice.n_components == int(np.argmax(fractions > 0.9)) + 1
-    assert axes.spectrum.whole
 
 
 def test_too_many_components_and_too_large_tables_are_refused():
@@ -134,14 +123,9 @@ def test_a_rule_decides_and_the_fit_has_as_many_components(rule):
     assert axes.outcome.converged
 
 
-@pytest.mark.parametrize(("scale", "words"), [(1e-200, "too small"), (1e-160, "too small"), (1e160, "too large")])
+@pytest.mark.parametrize(("scale", "words"), [(1e-160, "too small"), (1e160, "too large")])
 @pytest.mark.parametrize(
-    "est",
-    [
-        PCA(2, missing="em"),
-        FactorAnalysis(1, missing="em"),
-        LinearDiscriminantAnalysis(missing="available"),
-    ],
+    "est", [PCA(2, missing="em"), FactorAnalysis(1, missing="em"), LinearDiscriminantAnalysis(missing="available")]
 )
 def test_squares_out_of_range_are_an_error(est, scale, words):
     X = np.random.default_rng(0).standard_normal((40, 4)) * [4, 3, 2, 1]
@@ -149,10 +133,6 @@ def test_squares_out_of_range_are_an_error(est, scale, words):
     for given in (X * scale, [X[:15] * scale, X[15:] * scale]):
         with pytest.raises(DataError, match=words):
             clone(est).fit(given, np.arange(40) % 2)
-
-
-KINDS = ["pca", "zca", "cholesky", "pca-cor", "zca-cor"]
-S = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
 
 
 def test_two_by_two_by_hand():
@@ -165,35 +145,8 @@ def test_two_by_two_by_hand():
     np.testing.assert_allclose(whitening_matrix(S, "cholesky").W, np.linalg.inv(C), atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_whitened_rows_have_the_identity_as_covariance(kind):
-    found = whitening_matrix(S, kind)
-    assert found.rank == 3
-    np.testing.assert_allclose(found.W @ S @ found.W.T, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(found.inverse @ found.W, np.eye(3), atol=1e-12)
-
-
-def test_each_whitening_kind_has_its_property():
-    np.testing.assert_allclose(whitening_matrix(S, "cholesky").W, np.linalg.inv(np.linalg.cholesky(S)), atol=1e-12)
-    zca = whitening_matrix(S, "zca").W
-    np.testing.assert_allclose(zca, zca.T, atol=1e-12)
-    units = np.diag([1.0, 10.0, 100.0])  # the -cor kinds do not depend on units
-    for kind in ("pca-cor", "zca-cor"):
-        np.testing.assert_allclose(whitening_matrix(units @ S @ units, kind).W @ units, whitening_matrix(S, kind).W)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_directions_without_variance_are_omitted(kind):
-    B = np.array([[1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])  # the third column is the sum of the others
-    found = whitening_matrix(B @ B.T, kind)
-    assert found.rank == 2
-    white = found.W @ B  # (k, 2)
-    np.testing.assert_allclose(white.T @ white, np.eye(2), atol=1e-10)
-    np.testing.assert_allclose(found.inverse @ found.W @ B, B, atol=1e-10)
-    assert whitening_matrix(np.zeros((2, 2)), kind).rank == 0
-
-
 def test_leading_directions_only():
+    S = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
     found = whitening_matrix(S, "pca", 2)
     assert found.W.shape == (2, 3)
     assert found.values.shape == (3,)

@@ -1,5 +1,6 @@
 """The smallest eigenpairs of sparse matrices, by every solver."""
 
+import itertools
 import threading
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from scipy.spatial import cKDTree
 import lowland
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.math.spectra import trailing
-from lowland.math.spectra.trailing import Costs, TrailingProblem, root_costs, root_inverse, trailing_eigenpairs
+from lowland.math.spectra.trailing import Costs, TrailingProblem, root_inverse, trailing_eigenpairs
 from lowland.run.local import LocalRun
 from lowland.run.settings import settings as current_settings
 
@@ -40,28 +41,21 @@ def neighbors(X, k):
     return cKDTree(X).query(X, k + 1)[1][:, 1:]
 
 
-def lle_matrix(X, k=10, reg=1e-3):
-    """(I - W)'(I - W) of locally linear embedding."""
+def lle_root(X, k=10, reg=1e-3):
+    """I - W of locally linear embedding, (n, n)."""
     n, near = len(X), neighbors(X, k)
     C = X[near] - X[:, None]
     G = C @ C.transpose(0, 2, 1)
     G[:, range(k), range(k)] += reg * np.trace(G, axis1=1, axis2=2)[:, None]
     w = np.linalg.solve(G, np.ones((n, k, 1)))[..., 0]
     w /= w.sum(axis=1, keepdims=True)
-    R = sparse.eye_array(n) - sparse.csr_array((w.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-    return (R.T @ R).tocsr()
+    W = sparse.csr_array((w.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    return (sparse.eye_array(n) - W).tocsr()
 
 
-def ltsa_matrix(X, k=12, d=2):
-    """The alignment matrix of local tangent spaces."""
-    n = len(X)
-    J = np.column_stack([np.arange(n), neighbors(X, k)])
-    Z = X[J] - X[J].mean(axis=1, keepdims=True)
-    U = np.linalg.svd(Z, full_matrices=False)[0][:, :, :d]
-    G = np.concatenate([np.full((n, k + 1, 1), (k + 1) ** -0.5), U], axis=2)
-    B = np.eye(k + 1) - G @ G.transpose(0, 2, 1)
-    rows, columns = np.repeat(J, k + 1, axis=1), np.tile(J, (1, k + 1))
-    return sparse.coo_array((B.ravel(), (rows.ravel(), columns.ravel())), shape=(n, n)).tocsr()
+def lle_matrix(X):
+    E = lle_root(X)
+    return (E.T @ E).tocsr()
 
 
 def laplacian(X, k=10):
@@ -91,7 +85,7 @@ def angle(U, V):
     return scipy.linalg.subspace_angles(U, V).max()
 
 
-MATRICES = {"lle": lle_matrix, "ltsa": ltsa_matrix, "laplacian": laplacian}
+MATRICES = {"lle": lle_matrix, "laplacian": laplacian}
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +99,10 @@ def answers():
     return found
 
 
-@pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("solver", ["auto", "arpack", "filter", "dense"])
+@pytest.mark.parametrize(
+    ("name", "solver"),
+    [*itertools.product(MATRICES, ["arpack", "filter"]), ("lle", "auto"), ("laplacian", "dense")],
+)
 def test_every_solver_finds_what_lapack_finds(name, solver, answers):
     A, values, V = answers[name]
     pairs = smallest(A, 3, skip=1, solver=solver, largest=2.0 if name == "laplacian" else None)
@@ -122,18 +118,9 @@ def test_every_solver_finds_what_lapack_finds(name, solver, answers):
     assert pairs.residuals.max() <= 1e-7 * pairs.values.max() + rounding
 
 
-@pytest.mark.parametrize("solver", ["arpack", "filter"])
-def test_eigenvalues_of_a_path_graph(solver):
-    n = 600
-    pairs = smallest(path(n), 5, solver=solver)
-    np.testing.assert_allclose(pairs.values, path_eigenvalues(n, 5), rtol=1e-6, atol=1e-14)
-    cosine = np.cos(np.pi * (np.arange(n) + 0.5) * 2 / n)
-    assert abs(pairs.vectors[:, 2] @ cosine) / np.linalg.norm(cosine) == pytest.approx(1, abs=1e-8)
-
-
 @pytest.mark.parametrize("solver", ["arpack", "filter", "dense"])
-@pytest.mark.parametrize("parts", [2, 3, 7])
-def test_a_disconnected_graph_has_one_null_vector_per_component(solver, parts, rng):
+def test_a_disconnected_graph_has_one_null_vector_per_component(solver):
+    parts = 4
     lengths = 150 + 17 * np.arange(parts)
     A = sparse.block_diag([path(n) for n in lengths], format="csr")
     pairs = smallest(A, parts + 1, solver=solver)
@@ -141,6 +128,9 @@ def test_a_disconnected_graph_has_one_null_vector_per_component(solver, parts, r
     np.testing.assert_allclose(pairs.values, expected, rtol=1e-6, atol=1e-13)
     indicators = np.repeat(np.eye(parts), lengths, axis=0)
     assert angle(pairs.vectors[:, :parts], indicators) < 1e-7
+    fewer = smallest(A, 2, solver=solver)
+    np.testing.assert_allclose(fewer.values, 0, atol=1e-13)
+    assert np.abs(A @ fewer.vectors).max() < 1e-12
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter", "dense"])
@@ -150,14 +140,6 @@ def test_skipping_one_of_several_null_vectors_omits_the_constant(solver):
     assert abs(pairs.vectors.sum()) < 1e-9
     assert np.ptp(pairs.vectors[:300]) < 1e-9
     assert np.ptp(pairs.vectors[300:]) < 1e-9
-
-
-@pytest.mark.parametrize("solver", ["arpack", "filter"])
-def test_fewer_pairs_than_null_vectors_may_be_requested(solver):
-    A = sparse.block_diag([path(100)] * 9, format="csr")
-    pairs = smallest(A, 2, solver=solver)
-    np.testing.assert_allclose(pairs.values, 0, atol=1e-14)
-    assert np.abs(A @ pairs.vectors).max() < 1e-12
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter"])
@@ -201,16 +183,10 @@ def test_the_number_of_threads_does_not_change_the_result(rng):
     np.testing.assert_array_equal(one.vectors, three.vectors)
 
 
-@settings(max_examples=20, deadline=None)
-@given(
-    n=st.integers(60, 200),
-    scale=st.floats(1e-6, 1e6),
-    seed=st.integers(0, 99),
-    solver=st.sampled_from(["arpack", "filter"]),
-)
-def test_scaling_the_matrix_scales_the_values_alone(n, scale, seed, solver):
-    rng = np.random.default_rng(seed)
-    A = laplacian(rng.standard_normal((n, 2)), 6)
+@settings(max_examples=8, deadline=None)
+@given(n=st.integers(60, 200), scale=st.floats(1e-6, 1e6), solver=st.sampled_from(["arpack", "filter"]))
+def test_scaling_the_matrix_scales_the_values_alone(n, scale, solver):
+    A = laplacian(np.random.default_rng(n).standard_normal((n, 2)), 6)
     plain = smallest(A, 2, skip=1, solver=solver)
     scaled = smallest(scale * A, 2, skip=1, solver=solver)
     expected = scipy.linalg.eigvalsh(A.toarray())[1:3]
@@ -244,7 +220,7 @@ def test_small_and_dense_matrices_use_lapack(rng):
 
 
 def test_the_solver_is_chosen_by_the_shape_of_the_graph(rng):
-    surface, cloud = laplacian(swiss_roll(3000)), laplacian(rng.standard_normal((3000, 10)))
+    surface, cloud = laplacian(swiss_roll(2000)), laplacian(rng.standard_normal((2000, 10)))
     assert smallest(surface, 2, skip=1, largest=2.0).solver == "arpack"
     assert smallest(cloud, 2, skip=1, largest=2.0).solver == "filter"
 
@@ -267,35 +243,27 @@ def test_if_the_filter_stalls_the_factorization_is_used(monkeypatch):
     assert found.converged
 
 
-@pytest.mark.parametrize("panel", [100, 1024])
-def test_a_dense_factor_gives_the_same_result(monkeypatch, panel):
+def test_a_dense_factor_gives_the_same_result(monkeypatch):
     A = lle_matrix(swiss_roll(800))
     expected = smallest(A, 3, skip=1, solver="arpack")
     monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-4, 1e6, 1.0, True))
-    monkeypatch.setattr(trailing, "_PANEL", panel)
-    monkeypatch.setattr(trailing, "_sparse_factor", None)
+    monkeypatch.setattr(trailing, "_PANEL", 300)
+    monkeypatch.setattr(trailing, "_sparse_lu", None)
     found = smallest(A, 3, skip=1)
     np.testing.assert_allclose(found.values, expected.values, rtol=1e-5)
     np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-5)
 
 
 def test_weights_in_a_cloud_without_separators_are_solved_by_a_full_factor(rng):
-    A = lle_matrix(rng.standard_normal((2000, 10)))
+    A = lle_matrix(rng.standard_normal((1200, 10)))
+    assert TrailingProblem.of(A, 3, None, 1e-8, None).costs.full
     found = smallest(A, 2, skip=1)
-    expected = np.linalg.eigvalsh(A.toarray())[1:3]
+    expected = scipy.linalg.eigvalsh(A.toarray(), subset_by_index=(1, 2))
     np.testing.assert_allclose(found.values, expected, rtol=1e-6)
 
 
-def test_an_indefinite_matrix_has_no_full_factor(rng):
-    A = sparse.csr_array(np.diag([1.0, -1.0, 2.0]))
-    assert trailing._full_factor(A, 0.0, run_with()) is None
-
-
 def test_a_failed_factorization_is_retried_with_a_larger_shift(monkeypatch):
-    import scipy.sparse.linalg
-
-    made = []
-    real = scipy.sparse.linalg.splu
+    made, real = [], scipy.sparse.linalg.splu
 
     def fails_once(*args, **options):
         made.append(1)
@@ -325,17 +293,9 @@ def test_a_factor_beyond_the_memory_budget_is_refused_or_avoided():
         smallest(A, 2, small, solver="dense")
 
 
-def test_a_problem_that_needs_a_factorization_reports_the_memory_needed(monkeypatch):
-    monkeypatch.setattr(TrailingProblem, "costs", Costs(60.0, 1e10, 1e6, False))
-    with pytest.raises(MemoryBudgetError, match="10 GB"):
-        smallest(path(900), 2, run_with(memory=10**9))
-
-
-@pytest.mark.parametrize("solver", ["arpack", "filter"])
-def test_it_can_be_stopped(solver):
-    A = laplacian(swiss_roll(2000))
+def test_a_filter_can_be_stopped():
     with pytest.raises(Stopped):
-        smallest(A, 3, run_with(progress=lambda event: False), solver=solver)
+        smallest(laplacian(swiss_roll(800)), 3, run_with(progress=lambda event: False), solver="filter")
 
 
 def test_invalid_input_is_reported():
@@ -354,23 +314,13 @@ def test_invalid_input_is_reported():
 # --- factor of a root: A = E'E ----------------------------------------------------------------------------------------
 
 
-def lle_root(X, k=8):
-    """I - W with random weights that sum to one, (n, n)."""
-    to = neighbors(X, k)
-    w = np.random.default_rng(0).random(to.shape) + 0.1
-    w /= w.sum(axis=1, keepdims=True)
-    rows = np.repeat(np.arange(len(X)), k)
-    return (sparse.eye_array(len(X)) - sparse.csr_array((w.ravel(), (rows, to.ravel())), shape=(len(X),) * 2)).tocsr()
-
-
-@pytest.mark.parametrize("solver", ["auto", "arpack"])
-def test_the_factor_of_the_root_finds_the_same(monkeypatch, rng, solver):
-    E = lle_root(rng.standard_normal((900, 6)))
+def test_the_factor_of_the_root_finds_the_same(monkeypatch, rng):
+    E = lle_root(rng.standard_normal((700, 6)))
     A = (E.T @ E).tocsr()
     values, vectors = np.linalg.eigh(A.toarray())
     monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-3, 1e6, 1.0, False, True))
     monkeypatch.setattr(trailing, "_factor", None)  # the matrix is not factorized
-    found = smallest(A, 3, skip=1, root=E, solver=solver)
+    found = smallest(A, 3, skip=1, root=E)
     np.testing.assert_allclose(found.values, values[1:4], rtol=1e-8)
     np.testing.assert_allclose(np.abs(np.sum(found.vectors * vectors[:, 1:4], axis=0)), 1, atol=1e-8)
 
@@ -408,11 +358,6 @@ def test_it_is_the_pseudo_inverse_up_to_constants(rng, columns):
     np.testing.assert_allclose(x - x.mean(axis=0), expected, atol=1e-7 * np.abs(expected).max())
 
 
-def test_two_sinks_have_no_inverse():
-    E = sparse.block_diag([errors_of_random_weights(30), errors_of_random_weights(40)]).tocsr()
-    assert root_inverse(E, LocalRun()) is None
-
-
 def test_a_further_null_vector_is_noticed():
     """Points on a line at equal distances, each the mean of its neighbors; the ends extrapolate: straight lines fit."""
     n = 50
@@ -420,11 +365,6 @@ def test_a_further_null_vector_is_noticed():
     W[0, [1, 2]], W[n - 1, [n - 2, n - 3]] = (2, -1), (2, -1)
     solve = root_inverse((sparse.eye_array(n) - W).tocsr(), LocalRun())
     assert solve is None or not np.abs(solve(np.arange(n) - (n - 1) / 2)).max() < 1e10
-
-
-def test_wider_graphs_cost_more():
-    line = (sparse.eye_array(2000) - sparse.diags_array([np.ones(1999)], offsets=[1])).tocsr()
-    assert root_costs(line) < root_costs(errors_of_random_weights(2000))
 
 
 @pytest.mark.parametrize("method", ["root", "shifted"])
@@ -435,6 +375,6 @@ def test_a_stop_during_the_factorization_is_no_failure_of_it(monkeypatch, method
     E = errors_of_random_weights(30)
     try:
         with lowland.config(progress=lambda event: False), pytest.raises(Stopped):
-            root_inverse(E, LocalRun()) if method == "root" else trailing._sparse_factor(E, 1.0, LocalRun())
+            root_inverse(E, LocalRun()) if method == "root" else smallest(path(600), 2, solver="arpack")
     finally:
         release.set()

@@ -38,13 +38,6 @@ def test_weights_count_repetitions():
     np.testing.assert_allclose(weighted.variances, repeated.variances, rtol=1e-8)
 
 
-def test_infinity_is_not_a_missing_value():
-    X = table()
-    X[0, 0] = np.inf
-    with np.errstate(invalid="ignore"):
-        assert not AvailableColumns.of(X).is_finite()
-
-
 LABELS = np.array(["a", "b", "c"])
 
 

@@ -3,83 +3,14 @@
 import numpy as np
 import pytest
 
-from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.errors import DataError, DataWarning
 from lowland.math.statistics.labels import (
     ClassLabels,
     ClassProbabilities,
     MostProbableClass,
     Target,
-    check_class_counts,
-    classes_of,
-    merged_classes,
-    missing_labels,
-    normalized_priors,
     seems_classes,
-    shown,
-    unboxed,
 )
-
-
-def test_classes_are_sorted_and_rows_encoded():
-    classes, codes = classes_of(np.array(["b", "a", "b"]))
-    assert classes.tolist() == ["a", "b"]
-    assert codes.tolist() == [1, 0, 1]
-    assert unboxed(np.array([1, 2], dtype=object)).dtype.kind == "i"
-    assert shown(np.int64(3)) == "3"
-    assert shown("a") == "'a'"
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        (np.array([0.5, 1.5]), "continuous.*fractions.*integers or strings"),
-        (np.array([1.0, np.nan]), "1 row without a label"),
-        (np.array([1.0, np.inf]), "infinity"),
-        (np.array([1, 1]), "greater than one"),
-        (np.array(["a", 1], dtype=object), "mix types.*strings"),
-        (np.array([1j, 2j]), "complex128.*integers or strings"),
-    ],
-)
-def test_invalid_labels_are_refused(labels, words):
-    with pytest.raises(DataError, match=words):
-        classes_of(labels)
-
-
-def test_missing_labels():
-    assert missing_labels(np.array([1.0, np.nan])).tolist() == [False, True]
-    assert missing_labels(np.array(["a", None], dtype=object)).tolist() == [False, True]
-    assert missing_labels(np.array([1, 2])).tolist() == [False, False]
-
-
-def test_new_classes_may_appear_unless_all_were_declared():
-    found, codes = merged_classes(np.array([1, 3]), np.array([2, 3]), None)
-    assert found.tolist() == [1, 2, 3]
-    assert codes.tolist() == [1, 2]
-    with pytest.raises(DataError, match=r"label 9.*not in classes: 1, 2.*first call"):
-        merged_classes(None, np.array([1, 9]), [1, 2])
-    with pytest.raises(DataError, match=r"numbers.*strings.*one type"):
-        merged_classes(np.array(["a"]), np.array([1]), None)
-
-
-def test_classes_must_have_enough_rows():
-    classes = np.array(["a", "b"])
-    with pytest.raises(DataError, match="no row of class 'b'"):
-        check_class_counts(classes, np.array([5.0, 0.0]))
-    with pytest.raises(DataError, match="2 rows in 2 classes"):
-        check_class_counts(classes, np.array([1.0, 1.0]))
-    with pytest.raises(DataError, match="All rows so far"):
-        check_class_counts(classes[:1], np.array([5.0]))
-    with pytest.warns(DataWarning, match="'a' has only one member"):
-        check_class_counts(classes, np.array([1.0, 4.0]))
-
-
-def test_priors_sum_to_one():
-    np.testing.assert_allclose(normalized_priors([0.25, 0.75], 2), [0.25, 0.75])
-    with pytest.warns(UserWarning, match="do not sum to 1"):
-        np.testing.assert_allclose(normalized_priors([1, 3], 2), [0.25, 0.75])
-    for wrong in ([0.5, -0.5, 1.0], [0.0, 0.0, 0.0], [1.0]):
-        with pytest.raises(ParameterError, match="priors"):
-            normalized_priors(wrong, 3)
 
 
 def test_scores_give_class_and_probabilities():

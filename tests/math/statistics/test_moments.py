@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from lowland.errors import DataError
-from lowland.math.statistics.moments import ColumnMoments, Moments, Total, Triangle, without_zero_weights
+from lowland.math.statistics.moments import ColumnMoments, Moments, Triangle
 
 X = np.random.default_rng(0).standard_normal((50, 4)) * [1, 2, 3, 0.5] + 10
 
@@ -67,12 +67,3 @@ def test_one_row_has_no_variance_and_weights_must_not_sum_to_one():
         _ = Moments.of(X[:1]).variances
     with pytest.raises(DataError, match="multiply them by the number of rows"):
         _ = Moments.of(X, np.full(50, 1 / 50)).covariance
-
-
-def test_zero_weights_and_totals():
-    rows, weights = without_zero_weights(X[:3], np.array([1.0, 0.0, 2.0]))
-    np.testing.assert_array_equal(rows, X[[0, 2]])
-    np.testing.assert_array_equal(weights, [1.0, 2.0])
-    total = Total(np.ones(2, dtype=np.float32)) + Total(np.ones(2))
-    np.testing.assert_array_equal(total.value, [2.0, 2.0])
-    assert not Total(np.array([np.inf])).is_finite()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -110,27 +110,18 @@ def untrained(S: Array, k: int, encoder: Encoder, rng: np.random.Generator) -> L
 # --- the three kinds of encoder ---------------------------------------------------------------------------------------
 
 
-class CoderPair(NamedTuple):
-    """A decoder D and an encoder F', stored as F."""
-
-    D: Array  # (d, k)
-    F: Array  # (d, k)
-
-
 class TiedEncoder:
     """θ = C: the decoder is C and the encoder C'. C'C = I is not imposed, but holds at the optimum."""
 
-    curvature: ClassVar[float] = (
-        8.0  # largest curvature of the loss at its minimum, as a multiple of the largest eigenvalue of S
-    )
+    curvature: ClassVar[float] = 8.0  # largest one of the loss at its minimum, over the largest eigenvalue of S
 
     def start(self, k: int, S: Array, largest: float, rng: np.random.Generator) -> Array:
         """Return random columns of norm about one, not orthonormal."""
         return _random_columns(k, S, rng)
 
-    def pair(self, theta: Array) -> CoderPair:
+    def pair(self, theta: Array) -> tuple[Array, Array]:
         """Return decoder and encoder."""
-        return CoderPair(theta, theta)
+        return theta, theta
 
     def gradient(self, theta: Array, S: Any) -> Array:
         """-2 (RS + SR) C with R = I - CC'."""
@@ -151,10 +142,10 @@ class UntiedEncoder:
         D = _random_columns(k, S, rng)
         return xp_of(S).concat([D, S @ D / largest], axis=1)
 
-    def pair(self, theta: Array) -> CoderPair:
+    def pair(self, theta: Array) -> tuple[Array, Array]:
         """Return decoder and encoder."""
         k = theta.shape[1] // 2
-        return CoderPair(theta[:, :k], theta[:, k:])
+        return theta[:, :k], theta[:, k:]
 
     def gradient(self, theta: Array, S: Any) -> Array:
         """With respect to D: -2 (I - DF') S F; with respect to F: -2 S (I - FD') D."""
@@ -175,9 +166,9 @@ class LeastSquaresEncoder:
         """Return random orthonormal columns: the gradient is orthogonal to C, so C'C can only increase."""
         return orthonormal(_random_columns(k, S, rng))
 
-    def pair(self, theta: Array) -> CoderPair:
+    def pair(self, theta: Array) -> tuple[Array, Array]:
         """Return C and F = C(C'C)⁻¹."""
-        return CoderPair(theta, theta @ xp_of(theta).linalg.inv(theta.T @ theta))
+        return theta, theta @ xp_of(theta).linalg.inv(theta.T @ theta)
 
     def gradient(self, theta: Array, S: Any) -> Array:
         """-2 mean of (y - Cw) w'."""
@@ -194,7 +185,7 @@ ENCODERS: dict[Encoder, type[EncoderKind]] = {
 }
 
 
-def loss_of(pair: CoderPair, S: Array) -> float:
+def loss_of(pair: tuple[Array, Array], S: Array) -> float:
     """Return the mean squared reconstruction error."""
     D, F = pair
     xp = xp_of(S)
@@ -231,7 +222,7 @@ class LinearAutoencoderLoss:
 
     def least_curvature(self, theta: Array) -> float:
         """Return the smallest variance within the span of the decoder."""
-        Q = orthonormal(self.kind.pair(theta).D)
+        Q = orthonormal(self.kind.pair(theta)[0])
         return float(xp_of(Q).linalg.eigvalsh(Q.T @ self.S @ Q)[0])
 
     def gradient_of_batch(self, Y: Array) -> Callable[[Array], Array]:

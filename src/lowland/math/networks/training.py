@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -59,18 +60,11 @@ def rounded_scaling(columns: ColumnMoments) -> UniformScaling:
     return UniformScaling(center, round(spread / grain) * grain or 1.0)
 
 
-@dataclass(frozen=True)
-class _ScaledRows:
-    """A scaling in the precision of the training; an object, so that it can be sent to a worker."""
-
-    scaling: UniformScaling
-    dtype: str
-
-    def __call__(self, X: Array) -> Array:
-        """Map one slab."""
-        Y = self.scaling.apply(X)
-        xp = xp_of(Y)
-        return xp.astype(Y, getattr(xp, self.dtype), copy=False)
+def _scaled_rows(X: Array, scaling: UniformScaling, dtype: str) -> Array:
+    """Scale rows, in the precision of the training."""
+    Y = scaling.apply(X)
+    xp = xp_of(Y)
+    return xp.astype(Y, getattr(xp, dtype), copy=False)
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,6 @@ class ValueRange:
         return cls(float(xp.min(X)), float(xp.max(X)))
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(min(self.low, other.low), max(self.high, other.high))
 
     def is_finite(self) -> bool:
@@ -182,7 +175,8 @@ class MiniBatches:
     def _read(self) -> Iterator[tuple[Array, Array | None]]:
         """Yield the training and the validation rows slab by slab, on the device of the engine."""
         start = 0
-        for X in self.run.map_rows(_ScaledRows(self.scaling, self.engine.dtype), self.rows, name="one epoch"):
+        scale = partial(_scaled_rows, scaling=self.scaling, dtype=self.engine.dtype)
+        for X in self.run.map_rows(scale, self.rows, name="one epoch"):
             Y = self.engine.array(X)
             here = self.validation[slice(*np.searchsorted(self.validation, [start, start + Y.shape[0]]))] - start
             start += Y.shape[0]
@@ -241,10 +235,6 @@ class TrainingSchedule:
         if part < _WARM:
             return self.rate * (0.05 + 0.95 * part / _WARM)
         return self.rate * 0.5 * (1 + math.cos(math.pi * (part - _WARM) / (1 - _WARM)))
-
-    def is_informative(self, part: float) -> bool:
-        """Whether early stopping counts the epoch: not while the learning rate still increases or is close to zero."""
-        return (self.decay != "one-cycle" or part >= _WARM) and self.rate_at(part) >= _SLOW * self.rate
 
 
 @dataclass(frozen=True)
@@ -411,7 +401,11 @@ def train_by_adam(
                 adam.step(g, schedule.rate_at((epoch + i / steps) / schedule.max_iter))
                 total = total + value * Y.shape[0]  # a scalar of the library: no synchronization with a device
                 stage.advance(1 / steps)
-            informative = schedule.is_informative(epoch / schedule.max_iter)
+            # early stopping does not count epochs while the learning rate still increases or is close to zero
+            part = epoch / schedule.max_iter
+            informative = (schedule.decay != "one-cycle" or part >= _WARM) and (
+                schedule.rate_at(part) >= _SLOW * schedule.rate
+            )
             ends = monitor.record(float(total) / batches.n_training, theta, informative=informative)
             if not math.isfinite(monitor.watched[-1]):
                 raise Divergence(f"the loss diverged in epoch {epoch + 1}")
@@ -421,9 +415,5 @@ def train_by_adam(
     planned = schedule.decay != "constant"  # a schedule ends as planned
     why = "the learning rate schedule ended" if planned else f"it reached the limit of {schedule.max_iter} epochs"
     return monitor.result(
-        "adam",
-        theta,
-        batches.training_slabs(whole),
-        why,
-        converged=planned or monitor.patience_ended,
+        "adam", theta, batches.training_slabs(whole), why, converged=planned or monitor.patience_ended
     )

@@ -8,7 +8,7 @@ therefore never decides: all array libraries, chunk sizes and precisions find th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -95,6 +95,14 @@ class Codebook:
         for start in range(0, max(1, X.shape[0]), step):
             yield self.nearest(self.scaling.apply(X[start : min(start + step, X.shape[0]), :]))
 
+    def map_nearest(self, X: Array, of: Callable[[Nearest], Array]) -> Array:
+        """Return a function of the nearest prototypes for all rows; NaN for a row that is not finite."""
+        xp, parts = xp_of(X), []
+        for near in self.search(X):
+            Z, finite = like(of(near), X), xp.isfinite(xp.sum(near.Y, axis=1))
+            parts.append(Z if bool(xp.all(finite)) else xp.where(finite[:, None], Z, xp.full_like(Z, xp.nan)))
+        return parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+
     def nearest(self, Y: Array) -> Nearest:
         """Return the nearest prototypes of a tile of scaled rows."""
         xp = xp_of(Y)
@@ -168,7 +176,6 @@ class PrototypeSums:
     torn: float = 0.0  # number of rows whose two nearest units are not neighbors on the grid
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(
             self.sums + other.sums,
             self.counts + other.counts,
@@ -253,10 +260,7 @@ class NearestIndex:
 
     def __call__(self, X: Array) -> Array:
         """Map one slab."""
-        xp = xp_of(X)
-        return join_rows(
-            [nan_where_not_finite(xp.astype(near.first, X.dtype)[:, None], near.Y) for near in self.book.search(X)]
-        )
+        return self.book.map_nearest(X, lambda near: near.first[:, None])
 
 
 @dataclass(frozen=True)
@@ -284,15 +288,3 @@ class CodeLookup:
             numbers = xp.argmin(Z, axis=1)
         X = xp.take(like(self.codes, Z), numbers, axis=0)
         return X if bool(xp.all(finite)) else xp.where(finite[:, None], X, xp.full_like(X, xp.nan))
-
-
-def nan_where_not_finite(Z: Array, Y: Array) -> Array:
-    """Return Z, with NaN for rows Y that are not finite."""
-    xp = xp_of(Z)
-    finite = xp.isfinite(xp.sum(Y, axis=1))
-    return Z if bool(xp.all(finite)) else xp.where(finite[:, None], Z, xp.full_like(Z, xp.nan))
-
-
-def join_rows(parts: list[Array]) -> Array:
-    """Return the parts concatenated along the rows."""
-    return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)

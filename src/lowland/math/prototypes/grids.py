@@ -61,13 +61,14 @@ class Grid:
     @cached_property
     def neighbors(self) -> np.ndarray:
         """Neighbors of each unit, (u, 6 or 8); at the border missing neighbors are replaced by the unit itself."""
-        row, column = np.divmod(np.arange(self.units), self.columns)
         own = np.arange(self.units)
-        found = []
-        for down, across in _steps(self.topology):
-            # in a hexagonal grid the next row is shifted by half a unit, to a side that depends on the row
-            sideways = across + (row % 2 if self.topology == "hexagonal" and down else 0)
-            r, c = row + down, column + sideways
+        row, column = np.divmod(own, self.columns)
+        hexagonal, found = self.topology == "hexagonal", []
+        steps = [(down, across) for down in (-1, 0, 1) for across in (-1, 0, 1) if (down, across) != (0, 0)]
+        if hexagonal:  # those of an even row; the rows between are shifted by half a unit
+            steps = [(0, 1), (0, -1), (1, 0), (1, -1), (-1, 0), (-1, -1)]
+        for down, across in steps:
+            r, c = row + down, column + across + (row % 2 if hexagonal and down else 0)
             inside = (r >= 0) & (r < self.rows) & (c >= 0) & (c < self.columns)
             found.append(np.where(inside, r * self.columns + c, own))
         return np.stack(found, axis=1)
@@ -109,13 +110,6 @@ def nearness(squares: Any, radius: float, kind: Neighborhood) -> Any:
     if kind == "bubble":
         return (squares <= radius**2 * (1 + 1e-9)).astype(np.float64)
     return np.exp(squares / (-2 * radius**2))
-
-
-def _steps(topology: Topology) -> list[tuple[int, int]]:
-    """Return the offsets (rows, columns) of the neighbors; in a hexagonal grid those of an even row."""
-    if topology == "hexagonal":
-        return [(0, 1), (0, -1), (1, 0), (1, -1), (-1, 0), (-1, -1)]
-    return [(down, across) for down in (-1, 0, 1) for across in (-1, 0, 1) if (down, across) != (0, 0)]
 
 
 def usual_grid(n: int, variances: np.ndarray, topology: Topology) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -150,7 +150,8 @@ def _means(rows: Rows, run: Run, book: Codebook, sums: PrototypeSums, weights: n
     empty = np.flatnonzero(counts == 0)
     if len(empty):
         total, counts = total.copy(), counts.copy()
-        far: FarthestRows = run.fold(rows, FindFarthest(book, len(empty)), weights, name="relocating empty clusters")
+        find = partial(farthest_rows, book=book, most=len(empty))
+        far: FarthestRows = run.fold(rows, find, weights, name="relocating empty clusters")
         for code, (square, old_code, w, *values) in zip(empty, far.table, strict=False):
             y, old = np.asarray(values), int(old_code)
             if square > _COINCIDENT and counts[old] > w:
@@ -169,7 +170,6 @@ class FarthestRows:
     most: int
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         both = np.concatenate([self.table, other.table])
         return type(self)(both[np.argsort(-both[:, 0], kind="stable")[: self.most]], self.most)
 
@@ -178,24 +178,17 @@ class FarthestRows:
         return True
 
 
-@dataclass(frozen=True)
-class FindFarthest:
-    """Statistic of a pass: the ``FarthestRows`` of a slab."""
-
-    book: Codebook
-    most: int
-
-    def __call__(self, X: Array, weights: np.ndarray | None = None) -> FarthestRows:
-        """Compute for one slab."""
-        X, weights = without_zero_weights(X, weights)
-        found, start = FarthestRows(np.empty((0, 3 + X.shape[1])), self.most), 0
-        for near in self.book.search(X):
-            Y, first = to_numpy(near.Y), to_numpy(near.first)
-            w = np.ones(len(Y)) if weights is None else weights[start : start + len(Y)]
-            off = Y - self.book.W[first]
-            found += FarthestRows(np.column_stack([np.vecdot(off, off), first, w, Y]), self.most)
-            start += len(Y)
-        return found
+def farthest_rows(X: Array, weights: np.ndarray | None = None, *, book: Codebook, most: int) -> FarthestRows:
+    """Return the rows of a slab that are farthest from their code vectors."""
+    X, weights = without_zero_weights(X, weights)
+    found, start = FarthestRows(np.empty((0, 3 + X.shape[1])), most), 0
+    for near in book.search(X):
+        Y, first = to_numpy(near.Y), to_numpy(near.first)
+        w = np.ones(len(Y)) if weights is None else weights[start : start + len(Y)]
+        off = Y - book.W[first]
+        found += FarthestRows(np.column_stack([np.vecdot(off, off), first, w, Y]), most)
+        start += len(Y)
+    return found
 
 
 # --- passes that skip rows --------------------------------------------------------------------------------------------
@@ -269,7 +262,7 @@ class Reassignment:
     book: Codebook
     moved: np.ndarray  # (k,) distance by which each code vector has moved
     moved_others: np.ndarray  # (k,) the largest of the others
-    half: np.ndarray  # (k,) half the distance to the nearest other code vector, or less
+    half: np.ndarray  # (k,) half the distance to the nearest other code vector, reduced by rounding error
 
     @classmethod
     def of(cls, book: Codebook, moved: np.ndarray) -> Self:
@@ -277,7 +270,14 @@ class Reassignment:
         most = int(np.argmax(moved))
         moved_others = np.full(len(moved), moved[most])
         moved_others[most] = np.delete(moved, most).max(initial=0.0)
-        return cls(book, moved, moved_others, _half_gaps(book))
+        k = len(book.W)
+        half = np.zeros(k)
+        if k <= _MOST_CODES:
+            both = book.squares[:, None] + book.squares
+            squares = (1 - _ROUNDING) * both - 2 * (book.W @ book.W.T)
+            np.fill_diagonal(squares, math.inf)
+            half = 0.5 * np.sqrt(np.maximum(squares.min(axis=1), 0.0))
+        return cls(book, moved, moved_others, half)
 
     def __call__(
         self,
@@ -317,17 +317,6 @@ class Reassignment:
             off = Y - book.W[codes[changed]]
             error += sign * float(np.vecdot(off, off).sum())
         return PrototypeSums(sums, counts, error)
-
-
-def _half_gaps(book: Codebook) -> np.ndarray:
-    """Return half the distance of each code vector to the nearest other one, reduced by rounding error, (k,)."""
-    k = len(book.W)
-    if k > _MOST_CODES:
-        return np.zeros(k)
-    both = book.squares[:, None] + book.squares
-    squares = (1 - _ROUNDING) * both - 2 * (book.W @ book.W.T)
-    np.fill_diagonal(squares, math.inf)
-    return 0.5 * np.sqrt(np.maximum(squares.min(axis=1), 0.0))
 
 
 # --- initialization ---------------------------------------------------------------------------------------------------

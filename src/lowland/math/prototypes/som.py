@@ -12,15 +12,7 @@ from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.math.optimize.outcome import STOPPED, Outcome, Watch
-from lowland.math.prototypes.codebook import (
-    Codebook,
-    Nearest,
-    PrototypeSums,
-    SumByPrototype,
-    in_small_slabs,
-    join_rows,
-    nan_where_not_finite,
-)
+from lowland.math.prototypes.codebook import Codebook, Nearest, PrototypeSums, SumByPrototype, in_small_slabs
 from lowland.math.prototypes.grids import Grid, Neighborhood
 from lowland.math.statistics.rescaling import UniformScaling
 from lowland.run.run import Run
@@ -224,7 +216,7 @@ class GridPosition:
 
     def __call__(self, X: Array) -> Array:
         """Map one slab."""
-        return join_rows([nan_where_not_finite(like(self._position(near), X), near.Y) for near in self.book.search(X)])
+        return self.book.map_nearest(X, self._position)
 
     def _position(self, near: Nearest) -> Array:
         xp = xp_of(near.Y)
@@ -234,9 +226,7 @@ class GridPosition:
         off = near.Y - xp.take(like(self.book.W, near.Y), near.first, axis=0)  # (m, d)
         projections = xp.take(like(self._projections, near.Y), near.first, axis=0)  # (m, 2, d)
         step = xp.sum(projections * off[:, None, :], axis=2)  # (m, 2)
-        far = xp.max(
-            xp.abs(step @ like(self.grid.cell_normals, step).T), axis=1
-        )  # beyond the cell, steps are shortened
+        far = xp.max(xp.abs(step @ like(self.grid.cell_normals, step).T), axis=1)  # longer steps leave the cell
         return Z + step * (_INSIDE / xp.where(far > _INSIDE, far, xp.full_like(far, _INSIDE)))[:, None]
 
     @cached_property
@@ -256,17 +246,17 @@ class PrototypeAt:
 
     def __call__(self, Z: Array) -> Array:
         """Map one slab."""
-        book = Codebook.of(self.grid.positions)
-        return join_rows([nan_where_not_finite(like(self._row(near, book), Z), near.Y) for near in book.search(Z)])
+        book, xp = Codebook.of(self.grid.positions), xp_of(Z)
 
-    def _row(self, near: Nearest, book: Codebook) -> Array:
-        xp = xp_of(near.Y)
-        X = xp.take(like(self.prototypes, near.Y), near.first, axis=0)
-        if not self.smooth:
-            return X
-        off = book.scaling.unit * (near.Y - xp.take(like(book.W, near.Y), near.first, axis=0))  # (m, 2)
-        J = xp.take(like(tangents(self.grid, self.prototypes), near.Y), near.first, axis=0)  # (m, 2, d)
-        return X + xp.sum(off[:, :, None] * J, axis=1)
+        def prototype(near: Nearest) -> Array:
+            X = xp.take(like(self.prototypes, near.Y), near.first, axis=0)
+            if not self.smooth:
+                return X
+            off = book.scaling.unit * (near.Y - xp.take(like(book.W, near.Y), near.first, axis=0))  # (m, 2)
+            J = xp.take(like(tangents(self.grid, self.prototypes), near.Y), near.first, axis=0)  # (m, 2, d)
+            return X + xp.sum(off[:, :, None] * J, axis=1)
+
+        return book.map_nearest(Z, prototype)
 
 
 def tangents(grid: Grid, prototypes: np.ndarray) -> np.ndarray:

@@ -1,4 +1,9 @@
-"""Hierarchical clustering of columns: the tree of their distances, its cuts, and the pooling of each cluster."""
+"""Hierarchical clustering of columns: their distances, the tree of these, its cuts, and the pooling of each cluster.
+
+Distances follow from the moments of the rows, |x_i - x_j|² = S_ii + S_jj - 2 S_ij + n (μ_i - μ_j)², as cosines and
+correlations do, in one pass. Where columns are so close that this difference suffers from cancellation, a second pass
+sums the squared differences of these pairs directly; 1 - r = |u - v|²/2 for standardized columns u and v.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,212 @@ import heapq
 import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from functools import partial
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.errors import DataWarning, ParameterError, warn
+from lowland.arrays.precision import as_double
+from lowland.data.rows import Rows
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.math.distances.metrics import METRICS
+from lowland.math.distances.to_points import check_distances, distance_matrix
+from lowland.math.statistics.moments import Moments, Total
 from lowland.math.statistics.rescaling import power_of_two
-from lowland.run.run import all_finite
+from lowland.run.local import LocalRun
+from lowland.run.run import Run, all_finite
 
 Linkage = Literal["ward", "complete", "average", "single"]
 
 _BY_SCIPY = ("cosine", "correlation", "sqeuclidean", "yule", "absolute-correlation", "precomputed")
 _FUNCTIONS: dict[str, Any] = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}
 _AT_ONCE: dict[str, Any] = {"mean": np.add, "max": np.maximum, "min": np.minimum}
+
+EUCLIDEAN = ("euclidean", "l2")
+_MANHATTAN = ("manhattan", "l1", "cityblock")
+_CORRELATIONS = ("correlation", "absolute-correlation")
+METRIC_NAMES = (*METRICS, "absolute-correlation", "precomputed")
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+_SAME = (4 * _ROUNDING) ** 2  # squared distance of two directions that differ by rounding only
+_LOST = 1e-9  # relative error of a squared distance above which it is recomputed from differences
+_BLOCK = 1 << 18  # differences in memory at a time
+_TINY, _RAISED = 1e-200, 2.0**700  # sum of squares that may have underflowed, and the factor that prevents it
+
+
+# --- distances between columns ---
+
+
+def moments_in_double(X: Array, times: np.ndarray | None = None) -> Moments:
+    """Return the moments of a chunk, computed in float64 throughout, because distances are differences of them.
+
+    ``times`` are powers of two, (d,), by which the columns are multiplied.
+    """
+    Y = as_double(X)
+    return Moments.of(Y if times is None else Y * like(times, Y)[None, :])
+
+
+def squares_of_pairs(
+    X: Array, first: np.ndarray, second: np.ndarray, signs: np.ndarray | None = None, shift: np.ndarray | None = None,
+    times: np.ndarray | None = None,
+) -> Total:  # fmt: skip
+    """Return the summed squared differences of pairs of columns, (p,), of which the second may change its sign.
+
+    Columns are shifted and multiplied before, by ``shift`` and ``times``, (d,).
+    """
+    Y = as_double(X).T  # (d, m)
+    xp = xp_of(Y)
+    Y = Y if shift is None else Y - like(shift, Y)[:, None]
+    Y = Y if times is None else Y * like(times, Y)[:, None]
+    if isinstance(Y, np.ndarray):
+        Y = np.ascontiguousarray(Y)  # once: numpy would copy all of it whenever columns are taken
+    step, parts = max(1, _BLOCK // max(1, X.shape[0])), []
+    for start in range(0, len(first), step):
+        i, j = (like(part[start : start + step], Y, xp.int64) for part in (first, second))
+        V = xp.take(Y, j, axis=0)
+        V = V if signs is None else V * like(signs[start : start + step], Y)[:, None]
+        E = xp.take(Y, i, axis=0) - V
+        parts.append(xp.linalg.vecdot(E, E))
+    return Total(xp.concat(parts))
+
+
+@dataclass(frozen=True)
+class CountedTotal(Total):
+    """A sum over rows, and the number of rows."""
+
+    rows: int = 0
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(as_double(self.value) + as_double(other.value), self.rows + other.rows)
+
+
+def absolute_differences(X: Array) -> CountedTotal:
+    """Return the summed absolute differences of all pairs of columns, (d, d)."""
+    Y = as_double(X).T
+    return CountedTotal(METRICS["manhattan"].of(Y, Y), X.shape[0])
+
+
+def column_distances(rows: Rows, run: Run, metric: Any, *, as_euclidean: bool = False) -> tuple[np.ndarray, int]:
+    """Return the distances of all pairs of columns, (d, d) float64, on the host, and the number of rows.
+
+    ``as_euclidean``: for correlations, the Euclidean distance √(2 - 2r) of the standardized columns instead of 1 - r,
+    as Ward's linkage needs it.
+    """
+    d = rows.d
+    run.require(32 * d * d, f"The distance matrix of all pairs of {d} columns", "Use fewer columns")
+    if metric in EUCLIDEAN:
+        return euclidean_distances(rows, run)
+    if metric in (*_CORRELATIONS, "cosine"):
+        D, n = _cosine_distances(rows, run, metric)
+        return np.sqrt(2 * D) if as_euclidean else D, n
+    if metric in _MANHATTAN:
+        found: CountedTotal = run.fold(rows, absolute_differences, name="comparing columns")
+        return np.array(to_numpy(found.value)), found.rows
+    why = "A precomputed distance matrix" if metric == "precomputed" else f"The metric {metric!r} between columns"
+    X = np.asarray(to_numpy(run.to_array(rows, why)), dtype=np.float64)
+    if metric == "precomputed":
+        return np.array(check_distances(X)), len(X)
+    if callable(metric):  # a function of all columns, called as in scikit-learn
+        D = np.asarray(metric(X.T), dtype=np.float64)
+        if D.shape != (d, d):
+            raise ParameterError(
+                f"The metric function returned an array of shape {D.shape}. It receives all columns, an array of shape "
+                f"{X.T.shape}, and must return their distances, of shape ({d}, {d})."
+            )
+        return np.array(check_distances(D, source="The matrix returned by the metric function")), len(X)
+    return distance_matrix(np.ascontiguousarray(X.T), LocalRun(run.settings), metric), len(X)
+
+
+def euclidean_distances(rows: Rows, run: Run) -> tuple[np.ndarray, int]:
+    """Return the Euclidean distances of all pairs of columns, (d, d), and the number of rows."""
+    moments, times = _moments(rows, run, alike=True)
+    S, mean = to_numpy(moments.scatter), to_numpy(moments.mean)
+    squares, d = S.diagonal().copy(), rows.d
+    D = -2 * S
+    D += squares[:, None]
+    D += squares[None, :]
+    first, second, step = [], [], max(1, _BLOCK // d)
+    for start in range(0, d, step):  # a few rows at a time: temporaries would need several such matrices
+        some = slice(start, start + step)
+        apart = np.abs(mean[some, None] - mean)
+        D[some] += moments.n * apart**2
+        lost = squares[some, None] + squares + 2 * moments.n * apart * (np.abs(mean[some, None]) + np.abs(mean))
+        i, j = np.nonzero(_LOST * D[some] <= _ROUNDING * lost)
+        once = j > i + start
+        first.append(i[once] + start)
+        second.append(j[once])
+    i, j = np.concatenate(first), np.concatenate(second)
+    if len(i):
+        squares_of = partial(squares_of_pairs, first=i, second=j, times=times)
+        D[i, j] = D[j, i] = to_numpy(run.fold(rows, squares_of, name="comparing near columns").value)
+    np.fill_diagonal(D, 0)
+    np.sqrt(D, out=D)
+    return D if times is None else D / times, moments.rows
+
+
+def _moments(rows: Rows, run: Run, *, alike: bool) -> tuple[Moments, np.ndarray | None]:
+    """The moments, and the factors of the columns, (d,), where the squares of some would underflow; otherwise None.
+
+    ``alike``: the same factor for all columns.
+    """
+    moments: Moments = run.fold(rows, moments_in_double, name="summing moments")
+    mean, squares = to_numpy(moments.mean), to_numpy(moments.scatter).diagonal()
+    with np.errstate(over="ignore"):  # an overflow is not tiny
+        lengths = squares + moments.n * mean**2
+    tiny = (lengths < _TINY) & ((mean != 0) | (lengths > 0))  # a column of zeros needs no factor
+    if alike:
+        tiny[:] = tiny.any() and lengths.max() < _TINY
+    if not tiny.any():
+        return moments, None
+    times = np.where(tiny, _RAISED, 1.0)
+    return run.fold(rows, partial(moments_in_double, times=times), name="summing moments"), times
+
+
+def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, int]:
+    """1 minus the cosines of all pairs of columns, or their correlations (centered columns); and the number of rows."""
+    moments, times = _moments(rows, run, alike=False)
+    mean, names = to_numpy(moments.mean), [rows.column_name(j) for j in range(rows.d)]
+    if metric == "cosine":
+        G = to_numpy(moments.uncentered)
+        zero = G.diagonal() == 0
+        if zero.any():
+            raise DataError(
+                f"Column {_listed(names, zero)} is zero in every row, so its cosine is undefined (cosine affinity "
+                "cannot be used with zero vectors). Drop it, or choose another metric."
+            )
+    else:
+        G, zero = to_numpy(moments.scatter), to_numpy(moments.variances) == 0
+        if zero.any():
+            warn(
+                f"Column {_listed(names, zero)} is constant, so its correlation is undefined; it is set to 0. Drop "
+                "constant columns.",
+                DataWarning,
+            )
+    lengths = np.sqrt(np.where(zero, 1.0, G.diagonal()))
+    R = G / lengths[:, None]
+    R /= lengths[None, :]
+    R[zero, :] = R[:, zero] = 0
+    D = 1 - (np.abs(R) if metric == "absolute-correlation" else R)
+    i, j = np.nonzero(np.triu(D <= _ROUNDING / _LOST, 1))
+    if len(i):
+        by = np.ones(rows.d) if times is None else times
+        shift = None if metric == "cosine" else mean / by
+        signs = np.sign(R[i, j])
+        squares_of = partial(squares_of_pairs, first=i, second=j, signs=signs, shift=shift, times=by / lengths)
+        found = np.array(to_numpy(run.fold(rows, squares_of, name="comparing near columns").value))
+        off = 1 + moments.n * (mean / lengths) ** 2  # rounding of the mean matters where it is far from 0
+        found[found <= _SAME * (off[i] + off[j])] = 0
+        D[i, j] = D[j, i] = found / 2
+    np.fill_diagonal(D, 0)
+    return D, moments.rows
+
+
+def _listed(names: list[str], which: np.ndarray) -> str:
+    some = [names[j] for j in np.flatnonzero(which)]
+    return ", ".join(some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")
+
+
+# --- trees ---
 
 
 @runtime_checkable
@@ -177,8 +374,11 @@ def cut_tree(tree: ClusterTree, k: int) -> np.ndarray:
     Clusters are numbered as in scikit-learn, by their positions in a heap of nodes.
     """
     d = tree.n_leaves
-    if tree.parents is not None:
-        return _labels_of_roots(tree.parents, d)
+    if tree.parents is not None:  # it ended early, at k clusters
+        heads = tree.parents.copy()
+        for node in range(len(heads) - 1, -1, -1):
+            heads[node] = heads[heads[node]]
+        return np.unique(heads[:d], return_inverse=True)[1]
     groups = [2 - 2 * d]  # negative, so that the last node is the first of the heap
     for _ in range(k - 1):
         left, right = (int(node) for node in tree.children[-groups[0] - d])
@@ -193,14 +393,6 @@ def cut_tree(tree: ClusterTree, k: int) -> np.ndarray:
             group_of[tree.children[node - d]] = group_of[node]
             inside[tree.children[node - d]] = True
     return group_of[:d]
-
-
-def _labels_of_roots(parents: np.ndarray, d: int) -> np.ndarray:
-    """The clusters of a tree that ended early."""
-    heads = parents.copy()
-    for node in range(len(heads) - 1, -1, -1):
-        heads[node] = heads[heads[node]]
-    return np.unique(heads[:d], return_inverse=True)[1]
 
 
 def uses_spanning_tree(metric: Any) -> bool:
@@ -220,24 +412,23 @@ class PoolColumns:
 
     def __call__(self, X: Array) -> Array:
         """Return the pooled values of one chunk; a row with NaN or infinity is NaN, whatever the function returns."""
-        Z = self._on_host(X) if isinstance(X, np.ndarray) else self._elsewhere(X)
-        return Z if all_finite(X) else Z + xp_of(X).sum(X * 0, axis=1)[:, None]
+        xp, sizes = xp_of(X), np.bincount(self.labels)
+        name = next((name for name, function in _FUNCTIONS.items() if self.pooling is function), self.pooling)
+        if name not in _AT_ONCE:
+            Z = like(self._one_by_one(to_numpy(X), _FUNCTIONS.get(name, name)), X)
+        elif isinstance(X, np.ndarray):
+            order = np.argsort(self.labels, kind="stable")
+            Z = _AT_ONCE[name].reduceat(np.take(X, order, axis=1), np.cumsum(sizes) - sizes, axis=1)
+            Z = Z / sizes.astype(X.dtype) if name == "mean" else Z
+        elif name == "mean":
+            M = (self.labels[:, None] == np.arange(len(sizes))).astype(np.float64)
+            Z = X @ like(M / M.sum(axis=0), X)
+        else:
+            groups = (like(np.flatnonzero(self.labels == g), X, xp.int64) for g in range(len(sizes)))
+            Z = xp.stack([getattr(xp, name)(xp.take(X, group, axis=1), axis=1) for group in groups], axis=1)
+        return Z if all_finite(X) else Z + xp.sum(X * 0, axis=1)[:, None]
 
-    @property
-    def name(self) -> Any:
-        """The name of a known function, otherwise the function."""
-        return next((name for name, function in _FUNCTIONS.items() if self.pooling is function), self.pooling)
-
-    def _on_host(self, X: np.ndarray) -> np.ndarray:
-        if self.name not in _AT_ONCE:
-            return self._one_by_one(X)
-        order = np.argsort(self.labels, kind="stable")
-        sizes = np.bincount(self.labels)
-        Z = _AT_ONCE[self.name].reduceat(np.take(X, order, axis=1), np.cumsum(sizes) - sizes, axis=1)
-        return Z / sizes.astype(X.dtype) if self.name == "mean" else Z
-
-    def _one_by_one(self, X: np.ndarray) -> np.ndarray:
-        function = _FUNCTIONS.get(self.name, self.pooling) if isinstance(self.name, str) else self.pooling
+    def _one_by_one(self, X: np.ndarray, function: Callable[..., Any]) -> np.ndarray:
         Z = np.empty((len(X), int(self.labels.max()) + 1), dtype=X.dtype)
         for group in range(Z.shape[1]):
             pooled = np.asarray(function(X[:, self.labels == group], axis=1))
@@ -248,27 +439,6 @@ class PoolColumns:
                 )
             Z[:, group] = pooled
         return Z
-
-    def _elsewhere(self, X: Array) -> Array:
-        xp = xp_of(X)
-        if self.name == "mean":
-            M = (self.labels[:, None] == np.arange(self.labels.max() + 1)).astype(np.float64)
-            return X @ like(M / M.sum(axis=0), X)
-        if self.name not in _AT_ONCE:
-            return like(self._one_by_one(to_numpy(X)), X)
-        groups = (like(np.flatnonzero(self.labels == g), X, xp.int64) for g in range(int(self.labels.max()) + 1))
-        return xp.stack([getattr(xp, self.name)(xp.take(X, group, axis=1), axis=1) for group in groups], axis=1)
-
-
-@dataclass(frozen=True)
-class SpreadGroups:
-    """The value of its cluster in every column, (m, d)."""
-
-    labels: np.ndarray  # (d,)
-
-    def __call__(self, Z: Array) -> Array:
-        """Return the full-width rows of one chunk."""
-        return xp_of(Z).take(Z, like(self.labels, Z, xp_of(Z).int64), axis=1)
 
 
 def named_groups(labels: np.ndarray, names: Collection[str]) -> dict[int, list[str]]:

@@ -48,7 +48,7 @@ class TargetColumns:
             columns = ColumnMoments.of(X)
             products = X.T.astype(np.float64) @ z
             return cls(n, columns.mean, columns.squares, y_mean, float(z @ z), products, columns.rounding)
-        shift = _shift(X)
+        shift = shift_of(X) if n else None
         sums, squares, products = _sums_with_target(X, shift, z)  # z sums to zero: the shift changes no product
         offset = sums / max(n, 1)
         mean = offset if shift is None else as_double(shift) + offset
@@ -56,7 +56,6 @@ class TargetColumns:
         return cls(n, mean, squares - n * offset**2, y_mean, float(z @ z), products, rounding)
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         n = max(self.n + other.n, 1)
         fraction = self.n * other.n / n
         delta, y_delta = other.mean - self.mean, other.y_mean - self.y_mean
@@ -90,7 +89,7 @@ class ClassColumns:
         n = np.bincount(y, minlength=classes).astype(np.float64)
         if is_sparse(X):
             return cls._of_sparse(X, y, n)
-        shift = _shift(X)
+        shift = shift_of(X) if len(y) else None
         sums, squares = _by_class(X, shift, y, classes)
         seen = sums / like(np.maximum(n, 1), sums)[:, None]  # the class means, relative to the shift
         within = squares - like(n, seen) @ seen**2
@@ -116,7 +115,6 @@ class ClassColumns:
         return cls(n, mean, within, rounding)
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts, class by class."""
         n = self.n + other.n
         fraction = other.n / np.maximum(n, 1)  # (C,)
         delta = other.mean - self.mean
@@ -159,7 +157,6 @@ class ClassSums:
         return cls(n, sums, xp.min(X, axis=0), xp.max(X, axis=0))
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         xp = xp_of(self.sums)
         least, largest = xp.minimum(self.least, other.least), xp.maximum(self.largest, other.largest)
         return type(self)(self.n + other.n, self.sums + other.sums, least, largest)
@@ -183,7 +180,6 @@ class ColumnsAndMoments:
         return cls(Moments.of(X), columns)
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(self.moments + other.moments, self.columns + other.columns)  # type: ignore[operator]
 
     def is_finite(self) -> bool:
@@ -206,15 +202,16 @@ def sums_by_class(X: Any, y: np.ndarray, classes: int) -> Array:
 def _sums_with_target(X: Array, shift: Array | None, z: np.ndarray) -> tuple[Array, Array, Array]:
     """The sums of x - shift, of its squares, and of its products with z, each (d,) float64."""
     d = X.shape[1]
-    sums, squares, products = _zeros(X, d), _zeros(X, d), _zeros(X, d)
     if _is_large(X):
         from lowland.kernels.column_sums import add_products
 
+        total = np.zeros((3, d))
         for part in _parts(X):
             own = np.zeros((3, d))  # short sums that are then added: long ones would lose digits
             add_products(X[part], _as_shift(X, shift), z[part], *own)
-            sums, squares, products = sums + own[0], squares + own[1], products + own[2]
-        return sums, squares, products
+            total += own
+        return total[0], total[1], total[2]
+    sums, squares, products = _zeros(X, d), _zeros(X, d), _zeros(X, d)
     for part, run in _runs(X, shift):
         sums = sums + xp_of(run).sum(run, axis=0)
         squares = squares + column_squares(run)
@@ -229,7 +226,7 @@ def _by_class(X: Array, shift: Array | None, y: np.ndarray, classes: int) -> tup
         from lowland.kernels.column_sums import add_by_class
 
         for part in _parts(X):
-            own, own_squares = np.zeros(sums.shape), np.zeros(squares.shape)
+            own, own_squares = np.zeros_like(sums), np.zeros_like(squares)
             add_by_class(X[part], _as_shift(X, shift), y[part], own, own_squares)
             sums, squares = sums + own, squares + own_squares
         return sums, squares
@@ -260,11 +257,6 @@ def _runs(X: Array, shift: Array | None) -> Iterator[tuple[slice, Array]]:
         part = slice(start, min(start + step, n))
         run = as_double(X[part, :])
         yield part, run if shift is None else run - as_double(shift)[None, :]
-
-
-def _shift(X: Array) -> Array | None:
-    """A point near the rows; None where the origin is near enough, or where there are none."""
-    return shift_of(X) if X.shape[0] else None
 
 
 def _zeros(X: Array, *shape: int) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,8 +12,9 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.math.statistics.fold_moments import Folds
 from lowland.suggestions import did_you_mean
+
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]  # row numbers of the training set and of the test set
 
 
 @runtime_checkable

@@ -78,18 +78,13 @@ class Spearman:
         """Return the correlation and its p-value: exact for few rows, otherwise by the t test, but at least 2/n!."""
         r = min(max(dot(x, self.z) / np.sqrt(dot(x, x) * dot(self.z, self.z)), -1.0), 1.0)
         n = len(x)
-        if n <= _FEW:
-            return r, rank_pvalue(x, self.z)
-        return r, max(float(correlation_pvalues(np.array([r]), n)[0]), 2 * math.exp(-math.lgamma(n + 1)))
-
-
-def rank_pvalue(x: np.ndarray, z: np.ndarray) -> float:
-    """Return the exact p-value: the fraction of all permutations whose rank correlation is at least as strong."""
-    a, b = (np.rint(2 * (ranked - ranked.min())).astype(int) for ranked in (x, z))  # mean ranks are halves
-    counts = _orders_by_product(tuple(np.sort(a).tolist()), tuple(np.sort(b).tolist()))
-    expected = a.sum() * b.sum() / len(a)
-    apart = np.abs(np.arange(len(counts)) - expected)
-    return float(counts[apart >= abs(a @ b - expected) - 1e-9].sum() / counts.sum())
+        if n > _FEW:
+            return r, max(float(correlation_pvalues(np.array([r]), n)[0]), 2 * math.exp(-math.lgamma(n + 1)))
+        a, b = (np.rint(2 * (ranks - ranks.min())).astype(int) for ranks in (x, self.z))  # mean ranks are halves
+        counts = _orders_by_product(tuple(np.sort(a).tolist()), tuple(np.sort(b).tolist()))
+        expected = a.sum() * b.sum() / n
+        apart = np.abs(np.arange(len(counts)) - expected)
+        return r, float(counts[apart >= abs(a @ b - expected) - 1e-9].sum() / counts.sum())
 
 
 @lru_cache(maxsize=1024)
@@ -131,7 +126,7 @@ class DistanceCorrelation:
         y = target.values
         if target.n_classes is None:
             y = standardized(y)
-            return cls(Target(y, None), distance_sums(y), _distance_squares(y))
+            return cls(Target(y, None), distance_sums(y), 2 * len(y) * dot(y, y))
         counts = np.bincount(y)
         return cls(target, (len(y) - counts[y]).astype(np.float64), float(len(y) ** 2 - (counts**2).sum()))
 
@@ -142,11 +137,7 @@ class DistanceCorrelation:
     def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
         """Return the distance correlation and its p-value."""
         a, b, n = distance_sums(x), self.sums, len(x)
-        pairs = [
-            (self._products(x, a), a, b),
-            (_distance_squares(x), a, a),
-            (self.squares, b, b),
-        ]
+        pairs = [(self._products(x, a), a, b), (2 * n * dot(x, x), a, a), (self.squares, b, b)]
         covariance, x_variance, y_variance = (_covariance(*pair) for pair in pairs)
         value = np.sqrt(max(covariance, 0.0) / np.sqrt(x_variance * y_variance))
         if n < 4:
@@ -180,11 +171,6 @@ def distance_sums(x: np.ndarray) -> np.ndarray:
     sums = np.empty(n)
     sums[order] = (2 * np.arange(n) - n) * v + v.sum() - 2 * below
     return sums
-
-
-def _distance_squares(x: np.ndarray) -> float:
-    """The sum of all squared distances of centered values."""
-    return 2 * len(x) * dot(x, x)
 
 
 def _covariance(products: float, a: np.ndarray, b: np.ndarray) -> float:

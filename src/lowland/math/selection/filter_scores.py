@@ -35,7 +35,7 @@ from lowland.math.selection.dependence import (
 )
 from lowland.math.selection.subset_search import Move, first_best
 from lowland.math.statistics.labels import Kind, Target, seems_classes
-from lowland.math.statistics.moments import ColumnMoments, Moments
+from lowland.math.statistics.moments import ColumnMoments
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
@@ -86,7 +86,15 @@ def choose_statistic(
     if y is None or statistic == "variance":
         return statistic, None
     if statistic in _NUMBERS:
-        return statistic, _numbers_for(statistic, y, kind, for_numbers)
+        if kind == "numbers" or (kind == "auto" and not seems_classes(y)):
+            return statistic, Target.of_numbers(y)
+        target = Target.of_classes(y)
+        if target.n_classes == 2:
+            return statistic, Target(target.values.astype(np.float64))
+        raise DataError(  # more than two classes have no order
+            f"{statistic!r}: `y` holds {target.n_classes} classes, and a correlation needs numbers or two classes. "
+            f"Choose 'anova' for classes. If `y` holds numbers, set {for_numbers}."
+        )
     if statistic not in _CLASSES:
         target = Target.of(y, kind, for_numbers=for_numbers)
         return {"auto": "pearson" if target.n_classes is None else "anova"}.get(statistic, statistic), target
@@ -96,19 +104,6 @@ def choose_statistic(
             "'distance-correlation' or 'mutual-information' for numbers."
         )
     return statistic, Target.of_classes(y)
-
-
-def _numbers_for(statistic: str, y: np.ndarray, kind: Kind, for_numbers: str) -> Target:
-    """The target of a correlation; more than two classes have no order."""
-    if kind == "numbers" or (kind == "auto" and not seems_classes(y)):
-        return Target.of_numbers(y)
-    target = Target.of_classes(y)
-    if target.n_classes != 2:
-        raise DataError(
-            f"{statistic!r}: `y` holds {target.n_classes} classes, and a correlation needs numbers or two classes. "
-            f"Choose 'anova' for classes. If `y` holds numbers, set {for_numbers}."
-        )
-    return Target(target.values.astype(np.float64))
 
 
 def filter_scores(
@@ -281,27 +276,22 @@ def by_correlation(found: ColumnsAndMoments) -> Relevance:
     Relevance is the absolute correlation with numbers, or the correlation ratio with classes, which is the same for
     two classes. Redundancy is the absolute correlation of two columns.
     """
-    if found.moments.lost_digits:
+    m = found.moments
+    if m.lost_digits:
         raise DataError(
             "The means of the sparse columns are too large relative to their standard deviations: the correlations "
             "lose too many digits. Make them dense (`X.toarray()`), or measure redundancy by mutual information."
         )
-    m = found.moments
     column_statistics.check_squares(m.n, to_numpy(m.mean), np.diagonal(to_numpy(m.scatter)), m.rounding)
     constant = ~(to_numpy(m.variances) > 0)
     if isinstance(found.columns, ClassColumns):
         relevance = column_statistics.correlation_ratios(found.columns)
     else:
         relevance = np.abs(column_statistics.pearson_scores(found.columns).values)
-    C = np.abs(correlations(found.moments))
-    return Relevance(np.where(constant, 0.0, relevance), lambda j: C[j], constant, int(found.moments.n))
-
-
-def correlations(moments: Moments) -> np.ndarray:
-    """Return the correlations of the columns, (d, d), zero for constant columns."""
-    S = to_numpy(moments.scatter).astype(np.float64)
-    deviations = np.sqrt(np.where(to_numpy(moments.variances) > 0, np.diagonal(S), np.inf))
-    return S / deviations[:, None] / deviations[None, :]
+    S = to_numpy(m.scatter).astype(np.float64)
+    deviations = np.sqrt(np.where(constant, np.inf, np.diagonal(S)))
+    C = np.abs(S / deviations[:, None] / deviations[None, :])
+    return Relevance(np.where(constant, 0.0, relevance), lambda j: C[j], constant, int(m.n))
 
 
 def by_information(

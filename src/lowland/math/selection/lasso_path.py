@@ -10,26 +10,30 @@ import math
 import numbers
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial, reduce
+from operator import add
+from typing import Any, Self
 
 import numpy as np
 
+from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.selection.column_statistics import check_squares
 from lowland.math.selection.columns import rows_in_memory
-from lowland.math.selection.lasso import Solution, SquaredLoss, inverse_scale
-from lowland.math.selection.logistic_lasso import LogLoss, log_loss
+from lowland.math.selection.cross_validation import Folds
+from lowland.math.selection.lasso import LogLoss, Solution, SquaredLoss, inverse_scale, loss_and_probabilities
 from lowland.math.selection.subset_search import Move
-from lowland.math.statistics.fold_moments import MOST_GROUPS, GroupMoments, Layout, MomentsByGroup
 from lowland.math.statistics.labels import Target, shown
+from lowland.math.statistics.moments import Moments
 from lowland.run.run import Run
 
 LassoProblem = SquaredLoss | LogLoss
 
 _HALVINGS = 40
 _LOWEST = 1e-6  # fraction of the largest penalty down to which the path is extended where columns are missing
+MOST_GROUPS = 64  # with more groups than this, the rows are kept instead of their sums
 _GROUPS = 16  # groups into which rows are divided to sample halves, where only moments are stored
 
 
@@ -175,7 +179,9 @@ def first_to_enter(
     """
     order: list[int] = []
     found = problem.start()
-    for alpha in _extended_grid(alphas, problem.alpha_max):
+    smaller = min(float(alphas[-1]) / 2, problem.alpha_max) * 0.5 ** np.arange(_HALVINGS)
+    smaller = smaller[smaller > _LOWEST * min(float(alphas[0]), problem.alpha_max)]
+    for alpha in (*alphas.tolist(), *smaller.tolist()):
         if len(order) == k and not (linger and alpha >= alphas[-1]):
             break
         now = problem.at(alpha, found, tol, max_iter)
@@ -184,16 +190,6 @@ def first_to_enter(
             return _bisect(problem, found, now, order, k, tol, max_iter)
         order, found = order + new, now
     return order, found
-
-
-def _extended_grid(alphas: np.ndarray, alpha_max: float) -> Iterator[float]:
-    """The penalties of a grid, followed by smaller ones."""
-    yield from alphas.tolist()
-    top = min(float(alphas[0]), alpha_max)
-    alpha = min(float(alphas[-1]) / 2, alpha_max)
-    while alpha > _LOWEST * top:
-        yield alpha
-        alpha /= 2
 
 
 def _bisect(
@@ -233,7 +229,86 @@ def fill_support(order: Sequence[int], sizes: np.ndarray, k: int) -> tuple[np.nd
     return support, missing
 
 
-# --- data ---
+# --- data: moments of groups of rows, which serve every training set made of these groups, or the rows ---
+
+
+@dataclass(frozen=True)
+class GroupMoments:
+    """The moments of the columns and, last, of the target, for every group of the rows."""
+
+    groups: tuple[Moments | None, ...]  # None: no row of that group so far
+
+    def __add__(self, other: Self) -> Self:
+        pairs = zip(self.groups, other.groups, strict=True)
+        return type(self)(tuple(b if a is None else a if b is None else a + b for a, b in pairs))
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return all(group is None or group.is_finite() for group in self.groups)
+
+    def of(self, chosen: np.ndarray) -> Moments:
+        """Return the moments of some groups together, in numpy."""
+        met = [self.groups[p] for p in chosen]
+        total = reduce(add, (group for group in met if group is not None))
+        return Moments(total.n, total.rows, to_numpy(total.mean), to_numpy(total.scatter), total.rounding)
+
+
+def moments_by_group(X: Array, y: np.ndarray, group: np.ndarray, groups: int) -> GroupMoments:
+    """Return the moments of a chunk; y should be standardized, since it is converted to the precision of X."""
+    xp = xp_of(X)
+    table = xp.concat([X, like(y, X)[:, None]], axis=1)  # (m, d + 1)
+    found: list[Moments | None] = [None] * groups
+    for p in np.unique(group):
+        rows = np.flatnonzero(group == p)
+        mine = table if len(rows) == len(group) else xp.take(table, xp.asarray(rows, device=device_of(X)), axis=0)
+        found[p] = Moments.of(mine)
+    return GroupMoments(tuple(found))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The group of each row, and the groups of the two sets of every split."""
+
+    group: np.ndarray  # (n,)
+    groups: int
+    splits: list[tuple[np.ndarray, np.ndarray]]  # groups to train and to test on, or two halves
+
+    @classmethod
+    def of_folds(cls, folds: Folds, n: int) -> Self:
+        """Group rows that are always in the same set into one group: without overlap, one group per fold."""
+        group, signs = np.zeros(n, dtype=np.int64), np.zeros((1, 0), dtype=np.int8)  # (groups, folds so far)
+        for first, second in folds:
+            if np.bincount(np.concatenate([first, second]), minlength=n).max() > 1:
+                raise ParameterError(
+                    "`cv`: a fold contains a row twice, in its training rows, in its test rows, or in both. Use each "
+                    "row at most once per fold: repeated rows are not supported, and held-out rows must not be "
+                    "trained on."
+                )
+            mark = np.zeros(n, dtype=np.int64)  # 0: in neither, 1: in the first, 2: in the second
+            mark[first], mark[second] = 1, 2
+            code = 3 * group + mark
+            met = np.flatnonzero(np.bincount(code, minlength=3 * len(signs)))
+            place = np.zeros(3 * len(signs), dtype=np.int64)
+            place[met] = np.arange(len(met))
+            group, signs = place[code], np.column_stack([signs[met // 3], (met % 3).astype(np.int8)])
+        return cls(group, len(signs), [(np.flatnonzero(s == 1), np.flatnonzero(s == 2)) for s in signs.T])
+
+    @classmethod
+    def of_halves(cls, n: int, pairs: int, groups: int, random: np.random.Generator) -> Self:
+        """Split the rows into groups at random; each pair of halves is a random half of the groups, and the rest.
+
+        Every half is then as likely as any other of its size, as the error bound requires.
+        """
+        groups = min(groups, n)
+        group, half = random.permutation(n) % groups, groups // 2
+        drawn = [random.permutation(groups) for _ in range(pairs)]
+        return cls(group, groups, [(np.sort(order[:half]), np.sort(order[half : 2 * half])) for order in drawn])
+
+    def rows(self, groups: np.ndarray) -> np.ndarray:
+        """Return the rows of some groups."""
+        chosen = np.zeros(self.groups, dtype=bool)
+        chosen[groups] = True
+        return np.flatnonzero(chosen[self.group])
 
 
 @dataclass(frozen=True)
@@ -324,7 +399,7 @@ class RowsSample:
             return (errors**2).mean(axis=0)
         K = found[0].coef.shape[0]
         Y = (y[:, None] == (np.arange(K) if K > 1 else [1])).astype(np.float64)
-        return np.array([log_loss(Z @ s.coef.T + s.intercept, Y) for s in found])
+        return np.array([loss_and_probabilities(Z @ s.coef.T + s.intercept, Y)[0] for s in found])
 
 
 LassoData = MomentsSample | RowsSample
@@ -342,7 +417,7 @@ def sample_of(
     layout = layout_of(n if in_memory else _GROUPS)
     if not in_memory and layout.groups <= MOST_GROUPS:
         run.require(16 * layout.groups * (d + 1) ** 2, "The moments of the folds", "Use fewer folds")
-        by_group = MomentsByGroup(layout.groups)
+        by_group = partial(moments_by_group, groups=layout.groups)
         moments = run.fold(rows, by_group, target.values, layout.group, name="summing moments")
         return MomentsSample.of(moments, layout, standardize=standardize)
     why = (

@@ -96,21 +96,23 @@ def scores_for(
         assert y is not None
         tie, (y, unit) = TIE, _standardized_target(y, str(metric))
     refit = RefitScores(model, scorer, X, y, folds, n_jobs, tally, tie, unit, metadata)
+    why_refit = Outcome("refitting", f"{type(model).__name__} is fitted to every subset and fold")
     if not closed or y is None or not one_target or is_sparse(X) or metadata.fit or metadata.score:
-        pass
-    elif squares and _is_plain_least_squares(model) and (model.fit_intercept or np.mean(y**2) < _FAR * np.var(y)):
-        cutoff = 0.0 if _is(model, "Ridge") else getattr(model, "tol", 0.0)
-        alpha = float(getattr(model, "alpha", 0))
-        return LeastSquaresScores.of(
-            refit, intercept=model.fit_intercept, alpha=alpha, cutoff=cutoff, metric=str(metric)
-        ), Outcome("closed form", "least squares, updated one column at a time")
-    elif (
-        named and scoring in (None, "accuracy") and _is_plain_discriminant(model) and codes is not None
-        and all(len(np.unique(codes[train])) == C < len(train) for train, _ in folds)
-    ):  # fmt: skip
-        how = "linear discriminants, updated one column at a time"
-        return DiscriminantScores.of(refit, codes, C, model.tol), Outcome("closed form", how)
-    return refit, Outcome("refitting", f"{type(model).__name__} is fitted to every subset and fold")
+        return refit, why_refit
+    if squares and not model.positive and (model.fit_intercept or np.mean(y**2) < _FAR * np.var(y)):
+        alpha, direct = getattr(model, "alpha", 0.0), getattr(model, "solver", "auto") in _DIRECT
+        if direct and isinstance(alpha, numbers.Real) and float(alpha) >= 0:
+            cutoff = 0.0 if _is(model, "Ridge") else getattr(model, "tol", 0.0)
+            exact = LeastSquaresScores.of(
+                refit, intercept=model.fit_intercept, alpha=float(alpha), cutoff=cutoff, metric=str(metric)
+            )
+            return exact, Outcome("closed form", "least squares, updated one column at a time")
+    if named and scoring in (None, "accuracy") and codes is not None and _is(model, "LinearDiscriminantAnalysis"):
+        plain = model.priors is None and not model.shrinkage and model.covariance_estimator is None
+        if plain and all(len(np.unique(codes[train])) == C < len(train) for train, _ in folds):
+            how = "linear discriminants, updated one column at a time"
+            return DiscriminantScores.of(refit, codes, C, model.tol), Outcome("closed form", how)
+    return refit, why_refit
 
 
 def _standardized_target(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:
@@ -152,13 +154,3 @@ def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.nda
 def _is(model: Any, *names: str) -> bool:
     """Whether a model is exactly one of these classes, of scikit-learn or Lowland; a subclass may differ."""
     return type(model).__name__ in names and type(model).__module__.partition(".")[0] in ("sklearn", "lowland")
-
-
-def _is_plain_least_squares(model: Any) -> bool:
-    alpha, solver = getattr(model, "alpha", 0.0), getattr(model, "solver", "auto")
-    return not model.positive and isinstance(alpha, numbers.Real) and float(alpha) >= 0 and solver in _DIRECT
-
-
-def _is_plain_discriminant(model: Any) -> bool:
-    known = _is(model, "LinearDiscriminantAnalysis")
-    return known and model.priors is None and not model.shrinkage and model.covariance_estimator is None

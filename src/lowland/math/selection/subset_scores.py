@@ -19,8 +19,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from lowland.errors import DataError
-from lowland.math.selection.cross_validation import cause_of, score_of
-from lowland.math.statistics.fold_moments import Folds
+from lowland.math.selection.cross_validation import Folds, cause_of, score_of
 from lowland.math.statistics.rescaling import power_of_two
 
 TIE = 1e-10  # scores of least squares closer than this are tied: rounding must not decide
@@ -57,15 +56,11 @@ class SubsetScores:
 
     def with_each(self, S: tuple[int, ...], J: np.ndarray) -> np.ndarray:
         """Return the scores of S with each column of J."""
-        return self.many(_additions(S, J))
+        return self.many([sorted((*S, int(j))) for j in J])
 
     def without_each(self, S: tuple[int, ...]) -> np.ndarray:
         """Return the scores of S without each of its columns."""
         return self.many(_removals(S))
-
-
-def _additions(S: tuple[int, ...], J: np.ndarray) -> list[list[int]]:
-    return [sorted((*S, int(j))) for j in J]
 
 
 def _removals(S: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -112,8 +107,13 @@ class RefitScores(SubsetScores):
 
     def many(self, subsets: Any) -> np.ndarray:
         """Return the scores of subsets."""
+        work = (self.estimator, self.scorer, self.X, self.y, self.folds, self.metadata)
+        found: Iterator[float | str] = (mean_score(*work, S) for S in subsets)
+        if self.n_jobs not in (None, 1):
+            run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+            found = run(delayed(mean_score)(*work, S) for S in subsets)
         scores, failures = [], []
-        for score in self._one_by_one(subsets):
+        for score in found:
             failures += [score] if isinstance(score, str) else []
             scores.append(math.nan if isinstance(score, str) else score)
             self.tally(1)
@@ -121,12 +121,6 @@ class RefitScores(SubsetScores):
             raise DataError(failures[0])
         self.tally.failures.extend(failures)
         return np.array(scores)
-
-    def _one_by_one(self, subsets: Any) -> Iterator[float | str]:
-        work = (self.estimator, self.scorer, self.X, self.y, self.folds, self.metadata)
-        if self.n_jobs in (None, 1):
-            return (mean_score(*work, S) for S in subsets)
-        return Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(mean_score)(*work, S) for S in subsets)
 
 
 def mean_score(

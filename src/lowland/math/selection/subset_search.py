@@ -63,31 +63,10 @@ def path_table(path: Iterable[Step]) -> str:
 
 
 def search(scores: SubsetScores, k: int, direction: str = "forward", least_gain: float | None = None) -> Iterator[Move]:
-    """Yield the moves of a search over subsets of columns.
+    """Yield the moves of a search for k columns; it stops earlier when a step gains less than ``least_gain``.
 
-    Parameters
-    ----------
-    scores : SubsetScores
-        Scorer of subsets: an object with ``d``, ``tie``, ``with_each``, ``without_each`` and ``many``.
-    k : int
-        Number of columns at which the search ends.
-    direction : {"forward", "backward", "floating-forward", "floating-backward", "exhaustive"}
-        Add columns, remove columns, either with floating steps, or score all subsets.
-    least_gain : float, optional
-        Stop before k when a step improves the score by less than this.
-
-    Yields
-    ------
-    Move
-        The action, with the columns and their score after it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowland.math.selection.subset_scores import Wilks
-    >>> scores = Wilks.of_covariances(np.eye(3), np.array([0.8, 0.1, 0.5]))  # R² of uncorrelated columns
-    >>> [(move.feature, round(move.score, 2)) for move in search(scores, 2)]
-    [(0, 0.64), (2, 0.89)]
+    "forward" adds columns, "backward" removes them, "floating-forward" and "floating-backward" do both, and
+    "exhaustive" scores all subsets.
     """
     if direction == "exhaustive":
         return exhaustive_search(scores, k, least_gain)

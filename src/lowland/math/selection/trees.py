@@ -14,9 +14,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import UndefinedMetricWarning
 
 from lowland.errors import DataError
-from lowland.math.selection.cross_validation import score_of
+from lowland.math.selection.cross_validation import Folds, score_of
 from lowland.math.selection.subset_search import Move
-from lowland.math.statistics.fold_moments import Folds
 from lowland.math.statistics.labels import Target
 from lowland.run.progress import in_one_call
 

@@ -84,7 +84,7 @@ def within_axes(S: Array, means: Array, rounding: float, tol: float) -> WithinAx
     values, V = eigh(R)
     kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
     roots, V = xp.sqrt(values[S.shape[0] - kept :]), V[:, S.shape[0] - kept :]
-    return WithinAxes(_over(V / roots[None, :], deviations), _times(V * roots[None, :], deviations), constant)
+    return WithinAxes(V / roots[None, :] / deviations[:, None], _times(V * roots[None, :], deviations), constant)
 
 
 def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> WithinAxes:
@@ -99,7 +99,7 @@ def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> Wi
     kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
     values, U = values[n - kept :], U[:, n - kept :]
     V = C.T @ (U / values[None, :])  # (d, r), divided by the square roots of the values
-    return WithinAxes(_over(V, deviations), _times(V * values[None, :], deviations), constant)
+    return WithinAxes(V / deviations[:, None], _times(V * values[None, :], deviations), constant)
 
 
 def _deviations(variances: Array, means: Array, rounding: float) -> tuple[np.ndarray, Array]:
@@ -110,10 +110,6 @@ def _deviations(variances: Array, means: Array, rounding: float) -> tuple[np.nda
     deviations = xp.sqrt(xp.where(variances > 0, variances, xp.zeros_like(variances)))
     varies = deviations > math.sqrt(rounding) * largest  # the squared mean may overflow
     return ~to_numpy(varies), xp.where(varies, deviations, xp.full_like(variances, xp.inf))
-
-
-def _over(V: Array, deviations: Array) -> Array:
-    return V / deviations[:, None]
 
 
 def _times(V: Array, deviations: Array) -> Array:
@@ -179,11 +175,9 @@ def why_singular(
     d, C = means.shape[1], means.shape[0]
     if axes.rank == d:
         return None
-    why = (
-        f"{n} rows in {C} classes span at most {n - C} dimensions"
-        if n - C < d
-        else "columns are collinear or constant within the classes"
-    )
+    why = "columns are collinear or constant within the classes"
+    if n - C < d:
+        why = f"{n} rows in {C} classes span at most {n - C} dimensions"
     text = f"The within-class covariance is singular (rank {axes.rank} of {d}): {why}."
     centered = np.abs(to_numpy(means - center[None, :])).max(axis=0)
     perfect = np.flatnonzero(axes.constant & (centered > ROUNDINGS * rounding * np.abs(to_numpy(means)).max(0)))

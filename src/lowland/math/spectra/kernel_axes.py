@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import svd
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, rounding_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
@@ -148,21 +149,16 @@ class KernelAxes:
 
     def with_zeros(self, wanted: FeatureSpaceRequest, most: int) -> KernelAxes:
         """These axes, of positive eigenvalue, followed by zeros up to the number requested, at most ``most``."""
-        positive = int(self.values.shape[0])
-        found = replace(self, identical=positive == 0)
-        if wanted.k is None or wanted.fewer or positive >= min(wanted.k, most):
-            return found
-        zeros = xp_of(self.values).zeros_like
-        k = min(wanted.k, most)
+        xp, positive = xp_of(self.values), int(self.values.shape[0])
+        missing = 0 if wanted.k is None or wanted.fewer else min(wanted.k, most) - positive
 
         def wide(A: Array) -> Array:
-            xp = xp_of(A)
-            return xp.concat([A, zeros(xp.broadcast_to(self.means[:1], (A.shape[0], k - positive)))], axis=1)
+            zeros = xp.zeros((A.shape[0], missing), dtype=A.dtype, device=device_of(A))
+            return xp.concat([A, zeros], axis=1) if missing > 0 else A
 
-        vectors = None if self.vectors is None else wide(self.vectors)
-        return replace(
-            found, values=wide(self.values[None, :])[0, :], coefficients=wide(self.coefficients), vectors=vectors
-        )
+        values, vectors = wide(self.values[None, :])[0, :], None if self.vectors is None else wide(self.vectors)
+        identical = positive == 0
+        return replace(self, values=values, coefficients=wide(self.coefficients), vectors=vectors, identical=identical)
 
 
 @dataclass(frozen=True)
@@ -209,9 +205,9 @@ def check_range(values: Array, dtype: Any) -> None:
 def linear_axes(X: Array, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
     """The axes of the linear kernel: those of PCA, with eigenvalues times n - 1. No n x n matrix is formed."""
     rows, n = rows_of(X), X.shape[0]
-    solvers = {"dense": "covariance_eigh"}
     k = None if wanted.k is None else min(wanted.k, n, rows.d)
-    axes = principal_axes(rows, run, Fixed(k), solver=solvers.get(wanted.solver, wanted.solver))
+    solver = "covariance_eigh" if wanted.solver == "dense" else wanted.solver
+    axes = principal_axes(rows, run, Fixed(k), solver=solver)
     values = axes.pairs.values * (n - 1)
     check_squares_vary(float(values[0]), X)
     k = count_positive(to_numpy(values), wanted, 0.0)
@@ -264,25 +260,17 @@ def kernel_axes(
     return axes_of_rows(K, KernelWith(None, "precomputed"), run, wanted)
 
 
-def holds_matrix(n: int, itemsize: int, wanted: FeatureSpaceRequest, run: Run) -> bool:
-    """Whether the kernel matrix fits the budget; raise an error, before allocating, where no algorithm fits."""
-    if _is_dense(n, wanted):
-        run.require(
-            _dense_bytes(n),
-            f"The {n} x {n} kernel matrix, its centered copy and its eigenvectors",
-            "Request fewer components with the solver 'auto', or use landmarks",
-        )
-        return True
-    width = (wanted.k or n) + 10
-    run.require(
-        18 * 8 * n * width, f"A Krylov basis of {8 * width} vectors of {n} numbers and their images", "Use landmarks"
-    )
-    return 1.5 * itemsize * n * n <= run.budget
-
-
 def axes_of_rows(X: Array, kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
     """The axes of all rows of X; the kernel matrix is kept if it fits the budget, else computed for each product."""
-    hold = holds_matrix(X.shape[0], rows_of(X).dtype.itemsize, wanted, run)
+    n, hold = X.shape[0], True
+    if _is_dense(n, wanted):
+        what = f"The {n} x {n} kernel matrix, its centered copy and its eigenvectors"
+        run.require(_dense_bytes(n), what, "Request fewer components with the solver 'auto', or use landmarks")
+    else:
+        width = (wanted.k or n) + 10
+        what = f"A Krylov basis of {8 * width} vectors of {n} numbers and their images"
+        run.require(18 * 8 * n * width, what, "Use landmarks")
+        hold = 1.5 * rows_of(X).dtype.itemsize * n * n <= run.budget
     return exact_axes(KernelMatrix.of(X, kernel, run, hold=hold), kernel, run, wanted)
 
 
@@ -316,22 +304,16 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpace
     solvers: dict[str, Solver] = {"arpack": "arpack", "randomized": "krylov", "auto": "krylov"}
     solver = "subspace" if wanted.solver == "randomized" and wanted.power_steps is not None else solvers[wanted.solver]
     with blas_on_one_thread():  # the products have their own threads, and small problems do not benefit from more
-        options = Iteration(
-            wanted.rng,
-            wanted.tol,
-            wanted.power_steps if solver == "subspace" else wanted.max_iter,
-            like_array=matrix.means[None, :],
-            rounding=max(ROUNDING, rounding_of(matrix.rows.dtype)),
-        )
+        steps = wanted.power_steps if solver == "subspace" else wanted.max_iter
+        rounding = max(ROUNDING, rounding_of(matrix.rows.dtype))
+        options = Iteration(wanted.rng, wanted.tol, steps, like_array=matrix.means[None, :], rounding=rounding)
         pairs = leading_eigenpairs(A, k, run=run, solver=solver, definite=False, options=options)
     if wanted.solver == "auto" and not pairs.converged and _dense_bytes(n) <= run.budget:
         return _dense(matrix, run, k, "the spectrum is too flat for an iterative solver")
-    size = show_bytes(matrix.rows.dtype.itemsize * n * n)
-    how = (
-        "kept in memory"
-        if matrix.held is not None
-        else f"computed again for each product, since {size} exceed the memory budget"
-    )
+    how = "kept in memory"
+    if matrix.held is None:
+        size = show_bytes(matrix.rows.dtype.itemsize * n * n)
+        how = f"computed again for each product, since {size} exceed the memory budget"
     why = f"{k} of {n} eigenpairs, without forming the centered matrix; the kernel matrix is {how}"
     return pairs, pairs.outcome(why)
 
@@ -376,14 +358,8 @@ def _ends(matrix: KernelMatrix, run: Run, wanted: FeatureSpaceRequest) -> tuple[
 # --- from landmarks: the Nyström method -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _FeatureMoments:
-    """The moments of the features of a slab; picklable, so that it can be sent to a worker."""
-
-    features: FeatureCoordinates
-
-    def __call__(self, X: Array) -> Moments:
-        return Moments.of(self.features(X))
+def _feature_moments(X: Array, features: FeatureCoordinates) -> Moments:
+    return Moments.of(features(X))
 
 
 def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
@@ -406,7 +382,7 @@ def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpace
             f"The {m} landmarks are identical in the feature space of the kernel. Use more landmarks, or check the "
             "data."
         )
-    moments = run.fold(in_slabs(rows, m), _FeatureMoments(features), name="summing features")
+    moments = run.fold(in_slabs(rows, m), partial(_feature_moments, features=features), name="summing features")
     W = features.coefficients
     S, mean = like(as_double(moments.scatter), W), like(moments.mean, W)
     pairs = leading_eigenpairs(S, r if wanted.k is None else min(wanted.k, r), run=run)
@@ -417,9 +393,8 @@ def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpace
     k = count_positive(to_numpy(pairs.values), wanted, max(floor, negligible(rows.dtype) * float(pairs.values[0])))
     C = W @ pairs.vectors[:, :k]
     means = features.means + back @ mean
-    C = (
-        C * signs_of(as_double(FeatureCoordinates(features.kernel, means, C)(points)))[None, :]
-    )  # signs differ between machines
+    signs = signs_of(as_double(FeatureCoordinates(features.kernel, means, C)(points)))  # they differ between machines
+    C = C * signs[None, :]
     outcome = pairs.outcome(f"{m} landmarks represent {moments.rows} rows by {r} features", "nystrom")
     weights = None if of_rows else 1 / m + W @ mean
     axes = KernelAxes(pairs.values[:k], C, means, None, outcome, moments.rows, weights, tuple(concerns))

@@ -79,9 +79,8 @@ class FixedPointPreImages:
         """Of one slab of coordinates."""
         xp = xp_of(Z)
         wide = as_double(Z)
-        points, places, A, w = (
-            like(part, wide) for part in (self.kernel.points, self.Z, self.coefficients, self.mean_weights)
-        )
+        given = (self.kernel.points, self.Z, self.coefficients, self.mean_weights)
+        points, places, A, w = (like(part, wide) for part in given)
         C = wide @ A.T + w[None, :]  # (m, p)
         X = xp.take(points, xp.argmin(squared_euclidean(wide, places), axis=1), axis=0)
         deviation = xp.sqrt(xp.mean(xp.sum((points - xp.mean(points, axis=0)[None, :]) ** 2, axis=1)))

@@ -76,11 +76,8 @@ def whitening_matrix(
     deviations = xp.sqrt(xp.where(divided, variances, xp.ones_like(variances)))
     R = S / (deviations[:, None] * deviations[None, :])
     pairs = leading_eigenpairs(R, d, run=LocalRun() if run is None else run, solver="eigh")
-    rank = (
-        int(xp.sum(xp.astype(pairs.values > tol * float(pairs.values[0]), xp.int64)))
-        if float(pairs.values[0]) > 0
-        else 0
-    )
+    first = float(pairs.values[0])
+    rank = int(xp.sum(xp.astype(pairs.values > tol * first, xp.int64))) if first > 0 else 0
     kept = rank if k is None else min(k, rank)
     U, roots = pairs.vectors[:, :kept], xp.sqrt(pairs.values[:kept])
     W, inverse = U.T / roots[:, None], U * roots[None, :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -45,7 +46,11 @@ class AvailableColumns:
         X, weights = without_zero_weights(X, weights)
         X = np.ascontiguousarray(dense(X), dtype=np.float64)
         n, d = X.shape
-        shift = _some_mean(X)
+        # a point near the mean of the observed values: that of some rows spread over the chunk
+        sample = X[:: max(1, n // _SHIFT_ROWS)]
+        observed = ~np.isnan(sample)
+        shift = np.where(observed, sample, 0.0).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+        shift = np.where(np.isfinite(shift), shift, 0.0)
         cells, (weight, sums, squares) = np.zeros(d, dtype=np.int64), np.zeros((3, d))
         w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         empty = add_observed(X, shift, w, cells, weight, sums, squares)
@@ -55,7 +60,6 @@ class AvailableColumns:
         return cls(n, int(empty), cells, weight, mean, squares, loses_observed_squares(X, squares))
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         weight = self.weight + other.weight
         fraction = other.weight / np.where(weight > 0, weight, 1)
         delta = other.mean - self.mean
@@ -91,14 +95,6 @@ class AvailableColumns:
         return np.where(self.weight > 1, self.squares / np.maximum(self.weight - 1, 1e-300), 0.0)
 
 
-def _some_mean(X: np.ndarray) -> np.ndarray:
-    """A point near the mean of the observed values, (d,): that of some rows spread over the chunk; else zero."""
-    sample = X[:: max(1, len(X) // _SHIFT_ROWS)]
-    observed = ~np.isnan(sample)
-    shift = np.where(observed, sample, 0.0).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
-    return np.where(np.isfinite(shift), shift, 0.0)
-
-
 # --- classes: means of the observed values, covariances of the rows that have both columns ----------------------------
 
 
@@ -111,7 +107,6 @@ class AvailableSums:
     sums: np.ndarray
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(self.n + other.n, self.counts + other.counts, self.sums + other.sums)
 
     def is_finite(self) -> bool:
@@ -119,30 +114,17 @@ class AvailableSums:
         return bool(np.isfinite(self.sums).all())
 
 
-@dataclass(frozen=True)
-class SumByClass:
-    """Sums of x - shift over the observed values of each class and column, (C, d)."""
-
-    classes: int
-    shift: np.ndarray  # (d,)
-
-    def __call__(self, X: Any, y: np.ndarray) -> AvailableSums:
-        """Return the sums of one chunk; y is the class number of each row."""
-        E, observed = _differences(X, self.shift)
-        member = membership(y, self.classes)
-        return AvailableSums(np.bincount(y, minlength=self.classes), member.T @ observed, member.T @ E)
+def _sums_by_class(X: Any, y: np.ndarray, classes: int, shift: np.ndarray) -> AvailableSums:
+    """Sums of x - shift over the observed values of each class and column, (C, d); y holds the class numbers."""
+    E, observed = _differences(X, shift)
+    member = membership(y, classes)
+    return AvailableSums(np.bincount(y, minlength=classes), member.T @ observed, member.T @ E)
 
 
-@dataclass(frozen=True)
-class SumProducts:
-    """Products of the differences from the class means, over the rows that have both columns, (d, d)."""
-
-    means: np.ndarray  # (C, d)
-
-    def __call__(self, X: Any, y: np.ndarray) -> AvailableSums:
-        """Return the sums of one chunk."""
-        E, observed = _differences(X, self.means[y])
-        return AvailableSums(np.bincount(y, minlength=len(self.means)), observed.T @ observed, E.T @ E)
+def _sums_of_products(X: Any, y: np.ndarray, means: np.ndarray) -> AvailableSums:
+    """Products of the differences from the class means, (C, d), over the rows that have both columns, (d, d)."""
+    E, observed = _differences(X, means[y])
+    return AvailableSums(np.bincount(y, minlength=len(means)), observed.T @ observed, E.T @ E)
 
 
 def _differences(X: Any, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -155,7 +137,8 @@ def available_class_moments(
     rows: Rows, run: Run, codes: np.ndarray, labels: np.ndarray, center: np.ndarray
 ) -> tuple[ClassMoments, float]:
     """Return the moments of the classes in two passes, and the least eigenvalue of the pairwise correlations."""
-    first = run.fold(rows, SumByClass(len(labels), center), codes, name="summing classes")
+    by_class = partial(_sums_by_class, classes=len(labels), shift=center)
+    first = run.fold(rows, by_class, codes, name="summing classes")
     if not (first.counts > 0).all():
         c, j = np.argwhere(first.counts == 0)[0]
         raise DataError(
@@ -163,7 +146,7 @@ def available_class_moments(
             "impute it."
         )
     means = center + first.sums / first.counts
-    second = run.fold(rows, SumProducts(means), codes, name="summing products")
+    second = run.fold(rows, partial(_sums_of_products, means=means), codes, name="summing products")
     n = float(first.n.sum())
     S = second.sums / np.maximum(second.counts, 1.0)  # zero where no row has both
     deviations = np.sqrt(np.where(np.diagonal(S) > 0, np.diagonal(S), 1.0))

@@ -18,6 +18,7 @@ from lowland.arrays.records import record
 from lowland.errors import ParameterError
 from lowland.math.statistics.moments import (
     Scattered,
+    Total,
     is_single,
     loses_squares,
     refuse_overflow,
@@ -112,11 +113,12 @@ class MomentsByClass:
         Y = less_rows_of(X, near, y)
         lost = (mean - as_double(near)) * like(np.sqrt(n), mean)[:, None]  # the part of Y due to rounding the means
         if self.apart:
-            parts = [as_double(gram(_of_class(Y, y, c))) for c in range(self.classes)]
+            members = (xp.asarray(np.flatnonzero(y == c), device=device_of(Y)) for c in range(self.classes))
+            parts = [as_double(gram(xp.take(Y, rows, axis=0))) for rows in members]
             scatter = xp.stack(parts) - lost[:, :, None] * lost[:, None, :]
-            return self._checked(ClassMoments(n, mean, scatter, rounding), X, y)
-        scatter = gram(Y)
-        scatter = scatter if X.dtype == xp.float64 else as_double(scatter) - gram(lost)
+        else:
+            scatter = gram(Y)
+            scatter = scatter if X.dtype == xp.float64 else as_double(scatter) - gram(lost)
         return self._checked(ClassMoments(n, mean, scatter, rounding), X, y)
 
     def _checked(self, found: ClassMoments, X: Array, y: np.ndarray) -> ClassMoments:
@@ -142,11 +144,6 @@ def _by_difference(Y: Array, means: Array, n: np.ndarray) -> Array | None:
     total = xp.linalg.diagonal(G)
     between = gram(means * like(np.sqrt(n), means)[:, None])
     return G - between if bool(xp.all(xp.linalg.diagonal(between) <= total / 2)) else None
-
-
-def _of_class(Y: Array, y: np.ndarray, c: int) -> Array:
-    xp = xp_of(Y)
-    return xp.take(Y, xp.asarray(np.flatnonzero(y == c), device=device_of(Y)), axis=0)
 
 
 def class_means(X: Array, y: np.ndarray, n: np.ndarray) -> Array:
@@ -193,12 +190,12 @@ class FourthPowers:
     mean: Array  # (C + 1, d), the last of all rows
     scale: Array  # (C + 1, d)
 
-    def __call__(self, X: Array, y: np.ndarray) -> FourthPowerSums:
+    def __call__(self, X: Array, y: np.ndarray) -> Total:
         """Return the sums over one chunk."""
         classes = self.mean.shape[0] - 1
         own = self._of(X, y)
         total = self._of(X, np.full(len(y), classes))
-        return FourthPowerSums(np.append(np.bincount(y, own, classes), total.sum()))
+        return Total(np.append(np.bincount(y, own, classes), total.sum()))
 
     def _of(self, X: Array, y: np.ndarray) -> np.ndarray:
         xp = xp_of(X)
@@ -206,21 +203,6 @@ class FourthPowers:
         scale = xp.take(like(self.scale, X), places, axis=0)
         Z = as_double((X - xp.take(like(self.mean, X), places, axis=0)) / scale)
         return to_numpy(xp.sum(Z * Z, axis=1) ** 2)
-
-
-@dataclass(frozen=True)
-class FourthPowerSums:
-    """Mergeable sums of |z|⁴ of the classes and of all rows."""
-
-    value: np.ndarray  # (C + 1,)
-
-    def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
-        return type(self)(self.value + other.value)
-
-    def is_finite(self) -> bool:
-        """Whether NaN, infinity or an overflow is absent."""
-        return bool(np.isfinite(self.value).all())
 
 
 @dataclass(frozen=True)

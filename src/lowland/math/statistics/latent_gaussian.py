@@ -16,7 +16,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -33,6 +33,16 @@ from lowland.run.run import Run
 _SMALLER = 4  # m missing values: an m x m inverse, four patterns at a time, costs less than k x k systems up to m = 4k
 
 
+class LatentFactors(NamedTuple):
+    """The inverse K = I - V'V of I + LL', and the Cholesky factor ``root`` of ``information``, I + L'L."""
+
+    V: np.ndarray  # (k, d)
+    K: np.ndarray  # (d, d)
+    information: np.ndarray  # (k, k)
+    root: np.ndarray  # (k, k)
+    log_det: float
+
+
 @record
 @dataclass(frozen=True)
 class LatentModel:
@@ -45,7 +55,12 @@ class LatentModel:
     @functools.cached_property
     def factors(self) -> LatentFactors:
         """The matrices that every row needs."""
-        return LatentFactors.of(self.L)
+        information = np.eye(self.L.shape[1]) + self.L.T @ self.L
+        root = np.linalg.cholesky(information)
+        V = np.linalg.solve(root, self.L.T)
+        K = -(V.T @ V)
+        K[np.diag_indices(len(K))] += 1
+        return LatentFactors(V, K, information, root, 2 * float(np.log(np.diagonal(root)).sum()))
 
     def completed(self, X: Any, weights: np.ndarray | None = None) -> CompletedRows:
         """Return the rows of one slab with their missing values replaced by conditional means."""
@@ -88,27 +103,6 @@ class LatentModel:
 
 
 @dataclass(frozen=True)
-class LatentFactors:
-    """The inverse K = I - V'V of I + LL', and the Cholesky factor ``root`` of I + L'L."""
-
-    V: np.ndarray  # (k, d)
-    K: np.ndarray  # (d, d)
-    information: np.ndarray  # (k, k)
-    root: np.ndarray  # (k, k)
-    log_det: float
-
-    @classmethod
-    def of(cls, L: np.ndarray) -> LatentFactors:
-        """Return the matrices of one model."""
-        information = np.eye(L.shape[1]) + L.T @ L
-        root = np.linalg.cholesky(information)
-        V = np.linalg.solve(root, L.T)
-        K = -(V.T @ V)
-        K[np.diag_indices(len(K))] += 1
-        return cls(V, K, information, root, 2 * float(np.log(np.diagonal(root)).sum()))
-
-
-@dataclass(frozen=True)
 class CompletedRows:
     """The rows of a slab, centered and in units of the noise, with conditional means for the missing values."""
 
@@ -118,11 +112,6 @@ class CompletedRows:
     missing: np.ndarray  # columns of the missing values, row by row
     values: np.ndarray  # their conditional means
     distances: np.ndarray  # (n,) log det of the observed covariance plus the squared distance
-
-    @property
-    def row_of_missing(self) -> np.ndarray:
-        """The row of each missing value."""
-        return np.repeat(np.arange(len(self.counts)), self.counts)
 
 
 @dataclass(frozen=True)
@@ -134,10 +123,9 @@ class ImputeRows:
     def __call__(self, X: Any) -> Array:
         """Complete one slab."""
         found = self.model.completed(X)
-        i, j = found.row_of_missing, found.missing
-        values = found.values * self.model.unit[j] + self.model.mean[j]
+        i, j = np.repeat(np.arange(len(found.counts)), found.counts), found.missing
         rows = np.array(dense(X))
-        rows[i, j] = values
+        rows[i, j] = found.values * self.model.unit[j] + self.model.mean[j]
         return rows if is_sparse(X) else like(rows, X)
 
 
@@ -150,7 +138,10 @@ class CompletedThen:
 
     def __call__(self, X: Any) -> Array:
         """Map one slab; warn of rows without any value."""
-        if all_observed(X):
+        values = X.data if is_sparse(X) else to_numpy(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            complete = not np.isnan(values.sum()) or not np.isnan(values).any()
+        if complete:
             return self.then(X)
         warn_of_empty_rows(int(np.isnan(dense(X)).all(axis=1).sum()))
         return self.then(ImputeRows(self.model)(X))
@@ -166,13 +157,6 @@ class ObservedLikelihoods:
         """Return the log-likelihoods of one slab."""
         found = self.model.log_likelihoods(self.model.completed(X))[:, None]
         return found if is_sparse(X) else like(found, X, xp_of(X).float64)
-
-
-def all_observed(X: Any) -> bool:
-    """Whether no value is missing; sparse rows are never copied for it."""
-    values = X.data if is_sparse(X) else to_numpy(X)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return not np.isnan(values.sum()) or not np.isnan(values).any()
 
 
 def warn_of_empty_rows(count: int) -> None:
@@ -206,7 +190,6 @@ class Expected:
     log_likelihood: float
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(
             self.n + other.n, self.rows + other.rows, self.sums + other.sums, self.products + other.products,
             self.log_likelihood + other.log_likelihood,
@@ -215,12 +198,6 @@ class Expected:
     def is_finite(self) -> bool:
         """Whether infinity or an overflow is absent."""
         return bool(np.isfinite(self.products.diagonal()).all() and math.isfinite(self.log_likelihood))
-
-    def in_units_of(self, model: LatentModel, dtype: Any) -> Moments:
-        """Return the moments of the rows in their own units."""
-        mean = self.sums / self.n  # near 0, so that little cancels
-        scatter = (self.products - np.outer(self.sums, mean)) * np.outer(model.unit, model.unit)
-        return Moments(self.n, self.rows, model.mean + model.unit * mean, scatter, rounding_of(dtype) ** 2)
 
 
 @dataclass(frozen=True)
@@ -285,7 +262,10 @@ def expectation_maximization(
 
     def expect(model: LatentModel) -> tuple[Moments, float]:
         found = run.fold(rows, ExpectRows(model), weights, name="expectation-maximization")
-        return found.in_units_of(model, rows.dtype), found.log_likelihood
+        mean = found.sums / found.n  # near 0, so that little cancels
+        scatter = (found.products - np.outer(found.sums, mean)) * np.outer(model.unit, model.unit)
+        in_own_units = model.mean + model.unit * mean
+        return Moments(found.n, found.rows, in_own_units, scatter, rounding_of(rows.dtype) ** 2), found.log_likelihood
 
     (moments, first), model = expect(start), start
     trace, history, passes, change = [first], [moments], 1, math.inf
@@ -335,14 +315,13 @@ def _extrapolated(a: Moments, b: Moments, c: Moments) -> Moments | None:
     step = min(_LONGEST, float(np.linalg.norm(r)) / curvature) if curvature > 0 else 1.0
     if step <= 1:
         return None
-    path = functools.partial(_along, step=step)
-    tried = replace(c, mean=path(a.mean, b.mean, c.mean), scatter=path(a.scatter, b.scatter, c.scatter))
+
+    def along(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return x + 2 * step * (y - x) + step**2 * (z - 2 * y + x)
+
+    tried = replace(c, mean=along(a.mean, b.mean, c.mean), scatter=along(a.scatter, b.scatter, c.scatter))
     try:
         np.linalg.cholesky(tried.scatter / np.outer(units, units) / tried.n + 1e-12 * np.eye(len(units)))
     except np.linalg.LinAlgError:
         return None
     return tried
-
-
-def _along(a: np.ndarray, b: np.ndarray, c: np.ndarray, step: float) -> np.ndarray:
-    return a + 2 * step * (b - a) + step**2 * (c - 2 * b + a)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double
-from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows
+from lowland.data.rows import ArrayRows, DaskRows, MappedRows, Rows
 
 _SINGLE_SQUARES = 2.0**-100, 2.0**100  # mean squares that float32 holds, with their products, with all digits
 _SINGLE, _DOUBLE = (-16, 30), (-200, 200)  # exponents of two between which the largest value needs no rescaling
@@ -42,13 +42,12 @@ def largest_of(A: Array) -> float:
         largest = max(float(A.max()), -float(A.min()))
         if math.isfinite(largest):
             return largest
-    return max(_largest_finite(block) for block in ArrayRows(A).chunks())
-
-
-def _largest_finite(block: Array) -> float:
-    xp = xp_of(block)
-    sizes = xp.abs(block)
-    return float(xp.max(xp.where(xp.isfinite(sizes), sizes, xp.zeros_like(sizes))))
+    largest = 0.0
+    for block in ArrayRows(A).chunks():
+        xp = xp_of(block)
+        sizes = xp.abs(block)
+        largest = max(largest, float(xp.max(xp.where(xp.isfinite(sizes), sizes, xp.zeros_like(sizes)))))
+    return largest
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,6 @@ class Largest:
         return cls(largest_of(X))
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(max(self.value, other.value))
 
     def is_finite(self) -> bool:
@@ -87,19 +85,9 @@ def in_range(rows: Rows, square: float) -> Rows:
         return rows
     if isinstance(rows, DaskRows):
         return DaskRows(rows.X.astype(np.float64))
-    return _DoubleRows(rows, rows.slab)
-
-
-class _DoubleRows(SlicedRows):
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.dtype, self.is_sparse = np.dtype(np.float64), self.rows.is_sparse
-
-    def prepare(self, piece: Array) -> Array:
-        return piece.astype(np.float64) if is_sparse(piece) else as_double(piece)
-
-    def to_array(self) -> Array:
-        return self.prepare(self.rows.to_array())
+    wide = MappedRows(rows, lambda piece: piece.astype(np.float64) if is_sparse(piece) else as_double(piece))
+    wide.dtype = np.dtype(np.float64)
+    return wide
 
 
 def divided_rows(rows: Rows, unit: float) -> Rows:
@@ -108,19 +96,7 @@ def divided_rows(rows: Rows, unit: float) -> Rows:
         return DaskRows(rows.X / unit)
     if isinstance(rows, ArrayRows):
         return ArrayRows(rows.to_array() / unit, rows.names, rows.source)
-    return _DividedRows(rows, unit)
-
-
-class _DividedRows(SlicedRows):
-    def __init__(self, rows: Rows, unit: float) -> None:
-        super().__init__(rows, rows.slab)
-        self.unit = unit
-
-    def prepare(self, piece: Array) -> Array:
-        return piece / self.unit
-
-    def to_array(self) -> Array:
-        return self.rows.to_array() / self.unit
+    return MappedRows(rows, lambda piece: piece / unit)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ class SelectedRows:
         return cls((xp_of(X).take(X, like(np.flatnonzero(keep), X, xp_of(X).int64), axis=0),))
 
     def __add__(self, other: Self) -> Self:
-        """Append the rows of another chunk."""
         return type(self)(self.parts + other.parts)
 
     def is_finite(self) -> bool:
