@@ -59,14 +59,6 @@ def refused(result):
     return message, shlex.split(message[message.rindex(": lowland ") + 2 :])[1:]
 
 
-def test_without_preparing_text_is_refused_with_the_remedy(lowland, people):
-    result = lowland("fit", "pca", "people.csv", "--prepare", "none")
-    assert result.exit_code == 1
-    assert "--prepare auto" in result.stderr
-    assert "'color'" in result.stderr
-    assert "'joined'" in result.stderr
-
-
 def test_a_mixed_table_from_file_to_map_and_new_rows(lowland, people):
     words = ("fit", "pca", "people.csv", "--label", "group", "--impute", "median", "--to", "z.csv", "--model", "m")
     text = done(lowland(*words))
@@ -89,8 +81,11 @@ def test_a_mixed_table_from_file_to_map_and_new_rows(lowland, people):
     assert np.isfinite(coordinates("new_z.csv")).all()
 
 
-@pytest.mark.parametrize("table_name", ["people.csv", "gaps.csv"])
-@pytest.mark.parametrize("words", [("fit", "isomap"), ("fit", "pca"), ("compare",), ("dimension",)])
+@pytest.mark.parametrize(
+    ("table_name", "words"),
+    [("people.csv", ("fit", "isomap")), ("gaps.csv", ("fit", "pca")), ("people.csv", ("compare",)),
+     ("gaps.csv", ("dimension",))],
+)  # fmt: skip
 def test_missing_numbers_are_not_replaced_unless_asked(lowland, people, gaps, table_name, words):
     more = ("--methods", "pca", "--no-cache", "--no-progress") if words == ("compare",) else ()
     message, command = refused(lowland(*words, table_name, *more))
@@ -143,20 +138,6 @@ def test_the_model_tells_how_it_prepares(lowland, people):
     assert facts["arrays"]["components_"]["shape"][1] == facts["columns_in"]
 
 
-def test_a_missing_column_is_named(lowland, people):
-    done(lowland("fit", "pca", "people.csv", "--impute", "mean", "--model", "m"))
-    people.drop(columns="color").to_csv("fewer.csv", index=False)
-    result = lowland("transform", "m", "fewer.csv", "--to", "z.csv")
-    assert result.exit_code != 0
-    assert "color" in result.stderr
-
-
-def test_a_table_of_numbers_is_not_prepared(lowland, table):
-    facts = json.loads(done(lowland("fit", "pca", table, "--json", "--model", "m")))
-    assert facts["prepared"] is None
-    assert type(ll.load("m")).__name__ == "PCA"
-
-
 def test_numbers_are_standardized_on_request_and_text_encoded_without(lowland, people, gaps):
     done(lowland("fit", "pca", "gaps.csv", "--prepare", "standardize", "--impute", "median", "--to", "z.csv"))
     expected = ll.TablePreparer().fit_transform(pd.read_csv("gaps.csv"))
@@ -164,15 +145,6 @@ def test_numbers_are_standardized_on_request_and_text_encoded_without(lowland, p
     text = done(lowland("fit", "pca", "people.csv", "--drop", "age", "--prepare", "encode"))
     assert "color: category" in text
     assert "standardized" not in text
-
-
-@pytest.mark.parametrize("file", ["people.csv", "gaps.csv"])
-def test_a_study_of_prepared_rows_has_the_name_of_the_file(lowland, people, gaps, file):
-    from lowland.study import load_study
-
-    words = ("compare", file, "--methods", "pca", "--impute", "median", "--save", "study")
-    assert lowland(*words).exit_code == 0
-    assert file in load_study("study").table.source
 
 
 def test_standardizing_needs_named_columns(lowland, X):
@@ -242,27 +214,16 @@ def test_an_array_file_is_imputed_too(lowland, gaps):
     assert np.array_equal(np.load("z.npy"), np.load("again.npy"))
 
 
-def test_both_remedies_at_once_are_refused(lowland, gaps):
-    result = lowland("fit", "pca", "gaps.csv", "--impute", "mean", "--drop-missing")
-    assert result.exit_code == 2
-    assert "--drop-missing" in result.stderr
-
-
 def test_a_comparison_of_a_mixed_table(lowland, people):
     text = done(
         lowland(
             "compare", "people.csv", "--label", "group", "--impute", "mean", "--methods", "pca,truncated-svd",
-            "--no-cache", "--to", "report.html", "--no-progress",
+            "--no-cache", "--to", "report.html", "--no-progress", "--save", "study",
         )
     )  # fmt: skip
     assert "color: category" in text
     assert "report.html" in text
-
-
-def test_the_dimension_of_a_mixed_table(lowland, people):
-    text = done(lowland("dimension", "people.csv", "--impute", "mean", "--method", "mle"))
-    assert "color: category" in text
-    assert json.loads(done(lowland("dimension", "people.csv", "--impute", "mean", "--json")))["prepared"]["site"]
+    assert "people.csv" in ll.study.load_study("study").table.source
 
 
 def test_an_embedding_of_a_mixed_table_is_evaluated_in_the_prepared_columns(lowland, people):

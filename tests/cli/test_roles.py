@@ -146,12 +146,6 @@ def test_standard_output_in_other_formats(lowland, people, form):
     assert table.ids.tolist() == [f"p{i}" for i in range(60)]
 
 
-def test_format_is_that_of_standard_output(lowland, people):
-    done = lowland("fit", "pca", people, *ROLES, "--to", "z.csv", "--format", "csv")
-    assert done.exit_code == 1
-    assert "--format" in done.stderr
-
-
 def test_a_study_has_ids_and_kept_columns(lowland, people):
     words = ("compare", people, *ROLES, "--methods", "pca", "--no-cache")
     done = lowland(*words, "--save", "study", "--to", "report.html")

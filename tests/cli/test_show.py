@@ -76,27 +76,6 @@ def wines(lowland) -> str:
     return "wines.csv"
 
 
-def test_summary_of_discriminants(lowland, labeled, X):
-    facts, text = reported(lowland, "fit", "lda", labeled, "--label", "way")
-    lda = ll.load("m")
-    assert facts["facts"]["rows per class"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
-    assert facts["facts"]["rank within classes"] == 4
-    assert facts["facts"]["standard deviation between / within classes"] == lda.singular_values_.tolist()
-    assert f"{lda.singular_values_[0]:.4g}" in text
-    assert "Fraction of the variance between classes explained" in text
-
-
-def test_summary_of_factors(lowland, wine):
-    facts, text = reported(lowland, "fit", "factor-analysis", wine, "-k", 3)
-    fa = ll.load("m")
-    assert facts["facts"]["chi-square of fit"] == fa.fit_test_.statistic
-    assert facts["facts"]["KMO"] == fa.kmo_.overall
-    assert facts["converged"] is True
-    for words in (f"{fa.fit_test_.p_value:.4g}", f"{fa.kmo_.overall:.4g}", f"yes: {fa.stopped_because_}"):
-        assert words in text
-    assert "Heywood columns      none" in text
-
-
 def test_a_heywood_column_is_named(lowland, rng):
     x = rng.standard_normal((200, 1))
     X = np.hstack([x, x + 0.7 * rng.standard_normal((200, 3))])
@@ -126,36 +105,41 @@ def test_a_model_that_did_not_converge_says_so(lowland, wine, words):
     assert line.split()[1].rstrip(":") == "no"
 
 
-def test_summary_of_independent_components(lowland, wine):
-    facts, text = reported(lowland, "fit", "fast-ica", wine, "-k", 3)
-    ica = ll.load("m")
-    assert facts["facts"]["negentropy"] == ica.negentropy_.tolist()
-    assert f"{ica.n_gaussian_} of 3 components" in text
-    assert ", ".join(f"{value:.4g}" for value in ica.negentropy_) in text
+SUMMARIES = [  # words, facts of the model, and texts
+    (("lda", "labels.csv", "--label", "way"), {
+        "rank within classes": lambda m: 4,
+        "standard deviation between / within classes": lambda m: m.singular_values_.tolist(),
+    }, lambda m: [f"{m.singular_values_[0]:.4g}", "Fraction of the variance between classes explained"]),
+    (("factor-analysis", "wine.csv", "-k", 3), {
+        "chi-square of fit": lambda m: m.fit_test_.statistic, "KMO": lambda m: m.kmo_.overall,
+    }, lambda m: [f"{m.fit_test_.p_value:.4g}", f"yes: {m.stopped_because_}", "Heywood columns      none"]),
+    (("fast-ica", "wine.csv", "-k", 3), {"negentropy": lambda m: m.negentropy_.tolist()},
+     lambda m: [f"{m.n_gaussian_} of 3 components", ", ".join(f"{value:.4g}" for value in m.negentropy_)]),
+    (("projection-pursuit", "wine.csv", "--index", "kurtosis", "--n-projections", 2, "--n-null", 3), {
+        "index of projections": lambda m: m.index_.tolist(), "p-value of projections": lambda m: m.p_value_.tolist(),
+        "largest index in noise": lambda m: float(m.null_index_.max()), "rows searched": lambda m: 178,
+    }, lambda m: ["P-value of projections"]),
+    (("projection-pursuit", "wine.csv", "--index", "kurtosis", "--n-null", 0), {
+        "largest index in noise": lambda m: None,
+    }, lambda m: ["Index of projections"]),
+    (("quantize", "wine.csv", "-k", 4), {
+        "distortion per row": lambda m: m.distortion_, "bits per row": lambda m: 2,
+        "explained variance ratio": lambda m: m.explained_variance_fraction_,
+        "bits per row, uncompressed": lambda m: 13 * 64,
+    }, lambda m: [f"{m.entropy_:.4g}"]),
+    (("kernel-pca", "wine.csv", "-k", 2, "--kernel", "rbf", "--n-landmarks", 20), {"landmarks": lambda m: 20},
+     lambda m: ["Landmarks"]),
+]  # fmt: skip
 
 
-def test_summary_of_projections(lowland, wine):
-    facts, text = reported(
-        lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-projections", 2, "--n-null", 3
-    )
-    found = ll.load("m")
-    assert facts["facts"] == {
-        "index of projections": found.index_.tolist(),
-        "p-value of projections": found.p_value_.tolist(),
-        "largest index in noise": float(found.null_index_.max()),
-        "rows searched": 178,
-    }
-    assert "P-value of projections" in text
-    facts, text = reported(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-null", 0)
-    assert facts["facts"]["largest index in noise"] is None
-    assert "noise " not in text.split("Rows searched")[0].split("Index of projections")[1]
-
-
-def test_summary_of_an_autoencoder(lowland, table, X):
-    facts, text = reported(lowland, "fit", "linear-autoencoder", table)
-    pca = ll.PCA(2).fit(X)
-    np.testing.assert_allclose(facts["facts"]["explained variance ratio"], pca.explained_variance_ratio_.sum())
-    assert "Learning rate" in text
+@pytest.mark.parametrize(("words", "wanted", "texts"), SUMMARIES, ids=[words[0] for words, _, _ in SUMMARIES])
+def test_the_summary_of_a_model(lowland, wine, labeled, words, wanted, texts):
+    facts, text = reported(lowland, "fit", *words)
+    model = ll.load("m")
+    for name, value in wanted.items():
+        assert facts["facts"][name] == value(model)
+    for part in texts(model):
+        assert part in text
 
 
 @pytest.mark.parametrize(("verb", "more", "message"), SELECTIONS)
@@ -198,24 +182,7 @@ def test_groups_of_columns_are_complete_in_json(lowland, wine):
         assert f" {group}: {', '.join(names[labels == group])}\n" in text
 
 
-def test_summary_of_a_code_book(lowland, wine):
-    facts, text = reported(lowland, "fit", "quantize", wine, "-k", 4)
-    book = ll.load("m")
-    assert facts["facts"]["distortion per row"] == book.distortion_
-    assert facts["facts"]["explained variance ratio"] == book.explained_variance_fraction_
-    assert facts["facts"]["bits per row"] == 2
-    assert facts["facts"]["bits per row, uncompressed"] == 13 * 64
-    assert f"{book.entropy_:.4g}" in text
-
-
 def test_json_has_no_nan(lowland):
     np.save("constant.npy", np.ones((5, 3)))
     result = lowland("fit", "pca", "constant.npy", "--json")
     json.loads(result.stdout, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
-
-
-def test_landmarks_are_reported(lowland, table):
-    words = ("-k", 2, "--kernel", "rbf", "--n-landmarks", 20, "--model", "m", "--json")
-    assert json.loads(lowland("fit", "kernel-pca", table, *words).stdout)["facts"]["landmarks"] == 20
-    assert "Landmarks     20" in lowland("inspect", "m").stdout
-    assert "unless --n-landmarks" in " ".join(lowland("fit", "kernel-pca", "--help").stdout.split())

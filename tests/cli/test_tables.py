@@ -8,10 +8,8 @@ import pyarrow.parquet
 import pytest
 
 import lowland as ll
-from lowland.cli.show import coordinate_refusal
 from lowland.data import load_dataset
 from lowland.data.write import write_chunks
-from lowland.methods.registry import entries, load_method
 
 
 def test_names_of_points_are_written_with_their_coordinates(lowland, airports):
@@ -60,14 +58,6 @@ def test_dropped_names_are_not_written(lowland, airports):
     assert pyarrow.csv.read_csv("z.csv").num_columns == 2
 
 
-@pytest.mark.parametrize("affinity", ["precomputed", "precomputed_nearest_neighbors"])
-def test_names_of_points_of_affinities(lowland, airports, affinity):
-    words = ("--affinity", affinity, "--n-neighbors", 4, "--to", "z.csv")
-    result = lowland("fit", "spectral-embedding", "distances.csv", *words)
-    assert result.exit_code == 0, result.stderr
-    assert pyarrow.csv.read_csv("z.csv")["point"].to_pylist() == airports
-
-
 @pytest.mark.parametrize(
     ("columns", "words", "message"),
     [
@@ -86,25 +76,6 @@ def test_mismatched_columns_are_reported_with_a_remedy(lowland, model, rng, colu
     assert f"The columns of new.csv do not match the columns of the model. {message}" in result.stderr
     if "Omit" in message:
         assert lowland("transform", model, "new.csv", "--to", "z.npy").exit_code == 0
-
-
-@pytest.mark.parametrize("force", [(), ("--force",)])
-def test_the_file_that_is_read_is_never_written(tmp_path, force):
-    from click.testing import CliRunner
-
-    from lowland.cli.main import cli
-
-    path = tmp_path / "x.csv"
-    path.write_text("a,b\n1,2\n3,5\n4,4\n")
-    before = path.read_text()
-    result = CliRunner().invoke(cli, ["fit", "pca", str(path), "-k", "1", "--to", str(path), *force])
-    assert result.exit_code != 0
-    assert path.read_text() == before
-
-
-@pytest.mark.parametrize("name", entries())
-def test_before_a_fit_coordinates_are_not_refused(name):
-    assert coordinate_refusal(load_method(name)()) is None
 
 
 @pytest.fixture

@@ -18,11 +18,13 @@ SHARED = {"__main__", "gallery", "maps", "sheets"}
 SCRIPTS = sorted({path.stem for path in EXAMPLES.glob("*.py")} - SHARED)
 LONG = {
     "attraction_and_repulsion",
+    "density_of_clusters",
     "mnist_four_maps",
     "mnist_three_ways",
     "s_curve",
     "sphere_patch",
     "textbook_question",
+    "tsne_perplexity",
 }  # make gallery runs them
 MOST_LINES = 90
 

@@ -11,7 +11,6 @@ from lowland.explorer.analysis import (
     effect_of_levels,
     effect_of_numbers,
     nearest,
-    sort_effects,
 )
 
 
@@ -79,11 +78,3 @@ def test_cohens_h_of_the_level_that_differs_most():
     assert found.effect == pytest.approx(np.pi)  # the largest possible value
     assert found.n_rest == 6
     assert effect_of_levels("c", np.full(10, -1), ["a", "b"], chosen) is None
-
-
-def test_the_largest_effect_comes_first(rng):
-    chosen = np.arange(100) < 50
-    columns = [rng.standard_normal(100) - shift * chosen for shift in (0.0, 3.0, 1.0)]
-    found = sort_effects([*(effect_of_numbers(str(j), x, chosen) for j, x in enumerate(columns)), None])
-    assert [e.name for e in found][:2] == ["1", "2"]
-    assert found[0].effect < 0

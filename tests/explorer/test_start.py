@@ -20,6 +20,11 @@ FRAME = pd.DataFrame(IRIS.X, columns=IRIS.names).assign(
 )
 
 
+@pytest.fixture(scope="module")
+def study():
+    return lowland.compare(FRAME.drop(columns="place"), "species", ["pca"], cache=False)
+
+
 @pytest.fixture
 def notebook(monkeypatch):
     monkeypatch.setattr(IPython, "get_ipython", lambda: types.SimpleNamespace(kernel=object()))
@@ -73,8 +78,7 @@ def test_given_maps_are_evaluated_only_together_with_methods(notebook):
     assert joined._maps[1]["trust"]
 
 
-def test_a_study_is_explored_with_and_without_its_data(notebook):
-    study = lowland.compare(FRAME.drop(columns="place"), "species", ["pca"], cache=False)
+def test_a_study_is_explored_with_and_without_its_data(notebook, study):
     widget = study.explore(color="trustworthiness")
     widget.selection = [1]
     assert widget.selected["species"].tolist() == ["setosa"]
@@ -97,8 +101,7 @@ def test_a_study_is_explored_with_and_without_its_data(notebook):
         (lambda study: explore(IRIS.X, k=3, where="browser"), "k=.*port"),
     ],
 )
-def test_what_does_not_fit_is_refused(call, said):
-    study = lowland.compare(IRIS.X, methods=["pca"], cache=False)
+def test_what_does_not_fit_is_refused(study, call, said):
     with pytest.raises(ValueError, match=said):
         call(study)
 

@@ -1,12 +1,10 @@
 """The widget: its traits in Python, and its page in headless Chromium with a model like a notebook's."""
 
 import json
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.study.report.browser import Browser, chromium
 
 from lowland.data import load_dataset
 from lowland.explorer.panels import Panels
@@ -136,22 +134,9 @@ def test_points_are_colored_by_label_column_measure_or_values():
 # --- the page ---
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    if chromium() is None:
-        pytest.skip("no Chromium: install it (Debian: apt-get install chromium) or name it in LOWLAND_CHROMIUM")
-    folder = tmp_path_factory.mktemp("chromium")
-    browser = Browser(chromium(), folder)
-    yield browser
-    browser.close()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 @pytest.fixture
 def page(browser, tmp_path):
     """Opens a page with widgets, and checks at the end that there were no errors, no dialogs and no requests."""
-    for kept in (browser.problems, browser.requests, browser.dialogs):
-        kept.clear()
 
     def opened(*widgets, paper="#ffffff"):
         browser.open(write_page(tmp_path, MapsWidget._css, paper))
@@ -181,19 +166,6 @@ def choose_tool(page, tool, cell=0):
 
 def texts(page, selector, cell=0):
     return page.run(f"[...cells[{cell}].el.querySelectorAll({json.dumps(selector)})].map((node) => node.textContent)")
-
-
-def test_maps_are_panels(page):
-    page = page(made())
-    assert texts(page, ".lv-panel h3") == ["petals", "sepals"]
-    assert texts(page, ".lv-class .lv-name") == ["0", "1", "2"]
-    painted = page.run("""(() => {
-      const canvas = cells[0].el.querySelector("canvas.lv-canvas");
-      const context = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
-      context.drawImage(canvas, 0, 0);
-      return context.getImageData(0, 0, canvas.width, canvas.height).data.filter((v, i) => i % 4 === 3 && v).length;
-    })()""")
-    assert painted > N * 10
 
 
 def test_rows_selected_in_the_page_come_back(page):
@@ -242,24 +214,6 @@ def test_colors_go_both_ways(page):
     page.settle()
     send(page, 0, widget)
     assert widget.color == "x1"
-
-
-def test_hostile_names_are_text(page):
-    frame = pd.DataFrame({HOSTILE: IRIS.X[:, 0], "b": IRIS.X[:, 1], "label": np.where(IRIS.y, HOSTILE, "x")})
-    table = Panels.of_maps(frame, "label", {HOSTILE: IRIS.X[:, 2:]})
-    table.table["ids"] = [HOSTILE] * N
-    page = page(MapsWidget(table))
-    assert texts(page, ".lv-panel h3") == [HOSTILE]
-    assert texts(page, ".lv-class .lv-name")[0].startswith("<img src=x")
-    left, top, right, bottom = plot_box(page)
-    for step in range(12):
-        page.mouse("mouseMoved", left + (right - left) * step / 12, bottom - (bottom - top) * step / 12)
-        page.settle()
-        if page.run("[...document.querySelectorAll('.lv-tip')].some((tip) => !tip.hidden)"):
-            break
-    tip = "[...document.querySelectorAll('.lv-tip')].map((tip) => tip.textContent).join()"
-    assert HOSTILE in page.run(tip)
-    assert page.run("document.querySelectorAll('.lv-tip img, .cell img, .cell script').length") == 0
 
 
 def test_the_tooltip_is_at_the_pointer_in_a_cell_that_is_moved(page):

@@ -1,15 +1,16 @@
-"""Heaps of the smallest values, against sorting."""
+"""Heaps of the smallest values, distances of pairs and loops over graphs, against sorting and numpy."""
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from lowland.kernels import neighbor_search
+from lowland.kernels import graphs, neighbor_search
 from lowland.math.distances.incomplete_rows import SharedColumns
 
 # --- heaps ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [1, 3, 20])
+@pytest.mark.parametrize("k", [1, 20])
 @pytest.mark.parametrize("by_columns", [False, True])
 def test_the_smallest_of_several_blocks_are_those_of_a_stable_sort(rng, k, by_columns):
     V = rng.integers(0, 6, (15, 200)).astype(float)  # many ties
@@ -26,31 +27,6 @@ def test_the_smallest_of_several_blocks_are_those_of_a_stable_sort(rng, k, by_co
     masked = np.where(own[:, None] == labels[None, :], np.inf, V)
     np.testing.assert_array_equal(indices, np.argsort(masked, axis=1, kind="stable")[:, :k])
     np.testing.assert_array_equal(values, np.sort(masked, axis=1)[:, :k])
-
-
-def test_what_is_added_to_a_column_counts():
-    values, indices = np.full((1, 1), np.inf), np.full((1, 1), 9, dtype=np.int32)
-    neighbor_search.keep_smallest(
-        np.array([[1.0, 2.0]]), np.array([5.0, 0.0]), 0, np.array([-1]), np.array([0, 1]), values, indices
-    )
-    assert (values[0, 0], indices[0, 0]) == (2.0, 1)
-
-
-def test_sorting_breaks_ties_by_index(rng):
-    values, indices = rng.integers(0, 5, 100).astype(float), rng.permutation(100)
-    order = np.lexsort((indices, values))
-    expected = values[order], indices[order]
-    neighbor_search.sort_by_value(values, indices)
-    np.testing.assert_array_equal(values, expected[0])
-    np.testing.assert_array_equal(indices, expected[1])
-    empty = np.empty(0)
-    neighbor_search.sort_by_value(empty, empty)  # an empty array is not an error
-
-
-def test_order_of_pairs():
-    assert neighbor_search.comes_before(1.0, 9, 2.0, 0)
-    assert neighbor_search.comes_before(1.0, 0, 1.0, 1)
-    assert not neighbor_search.comes_before(1.0, 1, 1.0, 1)
 
 
 # --- distances of pairs -----------------------------------------------------------------------------------------------
@@ -119,51 +95,29 @@ def test_pairs_blocks_and_both_directions_agree_to_the_last_bit(metric, params):
     np.testing.assert_array_equal(found.of_pairs(found.points, places), np.take_along_axis(D, places, axis=1))
 
 
-def test_distances_of_complete_rows_are_euclidean_to_the_last_bit():
-    X = np.random.default_rng(0).standard_normal((50, 7))
-    found = SharedColumns.of(X, "nan_euclidean", {})
-    powers = np.empty((50, 50))
-    neighbor_search.distances_by_columns(X, np.ascontiguousarray(X.T), 2.0, powers)
-    np.testing.assert_array_equal(found.to_all(X), np.sqrt(powers))
-
-
 # --- k-d tree ---------------------------------------------------------------------------------------------------------
 
 
-def built(P, depth):
-    n, d = P.shape
-    count = 2 ** (depth + 1) - 1
-    order, borders = np.empty(n, dtype=np.int64), np.empty((count, 2), dtype=np.int64)
-    lows, highs, lowest = np.empty((count, d)), np.empty((count, d)), np.empty(count, dtype=np.int64)
-    neighbor_search.build_tree(P, depth, order, borders, lows, highs, lowest)
-    return np.ascontiguousarray(P[order].T), order, borders, lows, highs, lowest
-
-
 @pytest.fixture
-def P(rng):
-    return rng.integers(0, 7, (150, 2)).astype(float)  # ties and duplicates
+def A(rng):
+    M = scipy.sparse.random_array((40, 40), density=0.03, rng=rng, format="csr")
+    M.setdiag(0)
+    M.eliminate_zeros()
+    M.sort_indices()
+    return M
 
 
-def test_boxes_contain_their_points_and_halve_them(P):
-    T, order, borders, lows, highs, lowest = built(P, 3)
-    assert sorted(order) == list(range(150))
-    np.testing.assert_array_equal(T.T, P[order])
-    for b, (start, stop) in enumerate(borders):
-        inside = P[order[start:stop]]
-        np.testing.assert_array_equal(inside.min(axis=0), lows[b])
-        np.testing.assert_array_equal(inside.max(axis=0), highs[b])
-        assert lowest[b] == order[start:stop].min()
-        if 2 * b + 2 < len(borders):
-            left, right = borders[2 * b + 1], borders[2 * b + 2]
-            assert (left[0], left[1], right[1]) == (start, right[0], stop)
-            assert abs((left[1] - left[0]) - (right[1] - right[0])) <= 1
+def test_levels_of_a_path_and_of_a_grid():
+    path = scipy.sparse.diags_array([np.ones(9), np.ones(9)], offsets=[1, -1], format="csr")
+    assert tuple(graphs.level_shape(path.indices, path.indptr)) == (1, 10)
+    line = scipy.sparse.diags_array([np.ones(4), np.ones(4)], offsets=[1, -1])
+    grid = scipy.sparse.kronsum(line, line, format="csr")
+    assert tuple(graphs.level_shape(grid.indices, grid.indptr)) == (5, 9)  # from corner to corner
 
 
-def test_boxes_of_one_label_are_marked(P):
-    tree = built(P, 2)
-    labels, of_boxes = (P[tree[1], 0] > 100).astype(np.int64), np.empty(7, dtype=np.int64)
-    neighbor_search.label_boxes(labels, tree[2], of_boxes)
-    assert of_boxes.tolist() == [0] * 7
-    labels[-1] = 5
-    neighbor_search.label_boxes(labels, tree[2], of_boxes)
-    assert of_boxes[[0, 2, 6]].tolist() == [neighbor_search.MIXED] * 3
+def test_a_step_of_the_filter_is_its_formula(A, rng):
+    Y, Z = rng.standard_normal((40, 3)), rng.standard_normal((40, 3))
+    expected = 0.7 * (A @ Y - 0.3 * Y) - 1.5 * Z
+    graphs.filter_step(A.data, A.indices, A.indptr, 0, 25, Y, Z, 0.3, 0.7, 1.5)
+    graphs.filter_step(A.data, A.indices, A.indptr, 25, 40, Y, Z, 0.3, 0.7, 1.5)
+    np.testing.assert_allclose(Z, expected, atol=1e-14)

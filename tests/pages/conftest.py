@@ -1,32 +1,12 @@
 """The explorer with a folder of tables, and a browser: one of each for all tests, with a fresh page for every test."""
 
-import shutil
-
 import pytest
-from tests.study.report.browser import Browser, chromium
+from tests.study.report.browser import fresh_browser
 
 
-@pytest.fixture(scope="session")
-def browsers(tmp_path_factory):
-    """Starts browsers that are closed at the end."""
-    if chromium() is None:
-        pytest.skip("no Chromium: install it (Debian: apt-get install chromium) or name it in LOWLAND_CHROMIUM")
-    started = []
-
-    def start(width=1600, height=1000):
-        folder = tmp_path_factory.mktemp("chromium")
-        started.append((Browser(chromium(), folder, width, height), folder))
-        return started[-1][0]
-
-    yield start
-    for browser, folder in started:
-        browser.close()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def browser(browsers):
-    return browsers()
+@pytest.fixture
+def browser():
+    return fresh_browser(width=1600)
 
 
 @pytest.fixture(scope="session")
@@ -41,12 +21,12 @@ def explorers(tmp_path_factory):
     """Starts explorers that are stopped at the end; their maps are none of the person's own."""
     for name in ("fastapi", "uvicorn", "openpyxl", "PIL"):
         pytest.importorskip(name)
-    from .explorer_page import Server
+    from tests.explorer.server import Explorer
 
     started = []
 
     def start(*arguments, **options):
-        started.append(Server(*arguments, **options))
+        started.append(Explorer(*arguments, **options))
         return started[-1]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -71,8 +51,6 @@ def visitor(browser):
     """A person; at the end, nothing was written to the console but what the test expects, and nothing popped up."""
     from .explorer_page import Person
 
-    browser.problems.clear()
-    browser.dialogs.clear()
     person = Person(browser)
     yield person
     person.leave()
@@ -83,7 +61,7 @@ def visitor(browser):
 @pytest.fixture
 def person(visitor, server):
     """The page without any table."""
-    visitor.visit(server.address)
+    visitor.visit(server.page)
     visitor.sees(".empty", "Drop a file here")
     yield visitor
     visitor.leave()

@@ -4,15 +4,11 @@ import contextlib
 import csv
 import json
 import os
-import re
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
-import httpx
 import numpy as np
+from tests.explorer.server import FOREVER
 
 from lowland.data import load_dataset
 from lowland.data.write import write_columns
@@ -20,7 +16,6 @@ from lowland.data.write import write_columns
 SCRIPT = "<script>alert(1)</script>"  # as a name, it must run nothing
 IMAGE = "<img src=x onerror=alert(2)>"
 PATIENCE = 180  # seconds: other work may keep the machine busy
-ENDLESS = {"max_iter": 10_000_000, "n_iter_without_progress": 10_000_000, "min_grad_norm": 0.0}
 
 # What the page offers to save is kept instead: [{name, text}].
 KEEP_FILES = """(() => {
@@ -60,10 +55,6 @@ def write_tables(folder):
     names = np.array([f"flower {i}" for i in range(150)])
     write_columns({"flower": names, **columns, "species": np.array(iris.label_names)[iris.y]}, folder / "iris.parquet")
     write_columns({name: values[:20] + 0.05 for name, values in columns.items()}, folder / "new.parquet")
-    y = np.arange(4_000) % 200
-    X = rng.normal(size=(4_000, 5)) + rng.normal(size=(200, 5))[y]
-    kinds = {"kind": np.array([f"class {code:03d}" for code in y])}
-    write_columns({**{f"x{j}": X[:, j] for j in range(5)}, **kinds}, folder / "many.parquet")
     long = np.array([f"a class with a long name, number {i % 200:03d}" for i in range(1_000)])
     remarks = np.array([f"nothing to remark about row {i}" for i in range(1_000)])
     numbers = {name: rng.normal(size=1_000) for name in "xyz"}
@@ -86,7 +77,6 @@ def write_tables(folder):
             remark = " ".join(rng.choice(words, 5)) + f" {i}"
             age, height = 20 + 30 * (i % 2) + rng.normal(), 170 + rng.normal()
             write.writerow([f"P{i:03d}", f"20{10 + 10 * (i % 2)}-03-{1 + i % 28:02d}", age, height, remark])
-    (folder / "european.csv").write_text("a;b\n" + "\n".join(f"{i},5;{i * i % 7}" for i in range(12)) + "\n")
     (folder / "damaged.parquet").write_bytes(b"PAR1 no table")
     (folder / "damaged.csv.gz").write_bytes(b"\x1f\x8b no archive")
     with (folder / "hostile.csv").open("w", newline="") as file:
@@ -103,57 +93,6 @@ def write_tables(folder):
         picture = np.full((6, 6), 40 if i % 2 else 200, np.uint8) + rng.integers(0, 20, (6, 6)).astype(np.uint8)
         Image.fromarray(picture).save(folder / "pictures" / f"picture {i}.png")
     return folder
-
-
-class Server:
-    """``lowland explore`` in a process of its own."""
-
-    def __init__(self, folder, workspace, *more, largest=None):
-        """``largest``: kilobytes of a file at most, as on a disk that is full."""
-        limit = ["bash", "-c", f'ulimit -f {largest}; exec "$@"', "_"] if largest else []
-        explore = [sys.executable, "-m", "lowland", "explore"]
-        command = [*limit, *explore, "--folder", str(folder), "--workspace", str(workspace)]
-        self.process = subprocess.Popen(
-            [*command, "--no-open", *more], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            start_new_session=True,
-        )  # fmt: skip
-        line = self.process.stdout.readline()
-        self.address = re.search(r"http://\S+", line)[0]
-
-    @property
-    def port(self):
-        return re.search(r":(\d+)/", self.address)[1]
-
-    def kill(self):
-        """End the server at once, as a crash would."""
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def kill_workers(self):
-        """End all worker processes at once, as a machine without memory would."""
-        import psutil
-
-        for worker in psutil.Process(self.process.pid).children():
-            worker.kill()
-
-    def forget(self):
-        """Remove all tables with their maps."""
-        address, _, token = self.address.partition("/?token=")
-        headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
-            for table in client.get("/api/tables").json():
-                client.delete(f"/api/tables/{table['id']}")
-
-    def stop(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait()
-        self.process.stdout.close()
 
 
 class Person:
@@ -216,7 +155,7 @@ class Person:
     def compute(self, method="TSNE", **parameters):
         """Start a map of the table that is shown, as a script would; t-SNE without parameters never ends."""
         table = self.run("document.documentElement.dataset.ready")
-        wanted = parameters or (ENDLESS if method == "TSNE" else {})
+        wanted = parameters or (FOREVER if method == "TSNE" else {})
         return self.api("/maps", "POST", {"table": table, "method": method, "parameters": wanted})["id"]
 
     def asks(self, address, holds):
@@ -412,14 +351,6 @@ class Person:
                 self.browser.until("document.querySelector('.lv-tip')?.checkVisibility()", patience)
                 return x, y + 5
         raise AssertionError("no row under the pointer")
-
-    def colored(self, number=0):
-        """How many pixels of a map are neither white nor gray."""
-        return self.run(
-            f"(() => {{ const {{ data }} = {COPY % number}; let many = 0; for (let i = 0; i < data.length; i += 4)"
-            "if (data[i + 3] > 200 && Math.max(data[i], data[i + 1], data[i + 2]) - "
-            "Math.min(data[i], data[i + 1], data[i + 2]) > 60) many++; return many; })()"
-        )
 
     def saved(self, ending):
         """The text of a file that the page offered to save."""

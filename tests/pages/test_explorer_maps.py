@@ -22,25 +22,6 @@ def test_a_method_is_found_and_wrong_values_are_told_beside_the_field(iris):
     assert not iris.run("document.querySelector('.start .main').disabled")
 
 
-def test_a_map_is_computed_with_parameters_renamed_and_removed(iris):
-    iris.choose_method("PCA")
-    iris.type("input[name=n_components]", "3")
-    iris.click(".start button", "Compute the map")
-    iris.tab("maps")
-    iris.until("document.querySelectorAll('.map-line[data-status=done]').length === 2")
-    iris.sees(".map-line", "n_components=3")
-    iris.sees(".lv-icon-button[title='Three dimensions']")
-    iris.run("[...document.querySelectorAll('.map-line')].at(-1).querySelector('[aria-haspopup]').click()")
-    iris.click("[role=menuitem]", "Rename")
-    iris.type("dialog input", "In space")
-    iris.click("dialog button.main")
-    iris.sees(".lv-panel h3", "In space")
-    iris.run("[...document.querySelectorAll('.map-line')].at(-1).querySelector('[aria-haspopup]').click()")
-    iris.click("[role=menuitem]", "Remove")
-    iris.click("dialog button.main", "Remove")
-    iris.until("document.querySelectorAll('.lv-panel').length === 1")
-
-
 def test_a_map_that_fails_says_why_and_can_be_removed(iris):
     iris.choose_method("Isomap")
     iris.type("input[name=n_neighbors]", "600")
@@ -73,26 +54,6 @@ def test_a_map_unfolds_in_view_and_survives_the_death_of_its_worker(person, serv
     person.until("document.querySelectorAll('.map-line').length === 1")
 
 
-def test_cancel_while_it_waits_is_fitted_and_is_measured(person):
-    person.show("large.npy")
-    fitted = [person.compute() for _ in range(2)]
-    waiting = person.compute("PCA", n_components=4)
-    person.tab("maps")
-    person.until("document.querySelectorAll('.map-line[data-status=running]').length === 2")
-    person.sees(".map-line[data-status=queued]", "Waiting for its turn")
-    person.run("document.querySelector('.map-line[data-status=queued] [aria-label=Cancel]').click()")
-    person.until("document.querySelectorAll('.map-line[data-status=canceled]').length === 1")
-    person.click("#pane-maps button", "Cancel all 2")
-    person.until("document.querySelectorAll('.map-line[data-status=canceled]').length === 3")
-    assert {person.api(f"/maps/{each}")["status"] for each in (*fitted, waiting)} == {"canceled"}
-    measured = person.compute("PCA", n_components=5)
-    person.asks(f"/maps/{measured}", lambda one: one["status"] == "done")
-    person.api(f"/maps/{measured}/cancel", "POST")
-    person.click(".map-line[data-status=done]:last-of-type .map-name", "PCA")
-    person.sees("#pane-map", "The quality was not measured")  # the map is kept
-    assert person.api(f"/maps/{measured}")["status"] == "done"
-
-
 def test_a_map_shows_scores_and_charts_and_is_exported(iris):
     iris.tab("maps")
     iris.click(".map-name", "PCA")
@@ -114,18 +75,6 @@ def test_a_map_shows_scores_and_charts_and_is_exported(iris):
         iris.click("#pane-map button", "Export")
         iris.click("[role=menuitem]", item)
         assert start in iris.saved(ending)[:300]
-
-
-def test_a_panel_morphs_to_another_map_and_back(iris):
-    compute_here(iris, "ClassicalMDS")
-    iris.drawn_maps(2)
-    iris.click(".map-name", "PCA")
-    iris.sees("#pane-map select")
-    other = iris.run("document.querySelector('#pane-map select').options[1].value")
-    iris.choose("#pane-map select", other)
-    iris.until("[...document.querySelectorAll('.lv-panel h3')].every((e) => e.textContent === 'ClassicalMDS')")
-    iris.choose("#pane-map select", "")
-    iris.until("document.querySelector('.lv-panel h3').textContent === 'PCA'")
 
 
 def test_new_rows_are_placed_on_a_map(iris):

@@ -4,34 +4,6 @@ import re
 
 from lowland.data import load_dataset
 
-SHIFT, ALT = 8, 1
-
-
-def test_two_hundred_classes_are_selected_by_box_lasso_brush_and_legend(person):
-    person.show("many.parquet")
-    person.color_by("kind")
-    person.until("document.querySelectorAll('.lv-class').length === 200")
-    person.type(".lv-legend input[type=search]", "class 137")
-    person.until("document.querySelectorAll('.lv-class').length === 1")
-    person.run("document.querySelector('.lv-class').dispatchEvent(new MouseEvent('click', {altKey: true}))")
-    person.sees("#pane-selection h2", "20 rows selected")
-    person.tool("lasso")
-    person.path([(0.05, 0.05), (0.5, 0.05), (0.5, 0.95), (0.05, 0.95), (0.05, 0.1)])
-    person.until("!document.querySelector('#pane-selection h2').textContent.startsWith('20 rows')")
-    half = person.selected()
-    assert 200 < half < 3_800
-    person.tool("box")
-    person.path([(0.5, 0.02), (0.7, 0.5), (0.98, 0.98)], SHIFT)  # adds
-    person.until(f"parseInt(document.querySelector('#pane-selection h2').textContent.replace(',', '')) > {half}")
-    both = person.selected()
-    person.tool("brush")
-    person.path([(0.4, 0.5), (0.5, 0.5), (0.6, 0.5)], ALT)  # removes
-    person.until(f"parseInt(document.querySelector('#pane-selection h2').textContent.replace(',', '')) < {both}")
-    assert 0 < person.selected() < both
-    person.click("#pane-selection button", "Export")
-    person.click("[role=menuitem]", "Parquet")
-    assert person.saved(".parquet").startswith("PAR1")
-
 
 def test_a_column_of_many_long_class_names_colors_the_points(person):
     person.show("classes.parquet")
@@ -41,26 +13,6 @@ def test_a_column_of_many_long_class_names_colors_the_points(person):
     person.click(".option", "class")
     person.sees(".lv-legend", "number 000")
     person.sees(".lv-legend input[placeholder*='200 classes']")
-
-
-def test_density_and_three_dimensions(person):
-    person.show("many.parquet")
-    points = person.drawn()
-    person.run("[...document.querySelectorAll('.lv-check')].find((e) => e.textContent === 'Density').click()")
-    person.until("document.querySelector('.lv-check input').checked")
-    person.settle()
-    assert person.drawn() != points
-    person.run("[...document.querySelectorAll('.lv-check')].find((e) => e.textContent === 'Density').click()")
-    person.compute("PCA", n_components=3)
-    person.drawn_maps(2)
-    person.click(".lv-panel:nth-of-type(2) [title='Three dimensions'], .lv-icon-button[title='Three dimensions']")
-    person.sees(".lv-field", "z axis")
-    person.settle()
-    before = person.drawn(1)
-    left, top, right, bottom = person.plot(1)
-    person.browser.drag(((left + right) / 2, (top + bottom) / 2), (right - 20, bottom - 20))
-    person.settle()
-    assert person.drawn(1) != before
 
 
 def test_colors_show_a_column_trust_clusters_and_distances_in_the_data(iris):
@@ -92,6 +44,10 @@ def test_neighbors_of_a_point_are_counted_on_all_maps(iris):
     iris.sees(".values", "measure 3")
     listed = iris.run("[...document.querySelectorAll('.near details button')].map((e) => e.textContent)")
     assert listed == [f"flower {other}" for other in found]  # by id
+    iris.click("#pane-point button", "Select its neighbors")
+    iris.sees("#pane-selection h2", "13 rows selected")
+    iris.click("#pane-selection button", "Show only these")
+    iris.sees(".chips", "13 of 150 rows")
 
 
 def test_a_row_of_many_columns_shows_its_values(person):
@@ -165,15 +121,6 @@ def test_a_selection_is_compared_saved_exported_and_embedded_anew(iris):
     iris.drawn_maps(1)
 
 
-def test_trust_of_a_map_is_shown_as_soon_as_it_is_measured(iris):
-    iris.color_by("trustworthiness")
-    iris.sees(".lv-legend", "trustworthiness")
-    made = iris.compute("ClassicalMDS")
-    iris.drawn_maps(2)
-    iris.asks(f"/maps/{made}", lambda one: one.get("measures"))
-    iris.waits(lambda: iris.colored(1), lambda points: points > 100)
-
-
 def test_hovering_shows_id_date_and_text_and_they_are_compared_as_such(person):
     person.show("people.csv")
     person.tool("look")
@@ -186,38 +133,3 @@ def test_hovering_shows_id_date_and_text_and_they_are_compared_as_such(person):
     dates = next(text for text in shown if text.startswith("joined"))
     assert re.search(r"20\d\d-\d\d-\d\d against 20\d\d-", dates), dates  # days, not their numbers
     assert not any(text.startswith(("remark", "person")) for text in shown)  # texts that never repeat say nothing
-
-
-def test_the_maps_are_moved_and_zoomed_by_the_mouse_and_a_row_opened_by_the_keyboard(iris):
-    home = iris.drawn()
-    left, top, right, bottom = iris.plot()
-    iris.tool("look")
-    iris.browser.drag(((left + right) / 2, top + 20), ((left + right) / 2 + 80, top + 60))
-    iris.settle()
-    moved = iris.drawn()
-    assert moved != home
-    iris.browser.mouse("mouseWheel", (left + right) / 2, (top + bottom) / 2, deltaX=0, deltaY=-300)
-    iris.settle()
-    assert iris.drawn() != moved
-    iris.tool("box")  # the keyboard opens a row with every tool
-    iris.run("document.querySelector('.lv-plot').focus()")
-    iris.press("n", "KeyN", "n")
-    iris.sees(".lv-tip", "Row 0")
-    iris.key("Enter")
-    iris.sees("#pane-point h2", "Row 0")
-    iris.sees("#pane-point .values", "setosa")
-
-
-def test_neighbors_are_selected_and_only_the_selected_rows_shown(iris):
-    row = iris.click_point()
-    iris.until("document.querySelector('.near-line')")
-    iris.click("#pane-point button", "Select its neighbors")
-    iris.sees("#pane-selection h2", "13 rows selected")
-    iris.click("#pane-selection button", "Save it")
-    iris.type("dialog input", f"Near {row}")
-    iris.click("dialog button.main")
-    iris.sees(".saved-line", f"Near {row}")
-    iris.click("#pane-selection button", "Show only these")
-    iris.sees(".chips", "13 of 150 rows")
-    iris.click(f"[aria-label='Delete Near {row}']")
-    iris.until("!document.querySelector('.saved-line')")

@@ -1,6 +1,7 @@
 """The explorer in headless Chromium: what is kept, two browsers, the keyboard, narrow screens, a server that fails."""
 
 import pytest
+from tests.study.report.browser import fresh_browser
 
 from .explorer_page import Person
 
@@ -174,6 +175,12 @@ def test_the_keyboard_is_enough(person):
     person.walk_to(".start button", "Compute the map")
     person.key("Enter")
     person.drawn_maps(2)
+    person.tool("box")  # the keyboard opens a row with every tool
+    person.run("document.querySelector('.lv-plot').focus()")
+    person.press("n", "KeyN", "n")
+    person.sees(".lv-tip", "Row 0")
+    person.key("Enter")
+    person.sees("#pane-point .values", "setosa")
     person.run("document.activeElement?.blur()")
     person.press("/", "Slash", "")
     person.until("document.activeElement?.matches('.search input')")
@@ -190,12 +197,12 @@ def test_the_keyboard_is_enough(person):
     person.sees(".saved-line", "All of setosa")
 
 
-def test_two_browsers_show_one_study(iris, server, browsers):
+def test_two_browsers_show_one_study(iris, server):
     many = iris.select()
     table = iris.api("/tables")[0]["id"]
     iris.asks(f"/tables/{table}/state", lambda state: state.get("view", {}).get("selection"))
-    other = Person(browsers())
-    other.visit(server.address)
+    other = Person(fresh_browser(1, width=1600))
+    other.visit(server.page)
     other.drawn_maps(1)
     other.sees("#pane-selection h2", f"{many} rows selected")  # as it was kept
     iris.compute("ClassicalMDS")
@@ -224,7 +231,7 @@ def own(explorers, folder, tmp_path):
     started = []
 
     def start(**options):
-        port = ("--port", started[-1].port) if started else ()
+        port = ("--port", str(started[-1].port)) if started else ()
         started.append(explorers(folder, tmp_path / "workspace", *port, **options))
         return started[-1]
 
@@ -235,7 +242,7 @@ def test_a_killed_server_is_told_and_works_again_and_a_full_disk_is_told(visitor
     person = visitor
     person.expected = ("status of 4", "status of 5", "ERR_")  # the server does not answer, or knows no token
     first = own()
-    person.visit(first.address)
+    person.visit(first.page)
     person.show("iris.parquet")
     person.compute()
     person.tab("maps")
@@ -244,7 +251,7 @@ def test_a_killed_server_is_told_and_works_again_and_a_full_disk_is_told(visitor
     person.sees(".lost", "The server does not answer")
     second = own(largest=4096)
     person.sees(".lost", "Open the address")  # it has a new token
-    person.open_tab(second.address)  # as the command does it
+    person.open_tab(second.page)  # as the command does it
     person.until("!document.querySelector('.lost').checkVisibility()")
     person.sees(".lv-panel[data-status=broken]", "stopped before the map was finished")
     assert person.run("document.querySelectorAll('.lv-panel[data-status=done]').length") == 1

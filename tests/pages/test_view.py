@@ -4,39 +4,26 @@ import base64
 import csv
 import io
 import json
-import shutil
 
 import pytest
-from tests.study.report.browser import Browser, chromium
 
 from .pages import write_page
 
-pytestmark = pytest.mark.skipif(
-    chromium() is None,
-    reason="no Chromium: install it (Debian: apt-get install chromium) or name it in LOWLAND_CHROMIUM",
-)
 SHIFT, ALT = 8, 1
 DIM = [211, 216, 223]  # of rows that are not selected, in the light theme
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("chromium")
-    browser = Browser(chromium(), folder)
-    browser.page = write_page(tmp_path_factory.mktemp("page"))
-    yield browser
-    browser.close()
-    shutil.rmtree(folder, ignore_errors=True)
+def view_page(tmp_path_factory):
+    return write_page(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
-def page(browser):
+def page(browser, view_page):
     """Opens the page with a view of made data, and checks at the end that there were no errors and no requests."""
-    for kept in (browser.problems, browser.requests, browser.dialogs):
-        kept.clear()
     motion(browser, "no-preference")
-    browser.size(1400, 1000)
+    browser.page = view_page
 
     def opened(options="{}"):
         browser.open(browser.page)
@@ -175,17 +162,6 @@ def test_shift_adds_to_a_box_and_alt_removes_from_it(page):
     assert set(selected(page)) == first | second
     page.drag((left + 1, top + 1), (right - 1, middle[1]), modifiers=ALT)
     assert set(selected(page)) == {row for row in first | second if at[row][1] > middle[1]}
-
-
-def test_shift_selects_a_box_also_while_looking(page):
-    page = page("{n: 400, maps: 1, tool: 'look'}")
-    left, top, right, bottom = box_of(page)
-    page.drag((left + 1, top + 1), ((left + right) / 2, bottom - 1), modifiers=SHIFT)
-    still(page)
-    assert page.run("view.panels[0].atHome()")
-    assert selected(page) == [row for row, (x, _) in enumerate(places(page)) if x <= (left + right) / 2]
-    page.drag((left + 50, top + 50), (left + 90, top + 50))
-    assert not page.run("view.panels[0].atHome()")
 
 
 def test_the_brush_selects_what_it_goes_over(page):

@@ -43,54 +43,57 @@ def advice(purpose, *trials, facts=FACTS, classes=3, k=2, scaled=False):
     return found[0]
 
 
+def check(found, trial, texts, evidence=(), without=()):
+    assert found.trial == trial
+    for text in texts:
+        assert text in found.text
+    for text in evidence:
+        assert any(text in sentence for sentence in found.evidence), text
+    for text in without:
+        assert text not in found.text
+
+
 # --- visualization ---
 
-
-def test_a_clear_best_trial_is_recommended_with_its_numbers():
-    found = advice("visualize", trial("PCA", area=0.30), trial("Isomap", area=0.62, trust=0.97))
-    assert found.trial == "Isomap"
-    assert found.n_components == 2
-    assert "Isomap with 2 dimensions" in found.text
-    assert "best of 2 trials" in found.text
-    assert "area under R_NX 0.62" in found.text
-    assert "runner-up PCA 0.30" in found.text
-    assert "significant" not in found.text  # all rows were compared, there is no interval
-    assert "Area under R_NX: Isomap 0.62, PCA 0.30." in found.evidence
-    assert any("0.97" in sentence for sentence in found.evidence)
-
-
-def test_pca_is_recommended_within_the_margin():
-    found = advice("visualize", trial("PCA", area=0.61), trial("Isomap", area=0.62))
-    assert found.trial == "PCA"
-    assert "Isomap preserves neighborhoods best" in found.text
-    assert "0.62" in found.text
-    assert "0.61" in found.text
-    assert "margin of 0.02" in found.text
-
-
-def test_overlapping_intervals_are_no_difference_and_disjoint_ones_are():
-    pca = trial("PCA", area=(0.55, 0.5, 0.6))
-    meets = advice("visualize", pca, trial("Isomap", area=(0.59, 0.56, 0.62)))
-    apart = advice("visualize", pca, trial("Isomap", area=(0.66, 0.62, 0.70)))
-    assert (meets.trial, apart.trial) == ("PCA", "Isomap")
-    assert "not significantly different" in meets.text
-    assert "0.55 (0.50 to 0.60)" in meets.text
-    assert "0.66 (95% confidence interval 0.62 to 0.70)" in apart.text
-    assert "runner-up PCA 0.55 (0.50 to 0.60), significantly lower" in apart.text
-    assert "Area under R_NX (95% confidence interval): Isomap 0.66 (0.62 to 0.70), PCA" in apart.evidence[0]
-
-
-def test_the_only_embedding_has_no_runner_up():
-    found = advice("visualize", trial("Isomap", area=0.62))
-    assert "only embedding" in found.text
-    assert "0.62" in found.text
-    assert "runner-up" not in found.text
+PCA_55 = trial("PCA", area=(0.55, 0.5, 0.6))
+SEEN = {  # trials, the one that is chosen, and what the text and the evidence say, and do not say
+    "a clear best": (
+        [trial("PCA", area=0.30), trial("Isomap", area=0.62, trust=0.97)], "Isomap",
+        ["Isomap with 2 dimensions", "best of 2 trials", "area under R_NX 0.62", "runner-up PCA 0.30"],
+        ["Area under R_NX: Isomap 0.62, PCA 0.30.", "0.97"], ["significant"],  # all rows were compared
+    ),
+    "PCA within the margin": (
+        [trial("PCA", area=0.61), trial("Isomap", area=0.62)], "PCA",
+        ["Isomap preserves neighborhoods best", "0.62", "0.61", "margin of 0.02"], [], [],
+    ),
+    "overlapping intervals": (
+        [PCA_55, trial("Isomap", area=(0.59, 0.56, 0.62))], "PCA",
+        ["not significantly different", "0.55 (0.50 to 0.60)"], [], [],
+    ),
+    "disjoint intervals": (
+        [PCA_55, trial("Isomap", area=(0.66, 0.62, 0.70))], "Isomap",
+        ["0.66 (95% confidence interval 0.62 to 0.70)", "runner-up PCA 0.55 (0.50 to 0.60), significantly lower"],
+        ["Area under R_NX (95% confidence interval): Isomap 0.66 (0.62 to 0.70), PCA"], [],
+    ),
+    "no runner-up": ([trial("Isomap", area=0.62)], "Isomap", ["only embedding", "0.62"], [], ["runner-up"]),
+    "the best of tied trials": (
+        [trial("Isomap", area=(0.44, 0.41, 0.47)), trial("MDS", area=(0.43, 0.40, 0.46))], "Isomap",
+        ["runner-up MDS 0.43 (0.40 to 0.46), not significantly different"], [], [],
+    ),
+    "a poor one": ([trial("PCA", area=0.12)], "PCA", ["0.12 is low"], [], []),
+    "selected columns": (
+        [trial("SequentialFeatureSelector", area=0.9), trial("PCA", area=0.5)], "PCA", [], [], [],
+    ),
+    "the dimension": (
+        [trial("PCA", area=0.5)], "PCA", [],
+        ["intrinsic dimension: 2.2 (95% confidence interval 1.9 to 2.5)", "2 dimensions can preserve"], [],
+    ),
+}  # fmt: skip
 
 
-def test_the_best_of_tied_trials_is_not_called_significantly_better():
-    found = advice("visualize", trial("Isomap", area=(0.44, 0.41, 0.47)), trial("MDS", area=(0.43, 0.40, 0.46)))
-    assert found.trial == "Isomap"
-    assert "runner-up MDS 0.43 (0.40 to 0.46), not significantly different" in found.text
+@pytest.mark.parametrize(("trials", "chosen", "texts", "evidence", "without"), SEEN.values(), ids=SEEN)
+def test_advice_to_visualize(trials, chosen, texts, evidence, without):
+    check(advice("visualize", *trials), chosen, texts, evidence, without)
 
 
 def test_without_pca_ties_go_to_a_linear_method_then_to_the_best_unless_slow():
@@ -104,23 +107,8 @@ def test_without_pca_ties_go_to_a_linear_method_then_to_the_best_unless_slow():
     assert "faster (0.5 s vs. 200 s)" in fastest.text
 
 
-def test_a_poor_embedding_is_called_poor():
-    assert "0.12 is low" in advice("visualize", trial("PCA", area=0.12)).text
-
-
-def test_selected_columns_are_not_recommended_for_visualization():
-    found = advice("visualize", trial("SequentialFeatureSelector", area=0.9), trial("PCA", area=0.5))
-    assert found.trial == "PCA"
-
-
 def test_too_few_dimensions_are_reported():
-    sentences = advice("visualize", trial("PCA", area=0.5), k=1).evidence
-    assert any(
-        "intrinsic dimension: 2.2 (95% confidence interval 1.9 to 2.5)" in s and "1 dimension is too few" in s
-        for s in sentences
-    )
-    sentences = advice("visualize", trial("PCA", area=0.5), k=2).evidence
-    assert any("2 dimensions can preserve" in s for s in sentences)
+    assert any("1 dimension is too few" in s for s in advice("visualize", trial("PCA", area=0.5), k=1).evidence)
 
 
 def test_units_are_reported():

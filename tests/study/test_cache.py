@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from lowland.study.cache import (
+from lowland.trial.cache import (
     ARRAYS_FILE,
     CHECKSUM_FILE,
     RECORD_FILE,
     TrialCache,
-    cache_folder,
     fingerprint,
     key_of,
 )
@@ -111,7 +110,7 @@ def test_an_entry_copied_to_another_key_is_not_served(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from lowland.study import cache
+from lowland.trial import cache
 cache.os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 cache.TrialCache(Path(sys.argv[1])).put("a", {}, {})
 """
@@ -150,14 +149,14 @@ def test_an_unwritable_folder_disables_the_cache(tmp_path):
 
 def test_the_cache_folder_belongs_to_the_user(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "lowland" / "studies"
+    assert TrialCache().folder == tmp_path / "lowland" / "studies"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "lowland" / "studies"
+    assert TrialCache().folder == tmp_path / ".cache" / "lowland" / "studies"
 
 
 def test_modified_code_has_its_own_version(monkeypatch):
-    from lowland.study import cache
+    from lowland.trial import cache
 
     cache.code_version.cache_clear()
     monkeypatch.setattr(cache, "__version__", "1.2.3")

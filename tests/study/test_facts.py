@@ -8,7 +8,7 @@ import pytest
 
 import lowland
 from lowland.study.facts import TableFacts, table_facts
-from lowland.study.prediction import PredictionTest
+from lowland.trial.prediction import PredictionTest
 
 
 def test_the_intrinsic_dimension_is_not_above_the_columns(rng):

@@ -8,8 +8,9 @@ from scipy.stats import binomtest
 
 import lowland
 from lowland.data import load_dataset
-from lowland.study.measures import OF_LABELS, above, correct_only_in, differ, ties, worse
 from lowland.study.result import Score
+from lowland.study.significance import above, correct_only_in, differ, ties, worse
+from lowland.trial.scores import OF_LABELS
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +25,6 @@ def test_scores_on_training_labels_are_marked(study):
     assert all("fitted to these labels" in scores[name].about for name in OF_LABELS)
     assert not any(score.labels_seen for score in study["PCA"].scores.values())
     assert not scores["downstream accuracy"].labels_seen  # fitted without the held-out rows
-
-
-def test_the_mark_is_saved(study, tmp_path):
-    from lowland.study import load_study as load_study
-
-    back = load_study(study.save(tmp_path / "study"))
-    assert back["LinearDiscriminantAnalysis"].scores["silhouette"].labels_seen
 
 
 def test_neighbors_preserved_per_row(study, iris):
@@ -48,22 +42,6 @@ def test_neighbors_preserved_per_row(study, iris):
     assert study["PCA"].scores["trustworthiness"].value == pytest.approx(np.mean(trust), abs=1e-6)
 
 
-def test_labels_used_by_a_method_are_reported(study):
-    assert "fitted to these labels" in study["LinearDiscriminantAnalysis"].scores["silhouette"].about
-    assert "fitted to these labels" not in study["PCA"].scores["silhouette"].about
-    assert "fitted without the held-out rows" in study["LinearDiscriminantAnalysis"].scores["downstream accuracy"].about
-
-
-def test_rows_without_coordinates_are_left_out(rng):
-    X = np.concatenate([rng.standard_normal((60, 3)), rng.standard_normal((20, 3)) + 50])
-    study = lowland.compare(X, None, ["isomap"], sweep={"isomap.disconnected": ["largest"]})
-    (trial,) = study.trials
-    assert trial.status == "done"
-    assert np.isnan(trial.Z[60:]).all()
-    assert np.isnan(trial.per_row["neighbors preserved"][60:]).all()
-    assert trial.scores["trustworthiness"].value > 0.8
-
-
 def test_measures_that_cannot_be_computed_are_explained(rng, monkeypatch):
     from lowland.methods.pca import PCA
 
@@ -79,6 +57,8 @@ def test_rows_without_coordinates_are_reported_and_not_advised(rng):
     study = lowland.compare(X, None, ["pca", "mds"], sweep={"isomap.disconnected": ["largest"]}, cache=False)
     half = study["Isomap disconnected=largest"]
     assert half.n_excluded == 60
+    assert np.isnan(half.Z[70:]).all()
+    assert np.isnan(half.per_row["neighbors preserved"][70:]).all()
     assert any("60 of 130 rows have no coordinates" in words for words in half.warnings)
     assert study.advice[0].method != "Isomap"
 

@@ -12,16 +12,15 @@ from lowland.errors import DataError, ParameterError
 from lowland.methods.registry import entries, load_method
 from lowland.study import load_study
 from lowland.study.plan import (
-    LANDMARKS,
     StudySize,
     checked_sweep,
-    combinations,
     find_parameter,
     methods_named,
     most_neighbors,
     plan,
     split_sweep,
 )
+from lowland.trial.parameters import LANDMARKS
 
 SMALL = StudySize(150, 4, 2, 3)
 
@@ -139,11 +138,6 @@ def test_invalid_lists_of_methods_are_refused(methods):
         plan(SMALL, methods)
 
 
-def test_an_unknown_method_is_reported_with_the_known_ones():
-    with pytest.raises(ParameterError, match=r"no method 'trimap'\. .*Available methods: .*pca"):
-        plan(SMALL, ["trimap"])
-
-
 def test_swept_values_replace_the_defaults_of_the_study():
     size = StudySize(200, 5, 2, 3)
     by_radius = plan(size, ["isomap"], {"isomap.radius": [0.5, None]})
@@ -218,17 +212,6 @@ def test_a_sweep_string_is_parsed(name, values):
     assert split_sweep(f" {name} = {' , '.join(values)} ") == (name, values)
 
 
-@given(st.dictionaries(words, st.lists(st.integers(), min_size=1, max_size=3, unique=True), max_size=3))
-def test_combinations_are_all_and_each_once(values):
-    found = combinations(values)
-    product = 1
-    for each in values.values():
-        product *= len(each)
-    assert len(found) == product
-    assert len({tuple(each.items()) for each in found}) == product
-    assert all(each[name] in values[name] for each in found for name in values)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [("isomap.n_neighbors", "VALUE"), ("isomap.n_neighbors=", "VALUE"), ("isomap.n_neighbors=5,,7", "VALUE")],
@@ -263,11 +246,6 @@ def test_duplicate_values_are_removed_and_true_is_not_one():
     found = checked_sweep({"isomap.n_neighbors": [5, 10, 5], "pca.whiten": [True, 1]})
     assert found == {"Isomap": {"n_neighbors": [5, 10]}, "PCA": {"whiten": [True, 1]}}
     assert found["PCA"]["whiten"][0] is True
-
-
-def test_methods_are_found_without_their_dashes():
-    (found,) = methods_named(["SpectralEmbedding", "spectral_embedding", "spectral-embedding"])
-    assert found.name == "SpectralEmbedding"
 
 
 def test_numpy_numbers_and_repeated_parameters_count_once():

@@ -41,6 +41,7 @@ def test_row_names_are_not_classes(iris, kind):
     study = lowland.compare(iris.X, np.arange(150).astype(kind), ["pca", "lda"], cache=False)
     assert [t.status for t in study.trials] == ["done", "left out"]
     assert study.table.labels[7] == kind(7)
+    assert any("no advice for classification because 150 distinct labels" in s for s in study.advice[0].evidence)
 
 
 def test_a_column_of_a_frame_holds_the_labels(iris):
@@ -69,54 +70,26 @@ def test_a_single_class_is_not_a_classification(rng):
     assert [each.purpose for each in study.advice] == ["visualize", "compress"]
 
 
-def test_a_constant_column_does_not_trigger_scaling(rng):
-    X = np.column_stack([rng.standard_normal((100, 2)), np.full(100, 0.1)])
-    study = lowland.compare(X, None, ["pca"], scale="auto", cache=False)
-    assert not study.table.scaled
-    assert not any("factor" in sentence for sentence in study.advice[0].evidence)
-
-
-def test_a_row_number_column_is_reported(rng):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(rng.standard_normal((40, 2)), columns=["a", "b"]).assign(id=np.arange(7, 47))
-    study = lowland.compare(frame, None, ["pca"], cache=False)
-    assert "'id' only counts the rows" in study.advice[0].evidence[0]
-    assert not any("only counts" in s for s in lowland.compare(frame[["a", "b"]], None, ["pca"]).advice[0].evidence)
-
-
 def test_columns_are_left_out_by_name(iris, tmp_path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(iris.X, columns=list("abcd")).assign(id=[f"r{i}" for i in range(150)], kind=iris.y)
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False)
-    for X in (frame, path):
-        study = lowland.compare(X, "kind", ["pca"], drop=["id"], cache=False)
+    for X, drop in ((frame, "id"), (frame, np.array(["id"])), (path, ["id"])):
+        study = lowland.compare(X, "kind", ["pca"], drop=drop, cache=False)
         assert study.table.names == tuple("abcd")
         np.testing.assert_allclose(study["PCA"].Z, lowland.PCA(2).fit_transform(iris.X), atol=1e-5)
     assert "drop=['id']" in study.command
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_values_whose_squares_overflow_are_refused_or_standardized(iris, kind):
-    for factor in (1e-30, 1e30) if kind is np.float32 else (1e-200, 1e200):
-        X = (iris.X * factor).astype(kind)
-        with pytest.raises(DataError, match=r"its square (over|under)flows float.*scale='standard'"):
-            lowland.compare(X, None, ["pca"])
-        even = lowland.compare(X, None, ["pca"], scale="standard", cache=False)
-        alike = lowland.compare(iris.X, None, ["pca"], scale="standard", cache=False)
-        np.testing.assert_allclose(np.abs(even["PCA"].Z), np.abs(alike["PCA"].Z), atol=1e-4)
-
-
-def test_labels_that_are_not_classes_are_reported(iris):
-    study = lowland.compare(iris.X, np.arange(150), ["pca"], cache=False)
-    assert any("no advice for classification because 150 distinct labels" in s for s in study.advice[0].evidence)
-
-
-def test_names_to_drop_may_come_in_any_sequence(iris):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(iris.X, columns=list("abcd"))
-    for drop in ("a", ["a"], frame.columns[:1], np.array(["a"])):
-        assert lowland.compare(frame, None, ["pca"], drop=drop, cache=False).table.names == tuple("bcd")
+@pytest.mark.parametrize(("kind", "factor"), [(np.float32, 1e30), (np.float64, 1e-200)])
+def test_values_whose_squares_overflow_are_refused_or_standardized(iris, kind, factor):
+    X = (iris.X * factor).astype(kind)
+    with pytest.raises(DataError, match=r"its square (over|under)flows float.*scale='standard'"):
+        lowland.compare(X, None, ["pca"])
+    even = lowland.compare(X, None, ["pca"], scale="standard", cache=False)
+    alike = lowland.compare(iris.X, None, ["pca"], scale="standard", cache=False)
+    np.testing.assert_allclose(np.abs(even["PCA"].Z), np.abs(alike["PCA"].Z), atol=1e-4)
 
 
 def test_methods_passed_as_labels_are_reported(iris):
@@ -221,14 +194,6 @@ def test_ids_and_kept_columns_are_those_of_the_rows_shown(iris, monkeypatch):
     assert "lowland.Table(X, label='kind'" in study.command
 
 
-def test_the_index_of_a_frame_identifies_rows(iris):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(iris.X, index=pd.Index([f"i{j}" for j in range(150)], name="flower"))
-    table = lowland.compare(frame, None, ["pca"], cache=False).table
-    assert (table.id_name, table.ids[7]) == ("flower", "i7")
-    assert lowland.compare(iris.X, None, ["pca"], cache=False).table.ids is None
-
-
 def test_a_wrong_number_of_ids_is_an_error(iris):
     with pytest.raises(DataError, match="id needs one value for each of the 150 rows"):
         lowland.compare(lowland.Table(iris.X, id=["a", "b"]), None, ["pca"], cache=False)
@@ -289,14 +254,6 @@ def test_the_report_of_a_folder_of_images_has_their_thumbnails(of_images):
     for text, file in zip(texts, files, strict=True):
         np.testing.assert_array_equal(opened(text), np.asarray(Image.open(file)))
     assert "img-src data:;" in html
-
-
-def test_other_tables_and_parts_of_images_have_no_thumbnails(of_images):
-    folder, _ = of_images
-    part = lowland.compare(folder, methods=["pca"], drop=["pixel 0"], cache=False)
-    assert part.table.thumbnails is None
-    numbers = lowland.compare(np.random.default_rng(0).random((12, 30)), methods=["pca"], cache=False)
-    assert numbers.table.thumbnails is None
 
 
 def test_a_saved_study_keeps_its_thumbnails(of_images, tmp_path):

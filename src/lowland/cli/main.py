@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from lowland.cli.messages import on_command_line
-from lowland.cli.options import CommandGroup, Option, debug_option
+from lowland.cli.options import DEBUG, CommandGroup, Option
 from lowland.cli.show import one_line, print_json
 from lowland.cli.verbs.apply import inverse, predict, transform
 from lowland.cli.verbs.compare import compare
@@ -85,7 +85,8 @@ def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, transl
     except (KeyboardInterrupt, click.Abort) as error:
         return report_error(error, "Interrupted. No incomplete file was written.", INTERRUPTED, as_json, debug)
     except BrokenPipeError as error:
-        _close_pipe()
+        with contextlib.suppress(OSError, ValueError):  # Python must not write the rest of the buffer at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return report_error(error, "The program that reads the output closed the pipe early.", FAILED, False, debug)
     except click.UsageError as error:
         hint = f" (See {error.ctx.command_path} --help.)" if error.ctx is not None else ""
@@ -161,12 +162,6 @@ def no_interrupt_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def _close_pipe() -> None:
-    """Discard what is left in the buffer, so that Python does not write to the closed pipe again at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from lowland import __version__
@@ -183,7 +178,7 @@ cli = Lowland(
     params=[
         Option("--version", "Print the version.", is_flag=True, is_eager=True, expose_value=False,
                callback=_print_version),
-        debug_option(),
+        DEBUG,
     ],
     help="Dimensionality reduction: fit, apply, evaluate and compare methods on data files.\n\n\b\n"
     "lowland sample iris --to iris.csv\n"

@@ -11,7 +11,9 @@ from typing import Any
 import click
 
 from lowland.cli.options import Command, flag_names, parameter_options
+from lowland.cli.tables import name_list
 from lowland.errors import MARKED, marked_text
+from lowland.methods.registry import entries, match_method
 
 _NAMES = {  # marks that are no parameters
     "X": "FILE",
@@ -53,8 +55,6 @@ def on_command_line(message: BaseException | str, command: click.Command) -> str
 
 def of_method(text: str, name: str) -> str:
     """Return a message about one of several methods, with the flags of its command; given coordinates have none."""
-    from lowland.methods.registry import match_method
-
     entry = match_method(name)
     if entry is None:
         return on_command_line(text, click.Command(name))
@@ -90,7 +90,7 @@ def in_flags(mark: str, command: click.Command) -> str | None:
     flags = [_flag(name, command, value) for name, value in given]
     if None in flags or not flags:
         return None
-    verb = None if called == own else _verbs().get(called)
+    verb = None if called == own else next((e.verb for e in entries().values() if e.name == called), None)
     return " ".join([*(["lowland fit", verb] if verb else []), *map(str, flags)])
 
 
@@ -102,27 +102,22 @@ def _flag(name: str, command: click.Command, *value: Any) -> str | None:
     option = read if read and (not of_method or (value and isinstance(value[0], list))) else options.get(name)
     if name == "y":
         flag, no = "--label", None
-    elif option is not None:
-        flag, no = _shown_flag(option), next(iter(option.secondary_opts), None)
+    elif option is not None:  # -k, or the flag with the name of the parameter
+        own = f"--{(option.name or '').removeprefix('read_').replace('_', '-')}"
+        flag = "-k" if "-k" in option.opts else own if own in option.opts else option.opts[-1]
+        no = next(iter(option.secondary_opts), None)
     else:
         kinds = _parameters().get(name)
         if kinds is None and name not in ("impute", "memory"):
             return None
-        own = flag_names(name)
-        flag, no = own[0], f"--no-{name.replace('_', '-')}" if kinds == ["bool"] else None
+        flag, no = flag_names(name)[0], f"--no-{name.replace('_', '-')}" if kinds == ["bool"] else None
     if not value or value[0] is ...:
         return flag
     if no is not None and isinstance(value[0], bool):
         return flag if value[0] else no
-    return f"{flag} {_word(value[0])}"
-
-
-def _shown_flag(option: click.Option) -> str:
-    """Return the flag that messages show: -k, or the one with the name of the parameter."""
-    if "-k" in option.opts:
-        return "-k"
-    own = f"--{(option.name or '').removeprefix('read_').replace('_', '-')}"
-    return own if own in option.opts else option.opts[-1]
+    if isinstance(value[0], list | tuple):
+        return f"{flag} {shlex.quote(name_list(list(map(str, value[0]))))}"
+    return f"{flag} {_NAMES.get(str(value[0])) or shlex.quote(str(value[0]))}"
 
 
 def _value(node: ast.expr) -> Any:
@@ -134,21 +129,6 @@ def _value(node: ast.expr) -> Any:
     return ast.unparse(node) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _word(value: Any) -> str:
-    """Return a value as one word of the command line."""
-    if isinstance(value, list | tuple):
-        return shlex.quote(",".join(f'"{each}"' if "," in str(each) else str(each) for each in value))
-    return _NAMES.get(str(value)) or shlex.quote(str(value))
-
-
-def _verbs() -> dict[str, str]:
-    from lowland.methods.registry import entries
-
-    return {entry.name: entry.verb for entry in entries().values()}
-
-
 def _parameters() -> dict[str, list[str]]:
     """The parameters of all methods, with the kinds of values that they take."""
-    from lowland.methods.registry import entries
-
     return {flag.name: flag.kinds for entry in entries().values() for flag in entry.flags}

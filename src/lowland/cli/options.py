@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,13 @@ RULES = {
     "knee": "knee",
 }
 PYTHON_ONLY = {"downstream": "it needs an estimator"}
+_KINDS = {  # of values that a parameter takes: in the help, and in messages
+    "rule": ("RULE", f"a rule ({', '.join(RULES.values())})"),
+    "bool": ("yes|no", "'yes', 'no'"),
+    "numbers": ("NUMBER,NUMBER,…", "numbers separated by commas"),
+    "str": ("STRING", ""),
+    "none": ("none", "'none'"),
+}
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 _SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
 _IN_PYTHON = (  # phrases of parameter descriptions in Python, and on the command line
@@ -65,9 +72,14 @@ class Option(click.Option):
 
     def __init__(self, flags: str, text: str, *, kept: str = "", **settings: Any) -> None:
         if kept:
-            settings |= {"expose_value": False, "callback": _keep}
+            settings |= {"expose_value": False, "callback": self.keep}
         super().__init__(flags.split(), help=text, **settings)
         self.kept = kept
+
+    def keep(self, ctx: click.Context, param: click.Parameter, value: Any) -> None:
+        """Keep a value that the user gave."""
+        if value not in (None, ()):
+            ctx.meta.setdefault(f"lowland.{self.kept}", {})[str(self.name).removeprefix("read_")] = value
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """Return the name of the option in messages: its first two flags."""
@@ -83,11 +95,6 @@ class NamesOption(Option):
     def type_cast_value(self, ctx: click.Context, value: Any) -> list[str]:
         """Return all names in one list."""
         return [name for names in super().type_cast_value(ctx, value) for name in names]
-
-
-def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    if value not in (None, ()) and isinstance(param, Option):
-        ctx.meta.setdefault(f"lowland.{param.kept}", {})[str(param.name).removeprefix("read_")] = value
 
 
 def given(group: str) -> dict[str, Any]:
@@ -109,8 +116,11 @@ class Command(click.Command):
     ``python`` names the class or function whose parameters are its flags: messages then name the flags.
     """
 
-    def __init__(self, *args: Any, python: str | None = None, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(
+        self, name: str, params: Sequence[click.Parameter] = (), *, python: str | None = None, prints_json: bool = True,
+        **settings: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(name, params=[*params, *([JSON] if prints_json else []), DEBUG], **settings)
         self.python = python
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -297,18 +307,11 @@ def dashed(name: str) -> str:
 
 def allowed_values(flag: Flag) -> str:
     """Return the allowed values of a flag in words."""
-    number = "a number" if "float" in flag.kinds else "an integer" if "int" in flag.kinds else None
+    number = ["a number"] if "float" in flag.kinds else ["an integer"] if "int" in flag.kinds else []
     if {"rule", "float"} <= set(flag.kinds):
-        number = "an integer, a fraction between 0 and 1"
-    parts = [
-        number,
-        *(f"'{choice}'" for choice in flag.choices or []),
-        f"a rule ({', '.join(RULES.values())})" if "rule" in flag.kinds else None,
-        "'yes', 'no'" if "bool" in flag.kinds else None,
-        "numbers separated by commas" if "numbers" in flag.kinds else None,
-        "'none'" if "none" in flag.kinds else None,
-    ]
-    found = [part for part in parts if part]
+        number = ["an integer, a fraction between 0 and 1"]
+    words = [words for kind, (_, words) in _KINDS.items() if words and kind in flag.kinds]
+    found = [*number, *(f"'{choice}'" for choice in flag.choices or []), *words]
     return " or ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
 
 
@@ -336,9 +339,11 @@ def option_of(flag: Flag) -> Option:
     if flag.choices and not flag.kinds:
         kind = Choice(flag.choices, case_sensitive=False)
     default = DEFAULT_SEED if flag.name == "random_state" else flag.default
+    number = ["NUMBER"] if "float" in flag.kinds else ["INTEGER"] if "int" in flag.kinds else []
+    values = [*number, *(flag.choices or []), *(words for name, (words, _) in _KINDS.items() if name in flag.kinds)]
     return Option(
         " ".join([*names, flag.name]), f"{doc} [default: {default_text(default)}]", type=kind, default=None,
-        metavar=metavar_of(flag), hidden=has_no_effect(flag),
+        metavar="|".join(values) or "VALUE", hidden=has_no_effect(flag),
     )  # fmt: skip
 
 
@@ -384,22 +389,11 @@ def default_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def metavar_of(flag: Flag) -> str:
-    """Return the allowed values of a flag for the help: ``NUMBER|mle|RULE|none``."""
-    number = "NUMBER" if "float" in flag.kinds else "INTEGER" if "int" in flag.kinds else None
-    parts = [
-        number,
-        *(flag.choices or []),
-        "RULE" if "rule" in flag.kinds else None,
-        "yes|no" if "bool" in flag.kinds else None,
-        "NUMBER,NUMBER,…" if "numbers" in flag.kinds else None,
-        "STRING" if "str" in flag.kinds else None,
-        "none" if "none" in flag.kinds else None,
-    ]
-    return "|".join(part for part in parts if part) or "VALUE"
-
-
 # --- options that commands share --------------------------------------------------------------------------------------
+
+DEBUG = Option("--debug", "Show the traceback of an error.", is_flag=True, expose_value=False)  # ``main`` reads it
+JSON = Option("--json", "Print one JSON object instead of text.", is_flag=True, kept="output")
+FORCE = Option("--force", "Overwrite existing files.", is_flag=True)
 
 
 def file_argument(name: str, metavar: str, *, required: bool = True) -> click.Argument:
@@ -410,6 +404,48 @@ def file_argument(name: str, metavar: str, *, required: bool = True) -> click.Ar
 def file_option(flag: str, text: str, *, metavar: str = "FILE", required: bool = False) -> Option:
     """Return an option for a file or folder."""
     return Option(flag, text, type=click.Path(path_type=Path), metavar=metavar, required=required)
+
+
+def _read_option(name: str, metavar: str, text: str, kind: Any = None) -> Option:
+    # a method may have a parameter of the same name
+    return Option(f"--{name} read_{name}", text, metavar=metavar, type=kind, kept="read")
+
+
+READ_OPTIONS = section(
+    READING,
+    _read_option("separator", "CHAR", "Separator of the cells of a text file, such as ';' or tab. [default: detected]",
+                 lambda text: {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)),
+    _read_option("decimal", "CHAR", "Decimal mark, . or , [default: detected]"),
+    _read_option("thousands", "CHAR", "Separator of thousands. [default: detected]"),
+    _read_option("encoding", "NAME", "Encoding of a text file, such as cp1252. [default: detected]"),
+    Option("--header/--no-header read_header",
+           "Whether the first row contains column names. [default: unless it contains only numbers]", default=None,
+           kept="read"),
+    _read_option("missing", "a,b",
+                 'Marks of missing values, such as "?,-". NA, NaN, null and empty cells are always missing.',
+                 lambda text: tuple(mark.strip() for mark in text.split(","))),
+    _read_option("array", "NAME", "Array of a .npz file; X, a layer or obsm of a .h5ad file. [default: X]"),
+    _read_option("sheet", "NAME", "Sheet of a spreadsheet. [default: the first]"),
+)  # fmt: skip
+PREPARE_OPTIONS = section(
+    DATA,
+    Option("--prepare", "auto: if there are columns of text, categories or dates, encode them as numbers and "
+           "standardize the numbers; what was done is printed. A table of numbers stays as it is. standardize: the "
+           "same, and a table of numbers is standardized too. encode: text is encoded, numbers stay as they are. none: "
+           "text is an error. [default: auto]", type=Choice(PREPARE), kept="prepare"),
+    Option("--impute", "Replace missing values: mean or median of the column, knn (nearest rows), or em (probabilistic "
+           "PCA).", type=Choice(IMPUTE), kept="prepare"),
+    Option("--drop-missing", "Drop the rows that have missing values.", is_flag=True, kept="prepare"),
+)  # fmt: skip
+WORK_OPTIONS = section(
+    WORK,
+    Option("--memory", "Memory budget, such as 1GB. [default: half of the machine's memory]", type=MemorySize(),
+           metavar="SIZE", kept="work"),
+    Option("--threads", "Number of threads; does not change the result. [default: all cores]",
+           type=click.IntRange(min=1), metavar="N", kept="work"),
+    Option("--progress/--no-progress", "Show progress on stderr. [default: only on a terminal]", default=None,
+           kept="work"),
+)  # fmt: skip
 
 
 def data_options(label: str | None = None, *, carried: bool = False, weight: bool = False) -> list[click.Parameter]:
@@ -431,59 +467,7 @@ def data_options(label: str | None = None, *, carried: bool = False, weight: boo
         found.append(Option("--keep", kept, type=Names(), metavar="a,b", kept="roles"))
     if weight:
         found.append(Option("--weight", "Column of sample weights, not a feature.", metavar="NAME", kept="roles"))
-    return [*section(DATA, *found), *read_options()]
-
-
-def read_options() -> list[click.Parameter]:
-    """Return the options of reading a file."""
-
-    def option(name: str, metavar: str, text: str, kind: Any = None) -> Option:
-        # a method may have a parameter of the same name
-        return Option(f"--{name} read_{name}", text, metavar=metavar, type=kind, kept="read")
-
-    header = "Whether the first row contains column names. [default: unless it contains only numbers]"
-    missing = 'Marks of missing values, such as "?,-". NA, NaN, null and empty cells are always missing.'
-    return section(
-        READING,
-        option("separator", "CHAR", "Separator of the cells of a text file, such as ';' or tab. [default: detected]",
-               lambda text: {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)),
-        option("decimal", "CHAR", "Decimal mark, . or , [default: detected]"),
-        option("thousands", "CHAR", "Separator of thousands. [default: detected]"),
-        option("encoding", "NAME", "Encoding of a text file, such as cp1252. [default: detected]"),
-        Option("--header/--no-header read_header", header, default=None, kept="read"),
-        option("missing", "a,b", missing, lambda text: tuple(mark.strip() for mark in text.split(","))),
-        option("array", "NAME", "Array of a .npz file; X, a layer or obsm of a .h5ad file. [default: X]"),
-        option("sheet", "NAME", "Sheet of a spreadsheet. [default: the first]"),
-    )  # fmt: skip
-
-
-def prepare_options() -> list[click.Parameter]:
-    """Return the options for tables with text and missing values."""
-    prepare = (
-        "auto: if there are columns of text, categories or dates, encode them as numbers and standardize the numbers; "
-        "what was done is printed. A table of numbers stays as it is. standardize: the same, and a table of numbers is "
-        "standardized too. encode: text is encoded, numbers stay as they are. none: text is an error. [default: auto]"
-    )
-    impute = "Replace missing values: mean or median of the column, knn (nearest rows), or em (probabilistic PCA)."
-    return section(
-        DATA,
-        Option("--prepare", prepare, type=Choice(PREPARE), kept="prepare"),
-        Option("--impute", impute, type=Choice(IMPUTE), kept="prepare"),
-        Option("--drop-missing", "Drop the rows that have missing values.", is_flag=True, kept="prepare"),
-    )
-
-
-def work_options() -> list[click.Parameter]:
-    """Return the options for memory, threads and progress."""
-    memory = "Memory budget, such as 1GB. [default: half of the machine's memory]"
-    threads = "Number of threads; does not change the result. [default: all cores]"
-    progress = "Show progress on stderr. [default: only on a terminal]"
-    return section(
-        WORK,
-        Option("--memory", memory, type=MemorySize(), metavar="SIZE", kept="work"),
-        Option("--threads", threads, type=click.IntRange(min=1), metavar="N", kept="work"),
-        Option("--progress/--no-progress", progress, default=None, kept="work"),
-    )
+    return [*section(DATA, *found), *READ_OPTIONS]
 
 
 def seed_option(text: str = "Random seed. [default: 0]") -> Option:
@@ -504,19 +488,4 @@ def output_options(
     if model:
         text = "Save the fitted model to this file, for lowland transform, inverse, predict and inspect."
         found.append(file_option("--model", text))
-    return section(OUTPUT, *found, *more, force_option())
-
-
-def force_option() -> Option:
-    """Return the option to overwrite files."""
-    return Option("--force", "Overwrite existing files.", is_flag=True)
-
-
-def json_option() -> Option:
-    """Return the option for JSON output; ``show.report`` reads it."""
-    return Option("--json", "Print one JSON object instead of text.", is_flag=True, kept="output")
-
-
-def debug_option() -> Option:
-    """Return the option for tracebacks; ``main`` reads it from the arguments."""
-    return Option("--debug", "Show the traceback of an error.", is_flag=True, expose_value=False)
+    return section(OUTPUT, *found, *more, FORCE)

@@ -13,6 +13,7 @@ import click
 
 from lowland.cli.options import given
 from lowland.errors import ParameterError
+from lowland.methods.registry import entries
 
 SHOWN_VALUES = 12
 SHOWN_FRACTIONS = 10
@@ -107,7 +108,6 @@ def coordinate_refusal(est: Any) -> str | None:
 
 def model_facts(est: Any) -> dict[str, Any]:
     """Return the summary of a fitted method as plain data: parameters, solver, results."""
-    from lowland.methods.registry import entries
     from lowland.plain import to_plain
 
     # These two first: after partial_fit, reading a result runs the solver.
@@ -136,7 +136,8 @@ def model_facts(est: Any) -> dict[str, Any]:
 
 def model_lines(facts: dict[str, Any], *, every_parameter: bool = False) -> list[tuple[str, str]]:
     """Return the facts of a model as lines; ``every_parameter``: also those at their defaults."""
-    changed = _changed_parameters(facts)
+    defaults = {flag.name: flag.default for flag in entries()[facts["class"]].flags}
+    changed = {name: value for name, value in facts["parameters"].items() if value != defaults.get(name)}
     lines = [("Method", facts["class"] + _assignments(", ", changed))]
     if every_parameter:
         lines.append(("Defaults", _assignments("", {n: v for n, v in facts["parameters"].items() if n not in changed})))
@@ -148,7 +149,10 @@ def model_lines(facts: dict[str, Any], *, every_parameter: bool = False) -> list
     if facts["converged"] is False or (facts["converged"] and facts["iterations"]):
         why = facts["stopped_because"]
         lines.append(("Converged", ("yes" if facts["converged"] else "no") + (f": {why}" if why else "")))
-    lines.append(("Components", _components(facts)))
+    chosen = f" ({facts['choice']['reason']})" if facts["choice"] else ""
+    classifies = facts["components"] is None
+    found = "none (a classifier only; use lowland predict)" if classifies else f"{facts['components']}{chosen}"
+    lines.append(("Components", found))
     return [*lines, *fact_lines(facts["facts"])]
 
 
@@ -167,39 +171,19 @@ def print_prepared(facts: dict[str, Any]) -> None:
         click.echo("\n".join([*(printable(f"{name:<9} {words}") for name, words in lines), ""]))
 
 
-def _changed_parameters(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters whose values are not the defaults."""
-    from lowland.methods.registry import entries
-
-    defaults = {flag.name: flag.default for flag in entries()[facts["class"]].flags}
-    return {name: value for name, value in facts["parameters"].items() if value != defaults.get(name)}
-
-
 def fact_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the further facts of a method as lines, without those that are None."""
     found: list[tuple[str, str]] = []
     for name, value in facts.items():
-        texts = [] if value is None else _texts(value)
+        if value is None:
+            continue
+        texts = (value.splitlines() or [""]) if isinstance(value, str) else [in_words(value)]
+        if isinstance(value, dict) and value and all(isinstance(item, list) for item in value.values()):
+            texts = [f"{key}: {in_words(item)}" for key, item in value.items()]
+            if len(texts) > SHOWN_VALUES:
+                texts[SHOWN_VALUES:] = [f"and {len(texts) - SHOWN_VALUES} more"]
         found += zip([name[:1].upper() + name[1:], *[""] * len(texts)], texts, strict=False)
     return found
-
-
-def _texts(value: Any) -> list[str]:
-    """Return the lines of a value: the lines of a string, one per item of a dictionary of lists, otherwise one."""
-    if isinstance(value, str):
-        return value.splitlines() or [""]
-    if isinstance(value, dict) and value and all(isinstance(item, list) for item in value.values()):
-        lines = [f"{name}: {in_words(item)}" for name, item in value.items()]
-        more = [f"and {len(lines) - SHOWN_VALUES} more"] if len(lines) > SHOWN_VALUES else []
-        return lines[:SHOWN_VALUES] + more
-    return [in_words(value)]
-
-
-def _components(facts: dict[str, Any]) -> str:
-    if facts["components"] is None:
-        return "none (a classifier only; use lowland predict)"
-    chosen = facts["choice"]
-    return f"{facts['components']}" + (f" ({chosen['reason']})" if chosen else "")
 
 
 def in_words(value: Any) -> str:

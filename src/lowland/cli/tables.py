@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -155,9 +156,9 @@ def reads_matrix(est: Any) -> bool:
     """Whether a method reads a matrix of counts, distances, kernel values or affinities."""
     from lowland.methods.base.traits import traits_of
 
-    parameters = est.get_params(deep=False)
-    kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
-    return traits_of(est).reads == "counts" or any(kind.startswith("precomputed") for kind in kinds)
+    given = est.get_params(deep=False)
+    names = ("metric", "dissimilarity", "kernel", "affinity")
+    return traits_of(est).reads == "counts" or any(str(given.get(name)).startswith("precomputed") for name in names)
 
 
 def row_names(source: Source, est: Any, *, square: bool = False) -> str | None:
@@ -214,6 +215,7 @@ class Prepared:
 def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None) -> Prepared:
     """Open the rows and labels of a file for a method; encode its text and handle its missing values as asked."""
     from lowland.data.open import open_rows
+    from lowland.data.reader import text_fields
 
     asked = {"prepare": "auto", "impute": None, "drop_missing": False} | given("prepare")
     prepare, impute, drop_missing = prepare or asked["prepare"], asked["impute"], asked["drop_missing"]
@@ -223,7 +225,11 @@ def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None
     can_prepare = source.has_names and (est is None or not (est._reads_text or reads_matrix(est)))
     if prepare == "standardize" and not can_prepare:
         raise ParameterError("--prepare standardize needs columns with names, of a method that reads numbers. Omit it.")
-    if can_prepare and prepare != "none" and (_has_text(table) or prepare == "standardize"):
+    fields = table.fields_at(range(len(table.names))) if can_prepare and prepare != "none" else []
+    has_text = bool(text_fields(fields))
+    if has_text:
+        noted(table)
+    if has_text or prepare == "standardize":
         found = _encoded(table, impute, source.columns, standardize=prepare != "encode")
         if impute is None and not drop_missing:
             _refuse_gaps(found, table.source, est)
@@ -240,18 +246,17 @@ def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None
     if impute in ("knn", "em"):
         _impute(found, impute)
     elif drop_missing:
-        _drop(found)
+        from lowland.data.rows import ArrayRows
+        from lowland.missing_values import drop_missing as drop_incomplete
+
+        left = drop_incomplete(found.rows)
+        found.kept, found.missing = left.kept, left.message
+        rows = ArrayRows(left.table, found.rows.names, found.rows.source)
+        rows.levels, rows.ordered = found.rows.levels, found.rows.ordered
+        found.rows = rows
+        if found.labels is not None:
+            found.labels = found.labels[left.kept]
     return found
-
-
-def _has_text(table: Any) -> bool:
-    """Whether some features of a table are not numeric."""
-    from lowland.data.reader import text_fields
-
-    if not text_fields(table.fields_at(range(len(table.names)))):
-        return False
-    noted(table)
-    return True
 
 
 def _encoded(table: Any, impute: str | None, columns: Sequence[str] | None, *, standardize: bool) -> Prepared:
@@ -330,19 +335,6 @@ def _impute(found: Prepared, how: Any) -> None:
     found.steps.append(("impute", step))
 
 
-def _drop(found: Prepared) -> None:
-    from lowland.data.rows import ArrayRows
-    from lowland.missing_values import drop_missing
-
-    kept = drop_missing(found.rows)
-    found.kept, found.missing = kept.kept, kept.message
-    rows = ArrayRows(kept.table, found.rows.names, found.rows.source)
-    rows.levels, rows.ordered = found.rows.levels, found.rows.ordered
-    found.rows = rows
-    if found.labels is not None:
-        found.labels = found.labels[kept.kept]
-
-
 # --- errors that end with the command that works ----------------------------------------------------------------------
 
 
@@ -410,6 +402,11 @@ def load_model(path: Path) -> tuple[list[tuple[str, Any]], Any]:
 
 def open_for_model(steps: list[tuple[str, Any]], est: Any, source: Source) -> Any:
     """Open the rows of a file for a fitted model, prepared by the steps of its pipeline."""
+    import numpy as np
+
+    from lowland.data.arrow_columns import open_arrow, whole_table
+    from lowland.data.open import open_rows
+
     first = steps[0][1] if steps else est
     fitted = getattr(first, "feature_names_in_", ())
     source = source.for_model(est, fitted)
@@ -418,31 +415,18 @@ def open_for_model(steps: list[tuple[str, Any]], est: Any, source: Source) -> An
     data = noted(source.table()) if source.has_names else open_source(source)
     if not source.has_names:
         data.allow_nan = True
-    rows = first.open_rows(data) if hasattr(first, "open_rows") else _mapped(first, _in_memory(data, len(fitted) > 0))
+    if hasattr(first, "open_rows"):
+        rows = first.open_rows(data)
+    else:  # a step of scikit-learn needs all rows: an Arrow table if it was fitted to named columns, or an array
+        columns, names, _ = open_arrow(data)
+        table = whole_table(columns, names)
+        rows = open_rows(first.transform(table if len(fitted) else np.asarray(table)))
     rows.allow_nan = True
     for _, step in steps[1:]:
-        rows = step.open_rows(rows) if hasattr(step, "open_rows") else _mapped(step, rows.to_array())
+        rows = step.open_rows(rows) if hasattr(step, "open_rows") else open_rows(step.transform(rows.to_array()))
     if not hasattr(est, "feature_names_in_"):
         rows.names = None
     return rows
-
-
-def _in_memory(source: Any, named: bool) -> Any:
-    """All rows of a table for a step of scikit-learn: an Arrow table if it was fitted to named columns, or an array."""
-    import numpy as np
-
-    from lowland.data.arrow_columns import open_arrow, whole_table
-
-    columns, names, _ = open_arrow(source)
-    table = whole_table(columns, names)
-    return table if named else np.asarray(table)
-
-
-def _mapped(step: Any, X: Any) -> Any:
-    """What a step makes of its rows, as Rows."""
-    from lowland.data.open import open_rows
-
-    return open_rows(step.transform(X))
 
 
 @contextmanager
@@ -583,15 +567,9 @@ def write_table(chunks: Any, path: Path, names: list[str], carried: Carried | No
     if before or after:
         chunks = with_columns(chunks, names, before, after)
         names = [*before, *names, *after]
-    rows = write_chunks(_not_empty(chunks), path, names, output_format())
-    return {"file": str(path), "rows": rows, "columns": len(names)}
-
-
-def _not_empty(chunks: Iterable[Any]) -> Iterator[Any]:
-    """Yield the chunks; refuse to write an empty file."""
-    empty = True
-    for chunk in chunks:
-        empty = False
-        yield chunk
-    if empty:
+    chunks = iter(chunks)
+    first = next(chunks, None)
+    if first is None:
         raise DataError("The input file has no rows. Nothing was written. Check the file.")
+    rows = write_chunks(chain([first], chunks), path, names, output_format())
+    return {"file": str(path), "rows": rows, "columns": len(names)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import ipaddress
 import json
@@ -68,21 +69,18 @@ class Access:
     def _refused(self, headers: dict[bytes, str]) -> str | None:
         host = headers.get(b"host", "")
         whole = f"{host}:80" if self.port == 80 and not host.endswith(":80") else host  # browsers leave it out
-        if whole not in self.hosts and not (self.any_address and self._is_own_address(whole)):
+        own = whole in self.hosts
+        if not own and self.any_address:  # a numeric address: only a name can be made to resolve to us by others
+            name, _, port = whole.rpartition(":")
+            with contextlib.suppress(ValueError):
+                ipaddress.ip_address(name.strip("[]"))
+                own = port == str(self.port)
+        if not own:
             return f"The host {host[:100]!r} is not the address of this explorer. Use the address that it printed."
         origin = headers.get(b"origin")
         if origin is not None and origin != f"http://{host}":
             return f"Requests from {origin[:100]!r} are not allowed. Use the page of the explorer."
         return None
-
-    def _is_own_address(self, host: str) -> bool:
-        """Whether a host is a numeric address with our port: only a name can be made to resolve to us by others."""
-        name, _, port = host.rpartition(":")
-        try:
-            ipaddress.ip_address(name.strip("[]"))
-        except ValueError:
-            return False
-        return port == str(self.port)
 
     def _token_of(self, headers: dict[bytes, str]) -> str:
         kind, _, given = headers.get(b"authorization", "").partition(" ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,9 @@ def _satisfied(stored: StoredTable, j: int, op: str, value: Any) -> np.ndarray:
         return stored.matches(j, str(value))[0]
     numbers = stored.numbers(j)
     if numbers is None and op in COMPARISONS:
-        numbers, value = stored.days(j), _days(value)
+        numbers = stored.days(j)
+        with contextlib.suppress(ValueError):  # a date such as 2024-12-31 as days since 1970
+            value = float((np.datetime64(str(value), "s") - np.datetime64(0, "s")) / np.timedelta64(1, "D"))
     if numbers is None and op in COMPARISONS:
         raise RequestError(400, f"Column {stored.names[j]!r} contains text. Use = or contains instead of {op}.")
     if numbers is not None and op in COMPARISONS:
@@ -75,14 +78,6 @@ def _number(value: Any, name: str) -> float:
         raise RequestError(
             400, f"Column {name!r} contains numbers, but {value!r} is not a number. Enter one."
         ) from None
-
-
-def _days(value: Any) -> Any:
-    """A date such as 2024-12-31 as days since 1970; other values unchanged."""
-    try:
-        return float((np.datetime64(str(value), "s") - np.datetime64(0, "s")) / np.timedelta64(1, "D"))
-    except ValueError:
-        return value
 
 
 MOST_LEVELS = 1000  # a column with more is text, which is not compared

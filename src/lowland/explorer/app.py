@@ -126,7 +126,15 @@ async def serve(
         )  # fmt: skip
         server = uvicorn.Server(config)
         running = asyncio.create_task(server.serve([listener]))
-        _stop_on_signals(server, session)
+
+        def stop() -> None:  # end the streams of events, the server and the workers
+            session.events.close()
+            server.should_exit = True
+
+        for each in (signal.SIGINT, signal.SIGTERM):
+            # not in the main thread, or Windows
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                asyncio.get_running_loop().add_signal_handler(each, stop)
         while not server.started and not running.done():
             await asyncio.sleep(0.01)
         shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
@@ -157,19 +165,6 @@ def open_file(session: Session, file: Path) -> None:
         if record["status"] == "ready" and record["private"]["message"].get("stamp") == stamp:
             return
     session.add_table(path.name, shown, {"path": str(path), "stamp": stamp})
-
-
-def _stop_on_signals(server: Any, session: Session) -> None:
-    """Let Ctrl-C and SIGTERM end the streams of events, the server and the workers."""
-
-    def stop() -> None:
-        session.events.close()
-        server.should_exit = True
-
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread, or Windows
-            loop.add_signal_handler(each, stop)
 
 
 def run(**settings: Any) -> None:

@@ -25,7 +25,8 @@ from lowland.explorer.workspace import FILES_OF_A_MAP, Record, Workspace, read_f
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.registry import find_method
 from lowland.study.comparison import machine, versions
-from lowland.study.result import Curve, Score, ShownTable, StudyResult, Trial
+from lowland.study.result import ShownTable, StudyResult, Trial
+from lowland.trial.records import Curve, Score
 
 FORMAT, SUFFIX = 1, ".lowland-session"
 HEAD, CELLS = "session.json", "table.parquet"
@@ -72,7 +73,7 @@ class SavedMeasure(BaseModel):
 
 
 class SavedScore(BaseModel):
-    """A score of a saved map: the fields of ``lowland.study.result.Score``."""
+    """A score of a saved map: the fields of ``lowland.trial.records.Score``."""
 
     value: float | None
     better: Literal["lower", "higher"]
@@ -259,32 +260,24 @@ def _table(here: Session, table: Record, shown: np.ndarray) -> ShownTable:
     with np.errstate(over="ignore"):
         values = values.astype(np.float32)
     features = sum(c["role"] == "feature" for c in table["columns"])
+
+    def texts(j: int) -> np.ndarray:
+        return np.array(stored.texts(j), dtype=object)[shown]
+
+    labels = None
+    if label is not None:
+        numbers = stored.numbers(label)
+        classes = numbers is None or (np.isfinite(numbers) & (numbers % 1 == 0)).all()
+        labels = texts(label) if classes else numbers[shown]
+    ids = next((j for j, c in enumerate(table["columns"]) if c["role"] == "id"), None)
+    # texts, dates and categories to keep; the numbers are among the columns to color by
+    kept = [j for j, c in enumerate(table["columns"]) if c["role"] == "keep" and stored.numbers(j) is None]
     return ShownTable(
         table["name"], table["rows"], features, f"{table['id']}-{table['version']}", shown.astype(np.int64),
-        tuple(name for name, _ in columns), values, None if label is None else stored.names[label],
-        None if label is None else _labels(stored, label)[shown], bool(table.get("scaled")),
-        *_ids(table, stored, shown), _kept(table, stored, shown),
+        tuple(name for name, _ in columns), values, None if label is None else stored.names[label], labels,
+        bool(table.get("scaled")), None if ids is None else stored.names[ids], None if ids is None else texts(ids),
+        {stored.names[j]: texts(j) for j in kept[:MOST_COLUMNS]},
     )  # fmt: skip
-
-
-def _ids(table: Record, stored: Any, shown: np.ndarray) -> tuple[str | None, np.ndarray | None]:
-    j = next((j for j, c in enumerate(table["columns"]) if c["role"] == "id"), None)
-    if j is None:
-        return None, None
-    return stored.names[j], np.array(stored.texts(j), dtype=object)[shown]
-
-
-def _kept(table: Record, stored: Any, shown: np.ndarray) -> dict[str, np.ndarray]:
-    """The texts, dates and categories to keep; the numbers are among the columns to color by."""
-    kept = [j for j, c in enumerate(table["columns"]) if c["role"] == "keep" and stored.numbers(j) is None]
-    return {stored.names[j]: np.array(stored.texts(j), dtype=object)[shown] for j in kept[:MOST_COLUMNS]}
-
-
-def _labels(stored: Any, j: int) -> np.ndarray:
-    numbers = stored.numbers(j)
-    if numbers is not None and not (np.isfinite(numbers) & (numbers % 1 == 0)).all():
-        return numbers
-    return np.array(stored.texts(j), dtype=object)
 
 
 def _trial(here: Session, record: Record, name: str, shown: np.ndarray) -> Trial:
@@ -293,15 +286,13 @@ def _trial(here: Session, record: Record, name: str, shown: np.ndarray) -> Trial
     curves = read_json(folder / "curves.json") if (folder / "curves.json").exists() else {}
     per_row = {m["name"]: read_floats(folder / f"trust-{j}.f32")[shown] for j, m in enumerate(record["measures"])}
     scores = {key: Score(**value) for key, value in record["scores"].items()}
+    drawn = {}
+    for key, value in curves.items():
+        if value.get("kind") in ("line", "cloud"):
+            x, y = (np.array([np.nan if v is None else v for v in value[axis]], dtype=float) for axis in ("x", "y"))
+            drawn[key] = Curve(x, y, value["x_name"], value["y_name"], value["kind"])
     return Trial(
         name, record["method"], record.get("fitted") or record["parameters"], "done", None, tuple(record["warnings"]),
         record["seconds"], record["memory"], n_excluded=int(np.isnan(Z).any(axis=1).sum()),
-        n_components=record["components"], scores=scores,
-        curves={key: _curve(value) for key, value in curves.items() if value.get("kind") in ("line", "cloud")},
-        per_row=per_row, Z=Z,
+        n_components=record["components"], scores=scores, curves=drawn, per_row=per_row, Z=Z,
     )  # fmt: skip
-
-
-def _curve(value: dict[str, Any]) -> Curve:
-    x, y = (np.array([np.nan if v is None else v for v in value[axis]], dtype=float) for axis in ("x", "y"))
-    return Curve(x, y, value["x_name"], value["y_name"], value["kind"])

@@ -24,25 +24,21 @@ NUMERIC = ("int", "float", "numbers")
 @functools.cache
 def catalog() -> list[dict[str, Any]]:
     """Return all methods, in the order of their groups; the first map's method comes first."""
-    found = [_method(entry) for entry in entries().values()]
+    found = [
+        {
+            "name": entry.name, "verb": entry.verb, "summary": entry.summary,
+            "group": entry.group if entry.group in GROUPS else GROUPS[-1], "needs_labels": entry.needs_y,
+            "live": entry.live, "streams": entry.streams, "transform": True,
+            "parameters": [
+                {"name": flag.name, "doc": flag.doc, "words": flag.words,
+                 "default": DEFAULTS.get(flag.name, flag.default), "kinds": flag.kinds, "choices": flag.choices,
+                 "advanced": flag.name not in MAIN}
+                for flag in entry.flags if is_settable(flag)
+            ],
+        }
+        for entry in entries().values()
+    ]  # fmt: skip
     return sorted(found, key=lambda m: (GROUPS.index(m["group"]), m["name"] != FIRST, m["name"].lower()))
-
-
-def _method(entry: Entry) -> dict[str, Any]:
-    return {
-        "name": entry.name, "verb": entry.verb, "summary": entry.summary,
-        "group": entry.group if entry.group in GROUPS else GROUPS[-1], "needs_labels": entry.needs_y,
-        "live": entry.live, "streams": entry.streams, "transform": True,
-        "parameters": [_parameter(flag) for flag in entry.flags if is_settable(flag)],
-    }  # fmt: skip
-
-
-def _parameter(flag: Flag) -> dict[str, Any]:
-    default = DEFAULTS.get(flag.name, flag.default)
-    return {
-        "name": flag.name, "doc": flag.doc, "words": flag.words, "default": default, "kinds": flag.kinds,
-        "choices": flag.choices, "advanced": flag.name not in MAIN,
-    }  # fmt: skip
 
 
 def is_settable(flag: Flag) -> bool:

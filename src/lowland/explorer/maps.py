@@ -23,19 +23,18 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.base.traits import Traits, traits_of
-from lowland.methods.registry import find_method, load_method
+from lowland.methods.registry import FIRST, find_method, load_method
 from lowland.plain import to_plain
 from lowland.run.local import LocalRun
 from lowland.run.processes import Clock, PeakMemory, Send, error_text, is_idle
 from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config
-from lowland.study.cache import TrialCache, code_version, fingerprint, key_of
-from lowland.study.facts import BASELINE
-from lowland.study.measures import VERSION, EmbeddingScorer, neighbors_for
-from lowland.study.plan import Planned, StudySize, shared_neighbors, trials_of
-from lowland.study.result import Curve, Score
-from lowland.study.table import StudyLabels
-from lowland.study.trials import SharedInputs, fitted_coordinates, model_measures
+from lowland.trial.cache import TrialCache, code_version, fingerprint, key_of
+from lowland.trial.fit import SharedInputs, fitted_coordinates, model_measures
+from lowland.trial.labels import Labels
+from lowland.trial.parameters import Planned, StudySize, shared_neighbors, trials_of
+from lowland.trial.records import Curve, Score
+from lowland.trial.scores import VERSION, EmbeddingScorer, neighbors_for
 
 EVERY = 0.1  # seconds between two reports, and between two snapshots
 SEED = 0
@@ -56,7 +55,7 @@ class MapTask:
 
     rows: PreparedRows
     stored: StoredTable
-    labels: StudyLabels
+    labels: Labels
     weights: np.ndarray | None
     size: StudySize
     planned: Planned
@@ -66,12 +65,22 @@ class MapTask:
     def open(cls, message: dict[str, Any]) -> MapTask:
         """Open the rows; choose parameters that suit the table, replaced by those that are given."""
         stored, rows = StoredTable(message["stored"]), PreparedRows(Path(message["rows"]))
-        labels = _labels(stored, message.get("label"))
+        labels, column = Labels(), message.get("label")
+        if column is not None:
+            numbers = stored.numbers(column)
+            values: Any = numbers
+            if numbers is None or np.isnan(numbers).any():
+                values = np.array(stored.texts(column), dtype=object)
+            elif (numbers % 1 == 0).all() and np.abs(numbers).max(initial=0) < 2**53:
+                values = numbers.astype(np.int64)
+            labels = Labels.read(values, stored.n)
         weights = None if message.get("weight") is None else stored.numbers(message["weight"])
         n, d = rows.X.shape
         classes = None if labels.classes is None else len(labels.classes)
-        numbers = labels.targets is not None
-        size = StudySize(n, d, 2, classes, seed=SEED, why_no_classes=labels.why_no_classes, predicts_numbers=numbers)
+        size = StudySize(
+            n, d, 2, classes, seed=SEED, why_no_classes=labels.why_no_classes,
+            predicts_numbers=labels.targets is not None,
+        )  # fmt: skip
         entry, given = find_method(message["method"]), message["parameters"]
         traits = traits_of(load_method(entry.name))
         suited = trials_of(entry, size)[0]
@@ -92,19 +101,6 @@ class MapTask:
             graph = _stored_graph(X, max(planned.shared_neighbors, neighbors_for(len(X))), self.rows.folder)
         labels = self.labels
         return SharedInputs(X, labels.codes, graph, None, SEED, labels.classes, np.array(self.rows.names))
-
-
-def _labels(stored: StoredTable, column: int | None) -> StudyLabels:
-    """The labels of the rows: classes, or numbers."""
-    if column is None:
-        return StudyLabels()
-    numbers = stored.numbers(column)
-    values: Any = numbers
-    if numbers is None or np.isnan(numbers).any():
-        values = np.array(stored.texts(column), dtype=object)
-    elif (numbers % 1 == 0).all() and np.abs(numbers).max(initial=0) < 2**53:
-        values = numbers.astype(np.int64)
-    return StudyLabels.read(values, stored.n)
 
 
 def _stored_graph(X: np.ndarray, k: int, folder: Path) -> NeighborGraph:
@@ -160,8 +156,10 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     send({"event": "model", "has_transform": has_transform})
     send({"event": "progress", "stage": "measuring the quality", "fraction": None})
     measured = _measure(est, task, shared, Z, folder)
-    if key is not None:
-        _keep_map(key, folder, {"done": done, "has_transform": has_transform, "measured": measured})
+    files = [path for path in sorted(folder.iterdir()) if FILES_OF_A_MAP.fullmatch(path.name)]
+    if key is not None and sum(path.stat().st_size for path in files) <= MOST_BYTES:
+        record = {"done": done, "has_transform": has_transform, "measured": measured}
+        TrialCache().put(key, record, {path.name: np.fromfile(path, dtype=np.uint8) for path in files})
     return {"measured": measured}
 
 
@@ -246,13 +244,14 @@ def _measure(est: Any, task: MapTask, shared: SharedInputs, Z: np.ndarray, folde
         with config(progress=False), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             X, some = np.ascontiguousarray(shared.X[chosen]), np.ascontiguousarray(Z[chosen])
-            found = _scorer(X, chosen, task).measure(some, task.traits.learns_labels_in_study)
-            scores, curves, per_row, warned = (
-                found.scores,
-                found.curves,
-                found.per_row,
-                [unmarked(text) for text in found.warnings],
-            )
+            y, targets = (None if v is None else v[chosen] for v in (task.labels.codes, task.labels.targets))
+            place = task.rows.folder if chosen.all() else task.rows.folder / "sample"
+            place.mkdir(exist_ok=True)
+            graph = _stored_graph(X, neighbors_for(len(X)), place)
+            scorer = EmbeddingScorer.prepare(X, graph, y, SEED, targets)
+            found = scorer.measure(some, task.traits.learns_labels_in_study)
+            scores, curves, per_row = found.scores, found.curves, found.per_row
+            warned = [unmarked(text) for text in found.warnings]
             if per_row:  # it was evaluated; a study has these values only for a few thousand rows
                 k = neighbors_for(int((~np.isnan(some).any(axis=1)).sum()))
                 for measure in (quality.trustworthiness, quality.continuity):
@@ -281,13 +280,6 @@ def _measure(est: Any, task: MapTask, shared: SharedInputs, Z: np.ndarray, folde
     return to_plain({"measures": measures, "scores": shown, "curves": list(curves), "warnings": warned, "basis": basis})
 
 
-def _scorer(X: np.ndarray, chosen: np.ndarray, task: MapTask) -> EmbeddingScorer:
-    y, targets = (None if v is None else v[chosen] for v in (task.labels.codes, task.labels.targets))
-    place = task.rows.folder if chosen.all() else task.rows.folder / "sample"
-    place.mkdir(exist_ok=True)
-    return EmbeddingScorer.prepare(X, _stored_graph(X, neighbors_for(len(X)), place), y, SEED, targets)
-
-
 def _linear_curves(est: Any, task: MapTask) -> dict[str, Any]:
     """The scree and the loadings of a linear method."""
     found: dict[str, Any] = {}
@@ -297,7 +289,7 @@ def _linear_curves(est: Any, task: MapTask) -> dict[str, Any]:
             ratio = np.asarray(est.explained_variance_ratio_, dtype=float)
             X = np.asarray(task.rows.X)
             more = min(MOST_COMPONENTS, *X.shape)
-            if task.planned.method == BASELINE and len(ratio) < more and X.size <= 2e8:
+            if task.planned.method == FIRST and len(ratio) < more and X.size <= 2e8:
                 ratio = np.asarray(type(est)(more).fit(X).explained_variance_ratio_)
             number = np.arange(1, len(ratio) + 1)
             found["scree"] = Curve(number, ratio, "component", "explained variance ratio")
@@ -347,12 +339,6 @@ def _restore_map(key: str, folder: Path, send: Send) -> dict[str, Any] | None:
     return {"measured": record["measured"]}
 
 
-def _keep_map(key: str, folder: Path, record: dict[str, Any]) -> None:
-    files = [path for path in sorted(folder.iterdir()) if FILES_OF_A_MAP.fullmatch(path.name)]
-    if sum(path.stat().st_size for path in files) <= MOST_BYTES:
-        TrialCache().put(key, record, {path.name: np.fromfile(path, dtype=np.uint8) for path in files})
-
-
 # --- estimates: small samples of the rows are fitted, and the cost is extrapolated ---
 
 
@@ -362,7 +348,8 @@ def estimate(message: dict[str, Any], send: Send) -> dict[str, Any]:
     points = _timed_fits(task)
     n, (m, seconds, memory) = task.size.n, points[-1]
     if m >= n:
-        return _estimate(seconds, memory, 1.5, f"measured: a fit of all {n:,} rows took {seconds:.2g} s")
+        basis = f"measured: a fit of all {n:,} rows took {seconds:.2g} s"
+        return {"seconds": seconds, "low": seconds / 1.5, "high": 1.5 * seconds, "bytes": int(memory), "basis": basis}
     planned = task.planned
     capped = planned.fitted_rows or planned.parameters.get("n_landmarks")  # pairs only among some rows
     pairs = task.traits.study.all_pairs_up_to is not None and capped is None
@@ -371,23 +358,13 @@ def estimate(message: dict[str, Any], send: Send) -> dict[str, Any]:
     sizes = " and ".join(f"{p[0]:,}" for p in points[-2:])
     times = " and ".join(f"{p[1]:.2g} s" for p in points[-2:])
     basis = f"fits of {sizes} rows took {times}; extrapolated to {n:,} rows as n^{power:g}"
-    return _estimate(_extrapolated(points, n, power), used, 2.5, basis)
-
-
-def _estimate(seconds: float, memory: float, factor: float, basis: str) -> dict[str, Any]:
-    return {
-        "seconds": seconds, "low": seconds / factor, "high": seconds * factor, "bytes": int(memory), "basis": basis,
-    }  # fmt: skip
-
-
-def _extrapolated(points: list[tuple[int, float, int]], n: int, power: float) -> float:
-    """The seconds of n rows: a fixed part, and a part that grows as n^power, from the two largest samples."""
-    m, t = points[-1][:2]
-    if len(points) == 1:
-        return t * (n / m) ** power
-    k, s = points[-2][:2]
-    growth = max((t - s) / (m**power - k**power), 0.2 * t / m**power)  # noise may hide the growth
-    return max(0.0, t - growth * m**power) + growth * n**power
+    # a fixed part, and a part that grows as n^power, from the two largest samples
+    growth = seconds / m**power
+    if len(points) > 1:
+        k, s = points[-2][:2]
+        growth = max((seconds - s) / (m**power - k**power), 0.2 * growth)  # noise may hide the growth
+    found = max(0.0, seconds - growth * m**power) + growth * n**power
+    return {"seconds": found, "low": found / 2.5, "high": 2.5 * found, "bytes": int(used), "basis": basis}
 
 
 def _timed_fits(task: MapTask) -> list[tuple[int, float, int]]:

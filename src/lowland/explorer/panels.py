@@ -11,10 +11,10 @@ import numpy as np
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.data.open import is_frame
 from lowland.data.table import Table
-from lowland.errors import DataError, LowlandError, ParameterError, unmarked
+from lowland.errors import DataError, ParameterError, unmarked
 from lowland.math.statistics.labels import missing_labels, unboxed
-from lowland.quality.inputs import open_coordinates
-from lowland.study.report import sort_levels
+from lowland.study.plan import full_coordinates
+from lowland.study.report import codes_of, sort_levels, value_range
 from lowland.study.result import StudyResult, Trial
 
 MOST_COLUMNS = 32  # columns of numbers to color by
@@ -63,7 +63,7 @@ class Panels:
         for name in maps:
             if not isinstance(name, str) or not name:
                 raise ParameterError(f"explore(maps=…): the name {name!r} must be a string that is not empty.")
-        drawn = {name: _coordinates(name, Z) for name, Z in maps.items()}
+        drawn = {name: full_coordinates(Z, f"explore(maps=…), the coordinates {name!r}") for name, Z in maps.items()}
         n = len(next(iter(drawn.values())))
         for name, Z in drawn.items():
             if len(Z) != n:
@@ -157,27 +157,22 @@ def encode_column(name: str, values: Any, *, is_label: bool = False) -> dict[str
     if values.dtype.kind == "M":
         since = values.astype("datetime64[ms]").astype(np.float64)
         return {"name": name, "kind": "date", "values": encode(np.where(np.isnat(values), np.nan, since))}
-    if values.dtype.kind in "iuf" and not (is_label and _are_classes(values)):
+    present = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    are_classes = is_label and values.dtype.kind in "iuf" and bool(np.isfinite(present).all())
+    are_classes = are_classes and not np.any(present % 1) and len(np.unique(present)) <= MOST_CLASSES
+    if values.dtype.kind in "iuf" and not are_classes:
         return {"name": name, "kind": "number", "values": encode(_single(values))}
     texts = _texts(values)
     levels = sort_levels({text for text in texts if text is not None})
     if len(levels) > MOST_LEVELS and not is_label:
         return {"name": name, "kind": "text", "values": texts}
-    codes = next(t for t in (np.uint8, np.uint16, np.uint32) if len(levels) < np.iinfo(t).max)
-    place: dict[str | None, int] = {level: i for i, level in enumerate(levels)} | {None: int(np.iinfo(codes).max)}
-    coded = np.fromiter((place[text] for text in texts), dtype=codes, count=len(texts))
-    return {"name": name, "kind": "category", "values": encode(coded), "levels": levels}
+    return {"name": name, "kind": "category", "values": encode(codes_of(texts, levels)), "levels": levels}
 
 
 def _single(values: np.ndarray) -> np.ndarray:
     """Numbers in single precision; those beyond its range are at its ends."""
     most = np.finfo(np.float32).max
     return values.astype(np.float64).clip(-most, most).astype(np.float32)
-
-
-def _are_classes(values: np.ndarray) -> bool:
-    present = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    return bool(np.isfinite(present).all()) and not np.any(present % 1) and len(np.unique(present)) <= MOST_CLASSES
 
 
 def plain_column(values: Any) -> np.ndarray:
@@ -220,17 +215,6 @@ def _columns(table: Table, X: Any) -> dict[str, np.ndarray]:
     return {table.names[j]: values[:, j] for j in np.sort(order)} | kept
 
 
-def _coordinates(name: str, Z: Any) -> np.ndarray:
-    """The coordinates of all rows, (n, k); NaN for rows without."""
-    try:
-        C, kept = open_coordinates(Z)
-    except LowlandError as error:
-        raise type(error)(f"explore(maps=…), the coordinates {name!r}: {error}") from error
-    full = np.full((len(kept), C.shape[1]), np.nan)
-    full[kept] = C
-    return full
-
-
 def _map(name: str, Z: np.ndarray | None, **more: Any) -> dict[str, Any]:
     """A map: coordinates component after component; a row without all of them is not on the map."""
     drawn: dict[str, Any] = {"key": name, "name": name, **more}
@@ -241,7 +225,12 @@ def _map(name: str, Z: np.ndarray | None, **more: Any) -> dict[str, Any]:
 
 
 def _trial(trial: Trial, study: StudyResult, advised: bool) -> dict[str, Any]:
-    trust = {name: _trust(name, values, study) for name, values in trial.per_row.items()}
+    trust = {}
+    for name, values in trial.per_row.items():  # its range is that of all maps: a color means the same in each
+        everywhere = np.concatenate([np.asarray(t.per_row[name]) for t in study.trials if name in t.per_row])
+        low, high = value_range(everywhere)
+        better = next((t.scores[name].better for t in study.trials if name in t.scores), "higher")
+        trust[name] = {"values": encode(_single(np.asarray(values))), "low": low, "high": high, "better": better}
     return _map(
         trial.name,
         trial.Z,
@@ -251,12 +240,3 @@ def _trial(trial: Trial, study: StudyResult, advised: bool) -> dict[str, Any]:
         scores={name: float(score.value) for name, score in trial.scores.items() if np.isfinite(score.value)},
         badge="advised" if advised else None,
     )
-
-
-def _trust(name: str, values: np.ndarray, study: StudyResult) -> dict[str, Any]:
-    """The quality of each row in a map; its range is that of all maps, so that a color means the same in each."""
-    everywhere = [np.asarray(trial.per_row[name]) for trial in study.trials if name in trial.per_row]
-    present = np.concatenate([each[np.isfinite(each)] for each in everywhere])
-    better = next((trial.scores[name].better for trial in study.trials if name in trial.scores), "higher")
-    low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
-    return {"values": encode(_single(np.asarray(values))), "low": low, "high": high, "better": better}

@@ -14,35 +14,24 @@ Record = dict[str, Any]
 
 def code_of(table: Record, record: Record) -> dict[str, str]:
     """Return how to repeat a map: in Python, and on the command line."""
-    table = _as_mapped(table, record)
+    then = record["private"].get("roles")
+    if then is not None:  # the roles and the scale that the table had when the map was computed
+        roles = {then["label"]: "label", then["weight"]: "weight", **dict.fromkeys(then["features"], "feature")}
+        columns = [{**c, "role": roles.get(j, "drop")} for j, c in enumerate(table["columns"])]
+        table = {**table, "columns": columns, "scaled": then["scaled"]}
     known = table["private"]["message"].get("path")
     path = known or f"{table['name']}.parquet"
     first = "" if known else f"# First export all rows of the table as Parquet: {path}\n"
     return {"python": first + _python(table, record, path), "command": first + _command(table, record, path)}
 
 
-def is_prepared(table: Record) -> bool:
-    """Whether features were encoded, filled or standardized."""
-    features = [c for c in table["columns"] if c["role"] == "feature"]
-    return bool(table.get("scaled")) or any(
-        c["missing"] or c["kind"] not in (*NUMERIC, "boolean") or (c["kind"] == "boolean" and c.get("min") is None)
-        for c in features
-    )
-
-
-def _as_mapped(table: Record, record: Record) -> Record:
-    """The table with the roles and the scale that it had when the map was computed."""
-    then = record["private"].get("roles")
-    if then is None:
-        return table
-    features = set(then["features"])
-    roles = {then["label"]: "label", then["weight"]: "weight", **dict.fromkeys(features, "feature")}
-    columns = [{**c, "role": roles.get(j, "drop")} for j, c in enumerate(table["columns"])]
-    return {**table, "columns": columns, "scaled": then["scaled"]}
-
-
 def _python(table: Record, record: Record, path: str) -> str:
-    method, read, prepared = record["method"], table["read"], is_prepared(table)
+    method, read = record["method"], table["read"]
+    prepared = bool(table.get("scaled")) or any(  # encoded, filled or standardized
+        c["missing"] or c["kind"] not in (*NUMERIC, "boolean") or (c["kind"] == "boolean" and c.get("min") is None)
+        for c in table["columns"]
+        if c["role"] == "feature"
+    )
     label, weight = _named(table, "label"), _named(table, "weight")
     options = "".join(f", {name}={value!r}" for name, value in read.items())
     given = ["rows"]
@@ -64,7 +53,11 @@ def _python(table: Record, record: Record, path: str) -> str:
         opened = f"open_table({path!r}, ReadOptions({options.removeprefix(', ')}))" if read else repr(path)
         lines.append(f"table = {opened}")
     if prepared:
-        kinds = {**_kinds(table), **{c["name"]: "drop" for c in table["columns"] if c["role"] != "feature"}}
+        columns_of = {c["name"]: c for c in table["columns"]}
+        kinds = {
+            name: KINDS[columns_of[name]["kind"]] for name in _features(table) if columns_of[name]["kind"] in KINDS
+        }
+        kinds |= {name: "drop" for name, c in columns_of.items() if c["role"] != "feature"}
         lines += [
             "preparer = lowland.TablePreparer(",
             f"    kinds={kinds!r},",
@@ -137,7 +130,8 @@ def _command(table: Record, record: Record, path: str) -> str:
         if isinstance(value, bool) and [f for f in entry.flags if f.name == name and f.kinds == ["bool"]]:
             words.append(flag if value else f"--no-{flag[2:]}")
         else:
-            words += [flag, _text(value)]
+            text = "none" if value is None else "yes" if value is True else "no" if value is False else str(value)
+            words += [flag, ",".join(map(str, value)) if isinstance(value, list | tuple) else text]
     return shlex.join([*words, "--to", "coordinates.csv", "--model", f"{entry.verb}.lowland"])
 
 
@@ -155,13 +149,3 @@ def _features(table: Record) -> list[str]:
 
 def _named(table: Record, role: str) -> str | None:
     return next((c["name"] for c in table["columns"] if c["role"] == role), None)
-
-
-def _kinds(table: Record) -> dict[str, str]:
-    return {c["name"]: KINDS[c["kind"]] for c in table["columns"] if c["role"] == "feature" and c["kind"] in KINDS}
-
-
-def _text(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return "none" if value is None else "yes" if value else "no"
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

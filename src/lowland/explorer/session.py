@@ -142,17 +142,12 @@ class Session:
         found = {key: value for key, value in record.items() if key != "private"}
         if "columns" in found:
             found["maps"] = len(self.store.all("map", table=record["id"]))
-        if "method" in found:
-            found["outdated"] = self._is_outdated(record)
+        if "method" in found:  # a map: was it computed from other features, or another scale, than the table has now?
+            table, then = self.store.get("table", record["table"]), record["private"].get("roles")
+            now = then if table is None or table["version"] == record["private"]["version"] else _roles_of(table)
+            keys = ("features", "scaled", "weight")
+            found["outdated"] = then is not None and any(now[key] != then[key] for key in keys)
         return found
-
-    def _is_outdated(self, record: Record) -> bool:
-        """Whether a map was computed from other features, or from features of another scale, than the table has now."""
-        table, then = self.store.get("table", record["table"]), record["private"].get("roles")
-        if table is None or then is None or table["version"] == record["private"]["version"]:
-            return False
-        now = _roles_of(table)
-        return any(now[key] != then[key] for key in ("features", "scaled", "weight"))
 
     def update(self, kind: str, name: str, *, store: bool = True, **fields: Any) -> None:
         """Change fields of a record that may have been deleted meanwhile; ``store``: False for mere progress."""
@@ -293,21 +288,17 @@ class Session:
         def ended(outcome: TaskOutcome) -> None:
             found = outcome.result if outcome.status == "done" else {"error": outcome.error}
             self.update("table", name, status="ready", progress=None, **_prepared_fields(found))
-            self._remove_old_rows(name)
-            for each in self.store.all("map", table=name):  # some may be out of date now
+            now = self.store.get("table", name)
+            maps = self.store.all("map", table=name)
+            busy = {m["private"]["version"] for m in maps if m["id"] in self.tasks}
+            for folder in self.workspace.table(name).glob("rows-*"):  # remove prepared rows that no map needs any more
+                if now is not None and int(folder.name.removeprefix("rows-")) not in {now["version"], *busy}:
+                    self.workspace.remove(folder)
+            for each in maps:  # some may be out of date now
                 self.publish("map", each)
 
         self.follow(name, Job(message, "read", "The table", partial(self._table_progress, name)), ended)
         return record
-
-    def _remove_old_rows(self, name: str) -> None:
-        """Remove prepared rows that no map needs any more."""
-        record = self.store.get("table", name)
-        busy = {m["private"]["version"] for m in self.store.all("map", table=name) if m["id"] in self.tasks}
-        for folder in self.workspace.table(name).glob("rows-*"):
-            version = int(folder.name.removeprefix("rows-"))
-            if record is not None and version != record["version"] and version not in busy:
-                self.workspace.remove(folder)
 
     def delete_table(self, name: str) -> None:
         """Delete a table with its maps and selections, and the file if it was uploaded."""

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import sys
 import tempfile
+import webbrowser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -144,8 +145,13 @@ def _browse(X: Any, y: Any, maps: Any, options: dict[str, Any]) -> None:
         raise MissingExtra("fastapi", "explore")
     from lowland.explorer.app import run
 
+    def ready(address: str) -> None:
+        print(f"Lowland explorer: {address}\nPress Ctrl-C to stop it.")
+        with contextlib.suppress(webbrowser.Error):
+            webbrowser.open(address)
+
     with _table_file(X, y) as place, contextlib.suppress(KeyboardInterrupt):
-        run(**(place | options), ready=_announce)
+        run(**(place | options), ready=ready)
 
 
 @contextlib.contextmanager
@@ -167,11 +173,3 @@ def _table_file(X: Any, y: Any) -> Iterator[dict[str, Any]]:
         folder.mkdir()
         write_columns({name: plain_column(table.column(name)) for name in dict.fromkeys(names)}, folder / "X.parquet")
         yield {"file": folder / "X.parquet", "folder": folder, "workspace": Path(temporary) / "workspace"}
-
-
-def _announce(address: str) -> None:
-    import webbrowser
-
-    print(f"Lowland explorer: {address}\nPress Ctrl-C to stop it.")
-    with contextlib.suppress(webbrowser.Error):
-        webbrowser.open(address)

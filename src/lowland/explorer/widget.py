@@ -18,17 +18,6 @@ except ImportError as error:
     raise MissingExtra("anywidget", "notebook") from error
 
 
-def _module() -> str:
-    """The page's code as one ES module: the joined script, and what anywidget imports from it."""
-    code = script("notebook/widget.js", last="widget.render = renderWidget;")
-    return f"const widget = {{}};\n{code}\nexport default widget;\n"
-
-
-def _bits_of(numbers: np.ndarray, widget: MapsWidget) -> bytes:
-    """The selection as the page has it: one bit per row shown, least significant first."""
-    return np.packbits(widget.panels.mask_of(numbers), bitorder="little").tobytes()
-
-
 def _numbers_of(bits: Any, widget: MapsWidget) -> np.ndarray:
     shown = widget.panels.shown
     mask = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=len(shown), bitorder="little")
@@ -75,10 +64,17 @@ class MapsWidget(anywidget.AnyWidget):
     points are colored by.
     """
 
-    _esm = _module()
+    # one ES module: the joined script, and what anywidget imports from it
+    _esm = (
+        f"const widget = {{}};\n{script('notebook/widget.js', last='widget.render = renderWidget;')}\n"
+        "export default widget;\n"
+    )
     _css = page_text("view/view.css") + page_text("notebook/widget.css")
     selection = RowNumbers(help="Numbers of the selected rows, ascending.").tag(
-        sync=True, to_json=_bits_of, from_json=_numbers_of
+        sync=True,
+        # one bit per row shown, least significant first
+        to_json=lambda numbers, widget: np.packbits(widget.panels.mask_of(numbers), bitorder="little").tobytes(),
+        from_json=_numbers_of,
     )
     _table = traitlets.Dict().tag(sync=True)
     _maps: Any = traitlets.List().tag(sync=True)

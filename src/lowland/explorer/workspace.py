@@ -15,6 +15,7 @@ import numpy as np
 
 from lowland.data.write import atomic_write
 from lowland.errors import FileProblem, LowlandError
+from lowland.methods.registry import cache_folder
 
 FILES_OF_A_MAP = re.compile(r"coordinates\.f32|trust-[0-9]{1,3}\.f32|curves\.json|model\.lowland")  # its final results
 
@@ -95,9 +96,8 @@ def default_workspace(folder: Path) -> Path:
     """Return the workspace of a folder: one below the cache folder of the user for each folder that is explored."""
     import hashlib
 
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     mark = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12]
-    return cache / "lowland" / "explorer" / f"{folder.resolve().name or 'root'}-{mark}"
+    return cache_folder() / "explorer" / f"{folder.resolve().name or 'root'}-{mark}"
 
 
 Record = dict[str, Any]

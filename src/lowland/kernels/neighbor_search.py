@@ -448,21 +448,26 @@ def _most_points(borders):
 
 
 @kernel
-def nearest_in_tree(T, order, borders, lows, highs, lowest, labels, box_labels, Q, own, p, values, indices):
+def nearest_in_tree(
+    T, order, borders, lows, highs, lowest, labels, box_labels, Q, own, p, one_per_label, values, indices
+):
     """Write the k nearest of the points T, (d, n) in the order of the tree, for each row of Q, nearest first.
 
-    ``labels`` belong to T, ``own`` to Q. Rows with fewer than k candidates end with infinity and -1. Returns the number
-    of distances computed.
+    ``labels`` belong to T, ``own`` to Q. Rows with fewer than k candidates end with infinity and -1. With
+    ``one_per_label``, k is 1, Q is sorted by label, and only the nearest point of each label is needed: rows that
+    cannot improve on an earlier one of their label get none. Returns the number of distances computed.
     """
     boxes = borders.shape[0]
     n, k = T.shape[1], values.shape[1]
     waiting, gaps = np.empty(64, dtype=np.int64), np.empty(64)
     to = np.empty(_most_points(borders))
-    measured = 0
+    measured, best = 0, np.inf
     for i in range(Q.shape[0]):
         x, mine = Q[i], own[i]
         near, who = values[i], indices[i]
-        near[:], who[:] = np.inf, n
+        if not one_per_label or i == 0 or own[i - 1] != mine:
+            best = np.inf
+        near[:], who[:] = best, n
         waiting[0], gaps[0] = 0, 0.0
         top = 1
         while top > 0:
@@ -488,56 +493,12 @@ def nearest_in_tree(T, order, borders, lows, highs, lowest, labels, box_labels, 
                     value = to[a - start]
                     if value <= near[0] and labels[a] != mine and comes_before(value, order[a], near[0], who[0]):
                         replace_top(near, who, value, order[a], k)
+        best = min(best, near[0])
         sort_heap(near, who)
         for a in range(k):
-            if near[a] == np.inf:
-                who[a] = -1
+            if near[a] == np.inf or who[a] == n:
+                near[a], who[a] = np.inf, -1
     return measured
-
-
-@kernel
-def shortest_to_other_labels(T, order, borders, lows, highs, lowest, labels, box_labels, places, p, values, indices):
-    """Write the nearest point with another label for the points at ``places`` of T, which are sorted by label.
-
-    Only the shortest edge of each label is needed: points that cannot improve on an earlier one of their label get
-    infinity.
-    """
-    boxes = borders.shape[0]
-    waiting, gaps = np.empty(64, dtype=np.int64), np.empty(64)
-    to = np.empty(_most_points(borders))
-    best = np.inf
-    n = T.shape[1]
-    for i in range(places.size):
-        x, mine = T[:, places[i]].copy(), labels[places[i]]
-        if i == 0 or labels[places[i - 1]] != mine:
-            best = np.inf
-        near, who = best, n
-        waiting[0], gaps[0] = 0, 0.0
-        top = 1
-        while top > 0:
-            top -= 1
-            b = waiting[top]
-            if not comes_before(gaps[top], lowest[b], near, who) or box_labels[b] == mine:
-                continue
-            if 2 * b + 2 < boxes:
-                left, right = 2 * b + 1, 2 * b + 2
-                to_left, to_right = _to_box(x, lows[left], highs[left], p), _to_box(x, lows[right], highs[right], p)
-                if to_right < to_left:
-                    left, right, to_left, to_right = right, left, to_right, to_left
-                if to_right <= near:
-                    waiting[top], gaps[top] = right, to_right
-                    top += 1
-                waiting[top], gaps[top] = left, to_left
-                top += 1
-            else:
-                start, stop = borders[b, 0], borders[b, 1]
-                powers_to_points(x, T, start, stop, p, to)
-                for a in range(start, stop):
-                    if labels[a] != mine and comes_before(to[a - start], order[a], near, who):
-                        near, who = to[a - start], order[a]
-        values[i] = near if who < n else np.inf
-        indices[i] = who if who < n else -1
-        best = min(best, near)
 
 
 @kernel

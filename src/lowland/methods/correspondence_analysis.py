@@ -14,9 +14,9 @@ from lowland.errors import DataError, ParameterError, warn
 from lowland.math.correspondence.profiles import (
     MapPoints,
     Margins,
-    ProfileDistances,
     ProfilePoints,
     map_points,
+    profile_distances,
     profile_rows,
     row_sums_of,
 )
@@ -176,8 +176,8 @@ class CorrespondenceAnalysis(
         """
         rows, run = self._rows_to_map(X)
         F = to_numpy(run.gather(self._encoding(), rows, self.n_components_, name="transforming rows"))
-        distances = ProfileDistances(self.column_points_.masses)
-        squares = np.concatenate([distances(chunk) for chunk in rows.chunks()])[:, 0]
+        column_masses = self.column_points_.masses
+        squares = np.concatenate([profile_distances(column_masses, chunk) for chunk in rows.chunks()])
         masses = np.concatenate([row_sums_of(chunk) for chunk in rows.chunks()]) / self.grand_total_
         return map_points(None, masses, F, self.eigenvalues_, squares)
 

@@ -12,7 +12,7 @@ from lowland.data.categories import levels_of
 from lowland.data.reader import selected
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError
-from lowland.math.correspondence.categories import Expanded, MixedMomentsOf, MixedPoints
+from lowland.math.correspondence.categories import Expanded, MixedPoints
 from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.math.statistics.moments import Moments
@@ -122,7 +122,7 @@ class FactorAnalysisOfMixedData(
         expanded = Expanded(numbers, coding, (), refuse_missing=True)
         if self.missing == "category":
             rows.missing_as_level, rows.missing_remedy = categorical, "Impute missing numbers first."
-        moments: Moments = run.fold(rows, MixedMomentsOf(expanded), name="summing moments")
+        moments: Moments = run.fold(rows, expanded.moments, name="summing moments")
         n = moments.n
         used = moments.mean[len(numbers) :] > 0.5 / n  # a level occurs at least once
         names = self._keep_levels(coding, used, rows, int(n))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from lowland.arrays.precision import result_dtype
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, shown, warn
 from lowland.math.ica.ica import Unmixing, unmixing_matrix
-from lowland.math.ica.negentropy import ShapeOf, count_gaussian, mutual_information, negentropies
+from lowland.math.ica.negentropy import count_gaussian, mutual_information, negentropies, shape_sums
 from lowland.math.ica.whitened_rows import Contrast, WhitenedRows, already_white, as_contrast, whitened
 from lowland.math.spectra.component_rules import ComponentChoice
 from lowland.math.spectra.leading import fix_signs
@@ -189,7 +190,7 @@ class FastICA(
         """Describe and sort the components; set the fitted attributes in the precision of the data."""
         B, shift = found.standardized(unmixing.W)
         white = found.white.single or found.white  # the functions are bounded: float32 is enough for their means
-        shape = white.run.fold(white.rows, ShapeOf(B, shift, white.whiten), name="evaluating components")
+        shape = white.run.fold(white.rows, partial(shape_sums, B, shift, white.whiten), name="evaluating components")
         J = to_numpy(negentropies(shape))
         order = np.argsort(-J, kind="stable")
         W, J = unmixing.W[order], J[order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,10 +13,10 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.math.correspondence.categories import (
     BurtTable,
-    BurtTableOf,
     Coding,
     IndicatorPoints,
     benzecri,
+    burt_table,
     greenacre_total,
     row_distances,
     standardized,
@@ -112,7 +113,7 @@ class MultipleCorrespondenceAnalysis(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Find the levels, count their pairs, and decompose the Burt table."""
         coding = self._learned_coding(rows, run, range(rows.d), missing_level=self.missing == "category")
-        table: BurtTable = run.fold(rows, BurtTableOf(coding), name="counting pairs of categories")
+        table: BurtTable = run.fold(rows, partial(burt_table, coding), name="counting pairs of categories")
         if table.passive and self.missing == "error":
             raise rows.non_finite_error()
         if not table.counts.any():

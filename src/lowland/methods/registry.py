@@ -84,11 +84,15 @@ def _read_index(text: str, stamp: str) -> dict[str, Entry]:
     return {e.name: e for e in found}
 
 
-def _cache_path() -> Path:
-    """The index of this installation in the user's cache folder, which XDG_CACHE_HOME can set."""
+def cache_folder() -> Path:
+    """Return Lowland's folder in the cache folder of the user, which XDG_CACHE_HOME can set."""
     windows = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
-    cache = os.environ.get("XDG_CACHE_HOME") or windows or os.path.expanduser("~/.cache")
-    return Path(cache) / "lowland" / f"methods-{hashlib.sha256(str(_FOLDER).encode()).hexdigest()[:12]}.json"
+    return Path(os.environ.get("XDG_CACHE_HOME") or windows or os.path.expanduser("~/.cache")) / "lowland"
+
+
+def _cache_path() -> Path:
+    """The file of the index of this installation."""
+    return cache_folder() / f"methods-{hashlib.sha256(str(_FOLDER).encode()).hexdigest()[:12]}.json"
 
 
 def _stamp() -> str:

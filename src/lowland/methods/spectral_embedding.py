@@ -23,7 +23,7 @@ from lowland.math.graphs.affinities import (
     symmetric_affinities,
 )
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
-from lowland.math.graphs.nystrom import FunctionWith, GivenWith, Nystrom, NystromNearest
+from lowland.math.graphs.nystrom import FunctionWith, Nystrom, NystromNearest, check_new_affinities
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import given_graph
 from lowland.math.spectra.trailing import Solver
@@ -366,8 +366,9 @@ class SpectralEmbedding(
             return NystromNearest(nearest, k, self.reach_, Z, offset, slope, self._params.weights, self.t_)
         if callable(self._params.affinity):
             return Nystrom(FunctionWith(self._params.affinity, self.points_), Z, offset, slope)
-        given = self._params.affinity == "precomputed"
-        return Nystrom(GivenWith() if given else KernelWith(self.points_, "rbf", self.gamma_), Z, offset, slope)
+        if self._params.affinity == "precomputed":
+            return Nystrom(check_new_affinities, Z, offset, slope)
+        return Nystrom(KernelWith(self.points_, "rbf", self.gamma_), Z, offset, slope)
 
     def _facts(self) -> dict[str, Any]:
         return {"eigenvalues": self.eigenvalues_[:10], **graph_facts(self)}

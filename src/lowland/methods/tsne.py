@@ -26,7 +26,7 @@ from lowland.math.embeddings.kl_divergence import (
 )
 from lowland.math.embeddings.new_points import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
 from lowland.math.embeddings.repulsion import choose_repulsion
-from lowland.math.embeddings.starts import classical_start, limit_spread, random_start, scale_deviation, spectral_start
+from lowland.math.embeddings.starts import classical_start, limit_spread, scale_deviation, spectral_start
 from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
@@ -378,7 +378,7 @@ class TSNE(
         if not isinstance(self.init, str):
             return limit_spread(given_places(self, "init", embedded_mask(self)), _DEVIATION)
         if self.init == "random":
-            return _DEVIATION * random_start(n, k, rng)
+            return _DEVIATION * rng.standard_normal((n, k))
         return scale_deviation(
             self._reference("spectral" if self.init == "spectral" else "pca", X, P, run, rng), _DEVIATION
         )

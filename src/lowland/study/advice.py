@@ -14,11 +14,14 @@ from typing import Any, get_args
 
 from lowland.data.suspect_columns import SuspectColumn
 from lowland.study.facts import BASELINE, TableFacts
-from lowland.study.measures import AREA, MARGIN, TRUST, above, correct_only_in, differ, ties, worse
-from lowland.study.plan import StudySize, traits_named
-from lowland.study.prediction import COMPANIONS, LOGISTIC, NEAREST, OF_CLASSES, OF_NUMBERS, OWN, RIDGE
-from lowland.study.result import GIVEN, Advice, Purpose, Score, Trial
+from lowland.study.plan import traits_named
+from lowland.study.result import GIVEN, Advice, Trial
+from lowland.study.significance import MARGIN, above, correct_only_in, differ, ties, worse
 from lowland.study.table import MAX_RATIO
+from lowland.trial.parameters import Purpose, StudySize
+from lowland.trial.prediction import COMPANIONS, LOGISTIC, NEAREST, OF_CLASSES, OF_NUMBERS, OWN, RIDGE
+from lowland.trial.records import Score
+from lowland.trial.scores import AREA, TRUST
 
 ERROR = "reconstruction error"
 NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still plain PCA
@@ -402,7 +405,10 @@ def advise_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) ->
     if not tested:
         return Advice("classify", None, None, first_of(NOTHING_TESTED, Case(size=size)), ())
     best = max(tested, key=lambda t: _prediction_score(t).value)
-    scores = _prediction_scores(tested, facts)
+    # every score that was compared: of trials by both models, of components of PCA, of all columns
+    scores = [t.scores[name] for t in tested for name in (*OF_CLASSES, *OF_NUMBERS) if name in t.scores]
+    scores += [score for _, score in (*facts.accuracy_by_components, *facts.linear_by_components)]
+    scores += [score for score in (facts.accuracy, facts.linear_accuracy) if score is not None]
     predicts = any(_above_baseline(score, facts, len(scores)) for score in scores)
     good = [t for t in tested if ties(_prediction_score(t), _prediction_score(best))]
     good = [t for t in good if _predicts_as_well(_prediction_score(t), facts, len(scores))]
@@ -475,13 +481,6 @@ def _model(trial: Trial, linear: str) -> str:
     if OWN in _prediction_score(trial).about:
         return OWN
     return NEAREST if _better_model(trial.scores) in (OF_CLASSES[0], OF_NUMBERS[0]) else linear
-
-
-def _prediction_scores(tested: list[Trial], facts: TableFacts) -> list[Score]:
-    """Every score that was compared: of trials by both models, of components of PCA, of all columns."""
-    found = [t.scores[name] for t in tested for name in (*OF_CLASSES, *OF_NUMBERS) if name in t.scores]
-    found += [score for _, score in (*facts.accuracy_by_components, *facts.linear_by_components)]
-    return found + [score for score in (facts.accuracy, facts.linear_accuracy) if score is not None]
 
 
 def _above_baseline(score: Score, facts: TableFacts, tried: int) -> bool:

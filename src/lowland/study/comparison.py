@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import os
@@ -18,12 +19,13 @@ from lowland.data.suspect_columns import suspect_columns
 from lowland.data.table import Table
 from lowland.errors import ParameterError
 from lowland.study.advice import advise
-from lowland.study.cache import NoCache, TrialCache
-from lowland.study.plan import StudySize, Sweep, check_names, plan_of, planned_embeddings
-from lowland.study.result import Purpose, StudyResult
+from lowland.study.plan import Sweep, check_names, plan_of, planned_embeddings
+from lowland.study.result import StudyResult
 from lowland.study.runner import StudyRunner
 from lowland.study.table import Scale, open_table
 from lowland.suggestions import did_you_mean
+from lowland.trial.cache import NoCache, TrialCache
+from lowland.trial.parameters import Purpose, StudySize
 
 
 def compare(
@@ -191,18 +193,12 @@ def versions() -> dict[str, str]:
 
 def machine() -> dict[str, str]:
     """Return a description of the machine: system, processor, cores, memory."""
-    found = {"system": f"{platform.system()} {platform.machine()}", "processor": _processor()}
+    found = {"system": f"{platform.system()} {platform.machine()}", "processor": platform.processor() or "unknown"}
+    with contextlib.suppress(OSError, StopIteration), open("/proc/cpuinfo", encoding="utf-8") as file:
+        found["processor"] = next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
     found["cores"] = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     try:
         found["memory"] = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
     except (ValueError, OSError, AttributeError):
         found["memory"] = "unknown"
     return found
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or "unknown"

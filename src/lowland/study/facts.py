@@ -13,10 +13,11 @@ from lowland.errors import LowlandError
 from lowland.methods.pca import PCA
 from lowland.quality import intrinsic_dimension
 from lowland.run.settings import config
-from lowland.study.prediction import PredictionTest
-from lowland.study.result import Curve, Score, Trial
+from lowland.study.result import Trial
 from lowland.study.serialization import score_from_plain
 from lowland.study.table import standard_deviation_ratio
+from lowland.trial.prediction import PredictionTest
+from lowland.trial.records import Curve, Score
 
 Baseline: Any = PCA  # the method that others are compared with
 BASELINE = PCA.__name__
@@ -86,14 +87,13 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int, targets: np.ndar
         dimension: tuple[float | None, float | None, float | None] = (None, None, None)
         with contextlib.suppress(LowlandError):  # too few rows, or too many duplicates
             own = intrinsic_dimension(X, random_state=seed)
-            dimension = (
-                min(float(own.value), d),
-                min(float(own.low), d),
-                min(float(own.high), d),
-            )  # the estimate may exceed d for noise
-        test = None if y is None else PredictionTest.for_classes(y, seed)
-        test = test if targets is None else PredictionTest.for_numbers(targets, seed)
-        of_labels = {} if test is None else _facts_of_labels(pca, X, test)
+            # the estimate may exceed d for noise
+            dimension = min(float(own.value), d), min(float(own.low), d), min(float(own.high), d)
+        of_labels: dict[str, Any] = {}
+        if targets is not None:
+            of_labels = _facts_of_labels(pca, X, PredictionTest.for_numbers(targets, seed))
+        elif y is not None:
+            of_labels = _facts_of_labels(pca, X, PredictionTest.for_classes(y, seed))
         ratio = standard_deviation_ratio(X)
     fractions = tuple(float(v) for v in values / max(total, 1e-300))
     absent = {"accuracy": None, "accuracy_by_components": (), "majority_class_fraction": 0.0, "n_duplicate_rows": 0}
@@ -114,8 +114,7 @@ def _facts_of_labels(pca: Any, X: np.ndarray, test: PredictionTest) -> dict[str,
         "n_duplicate_rows": len(X) - len({hash(row.tobytes()) for row in X}),
     }
     if near in whole:
-        several = _by_components(pca, X, test, near)
-        found["accuracy_by_components"] = several
+        found["accuracy_by_components"] = _by_components(pca, X, test, near)
     if linear in whole and whole[linear].value > whole[near].value:
         found["linear_by_components"] = _by_components(pca, X, test, linear)
     return found

@@ -20,8 +20,10 @@ from lowland.errors import FileProblem, MissingFile, ParameterError, unmarked
 from lowland.pages.bundle import page_text, script
 from lowland.plain import html_table, to_plain
 from lowland.study.definitions import meaning_of
-from lowland.study.measures import differ, neighbors_for
-from lowland.study.result import Curve, Score, ShownTable, StudyResult, Trial
+from lowland.study.result import ShownTable, StudyResult, Trial
+from lowland.study.significance import differ
+from lowland.trial.records import Score
+from lowland.trial.scores import neighbors_for
 
 
 def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
@@ -91,7 +93,12 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
     """Return the study as plain data, and the blocks of numbers to which it refers."""
     blocks = Blocks()
     table, trials = result.table, result.trials
-    measures = {name: _measure(name, trials) for trial in trials for name in trial.per_row}
+    better = {name: score.better for trial in reversed(trials) for name, score in trial.scores.items()}
+    measures = {}  # per row, with the range over all trials, so that a color means the same in every panel
+    for name in dict.fromkeys(name for trial in trials for name in trial.per_row):
+        every = np.concatenate([np.asarray(trial.per_row[name]) for trial in trials if name in trial.per_row])
+        low, high = value_range(every)
+        measures[name] = {"name": name, "better": better.get(name), "low": low, "high": high}
     names = dict.fromkeys(name for trial in trials for name in trial.scores)
     best = {name: _best(name, trials) for name in names}
     sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
@@ -131,59 +138,46 @@ def _table(table: ShownTable, blocks: Blocks) -> dict[str, Any]:
             {"name": name, **column(values, blocks, table.values.size <= MAX_EXACT)}
             for name, values in zip(table.names, table.values.T, strict=True)
         ],
-        "ids": None if table.ids is None else _ids(table.id_name or "id", table.ids),
+        "ids": None if table.ids is None else {"name": table.id_name or "id", "texts": _texts(table.ids)},
         "carried": [_label(name, values, blocks) for name, values in table.kept.items()],
         "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
         "thumbnails": None if table.thumbnails is None else blocks.add_texts(table.thumbnails),
     }
 
 
-def _ids(name: str, ids: np.ndarray) -> dict[str, Any]:
-    """The ids as text, one per row shown; None: missing."""
-    return {"name": name, "texts": [None if _is_missing(each) else str(each) for each in np.asarray(ids).tolist()]}
-
-
 def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
     """Labels as named classes, or as a numeric column if they are continuous or many numbers."""
     labels = np.asarray(labels)
     if labels.dtype.kind != "f":
-        texts = [None if _is_missing(label) else str(label) for label in labels.tolist()]
+        texts = _texts(labels)
         classes = sort_levels({text for text in texts if text is not None})
-        if len(classes) <= MAX_CLASSES or not all(map(_is_number, classes)):
+        try:
+            labels = np.array([np.nan if text is None else float(text) for text in texts])
+            are_numbers = len(classes) > MAX_CLASSES and all(math.isfinite(float(text)) for text in classes)
+        except ValueError:
+            are_numbers = False
+        if not are_numbers:
             return {"name": name, "classes": classes, **blocks.add(codes_of(texts, classes))}
-        labels = np.array([np.nan if text is None else float(text) for text in texts])
     return {"name": name, "classes": None, **column(labels, blocks)}
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or (isinstance(label, float) and label != label)
+def _texts(values: np.ndarray) -> list[str | None]:
+    """Values as text; None: missing."""
+    plain = np.asarray(values).tolist()
+    return [None if each is None or (isinstance(each, float) and each != each) else str(each) for each in plain]
 
 
 def sort_levels(classes: set[str]) -> list[str]:
     """Return levels in natural order: by number if all are numbers, otherwise "class 9" before "class 10"."""
+
+    def counted(text: str) -> list[tuple[int, str]]:
+        parts = re.split(r"0*([0-9]+)", text)  # text at even indices, integers at odd ones: the longer is the larger
+        return [(len(part) if i % 2 else 0, part) for i, part in enumerate(parts)]
+
     try:
         return sorted(classes, key=lambda text: (float(text), text))
     except ValueError:
-        return sorted(classes, key=_counted)
-
-
-def _counted(text: str) -> list[tuple[int, str]]:
-    parts = re.split(r"0*([0-9]+)", text)  # text at even indices, integers at odd ones: the longer is the larger
-    return [(len(part) if i % 2 else 0, part) for i, part in enumerate(parts)]
-
-
-def _measure(name: str, trials: tuple[Trial, ...]) -> dict[str, Any]:
-    """A measure per row, with its range over all trials, so that a color means the same in every panel."""
-    ranges = [value_range(np.asarray(trial.per_row[name])) for trial in trials if name in trial.per_row]
-    better = next((trial.scores[name].better for trial in trials if name in trial.scores), None)
-    return {"name": name, "better": better, "low": min(r[0] for r in ranges), "high": max(r[1] for r in ranges)}
+        return sorted(classes, key=counted)
 
 
 def _best(name: str, trials: tuple[Trial, ...]) -> Score | None:
@@ -193,15 +187,18 @@ def _best(name: str, trials: tuple[Trial, ...]) -> Score | None:
     return max(known, key=lambda s: s.value if s.better == "higher" else -s.value, default=None)
 
 
-def _score(score: Score, best: Score | None) -> dict[str, Any]:
-    """A score, and whether it is not significantly different from the best."""
-    shown = {name: value for name, value in vars(score).items() if name not in ("n_tested", "correct_bits")}
-    return {**shown, "near": best is not None and not score.labels_seen and differ(score, best) is False}
-
-
 def _trial(
     trial: Trial, measures: dict[str, Any], best: dict[str, Score | None], most: int | None, blocks: Blocks
 ) -> dict[str, Any]:
+    scores = {}
+    for name, score in trial.scores.items():  # near: not significantly different from the best
+        shown = {key: value for key, value in vars(score).items() if key not in ("n_tested", "correct_bits")}
+        other = best.get(name)
+        scores[name] = {**shown, "near": other is not None and not score.labels_seen and differ(score, other) is False}
+    curves = {
+        name: {**vars(curve), **{axis: blocks.add(getattr(curve, axis).astype(np.float32)) for axis in ("x", "y")}}
+        for name, curve in trial.curves.items()
+    }
     return {
         "name": trial.name,
         "method": trial.method,
@@ -213,19 +210,14 @@ def _trial(
         "memory": trial.memory,
         "cached": trial.cached,
         "components": trial.n_components,
-        "scores": {name: _score(score, best.get(name)) for name, score in trial.scores.items()},
-        "curves": {name: _curve(curve, blocks) for name, curve in trial.curves.items()},
+        "scores": scores,
+        "curves": curves,
         "per_row": {
             name: blocks.add(round_to_steps(values, measures[name]["low"], measures[name]["high"], SHADES))
             for name, values in trial.per_row.items()
         },
         "Z": None if trial.Z is None or trial.Z.shape[1] == 0 else _embedding(trial.Z, most, blocks),
     }
-
-
-def _curve(curve: Curve, blocks: Blocks) -> dict[str, Any]:
-    x, y = (blocks.add(np.asarray(values, dtype=np.float32)) for values in (curve.x, curve.y))
-    return {"x": x, "y": y, "x_name": curve.x_name, "y_name": curve.y_name, "kind": curve.kind}
 
 
 def _embedding(Z: np.ndarray, most: int | None, blocks: Blocks) -> dict[str, Any]:
@@ -285,8 +277,9 @@ def column(values: np.ndarray, blocks: Blocks, exact: bool = True) -> dict[str, 
     """Encode a column: one byte per value for few distinct values, else exact, or in 65,534 steps of its range."""
     values = np.asarray(values, dtype=np.float64)
     present = np.isfinite(values)
-    levels = _levels(values[present])
-    if levels is not None:
+    # the distinct values, unless there are more than a byte can encode; the first ones avoid sorting long columns
+    levels = np.unique(values[present]) if len(np.unique(values[present][:1000])) <= 255 else np.empty(256)
+    if len(levels) <= 255:
         codes = np.full(len(values), 255, dtype=np.uint8)
         codes[present] = np.searchsorted(levels, values[present])
         return {**blocks.add(codes), "levels": levels.tolist()}
@@ -344,14 +337,6 @@ def codes_of(texts: list[str | None], names: list[str]) -> np.ndarray:
     return np.fromiter((place[text] for text in texts), dtype=dtype, count=len(texts))
 
 
-def _levels(present: np.ndarray) -> np.ndarray | None:
-    """The distinct values, sorted; None if there are more than a byte can encode."""
-    if len(np.unique(present[:1000])) > 255:  # avoids sorting long columns
-        return None
-    levels = np.unique(present)
-    return levels if len(levels) <= 255 else None
-
-
 _MOST_MEASURES = 5  # columns of the table of a study
 
 
@@ -361,8 +346,17 @@ def study_html(result: StudyResult) -> str:
     fullest = max(trials, key=lambda trial: len(trial.scores), default=None)
     measures = list(fullest.scores)[:_MOST_MEASURES] if fullest else []
     first = measures[0] if measures else ""
-    ordered = sorted(trials, key=lambda trial: _rank(trial.scores.get(first)))
-    head = ("trial", *(f"{name} {_arrow(trials, name)}" for name in measures), "seconds", "")
+
+    def rank(trial: Trial) -> tuple[bool, bool, float]:
+        """Sort the best first, then optimistic values, then missing ones."""
+        score = trial.scores.get(first)
+        if score is None or score.value != score.value:
+            return True, True, 0.0
+        return False, score.labels_seen, -score.value if score.better == "higher" else score.value
+
+    ordered = sorted(trials, key=rank)
+    better = {name: trial.scores[name].better for trial in trials for name in trial.scores}
+    head = ("trial", *(f"{name} {_ARROWS[better[name]]}" for name in measures), "seconds", "")
     rows = [
         (t.name, *(_value(t.scores.get(name)) for name in measures), t.seconds, "" if t.status == "done" else t.status)
         for t in ordered
@@ -383,17 +377,6 @@ def trial_html(trial: Trial) -> str:
 
 
 _ARROWS = {"higher": "↑", "lower": "↓"}
-
-
-def _arrow(trials: tuple[Trial, ...], name: str) -> str:
-    return next(_ARROWS[trial.scores[name].better] for trial in trials if name in trial.scores)
-
-
-def _rank(score: Score | None) -> tuple[bool, bool, float]:
-    """Sort the best first, then optimistic values, then missing ones."""
-    if score is None or score.value != score.value:
-        return True, True, 0.0
-    return False, score.labels_seen, -score.value if score.better == "higher" else score.value
 
 
 def _value(score: Score | None) -> str | None:

@@ -10,35 +10,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.errors import ParameterError
+from lowland.trial.parameters import Purpose
+from lowland.trial.records import Curve, Score
 
 GIVEN = "given coordinates"  # the method of a trial whose coordinates the user passed
-Purpose = Literal["visualize", "compress", "classify"]
 Status = Literal["done", "failed", "timed out", "stopped", "left out"]
-
-
-@dataclass(frozen=True)
-class Score:
-    """A quality measure of a trial; low and high bound its 95% confidence interval where rows were sampled."""
-
-    value: float
-    better: Literal["lower", "higher"]
-    about: str  # one sentence
-    low: float | None = None
-    high: float | None = None
-    n_tested: int = 0  # number of held-out rows, the same for every trial
-    correct_bits: str = ""  # which of them were classified correctly, as bits in hexadecimal
-    labels_seen: bool = False  # whether the method was fitted to the labels used here: the value is too optimistic
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A curve or a scatter: R_NX by neighborhood size, distortion by components, pairs of distances."""
-
-    x: np.ndarray  # (p,)
-    y: np.ndarray  # (p,)
-    x_name: str
-    y_name: str
-    kind: Literal["line", "cloud"] = "line"
 
 
 @dataclass(frozen=True, eq=False)

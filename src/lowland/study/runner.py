@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from dataclasses import replace
@@ -13,15 +14,17 @@ from lowland.errors import Stopped
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
-from lowland.study.cache import TrialCache, code_version, key_of
 from lowland.study.facts import TableFacts, add_spectrum, table_facts
-from lowland.study.measures import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
-from lowland.study.plan import Planned, StudySize, given_trial, most_neighbors, traits_named
-from lowland.study.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
-from lowland.study.result import GIVEN, Purpose, Trial
+from lowland.study.plan import given_trial, most_neighbors, traits_named
+from lowland.study.result import GIVEN, Trial
 from lowland.study.serialization import trial_from_plain, trial_to_plain
 from lowland.study.table import StudyTable
-from lowland.study.trials import SharedInputs, Worker, fit_trial, keep_shown_rows, left_out_trial, stopped_trial
+from lowland.study.trials import Worker, fit_trial, keep_shown_rows, unfinished
+from lowland.trial.cache import TrialCache, code_version, key_of
+from lowland.trial.fit import SharedInputs
+from lowland.trial.parameters import Planned, Purpose, StudySize
+from lowland.trial.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
+from lowland.trial.scores import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
@@ -64,7 +67,10 @@ class StudyRunner:
             with LocalRun().stage("comparing methods", len(self.trials) + 1) as stage:
                 facts = self._table_facts()
                 stage.advance()
-                for planned in sorted(self.trials, key=_is_nonlinear):  # if the time is short, the cheap ones are done
+                # if the time is short, the cheap ones are done
+                for planned in sorted(
+                    self.trials, key=lambda p: p.method != GIVEN and not traits_named(p.method).linear
+                ):
                     done[planned.name] = self._trial(planned)
                     stage.advance()
         except (KeyboardInterrupt, Stopped):
@@ -77,16 +83,21 @@ class StudyRunner:
 
     def _finished(self, done: dict[str, Trial], facts: TableFacts | None) -> tuple[Trial, ...]:
         """The trials in their order, with the spectrum of the table added and the decisive scores first."""
+        stopped = "The study was stopped before this trial was done. Run the study again"
+        stopped += "; completed trials are read from the cache." if self.cache.keeps else "."
+        trials = []
         for planned in self.trials:
-            if planned.name not in done:
-                left = planned.why_left_out is not None
-                done[planned.name] = (
-                    left_out_trial(planned) if left else stopped_trial(planned, cached=self.cache.keeps)
-                )
-        trials = [done[planned.name] for planned in self.trials]
-        if facts is None:
-            return tuple(trials)
-        return tuple(_decisive_first(add_spectrum(trial, facts), self.size.purpose) for trial in trials)
+            trial = done.get(planned.name)
+            if trial is None and planned.why_left_out is not None:
+                trial = unfinished(planned, "left out", planned.why_left_out)
+            trial = trial or unfinished(planned, "stopped", stopped)
+            if facts is not None:
+                trial = add_spectrum(trial, facts)
+                order = [name for name in DECISIVE[self.size.purpose] if name in trial.scores]
+                scores = {name: trial.scores[name] for name in dict.fromkeys((*order, *trial.scores))}
+                trial = replace(trial, scores=scores)
+            trials.append(trial)
+        return tuple(trials)
 
     def _table_facts(self) -> TableFacts:
         key = key_of(self._facts_of_key | {"what": "table"})
@@ -105,40 +116,27 @@ class StudyRunner:
 
     def _trial(self, planned: Planned) -> Trial:
         if planned.why_left_out is not None:
-            return left_out_trial(planned)
+            return unfinished(planned, "left out", planned.why_left_out)
         if planned.given is not None:
             labels = self.data.labels
             labeled = labels.codes is not None or labels.targets is not None
             return keep_shown_rows(self._score(given_trial(planned, labeled=labeled)), self.shown)
-        key = self._key(planned)
-        found = None if key is None else self._from_cache(key, planned)
-        if found is not None:
-            return found
+        own = {"method": planned.method, "parameters": planned.parameters, "rows": planned.fitted_rows}
+        key = None
+        with contextlib.suppress(TypeError):  # a parameter is an object whose content has no key, such as a function
+            key = key_of(self._facts_of_key | {"what": "trial", "k": self.size.k, **own})
+        kept = None if key is None else self.cache.get(key)
+        if kept is not None:
+            with contextlib.suppress(KeyError, TypeError, AttributeError, ValueError):  # damaged: fitted again
+                found = trial_from_plain(*kept)
+                if found.Z is not None and len(found.Z) == len(self.shown):
+                    return replace(found, name=planned.name, parameters=planned.parameters, cached=True)
         trial = self._fitted(planned)
         if trial.status == "done":
             trial = keep_shown_rows(self._score(trial), self.shown)
             if key is not None and KEPT in trial.scores:  # a trial that could not be evaluated is not cached
                 self.cache.put(key, *trial_to_plain(trial))
         return trial
-
-    def _key(self, planned: Planned) -> str | None:
-        """The cache key of a trial; None if a parameter is an object whose content has no key, such as a function."""
-        own = {"method": planned.method, "parameters": planned.parameters, "rows": planned.fitted_rows}
-        try:
-            return key_of(self._facts_of_key | {"what": "trial", "k": self.size.k, **own})
-        except TypeError:
-            return None
-
-    def _from_cache(self, key: str, planned: Planned) -> Trial | None:
-        kept = self.cache.get(key)
-        if kept is None:
-            return None
-        try:
-            trial = trial_from_plain(*kept)
-            whole = trial.Z is not None and len(trial.Z) == len(self.shown)
-        except (KeyError, TypeError, AttributeError, ValueError):
-            return None  # damaged: fitted again
-        return replace(trial, name=planned.name, parameters=planned.parameters, cached=True) if whole else None
 
     def _fitted(self, planned: Planned) -> Trial:
         """The trial, within the time limit of one fit and what is left of the limit of the study."""
@@ -159,11 +157,8 @@ class StudyRunner:
         return self._out_of_time(planned, "during this trial") if cut else trial
 
     def _out_of_time(self, planned: Planned, when: str) -> Trial:
-        text = (
-            f"The time limit of the whole study, {self.total_time_limit:g} s, was reached {when}. Raise it, or name "
-            "fewer methods."
-        )
-        return Trial(planned.name, planned.method, planned.parameters, "timed out", text)
+        text = f"The time limit of the whole study, {self.total_time_limit:g} s, was reached {when}."
+        return unfinished(planned, "timed out", f"{text} Raise it, or name fewer methods.")
 
     def _score(self, trial: Trial) -> Trial:
         if self._scorer is None:
@@ -172,7 +167,11 @@ class StudyRunner:
             self._scorer = EmbeddingScorer.prepare(
                 shared.X, shared.graph, shared.y, shared.seed, self.data.labels.targets
             )
-        return self._scorer.score_trial(trial)
+        assert trial.Z is not None
+        found = self._scorer.measure(trial.Z, traits_named(trial.method).learns_labels_in_study)
+        warned = (*trial.warnings, *(text for text in found.warnings if text not in trial.warnings))
+        scores, curves = found.scores | trial.scores, trial.curves | found.curves
+        return replace(trial, scores=scores, curves=curves, per_row=found.per_row, warnings=warned)
 
     def _shared_inputs(self) -> SharedInputs:
         """The inputs that trials share, computed for the first trial that is not in the cache."""
@@ -186,13 +185,3 @@ class StudyRunner:
             labels = self.data.labels
             self._shared = SharedInputs(X, labels.codes, graph, D, self.size.seed, labels.classes, names)
         return self._shared
-
-
-def _is_nonlinear(planned: Planned) -> bool:
-    return planned.method != GIVEN and not traits_named(planned.method).linear
-
-
-def _decisive_first(trial: Trial, purpose: Purpose) -> Trial:
-    """The trial with the decisive scores for the purpose first."""
-    first = [name for name in DECISIVE[purpose] if name in trial.scores]
-    return replace(trial, scores={name: trial.scores[name] for name in dict.fromkeys((*first, *trial.scores))})

@@ -16,7 +16,8 @@ from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
 from lowland.methods.base.params import Described
 from lowland.plain import to_plain
-from lowland.study.result import Advice, Curve, Score, ShownTable, StudyResult, Trial
+from lowland.study.result import Advice, ShownTable, StudyResult, Trial
+from lowland.trial.records import Curve, Score
 
 JSON, POINTS = "study.json", "points.parquet"
 FORMAT = 1  # of the two files
@@ -28,7 +29,12 @@ def trial_to_plain(trial: Trial) -> tuple[dict[str, Any], dict[str, np.ndarray]]
     record["scores"] = {name: vars(score) for name, score in trial.scores.items()}
     record["curves"] = {name: vars(curve) for name, curve in trial.curves.items()}
     record = to_plain(record)
-    record["parameters"] = {name: _parameter_to_plain(value) for name, value in trial.parameters.items()}
+    # as ``_parameter`` restores them: infinity as a string, an object as its description
+    record["parameters"] = to_plain(
+        trial.parameters,
+        non_finite=lambda number: {"number": str(number)},
+        unknown=lambda other: {"object": repr(other)},
+    )
     arrays = {f"row:{name}": values for name, values in trial.per_row.items()}
     return record, arrays if trial.Z is None else {"z": trial.Z, **arrays}
 
@@ -39,7 +45,10 @@ def trial_from_plain(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> T
     record["parameters"] = {name: _parameter(value, name) for name, value in record["parameters"].items()}
     record["warnings"] = tuple(record["warnings"])
     record["scores"] = {name: score_from_plain(score) for name, score in record["scores"].items()}
-    record["curves"] = {name: _curve(curve) for name, curve in record["curves"].items()}
+    record["curves"] = {
+        name: Curve(**{**curve, **{axis: np.array(curve[axis], dtype=np.float64) for axis in ("x", "y")}})
+        for name, curve in record["curves"].items()
+    }
     per_row = {name.removeprefix("row:"): values for name, values in arrays.items() if name.startswith("row:")}
     return Trial(**record, per_row=per_row, Z=arrays.get("z"))
 
@@ -48,13 +57,6 @@ def score_from_plain(record: dict[str, Any]) -> Score:
     """Restore a score from plain data."""
     value = math.nan if record["value"] is None else record["value"]
     return Score(**{**record, "value": value})
-
-
-def _parameter_to_plain(value: Any) -> Any:
-    """A parameter as plain data that ``_parameter`` restores: infinity as a string, an object as its description."""
-    return to_plain(
-        value, non_finite=lambda number: {"number": str(number)}, unknown=lambda other: {"object": repr(other)}
-    )
 
 
 def _parameter(plain: Any, name: str) -> Any:
@@ -68,10 +70,6 @@ def _parameter(plain: Any, name: str) -> Any:
     return [_parameter(item, name) for item in plain] if isinstance(plain, list) else plain
 
 
-def _curve(record: dict[str, Any]) -> Curve:
-    return Curve(**{**record, **{axis: np.array(record[axis], dtype=np.float64) for axis in ("x", "y")}})
-
-
 # --- a study in a folder ---
 
 
@@ -83,7 +81,9 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
     trials = [trial_to_plain(trial) for trial in result.trials]
     whole = {f.name: getattr(result, f.name) for f in fields(StudyResult) if f.name not in ("table", "trials")}
     whole["advice"] = [asdict(each) for each in result.advice]
-    whole["table"] = _table_to_plain(result.table)
+    columns = ("shown", "values", "labels", "ids", "kept", "thumbnails")  # of points.parquet
+    whole["table"] = {f.name: getattr(result.table, f.name) for f in fields(ShownTable) if f.name not in columns}
+    whole["table"]["kept"] = list(result.table.kept)
     whole["trials"] = [record for record, _ in trials]
     text = json.dumps(to_plain({"format": FORMAT, **whole}), indent=1, ensure_ascii=False)
     place.mkdir(parents=True, exist_ok=True)
@@ -138,12 +138,6 @@ def _trial_at(i: int, record: dict[str, Any], points: dict[str, np.ndarray]) -> 
     if axes:
         arrays["z"] = np.column_stack(axes)
     return trial_from_plain(record, arrays)
-
-
-def _table_to_plain(table: ShownTable) -> dict[str, Any]:
-    columns = ("shown", "values", "labels", "ids", "kept", "thumbnails")  # of points.parquet
-    record = {f.name: getattr(table, f.name) for f in fields(ShownTable) if f.name not in columns}
-    return {**record, "kept": list(table.kept)}
 
 
 def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> ShownTable:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import is_array, to_numpy
+from lowland.arrays.namespace import to_numpy
 from lowland.data.open import as_vector, has_named_columns, open_labelled
 from lowland.data.rows import Rows
 from lowland.data.table import Table
@@ -19,8 +19,9 @@ from lowland.methods.pca import PCA
 from lowland.plain import png
 from lowland.run.run import run_for
 from lowland.run.settings import config, settings
-from lowland.study.cache import fingerprint, key_of
 from lowland.study.result import ShownTable
+from lowland.trial.cache import fingerprint, key_of
+from lowland.trial.labels import Labels
 
 MAX_SHOWN = 100_000  # the most rows that are plotted
 MAX_COLORS = 32  # the most columns kept to color by
@@ -35,7 +36,7 @@ class StudyTable:
     """The table, opened once."""
 
     X: np.ndarray  # (n, d) the training data
-    labels: StudyLabels
+    labels: Labels
     names: tuple[str, ...]
     source: str
     label_name: str | None
@@ -93,7 +94,7 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
         )
     if k > d:
         raise ParameterError(f"the data has {d} columns.", f"Choose at most {d}.", method="compare", k=k)
-    labels = StudyLabels.read(given, n)
+    labels = Labels.read(given, n)
     step = max(1, 2**22 // d)
     marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
     if labels.shown is not None:
@@ -118,66 +119,6 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class StudyLabels:
-    """The labels of the rows: classes, or numbers, or only colors. Rows may have none."""
-
-    shown: np.ndarray | None = None  # (n,) strings (None: missing) or floats (NaN: missing)
-    codes: np.ndarray | None = None  # (n,) class codes; -1: missing
-    classes: np.ndarray | None = None  # (c,) strings, the names of the classes
-    targets: np.ndarray | None = None  # (n,) numbers to predict; NaN: missing
-    why_no_classes: str | None = None  # a clause
-    n_missing: int = 0
-
-    @classmethod
-    def read(cls, y: Any, n: int) -> Self:
-        """Read one label per row; None, NaN and the empty string are missing labels.
-
-        Non-integer numbers, and integers with more distinct values than half of the rows, are numbers to predict. Other
-        labels with so many distinct values identify rows: they are kept to color by.
-        """
-        from lowland.math.statistics.labels import classes_of, missing_labels, unboxed
-
-        if y is None:
-            return cls()
-        if isinstance(y, list | tuple) and len(y) != n and all(isinstance(each, str) for each in y):
-            raise DataError(
-                f"`y` has {len(y)} strings for {n} rows. Pass one label per row. Names of methods and columns belong "
-                "in methods=… and drop=…."
-            )
-        given = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
-        missing = missing_labels(given) | np.array([isinstance(v, str) and not v.strip() for v in given.tolist()])
-        if missing.all():
-            return cls(why_no_classes="every label is missing", n_missing=n)
-        values = unboxed(given[~missing])
-        about: dict[str, Any] = {"n_missing": int(missing.sum())}
-        if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
-            numbers = _spread(values.astype(np.float64), missing, np.nan)
-            return cls(numbers, targets=numbers, why_no_classes="the labels are non-integer numbers", **about)
-        if bool(np.all(values == values[0])):
-            shown = _spread(values.astype(str), missing, None)
-            which = "all rows have" if not missing.any() else "all labeled rows have"
-            return cls(shown, why_no_classes=f"{which} the label {values[0]}", **about)
-        classes, codes = classes_of(values)
-        if 2 * len(classes) > len(values) and n > MIN_ROWS:
-            return cls._without_classes(values, missing, len(classes), about)
-        texts = np.array([str(label) for label in classes])
-        every = _spread(codes.astype(np.int64), missing, -1)
-        return cls(_spread(texts[codes], missing, None), every, texts, **about)
-
-    @classmethod
-    def _without_classes(cls, values: np.ndarray, missing: np.ndarray, distinct: int, about: dict[str, Any]) -> Self:
-        """Labels with more distinct values than half of the rows: numbers to predict, or identifiers of rows."""
-        many = f"{distinct:,} distinct labels for {len(values):,} rows"
-        if values.dtype.kind not in "iuf":
-            shown = _spread(values.astype(str), missing, None)
-            return cls(shown, why_no_classes=f"{many} identify rows rather than classes", **about)
-        numbers = _spread(values.astype(np.float64), missing, np.nan)
-        if distinct == len(values) == values.max() - values.min() + 1:  # consecutive integers
-            return cls(numbers, why_no_classes=f"{many} identify rows rather than classes", **about)
-        return cls(numbers, targets=numbers, why_no_classes=f"the labels are numbers: {many}", **about)
-
-
 def plain_values(values: Any) -> np.ndarray:
     """Return ids or values of a column to keep as numbers, or as strings; None: missing."""
     values = np.asarray(values)
@@ -185,15 +126,6 @@ def plain_values(values: Any) -> np.ndarray:
         return values
     plain = [None if value is None or value != value else str(value) for value in values.tolist()]
     return np.array(plain, dtype=object)
-
-
-def _spread(values: np.ndarray, missing: np.ndarray, fill: Any) -> np.ndarray:
-    """The values at the rows that have a label, the fill value elsewhere, (n,)."""
-    if not missing.any():
-        return values
-    out = np.full(len(missing), fill, dtype=object if fill is None else values.dtype)
-    out[~missing] = values
-    return out
 
 
 def standard_deviation_ratio(X: np.ndarray) -> float:

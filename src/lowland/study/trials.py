@@ -3,82 +3,35 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import pickle
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lowland import kernels
-from lowland.arrays.namespace import to_numpy
 from lowland.data.files import mark, remove_leftovers
-from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, Stopped, marked_text
+from lowland.errors import Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.statistics.sampling import evenly_spread
-from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
-from lowland.quality.reconstruction import has_inverse_transform, reconstruction_measures
 from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, error_text
 from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
-from lowland.study.plan import Planned
-from lowland.study.prediction import PredictionTest
-from lowland.study.result import Curve, Score, Trial
+from lowland.study.result import Status, Trial
+from lowland.trial.fit import SharedInputs, fitted_coordinates, model_measures
+from lowland.trial.parameters import Planned
+
+TOO_LONG = "The fit exceeded the time limit of {:.3g} s. Raise the limit, or use fewer rows."
 
 
-@dataclass(frozen=True, eq=False)
-class SharedInputs:
-    """The inputs that all trials share, computed once."""
-
-    X: np.ndarray  # (n, d)
-    y: np.ndarray | None = None  # (n,) class codes; -1: no label
-    graph: NeighborGraph | None = None  # nearest neighbors of every row, as many as any trial needs
-    D: np.ndarray | None = None  # (n, n) distances, if there are few rows
-    seed: int = 0
-    classes: np.ndarray | None = None  # (c,) names of the classes
-    names: np.ndarray | None = None  # (d,) names of the columns
-
-    def as_given(self, labeled: np.ndarray | None = None) -> tuple[np.ndarray | Rows, np.ndarray | None]:
-        """Rows and labels for a fit, with the column and class names that warnings show; ``labeled``: only these."""
-        X, y = (self.X, self.y) if labeled is None or self.y is None else (self.X[labeled], self.y[labeled])
-        rows = X if self.names is None else ArrayRows(X, tuple(map(str, self.names)))
-        return rows, y if y is None or self.classes is None else self.classes[y]
-
-
-# --- trials without coordinates ---
-
-
-def left_out_trial(planned: Planned) -> Trial:
-    """The trial of a method that is left out."""
-    return Trial(planned.name, planned.method, planned.parameters, "left out", planned.why_left_out)
-
-
-def stopped_trial(planned: Planned, *, cached: bool) -> Trial:
-    """The trial of a method that was not finished when the study was stopped."""
-    text = "The study was stopped before this trial was done. Run the study again"
-    text += "; completed trials are read from the cache." if cached else "."
-    return Trial(planned.name, planned.method, planned.parameters, "stopped", text)
-
-
-def timed_out_trial(planned: Planned, limit: float) -> Trial:
-    """The trial of a method that exceeded the time limit."""
-    text = f"The fit exceeded the time limit of {limit:.3g} s. Raise the limit, or use fewer rows."
-    return Trial(planned.name, planned.method, planned.parameters, "timed out", text, seconds=None)
-
-
-def failed_trial(planned: Planned, error: str, warned: Sequence[str] = ()) -> Trial:
-    """The trial of a method that could not be fitted."""
-    return Trial(planned.name, planned.method, planned.parameters, "failed", error, tuple(warned))
-
-
-# --- a trial ---
+def unfinished(planned: Planned, status: Status, why: str, warned: tuple[str, ...] = ()) -> Trial:
+    """Return a trial without coordinates, with the reason."""
+    return Trial(planned.name, planned.method, planned.parameters, status, why, warned)
 
 
 def fit_trial(
@@ -106,10 +59,9 @@ def fit_trial(
         except Stopped:
             if clock.stop_requested or not clock.past_limit:
                 raise
-            assert limit is not None
-            return timed_out_trial(planned, limit)
+            return unfinished(planned, "timed out", TOO_LONG.format(limit))
         except Exception as error:  # one failing method must not end the study
-            return failed_trial(planned, error_text(error, marked_text), _texts(caught))
+            return unfinished(planned, "failed", error_text(error, marked_text), _texts(caught))
     on_fitted()
     with warnings.catch_warnings(), config(progress=False, output="default"):
         warnings.simplefilter("ignore")  # the fit gave these warnings already
@@ -139,109 +91,6 @@ def keep_shown_rows(trial: Trial, shown: np.ndarray) -> Trial:
     return replace(trial, Z=np.ascontiguousarray(trial.Z[shown], dtype=np.float32), per_row=per_row)
 
 
-# --- the fit ---
-
-
-def fitted_coordinates(
-    est: Any, planned: Planned, shared: SharedInputs, *, callback: Callable[[Any], Any] | None = None,
-    weights: np.ndarray | None = None,
-) -> np.ndarray:  # fmt: skip
-    """Fit, and return the coordinates of all rows, (n, k).
-
-    ``callback`` receives snapshots of a method that makes some, ``weights`` go to a method that accepts them.
-    """
-    taken = inspect.signature(est.fit).parameters
-    given: dict[str, Any] = {"callback": callback} if callback is not None and "callback" in taken else {}
-    given |= {"sample_weight": weights} if weights is not None and "sample_weight" in taken else {}
-    if planned.fitted_rows is not None:
-        return _placed_among_a_sample(est, planned.fitted_rows, shared, given)
-    if not traits_of(est).learns_labels_in_study:
-        shared = replace(shared, y=None)
-    elif shared.y is not None and (shared.y < 0).any():
-        est.fit(*shared.as_given(shared.y >= 0))
-        return _checked(est.transform(shared.as_given()[0]), len(shared.X))
-    X, y = shared.as_given()
-    if shared.graph is not None and planned.shared_neighbors is not None:
-        est.fit(X, y, graph=shared.graph.nearest(planned.shared_neighbors).matrix(), **given)
-    elif shared.D is not None and planned.takes_distances and "metric" not in planned.parameters:
-        est.set_params(metric="precomputed").fit(shared.D)
-    else:
-        est.fit(X, y, **given)
-    return _checked(est.embedding_ if hasattr(est, "embedding_") else est.transform(X), len(shared.X))
-
-
-def _placed_among_a_sample(est: Any, m: int, shared: SharedInputs, given: dict[str, Any]) -> np.ndarray:
-    chosen = evenly_spread(len(shared.X), m, np.random.default_rng(shared.seed))
-    callback = given.get("callback")
-
-    def shown(shot: Any) -> Any:
-        """Show the rows of the sample; the others have no place yet."""
-        assert callback is not None
-        every = np.full((len(chosen), shot.embedding.shape[1]), np.nan)
-        every[chosen] = to_numpy(shot.embedding)
-        return callback(replace(shot, embedding=every))
-
-    est.fit(shared.X[chosen], **({} if callback is None else {"callback": shown}))
-    found = _checked(est.embedding_, m)
-    Z = np.empty((len(shared.X), found.shape[1]), dtype=found.dtype)
-    Z[chosen], Z[~chosen] = found, to_numpy(est.transform(shared.X[~chosen]))
-    return Z
-
-
-def _checked(Z: Any, n: int) -> np.ndarray:
-    Z = to_numpy(Z)
-    if Z.ndim != 2 or len(Z) != n or not Z.shape[1]:
-        raise DataError(f"The coordinates have shape {Z.shape}, expected ({n}, k).")
-    if np.isinf(Z).any():
-        raise DataError("Some coordinates are infinite. Rescale the columns.")
-    return Z
-
-
-# --- measures of the fitted model ---
-
-
-def model_measures(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], dict[str, Curve], tuple[str, ...]]:
-    """The scores and curves that need the model, not only the coordinates, and warnings about those that failed."""
-    scores: dict[str, Score] = {}
-    curves: dict[str, Curve] = {}
-    missing = []
-    for what, measure in (
-        ("The reconstruction error", lambda: scores.update(_reconstruction(est, shared))),
-        ("The accuracy on held-out rows", lambda: scores.update(_held_out(est, shared))),
-        ("The residual variance by number of dimensions", lambda: curves.update(_residual_variance(est))),
-    ):
-        try:
-            measure()
-        except Stopped:
-            raise
-        except Exception as error:  # the coordinates are valid all the same
-            missing.append(f"{what} could not be computed: {error_text(error, marked_text)}")
-    return scores, curves, tuple(missing)
-
-
-def _residual_variance(est: Any) -> dict[str, Curve]:
-    """The residual variance by number of dimensions, for a method that has it."""
-    if not hasattr(type(est), "residual_variances_"):
-        return {}
-    left = np.asarray(est.residual_variances_)
-    return {"residual variance": Curve(np.arange(1, len(left) + 1), left, "number of dimensions", "residual variance")}
-
-
-def _held_out(est: Any, shared: SharedInputs) -> dict[str, Score]:
-    """The accuracy of a supervised method, fitted without the held-out rows."""
-    if shared.y is None or not traits_of(est).learns_labels_in_study:
-        return {}
-    return PredictionTest.for_classes(shared.y, shared.seed).scores_when_refitted(est, shared.X)
-
-
-def _reconstruction(est: Any, shared: SharedInputs) -> dict[str, Score]:
-    """The reconstruction error and explained variance ratio, if there is an inverse transform."""
-    traits = traits_of(est)
-    if traits.selects_columns or not traits.study.reconstructs or not has_inverse_transform(est):
-        return {}
-    return {m.name: Score(m.value, m.better, m.about) for m in reconstruction_measures(est, shared.as_given()[0])}
-
-
 # --- a worker process ---
 
 ARRAYS = ("X", "y", "classes", "names", "D", "start", "to", "length")
@@ -268,7 +117,12 @@ class Worker:
         self.place = Path(self._folder.name)
         self.process: WorkerProcess | None = None
         try:
-            _write(shared, self.place)
+            graph = shared.graph
+            edges = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
+            own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
+            for name, values in {**own, **edges, "seed": shared.seed}.items():
+                if values is not None:
+                    np.save(self.place / f"{name}.npy", values)
         except BaseException:
             self.close()
             raise
@@ -286,7 +140,7 @@ class Worker:
         try:
             (self.place / JOB).write_bytes(pickle.dumps(job))
         except Exception as error:  # pickling may fail with any error
-            return failed_trial(planned, f"{NOT_SENT} ({error_text(error, marked_text)})")
+            return unfinished(planned, "failed", f"{NOT_SENT} ({error_text(error, marked_text)})")
         message = {"task": f"{__name__}:fit_in_worker", "folder": str(self.place)}
         task = Task(message, "The trial", None if limit is None else limit + GRACE, crash_remedy=REMEDY, on_wait=tick)
 
@@ -300,12 +154,11 @@ class Worker:
         if not self.process.alive:
             self.end()
         if outcome.status == "timed out":
-            assert limit is not None
-            return timed_out_trial(planned, limit)
+            return unfinished(planned, "timed out", TOO_LONG.format(limit))
         if outcome.status != "done":
-            return failed_trial(planned, outcome.error or "")
+            return unfinished(planned, "failed", outcome.error or "")
         answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # written by our own process
-        return failed_trial(planned, answer) if isinstance(answer, str) else answer
+        return unfinished(planned, "failed", answer) if isinstance(answer, str) else answer
 
     def end(self) -> None:
         """Kill the process; the next trial starts a new one."""
@@ -323,16 +176,6 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _write(shared: SharedInputs, folder: Path) -> None:
-    graph = shared.graph
-    edges = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
-    own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
-    for name, values in {**own, **edges}.items():
-        if values is not None:
-            np.save(folder / f"{name}.npy", values)
-    np.save(folder / "seed.npy", shared.seed)
 
 
 @functools.lru_cache(1)

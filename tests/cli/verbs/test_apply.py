@@ -37,23 +37,6 @@ def test_fit_transform_inverse_agree_with_python(lowland, table, X, ending):
     np.testing.assert_allclose(numbers(back), pca.inverse_transform(Z), atol=1e-12)
 
 
-@pytest.mark.parametrize("verb", ["incremental-pca", "whitening", "truncated-svd"])
-def test_other_linear_methods_agree_with_python(lowland, table, X, verb):
-    assert lowland("fit", verb, table, "-k", 2, "--to", "z.npy", "--model", "m").exit_code == 0
-    assert lowland("transform", "m", table, "--to", "again.npy").exit_code == 0
-    assert lowland("inspect", "m").exit_code == 0
-    assert np.array_equal(np.load("z.npy"), np.load("again.npy"))
-    est = ll.load("m")
-    np.testing.assert_allclose(np.load("z.npy"), est.transform(ll.open_rows(table)), atol=1e-12)
-
-
-def test_columns_keep_their_names(lowland, table, model):
-    lowland("fit", "pca", table, "-k", 2, "--to", "z.parquet")
-    lowland("inverse", model, "z.parquet", "--to", "back.csv")
-    assert pq.read_table("z.parquet").column_names == ["pca0", "pca1"]
-    assert csv.read_csv("back.csv").column_names == list("abcd")
-
-
 def test_decoded_columns_without_names_are_numbered(lowland, X):
     np.save("x.npy", X)
     lowland("fit", "pca", "x.npy", "-k", 2, "--to", "z.npy", "--model", "m")
@@ -158,11 +141,6 @@ def test_a_model_remembers_its_label(lowland, labeled, table, verb):
     np.testing.assert_allclose(ll.load("m").transform(labeled), np.load("z.npy"), atol=1e-12)
     assert "way" in lowland("inspect", "m").stdout
     assert json.loads(lowland("inspect", "m", "--json").stdout)["label"] == "way"
-
-
-def test_drop_may_repeat_the_columns_dropped_by_the_model(lowland, labeled):
-    assert lowland("fit", "lda", labeled, "--label", "way", "--drop", "d", "--model", "m").exit_code == 0
-    assert lowland("predict", "m", labeled, "--drop", "d", "--to", "y.csv").exit_code == 0
 
 
 def test_names_given_by_the_user_take_precedence(lowland, labeled, classifier):

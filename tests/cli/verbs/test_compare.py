@@ -179,14 +179,6 @@ def test_labels_that_are_not_classes_are_reported(lowland, table):
     assert "identify rows rather than classes" in refused.stderr
 
 
-def test_advice_names_the_flag_of_the_command_line(lowland, folder):
-    rng = np.random.default_rng(0)
-    np.savetxt("uneven.csv", rng.standard_normal((40, 3)) * [1, 1, 3000], delimiter=",", header="a,b,c", comments="")
-    message = lowland("compare", "uneven.csv", "--methods", "pca").stdout
-    assert "use --scale standard;" in message
-    assert "e+0" not in message
-
-
 def test_repeated_lists_of_choices_agree():
     from typing import get_args
 
@@ -210,7 +202,6 @@ def test_the_best_trial_for_the_purpose_comes_first(lowland, labeled):
 
 
 def test_given_coordinates_and_a_limit_for_the_study(lowland):
-    import numpy as np
 
     from lowland.data.write import write_chunks
 
@@ -228,7 +219,6 @@ def test_given_coordinates_and_a_limit_for_the_study(lowland):
 
 
 def test_suspect_columns_are_named_with_flags(lowland):
-    import numpy as np
 
     from lowland.data.write import write_chunks
 

@@ -128,17 +128,3 @@ def test_a_model_determines_columns_and_scaling(lowland):
     assert "standardized columns" in lowland("evaluate", "w.csv", "z.csv", "--model", "m.lowland").stdout
     plain = json.loads(lowland("evaluate", "w.csv", "z.csv", "--drop", "id", "--json").stdout)
     assert plain["measures"][0]["value"] < found - 0.05
-
-
-def test_a_scaled_model_with_a_constant_column(lowland):
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.standard_normal((60, 3)) * [1, 10, 100], np.full(60, 0.1)])
-    write_chunks([X], "t.csv", list("abcd"))
-    assert lowland("fit", "pca", "t.csv", "--scale", "--to", "z.csv", "--model", "m.lowland", "-k", 2).exit_code == 0
-    by_model = lowland("evaluate", "t.csv", "z.csv", "--model", "m.lowland", "--json")
-    assert by_model.exit_code == 0, by_model.stderr
-    by_flag = lowland("evaluate", "t.csv", "z.csv", "--scale", "--json")
-    assert by_flag.exit_code == 0, by_flag.stderr
-    one, other = (json.loads(each.stdout)["measures"][0]["value"] for each in (by_model, by_flag))
-    assert one == pytest.approx(other)
-    assert one > json.loads(lowland("evaluate", "t.csv", "z.csv", "--json").stdout)["measures"][0]["value"]

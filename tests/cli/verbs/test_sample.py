@@ -50,12 +50,3 @@ def test_a_generated_sample_takes_options(lowland):
     words = ("-o", "n=20", "-o", "noise=0.5", "--option", "hole=true")
     assert lowland("sample", "swiss_roll", *words, "--to", "roll.npy").exit_code == 0
     assert np.array_equal(np.load("roll.npy"), load_dataset("swiss_roll", n=20, noise=0.5, hole=True).X)
-
-
-def test_a_written_sample_is_ready_to_fit(lowland):
-    lowland("sample", "iris", "--to", "iris.csv", "--label-column")
-    assert lowland("fit", "pca", "iris.csv", "--label", "label", "-k", 0.95).exit_code == 0
-    assert "label: category, 3 levels" in lowland("fit", "pca", "iris.csv").stdout
-    result = lowland("fit", "pca", "iris.csv", "--prepare", "none")
-    assert result.exit_code == 1
-    assert "--drop" in result.stderr

@@ -9,9 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import lowland
-from lowland.data.open import open_rows
-
 from .test_analysis import mask_of
 
 
@@ -195,13 +192,3 @@ def test_new_rows_without_the_columns_of_the_map(explorer, m):
     assert done[-1]["status"] == "failed"
     assert "x0" in done[-1]["error"]
     assert explorer.post(f"/api/maps/{m['id']}/place", json={"path": "../secret.csv"}).status_code == 403
-
-
-def test_the_model_file_gives_the_same_coordinates(explorer, m, folder, tmp_path):
-    path = tmp_path / "pca.lowland"
-    path.write_bytes(explorer.get(f"/api/maps/{m['id']}/model").content)
-    model = lowland.load(path)
-    source = folder / "small.csv"
-    if not hasattr(model, "steps"):
-        source = open_rows(source, columns=list(model.feature_names_in_))
-    np.testing.assert_allclose(model.transform(source), coordinates(explorer, m), atol=1e-4)

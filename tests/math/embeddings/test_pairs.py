@@ -51,22 +51,6 @@ def test_neighbors_have_the_smallest_scaled_distances():
         assert list(chosen) == list(near[i][np.argsort(scaled[i, near[i]], kind="stable")[:10]])
 
 
-def test_the_scale_of_a_row_with_few_neighbors_is_that_of_its_last_ones():
-    graph = nearest_neighbors(FEW, 4, run())
-    np.testing.assert_allclose(local_scales(graph), graph.table()[1][:, 3], rtol=1e-6)
-    graph = nearest_neighbors(FEW, 2, run())
-    np.testing.assert_allclose(local_scales(graph), graph.table()[1][:, 1], rtol=1e-6)
-
-
-def test_duplicates_have_a_positive_scale():
-    repeated = np.repeat(np.random.default_rng(1).standard_normal((9, 3)), 10, axis=0)
-    graph = nearest_neighbors(repeated, 30, run())
-    scales = local_scales(graph)
-    assert np.all(scales > 0)
-    chosen = scaled_neighbors(graph, scales, 5, run())
-    assert np.all(chosen.to // 10 == np.repeat(np.arange(90), 5) // 10)  # a duplicate is nearer than all others
-
-
 def test_a_mid_near_row_is_the_second_nearest_of_six():
     pairs = mid_near_pairs(X, 5, 7, run())
     drawn = np.empty((3000, 30), dtype=np.int32)
@@ -90,13 +74,6 @@ def test_mid_near_rows_of_other_metrics_are_the_second_nearest_too(metric):
     np.testing.assert_array_equal(pairs.to.reshape(80, 3), np.take_along_axis(groups, order, axis=2)[:, :, 0])
 
 
-def test_random_rows_are_drawn_evenly():
-    drawn = np.empty((3000, 30), dtype=np.int32)
-    draw_candidates(3000, 3, 6, 0, 3000, drawn)
-    counts = np.bincount(drawn.ravel() // 300, minlength=10)
-    assert np.abs(counts - 9000).max() < 5 * np.sqrt(9000)
-
-
 def test_further_rows_are_distinct_and_no_neighbors():
     near = scaled_neighbors(nearest_neighbors(X, 30, run()), np.ones(3000), 10, run())
     far = further_pairs(near, 20, 5, run())
@@ -111,27 +88,14 @@ def test_few_rows_have_as_many_further_rows_as_there_are():
     assert [sorted(each) for each in rows_of(far)] == [[3, 4], [2, 3, 4], [0, 1, 4], [0, 1, 4], [0, 1, 2, 3]]
 
 
-def test_two_rows_and_three_have_pairs():
-    for n in (2, 3):
-        pairs = mid_near_pairs(X[:n], 4, 0, run())
-        assert all(set(each) <= set(range(n)) - {i} for i, each in enumerate(rows_of(pairs)))
-    assert len(mid_near_pairs(X[:5], 0, 0, run()).to) == 0
-
-
-@pytest.mark.parametrize("threads", [2, 16])
-def test_pairs_do_not_depend_on_the_threads(threads):
+def test_pairs_do_not_depend_on_the_threads():
     graph = nearest_neighbors(X, 30, run())
     for of in (
         lambda r: scaled_neighbors(graph, local_scales(graph), 10, r),
         lambda r: mid_near_pairs(X, 5, 2, r),
         lambda r: further_pairs(scaled_neighbors(graph, local_scales(graph), 10, r), 20, 2, r),
     ):
-        np.testing.assert_array_equal(of(run()).to, of(run(threads)).to)
-
-
-def test_seeds_give_different_pairs():
-    a, b = (mid_near_pairs(X, 5, seed, run()).to for seed in (0, 1))
-    assert np.mean(a == b) < 0.01
+        np.testing.assert_array_equal(of(run()).to, of(run(3)).to)
 
 
 def test_each_pair_is_listed_at_both_rows():
@@ -166,11 +130,6 @@ def test_counts_follow_the_number_of_rows():
     assert PairCounts.of(60_000, None, 0.5, 2.0) == PairCounts(22, 11, 44)
     assert PairCounts.of(20, 10, 0.5, 2.0) == PairCounts(5, 2, 11)
     assert PairCounts.of(4, None, 0.5, 2.0) == PairCounts(1, 0, 2)
-
-
-def test_pairs_are_joined_row_by_row():
-    a, b = given_pairs([[0, 1], [0, 2], [2, 0]], 4), given_pairs([[0, 3], [1, 0]], 4)
-    assert [list(row) for row in rows_of(a + b)] == [[1, 2, 3], [0], [0], []]
 
 
 # --- forces -----------------------------------------------------------------------------------------------------------
@@ -232,30 +191,6 @@ def test_the_gradient_is_the_derivative_of_the_value(local):
         assert slope == pytest.approx(G[i, c], rel=1e-5)
 
 
-def test_the_value_is_the_objective():
-    Z = 3 * RNG.standard_normal((N, 2))
-    total = 0.0
-    for pairs, term in (
-        (NEAR, lambda D: 2 * D / (10 + D)),
-        (MID, lambda D: 700 * D / (1e4 + D)),
-        (FAR, lambda D: 1.5 / (1 + D)),
-    ):
-        heads = np.repeat(np.arange(N), np.diff(pairs.start))
-        total += term(1 + ((Z[heads] - Z[pairs.to]) ** 2).sum(axis=1)).sum()
-    assert forces().value(Z, step(), ALONE) == pytest.approx(total)
-
-
-def test_the_schedule():
-    first, second, third = pair_phases((100, 100, 250), 0.5)
-    assert (first.iterations, second.iterations, third.iterations) == (100, 100, 250)
-    assert first.weights == {"neighbors": 2, "mid_near": 1000, "further": 1}
-    assert first.weights_end == {"mid_near": 3}
-    assert second.weights == {"neighbors": 3, "mid_near": 3, "further": 1}
-    assert third.weights == {"neighbors": 1, "mid_near": 0, "further": 1}
-    assert second.rate == 0.5
-    assert second.keeps_state
-
-
 def test_further_pairs_are_drawn_again_within_the_radius():
     Z = (4 * RNG.standard_normal((N, 2))).astype(np.float32)
     objective = forces(ADJUSTED)
@@ -280,21 +215,12 @@ def test_further_pairs_are_drawn_again_within_the_radius():
     assert np.mean(objective.further.to == drawn) < 0.2  # other draws
 
 
-def test_a_row_alone_keeps_its_further_pairs():
-    Z = np.zeros((N, 2), dtype=np.float32)
-    Z[0] = 1e3
-    objective = forces(ADJUSTED)
-    objective.gradient(Z, step(211), np.empty_like(Z), ALONE)
-    np.testing.assert_array_equal(objective.further.to[: FAR.start[1]], FAR.to[: FAR.start[1]])
-
-
 @pytest.mark.parametrize("local", [None, LocalAdjustment(6.0, 10, NEAR, 3)])
 def test_bits_do_not_depend_on_the_threads(local):
     start = (0.01 * np.random.default_rng(4).standard_normal((N, 2))).astype(np.float32)
     found = [
         descend(forces(local, (5, 5, 30)), start.copy(), run(threads), solver=Outcome("Adam", "a test"))
-        for threads in (1, 2, 16)
+        for threads in (1, 3)
     ]
-    for other in found[1:]:
-        np.testing.assert_array_equal(other.Z, found[0].Z)
-        assert other.value == found[0].value
+    np.testing.assert_array_equal(found[1].Z, found[0].Z)
+    assert found[1].value == found[0].value

@@ -9,7 +9,6 @@ from lowland.math.embeddings.repulsion import (
     ExactRepulsion,
     GridConvolution,
     GridRepulsion,
-    Octree,
     SampledRepulsion,
     SplineGrid,
     TreeRepulsion,
@@ -26,8 +25,8 @@ RNG = np.random.default_rng(0)
 Z = RNG.uniform(-6, 6, (6, 5))[RNG.integers(0, 6, 900)] + RNG.normal(0, 1, (900, 5))
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-@pytest.mark.parametrize("dof", [1.0, 0.3, 4.0])
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("dof", [1.0, 0.3])
 def test_the_exact_repulsion_is_the_formula(k, dof):
     Z = np.random.default_rng(0).normal(0, 3, (600, k))
     forces, total = repulsion(Z, dof)
@@ -53,18 +52,6 @@ def test_the_choice_is_by_rows_and_dimensions_and_has_a_reason():
     assert all("50,000 rows" in chosen(50_000, k)[1].reason for k in (1, 2, 3, 4))
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
-def test_exact_stays_exact(k):
-    repulsion, solver = chosen(50_000, k, exact=True)
-    assert isinstance(repulsion, ExactRepulsion)
-    assert (solver.name, solver.reason) == ("exact", "requested")
-
-
-def test_the_tree_has_the_given_accuracy_and_none_is_exact():
-    assert chosen(50_000, 3, theta=0.3)[0].theta == 0.3
-    assert isinstance(chosen(50_000, 3, theta=0.0)[0], ExactRepulsion)
-
-
 # --- convolution ------------------------------------------------------------------------------------------------------
 
 
@@ -80,7 +67,7 @@ def similarity(shape, node, spacing, dof):
     return (1 + squares / dof) ** -dof
 
 
-@pytest.mark.parametrize("dof", [1.0, 0.5, 3.0])
+@pytest.mark.parametrize("dof", [1.0, 0.5])
 @pytest.mark.parametrize(
     ("shape", "within"), [((90,), 1e-12), ((40, 30), 1e-12), ((20, 14, 12), 1e-12), ((150, 131), 3e-4)]
 )
@@ -94,11 +81,10 @@ def test_a_charge_at_a_node_has_the_similarity_as_its_potential(shape, within, d
     assert np.abs(error[inner]).max() < within
 
 
-@pytest.mark.parametrize("spacing", [0.1, 0.4, 2.0])
-@pytest.mark.parametrize("dof", [1.0, 0.5, 3.0])
-@pytest.mark.parametrize("shape", [(128, 128), (131, 322)])
-def test_two_levels_agree_with_one(monkeypatch, shape, dof, spacing):
-    charges = np.random.default_rng(0).random(shape)
+@pytest.mark.parametrize("spacing", [0.1, 2.0])
+@pytest.mark.parametrize("dof", [1.0, 0.5])
+def test_two_levels_agree_with_one(monkeypatch, dof, spacing):
+    charges = np.random.default_rng(0).random((131, 222))
     two = GridConvolution(dof)(charges.copy(), spacing, SERIAL)
     monkeypatch.setattr("lowland.math.embeddings.repulsion._WIDE", 10_000)
     one = GridConvolution(dof)(charges.copy(), spacing, SERIAL)
@@ -109,18 +95,10 @@ def test_two_levels_agree_with_one(monkeypatch, shape, dof, spacing):
 @pytest.mark.parametrize("shape", [(61, 77), (301, 205), (24, 18, 13)])
 def test_bits_are_equal_on_any_number_of_threads(shape):
     charges, found = np.random.default_rng(0).random(shape).astype(np.float32), []
-    for threads in (1, 2, 3, 16):
+    for threads in (1, 3, 16):
         with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
             found.append(GridConvolution()(charges.copy(), 0.4, blocks))
     assert all((found[0] == each).all() for each in found)
-
-
-def test_the_transforms_of_the_similarity_are_kept_for_the_next_map():
-    convolution, charges = GridConvolution(), np.ones((140, 140))
-    convolution(charges.copy(), 0.4, SERIAL)
-    kept = dict(convolution._spectra)
-    convolution(charges.copy(), 0.4, SERIAL)
-    assert all(convolution._spectra[key] is spectrum for key, spectrum in kept.items())
 
 
 # --- grid -------------------------------------------------------------------------------------------------------------
@@ -141,7 +119,7 @@ def errors_of(Z, dof=1.0):
 
 
 @pytest.mark.parametrize(("k", "wide", "rms", "most"), [(1, 100, 0.02, 0.1), (2, 30, 0.02, 0.1), (3, 12, 0.04, 0.2)])
-@pytest.mark.parametrize("dof", [1.0, 0.5, 2.0])
+@pytest.mark.parametrize("dof", [1.0, 0.5])
 def test_forces_are_those_of_the_exact_sum(k, wide, rms, most, dof):
     error, of_total = errors_of(clusters(1500, k, wide).astype(np.float32), dof)
     assert np.sqrt((error**2).mean()) < rms
@@ -149,23 +127,13 @@ def test_forces_are_those_of_the_exact_sum(k, wide, rms, most, dof):
     assert of_total < 5e-3
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize(("unit", "most"), [(1e-4, 0.03), (1e-2, 0.03), (1.0, 0.02)])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize(("unit", "most"), [(1e-4, 0.03), (1.0, 0.02)])
 def test_forces_of_a_small_map_are_accurate_in_float32(k, unit, most):
-    Z = (unit * np.random.default_rng(1).standard_normal((2000, k))).astype(np.float32)
+    Z = (unit * np.random.default_rng(1).standard_normal((1000, k))).astype(np.float32)
     error, of_total = errors_of(Z)
     assert np.sqrt((error**2).mean()) < most
     assert of_total < 1e-3
-
-
-def test_a_finer_grid_is_more_accurate_than_a_coarse_one(monkeypatch):
-    from lowland.math.embeddings import repulsion as module
-
-    Z, found = clusters(1500, 2, 30).astype(np.float32), []
-    for spacing in (0.8, 0.4, 0.2):
-        monkeypatch.setitem(module._SPACING, 2, spacing)
-        found.append(errors_of(Z)[0].max())
-    assert found[2] < 0.5 * found[1] < 0.25 * found[0]
 
 
 def test_the_ends_of_the_grid_do_not_touch():
@@ -185,7 +153,7 @@ def test_the_number_of_nodes_is_bounded_and_far_rows_are_handled():
     assert np.isfinite(G).all()
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("k", [1, 3])
 def test_all_rows_at_one_place(k):
     Z = np.full((600, k), 3.25, dtype=np.float32)
     G = np.empty_like(Z)
@@ -227,7 +195,7 @@ def errors_of_tree(Z, dof=1.0, theta=0.5):
     return np.linalg.norm(G - forces, axis=1) / np.linalg.norm(forces, axis=1).mean(), abs(found - total) / total
 
 
-@pytest.mark.parametrize("dof", [1.0, 0.5, 2.0])
+@pytest.mark.parametrize("dof", [1.0, 2.0])
 @pytest.mark.parametrize("name", MAPS)
 def test_forces_are_those_of_the_exact_sum_with_a_tree(name, dof):
     """Along a line or in a plane, the errors of fewer cells are added."""
@@ -237,15 +205,14 @@ def test_forces_are_those_of_the_exact_sum_with_a_tree(name, dof):
     assert of_total < 0.01
 
 
-@pytest.mark.parametrize("dof", [1.0, 0.5])
 @pytest.mark.parametrize("name", MAPS)
-def test_theta_zero_is_the_exact_sum(name, dof):
-    error, of_total = errors_of_tree(MAPS[name], dof, theta=0.0)
+def test_theta_zero_is_the_exact_sum(name):
+    error, of_total = errors_of_tree(MAPS[name], 0.5, theta=0.0)
     assert error.max() < 1e-10
     assert of_total < 1e-11
 
 
-@pytest.mark.parametrize("name", ["ball", "clusters", "plane", "line"])
+@pytest.mark.parametrize("name", ["clusters", "plane"])
 def test_a_smaller_theta_is_more_accurate(name):
     found = [errors_of_tree(MAPS[name], theta=theta)[0].mean() for theta in (1.0, 0.5, 0.2)]
     assert found[2] < 0.4 * found[1] < 0.16 * found[0]
@@ -264,29 +231,6 @@ def test_all_rows_at_one_place_with_a_tree(n):
     G = np.full_like(Z, np.nan)
     assert TreeRepulsion()(Z, G, SERIAL) == pytest.approx(n * (n - 1), rel=1e-6)
     assert np.abs(G).max() < 1e-4
-
-
-def test_cells_divide_the_points_and_have_their_center_and_size():
-    Z = MAPS["clusters"]
-    tree = Octree.of(Z)
-    assert sorted(tree.order) == list(range(1500))
-    assert (Z[tree.order] == tree.points.T).all()
-    leaves = tree.cells[tree.cells[:, 3] == np.arange(len(tree.cells)) + 1]
-    np.testing.assert_array_equal(leaves[1:, 0], leaves[:-1, 1])  # in the order of the points, without gaps
-    assert (leaves[0, 0], leaves[-1, 1]) == (0, 1500)
-    assert (tree.starts[0], tree.starts[-1]) == (0, 1500)
-    for (first, last, _, _), center, side in zip(tree.cells, tree.centers, tree.sides, strict=True):
-        points = Z[tree.order[first:last]]
-        np.testing.assert_allclose(center, points.mean(axis=0), atol=1e-10)
-        assert np.ptp(points, axis=0).max() <= side * (1 + 1e-9)
-
-
-def test_digits_reach_the_divergence_of_the_exact_sum():
-    X = load_dataset("digits").X
-    by_tree = TSNE(3, max_iter=500, random_state=0).fit(X)
-    exact = TSNE(3, max_iter=500, random_state=0, angle=0.0).fit(X)
-    assert (by_tree.solver_.name, exact.solver_.name) == ("Barnes-Hut", "exact")
-    assert by_tree.kl_divergence_ == pytest.approx(exact.kl_divergence_, rel=0.02)
 
 
 # --- sample -----------------------------------------------------------------------------------------------------------
@@ -322,15 +266,7 @@ def test_estimates_are_unbiased(P, dof):
     assert abs(totals.mean() - total) < 4 * totals.std() / np.sqrt(len(totals))
 
 
-def test_exact_neighbors_and_larger_samples_reduce_the_noise():
-    def noise(P, size):
-        return estimates(P, size, draws=40)[0].std(axis=0).mean()
-
-    assert noise(EDGES, 100) < 0.9 * noise(NO_EDGES, 100)
-    assert noise(EDGES, 400) < 0.6 * noise(EDGES, 100)
-
-
-@pytest.mark.parametrize("size", [900, 5000])
+@pytest.mark.parametrize("size", [900])
 def test_a_sample_of_all_rows_is_the_exact_sum(size):
     forces, total = repulsion(Z)
     G = np.empty_like(Z)
@@ -353,10 +289,9 @@ def test_a_sample_depends_on_the_seed_and_changes_with_the_iterations():
 @pytest.mark.parametrize(
     ("repel", "Z"),
     [
-        (GridRepulsion(), clusters(5000, 1)),
         (GridRepulsion(), clusters(5000, 2)),
         (GridRepulsion(), clusters(5000, 3)),
-        (TreeRepulsion(), clusters(20_000)),
+        (TreeRepulsion(), clusters(8000)),
         (
             SampledRepulsion.of(scipy.sparse.csr_array(scipy.sparse.block_diag([EDGES] * 5)), 300, 1.0, 0),
             np.tile(Z, (5, 1)),
@@ -365,10 +300,17 @@ def test_a_sample_depends_on_the_seed_and_changes_with_the_iterations():
 )
 def test_forces_are_equal_to_the_bit_on_any_number_of_threads(repel, Z):
     Z, found = Z.astype(np.float32), []
-    for threads in (1, 2, 16):
+    for threads in (1, 16):
         G = np.empty_like(Z)
         with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
             found.append((repel(Z, G, blocks), G))
     totals, forces = zip(*found, strict=True)
     assert len(set(totals)) == 1
     assert all((forces[0] == G).all() for G in forces)
+
+
+def test_digits_reach_the_divergence_of_the_exact_sum():
+    X = load_dataset("digits").X[:1450]
+    by_tree, exact = (TSNE(3, max_iter=300, random_state=0, angle=angle).fit(X) for angle in (0.5, 0.0))
+    assert (by_tree.solver_.name, exact.solver_.name) == ("Barnes-Hut", "exact")
+    assert by_tree.kl_divergence_ == pytest.approx(exact.kl_divergence_, rel=0.02)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, log_radii
-from lowland.math.embeddings.descent import DescentStep, RowBlocks, TensorEdges, on_device
+from lowland.math.embeddings.descent import DescentStep, RowBlocks
 from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
-from lowland.math.embeddings.kl_divergence import Anchor, KLDivergence, gaussian_affinities, schedule
+from lowland.math.embeddings.kl_divergence import KLDivergence, gaussian_affinities, schedule
 from lowland.math.embeddings.pairs import LocalAdjustment, PairForces, further_pairs, given_pairs, pair_phases
 from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion
 from lowland.math.neighbors.search import nearest_neighbors
@@ -26,20 +26,6 @@ N_PAIRED = 400
 
 
 # --- edges ------------------------------------------------------------------------------------------------------------
-
-
-def test_sums_over_the_edges_of_each_row():
-    rng = np.random.default_rng(0)
-    start, to = np.array([0, 2, 2, 5]), np.array([1, 2, 0, 1, 0], dtype=np.int32)
-    Z = torch.as_tensor(rng.standard_normal((3, 2)))
-    edges = TensorEdges.of(start, to, Z)
-    D, d2 = edges.differences(Z)
-    expected = np.stack(
-        [sum((Z[i] - Z[j]).numpy() for j in to[start[i] : start[i + 1]]) + np.zeros(2) for i in range(3)]
-    )
-    np.testing.assert_allclose(edges.sums(D).numpy(), expected, atol=1e-12)
-    np.testing.assert_allclose(d2.numpy(), (D.numpy() ** 2).sum(axis=1))
-    assert on_device(np.float32([1, 2]), Z).dtype == torch.float32
 
 
 # --- cross-entropy ----------------------------------------------------------------------------------------------------
@@ -79,12 +65,12 @@ def test_the_value_is_that_of_the_host_on_average(n):
     """A row does not repel itself: at distance zero, that would be the largest term."""
     graph, places = fuzzy_graph(nearest_neighbors(Z[:n], 5), LocalRun()), Z[:n]
     values = []
-    for seed in range(60):
+    for seed in range(30):
         host = CrossEntropy.of(graph, EdgeForces(1.5, 0.9, 1.0, 5, seed), 100, 1.0)
         device, step = host.on_device(torch.as_tensor(places)), DescentStep(seed, 100, 0, {"density": 0.0})
         values.append((host.value(places, step, SERIAL), device.value(torch.as_tensor(places), step, SERIAL)))
     host, device = np.transpose(values)
-    assert abs(device.mean() - host.mean()) < 4 * (device - host).std() / np.sqrt(60)
+    assert abs(device.mean() - host.mean()) < 4 * (device - host).std() / np.sqrt(30)
 
 
 def test_draws_are_uniform_and_depend_on_seed_draw_and_item_alone():
@@ -137,16 +123,6 @@ def test_the_gradient_and_the_value_are_those_of_the_host(k, dof, exact, within)
     device.gradient(torch.as_tensor(Z), STEP, T, SERIAL)
     assert np.linalg.norm(T.numpy() - G) <= within * np.linalg.norm(G)
     assert device.value(torch.as_tensor(Z), STEP, SERIAL) == pytest.approx(host.value(Z, STEP, SERIAL), rel=1e-3)
-
-
-def test_an_anchor_moves_along():
-    anchor = Anchor(RNG.standard_normal((600, 2)), 0.3)
-    host, device, Z = both_divergences(2, anchor=anchor)
-    G, T = np.empty_like(Z), torch.empty(600, 2)
-    host.gradient(Z, STEP, G, SERIAL)
-    device.gradient(torch.as_tensor(Z), STEP, T, SERIAL)
-    assert np.linalg.norm(T.numpy() - G) <= 0.02 * np.linalg.norm(G)
-    assert device.name == host.name
 
 
 def test_the_same_bits_every_time():

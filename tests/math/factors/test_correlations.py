@@ -1,7 +1,8 @@
-"""Correlations of the columns, of rows or of a given covariance, and their adequacy."""
+"""Correlations of the columns, of rows or of a given covariance, their adequacy, and the factor model."""
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from lowland.errors import DataError, ParameterError
 from lowland.math.factors import correlations as module
@@ -16,15 +17,12 @@ from lowland.math.factors.adequacy import (
 from lowland.math.factors.correlations import (
     Correlations,
     checked_covariance,
-    checked_noise,
-    listed,
-    looks_like_covariance,
     low_root,
     moments_of_covariance,
-    named,
 )
 from lowland.math.factors.maximum_likelihood import factor_loadings
-from lowland.math.spectra.component_rules import Kaiser, ParallelAnalysis
+from lowland.math.factors.model import NO_NOISE, FactorModel, FitFactors, in_units
+from lowland.math.factors.rotations import unrotated
 from lowland.math.statistics.moments import Moments
 from lowland.run.local import LocalRun
 
@@ -68,13 +66,6 @@ def test_correlations_of_wide_tables_are_stored_as_a_root(monkeypatch):
     np.testing.assert_allclose(few.spectrum.values, whole.spectrum.values, atol=1e-10)
 
 
-def test_rules_receive_the_eigenvalues():
-    found = Correlations(np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.ones(3), 100)
-    np.testing.assert_allclose(found.spectrum.values, [1.8, 1.0, 0.2], atol=1e-12)
-    assert found.decide(Kaiser(), LocalRun()).n_components == 1
-    assert found.decide(ParallelAnalysis(20), LocalRun()).n_components == 1
-
-
 S = np.array([[4.0, 1.0], [1.0, 9.0]])
 
 
@@ -104,20 +95,6 @@ def test_invalid_covariances_are_refused(wrong, words):
         checked_covariance(wrong, ["a", "b"])
 
 
-def test_covariance_matrices_are_recognized():
-    assert looks_like_covariance(S)
-    assert not looks_like_covariance(np.ones((2, 3)))
-    assert not looks_like_covariance(np.array([[1.0, 3.0], [3.0, 1.0]]))
-    assert not looks_like_covariance(np.random.default_rng(0).standard_normal((5, 5)))
-
-
-def test_initial_noise_variances_are_checked():
-    np.testing.assert_array_equal(checked_noise([1, 2], 2), [1.0, 2.0])
-    for wrong in ([1.0], [1.0, -1.0], [1.0, np.nan]):
-        with pytest.raises(DataError, match="initial noise variances"):
-            checked_noise(wrong, 2)
-
-
 def of(R, n=100):
     return Correlations(np.array(R), np.ones(len(R)), n)
 
@@ -131,15 +108,6 @@ def test_two_columns_by_hand():
     assert sphericity(of(np.eye(4))).p_value == 1.0
     assert kmo(of(np.ones((3, 3)))) is None
     assert sphericity(of(np.ones((3, 3)))) is None
-
-
-def test_partial_correlations_agree_with_regression():
-    R = np.array([[1.0, 0.7, 0.5], [0.7, 1.0, 0.4], [0.5, 0.4, 1.0]])
-    P = np.linalg.inv(R)
-    partial = -P / np.sqrt(np.outer(np.diagonal(P), np.diagonal(P)))
-    off = ~np.eye(3, dtype=bool)
-    expected = np.sum(R[off] ** 2) / (np.sum(R[off] ** 2) + np.sum(partial[off] ** 2))
-    assert kmo(of(R)).overall == pytest.approx(expected)
 
 
 def test_an_exact_model_passes_the_test_of_fit_and_bic_counts_its_parameters():
@@ -174,7 +142,49 @@ def test_problems_of_a_model_are_reported():
     assert "Columns 0, 1 are perfectly collinear" in concerns(same, 1, (), 1e-15, None)[0]
 
 
-def test_column_names_in_messages():
-    assert named(3, None) == "column 3"
-    assert listed([1], None) == "Column 1 is"
-    assert listed(range(7), list("abcdefg")) == "Columns 'a', 'b', 'c', 'd', 'e', … are"
+W, psi = np.array([[0.9, 0.0], [0.8, 0.2], [0.1, 0.7], [0.0, 0.6]]), np.array([0.2, 0.3, 0.4, 0.5])
+phi = np.array([[1.0, 0.3], [0.3, 1.0]])
+model = FactorModel(W, psi, phi)
+
+
+def test_one_factor_of_two_columns_by_hand():
+    small = FactorModel(np.array([[0.8], [0.6]]), np.array([0.36, 0.64]), np.eye(1))
+    np.testing.assert_allclose(small.covariance, [[1.0, 0.48], [0.48, 1.0]])
+    np.testing.assert_allclose(small.communalities, [0.64, 0.36])
+    weights = np.array([0.8 / 0.36, 0.6 / 0.64])
+    information = weights @ [0.8, 0.6]
+    np.testing.assert_allclose(small.score_weights("bartlett"), [weights / information])
+    np.testing.assert_allclose(small.score_weights("regression"), [weights / (1 + information)])
+
+
+def test_the_inverse_and_the_regression_scores():
+    np.testing.assert_allclose(model.precision, np.linalg.inv(model.covariance))
+    np.testing.assert_allclose(model.score_weights("regression"), phi @ W.T @ np.linalg.inv(model.covariance))
+    np.testing.assert_allclose(model.score_weights("bartlett") @ W, np.eye(2), atol=1e-12)  # unbiased
+
+
+def test_log_density_is_that_of_the_normal():
+    X, mean = np.random.default_rng(0).standard_normal((5, 4)), np.arange(4.0)
+    expected = scipy.stats.multivariate_normal(mean, model.covariance).logpdf(X)
+    np.testing.assert_allclose(model.log_density(mean)(X)[:, 0], expected)
+
+
+def test_units_and_constant_columns():
+    variances = np.array([4.0, 0.0, 9.0])
+    rotation = unrotated(np.array([[0.8], [0.6]]))
+    standard, own = in_units(rotation, np.array([0.36, 0.64]), variances, 2)
+    np.testing.assert_allclose(standard.W, [[0.8, 0], [0, 0], [0.6, 0]])
+    np.testing.assert_allclose(own.W, [[1.6, 0], [0, 0], [1.8, 0]])
+    np.testing.assert_allclose(own.psi, [4 * 0.36, NO_NOISE, 9 * 0.64])
+    assert np.diagonal(own.covariance)[[0, 2]] == pytest.approx([4, 9])
+
+
+def test_the_m_step_recovers_an_exact_model():
+    rng = np.random.default_rng(0)
+    W, psi = rng.standard_normal((6, 1)) * np.array([[1.0], [10], [1], [1], [1], [0.1]]), rng.uniform(0.5, 1, 6)
+    S = W @ W.T + np.diag(psi)
+    fit = FitFactors(1, 1e-6, 1000, LocalRun())
+    moments = Moments(1000.0, 1000, np.zeros(6), S * 1000, 1e-30)
+    for _ in range(2):  # the second fit starts from the first
+        model = fit(moments)
+        np.testing.assert_allclose((np.eye(6) + model.L @ model.L.T) * np.outer(model.unit, model.unit), S, atol=1e-5)

@@ -14,18 +14,15 @@ from lowland.data import swiss_roll
 from lowland.errors import DataError, MemoryBudgetError, ParameterError
 from lowland.math.graphs.geodesics import (
     GeodesicsToNewRows,
-    PathGraph,
     geodesic_distances,
-    k_smallest,
     landmark_coordinates,
     replace_infinite,
     residual_variances,
-    sample_points,
     strain,
     sweep_neighbors,
     symmetric_part,
 )
-from lowland.math.neighbors.graph import NeighborGraph, given_graph
+from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong, nearest_neighbors
 from lowland.math.scaling.classical import classical_scaling
 from lowland.run.local import LocalRun
@@ -36,11 +33,11 @@ RUN = LocalRun()
 # --- geodesic distances -----------------------------------------------------------------------------------------------
 
 
-def random_graph(n, links, seed, *, whole):
-    """Edges of n points in both directions; lengths are integers, including zero, or any numbers."""
+def random_graph(n, links, seed):
+    """Edges of n points in both directions; lengths are integers, including zero."""
     rng = np.random.default_rng(seed)
     i, j = rng.integers(0, n, (2, links))
-    length = rng.integers(0, 20, links).astype(float) if whole else rng.exponential(size=links)
+    length = rng.integers(0, 20, links).astype(float)
     graph = NeighborGraph(np.zeros(n + 1, dtype=np.int64), np.empty(0, np.int32), np.empty(0))
     apart = i != j
     return graph.with_edges(i[apart], j[apart], length[apart])
@@ -59,40 +56,30 @@ def by_definition(graph):
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 60), st.integers(0, 200), st.integers(0, 10**6))
 def test_both_algorithms_are_exact_on_integer_lengths(n, links, seed):
-    graph = random_graph(n, links, seed, whole=True)
+    graph = random_graph(n, links, seed)
     D = by_definition(graph)
     for dtype in (np.float32, np.float64):
         for method in ("D", "FW"):
             np.testing.assert_array_equal(geodesic_distances(graph, RUN, method=method, dtype=dtype), D)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(2, 60), st.integers(0, 200), st.integers(0, 10**6))
-def test_both_algorithms_agree_and_are_symmetric(n, links, seed):
-    graph = random_graph(n, links, seed, whole=False)
-    for dtype, near in ((np.float64, 1e-14), (np.float32, 1e-6)):
-        D, F = (geodesic_distances(graph, RUN, method=method, dtype=dtype) for method in ("D", "FW"))
-        np.testing.assert_allclose(D, F, rtol=near)
-        np.testing.assert_allclose(D, by_definition(graph), rtol=max(near, 1e-12))
-        assert np.array_equal(D, D.T)
-        assert np.array_equal(F, F.T)
-
-
 @pytest.fixture(scope="module")
 def roll():
-    X = swiss_roll(700, seed=2).X
+    X = swiss_roll(400, seed=2).X
     return X, nearest_neighbors(X, 9, RUN).symmetric()
 
 
 def test_paths_agree_with_scipy(roll):
     _, graph = roll
     D = shortest_path(graph.matrix(), directed=False)
-    np.testing.assert_allclose(geodesic_distances(graph, RUN, method="D"), D, rtol=1e-13)
-    np.testing.assert_allclose(geodesic_distances(graph, RUN, method="FW"), D, rtol=1e-13)
+    for method in ("D", "FW"):
+        found = geodesic_distances(graph, RUN, method=method)
+        np.testing.assert_allclose(found, D, rtol=1e-13)
+        assert np.array_equal(found, found.T)
     np.testing.assert_allclose(geodesic_distances(graph, RUN, dtype=np.float32), D, rtol=2e-6)
 
 
-@pytest.mark.parametrize("m", [3, 400])  # one at a time, and many together
+@pytest.mark.parametrize("m", [3, 250])  # one at a time, and many together
 def test_paths_from_landmarks_are_rows_of_all(roll, m):
     _, graph = roll
     marks = np.random.default_rng(0).permutation(graph.n)[:m]
@@ -114,14 +101,14 @@ def test_a_very_long_edge_does_not_cost_precision():
     n = 50
     i = np.arange(n - 1)
     length = np.where(i == 20, 1e12, 1e-3)
-    graph = random_graph(n, 0, 0, whole=True).with_edges(i, i + 1, length)
+    graph = random_graph(n, 0, 0).with_edges(i, i + 1, length)
     D = geodesic_distances(graph, RUN, method="D")
     np.testing.assert_allclose(D[0, -1], length.sum(), rtol=1e-12)
     assert D[0, 20] == pytest.approx(0.02)
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("power", [-1040, -140, 0, 124, 140, 1010])  # powers of two, so that nothing is rounded
+@pytest.mark.parametrize("power", [-1040, 0, 124, 1010])  # powers of two, so that nothing is rounded
 @pytest.mark.parametrize("method", ["D", "FW"])
 def test_units_do_not_matter(roll, power, method):
     graph = roll[1]
@@ -145,14 +132,6 @@ def test_float32_lengths_stay_float32_and_overflow_is_refused(roll):
         geodesic_distances(replace(graph, length=np.ldexp(graph.length, 124)), RUN)
     with pytest.raises(DataError, match="infinitely long"):
         geodesic_distances(replace(graph, length=np.full_like(graph.length, np.inf)), RUN)
-
-
-def test_reordered_points_have_the_same_graph(roll):
-    _, graph = roll
-    paths = PathGraph.of(graph, np.float64)
-    A = scipy.sparse.csr_array((paths.length, paths.to, paths.start), shape=(graph.n, graph.n)).toarray()
-    B = graph.matrix().toarray()
-    np.testing.assert_array_equal(A, B[np.ix_(paths.place, paths.place)])
 
 
 def test_unreachable_pairs_get_the_largest_distance():
@@ -180,11 +159,6 @@ def test_geodesic_distances_of_new_rows_pass_through_their_neighbors(roll):
     np.testing.assert_allclose(GeodesicsToNewRows(D, nearest)(X), D, atol=1e-12)
 
 
-def test_a_given_graph_is_used_unchanged():
-    graph = given_graph(scipy.sparse.csr_array(np.array([[0, 1, 0], [1, 0, 5], [0, 5, 0.0]]))).symmetric()
-    assert geodesic_distances(graph, RUN).tolist() == [[0, 1, 6], [1, 0, 5], [6, 5, 0]]
-
-
 def test_a_matrix_of_edge_lengths_is_accepted():
     G = np.array([[0.0, 1, 4], [0, 0, 2], [0, 0, 0]])  # 0-1-2 is shorter than 0-2
     expected = [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
@@ -203,12 +177,6 @@ def test_landmarks_recover_points_on_a_line():
     np.testing.assert_allclose(np.abs(np.diff(Z)), 1, rtol=1e-12)
 
 
-def test_the_smallest_of_each_row_and_ties_go_to_the_first():
-    to, length = k_smallest(np.array([[3.0, 1, 1], [2, 2, 0]]), 2)
-    assert to.tolist() == [[1, 2], [2, 0]]
-    assert length.tolist() == [[1, 1], [0, 2]]
-
-
 # --- diagnostics ------------------------------------------------------------------------------------------------------
 
 
@@ -224,10 +192,9 @@ def test_residual_variance_of_planar_points_is_zero_from_two_dimensions_on():
     assert strain(D, means, values[:1]) == pytest.approx(values[1] / 80)
 
 
-@pytest.mark.parametrize("unit", [1e-150, 1e-100, 1e80, 1e150])
-def test_diagnostics_do_not_depend_on_units(unit):
-    graph = nearest_neighbors(swiss_roll(700, seed=2).X, 9, RUN).symmetric()
-    D = geodesic_distances(graph, RUN)[:90, :90]
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
+def test_diagnostics_do_not_depend_on_units(unit, roll):
+    D = geodesic_distances(roll[1], RUN)[:90, :90]
     np.testing.assert_allclose(residual_variances(D * unit, 3), residual_variances(D, 3), rtol=1e-6)
     means = (D * D).mean(axis=0)
     kept = np.array([means.mean()])
@@ -236,17 +203,10 @@ def test_diagnostics_do_not_depend_on_units(unit):
     )
 
 
-def test_a_sample_is_all_points_or_spread_evenly_over_them():
-    assert sample_points(5, 10).tolist() == [0, 1, 2, 3, 4]
-    some = sample_points(10_000, 100)
-    assert len(some) == 100
-    assert np.diff(some).max() <= 200
-
-
 # --- sweep ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seed", "cut"), [(0, False), (3, True), (5, True), (24, False)])
+@pytest.mark.parametrize(("seed", "cut"), [(0, False), (3, True)])
 def test_the_sweep_detects_short_circuits_of_a_roll(seed, cut):
     roll = swiss_roll(1024, seed=seed)
     steps = sweep_neighbors(roll.X, (8, 10, 12), RUN)
@@ -257,7 +217,7 @@ def test_the_sweep_detects_short_circuits_of_a_roll(seed, cut):
         assert np.linalg.norm(roll.truth[i] - roll.truth[j]) > 3 * length
 
 
-@pytest.mark.parametrize("ks", [(6, 8, 15, 20, 30, 40), (40,), (6, 20)])
+@pytest.mark.parametrize("ks", [(6, 8, 20, 40), (40,)])
 def test_many_shortcuts_are_still_detected(ks):  # though they lead around each other
     roll = swiss_roll(400, seed=0)
     graph = nearest_neighbors(roll.X, 40, RUN)

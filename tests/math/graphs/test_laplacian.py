@@ -1,22 +1,33 @@
-"""Laplacians: spectra known in closed form, one zero per component, dense and sparse."""
+"""Affinities and Laplacians: spectra known in closed form, one zero per component; the Nyström extension."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
-from lowland.math.graphs.affinities import affinity_components
+from lowland.errors import DataError, MemoryBudgetError
+from lowland.math.distances.to_points import DistancesTo
+from lowland.math.graphs.affinities import (
+    affinity_components,
+    edge_weights,
+    kernel_sum_bandwidth,
+    median_squared,
+    require_graph,
+    submatrix,
+    symmetric_affinities,
+)
 from lowland.math.graphs.laplacian import (
     Laplacian,
     ShiftedLaplacian,
     diffusion_coordinates,
     diffusion_time,
-    eigenvalue_powers,
-    inverse_density,
     laplacian_eigenmaps,
     slowest_modes,
 )
+from lowland.math.graphs.nystrom import FunctionWith, HeatTo, Nystrom, NystromNearest, check_new_affinities
+from lowland.math.neighbors.search import NearestAmong, nearest_neighbors
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
@@ -90,15 +101,6 @@ def test_eigenvalues_are_nonnegative_with_one_zero_per_component(seed, share, no
     assert np.array_equal(label, affinity_components(W))
     N = Laplacian.of(W, RUN, normalized=normalized).null_vectors(label)
     np.testing.assert_allclose(L @ N, 0, atol=1e-12)
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10_000), factor=st.floats(1e-3, 1e3))
-def test_factors_of_the_affinities(seed, factor):
-    W = random_graph(20, 0.5, seed) + 0.1 * (1 - np.eye(20))
-    for normalized, power in ((True, 0), (False, 1)):
-        a, b = modes_of(W, 3, normalized=normalized), modes_of(W * factor, 3, normalized=normalized)
-        np.testing.assert_allclose(b.values, a.values * factor**power, rtol=1e-8)
 
 
 def test_the_diagonal_of_the_affinities_is_ignored():
@@ -197,19 +199,9 @@ def test_diffusion_time():
     assert t == 4.0  # (½)^4 < 0.1 < (½)^3
     assert diffusion_time(np.array([0.9, 0.9]), 1) == 1.0
     assert diffusion_time(values[:2], 2) == 1.0
-    np.testing.assert_array_equal(eigenvalue_powers(np.array([0.5, -0.5]), 2), [0.25, 0.25])
-    np.testing.assert_array_equal(eigenvalue_powers(np.array([0.25, -0.5]), 0.5), [0.5, 0.0])
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_diffusion_of_two_points_by_hand(alpha):
-    """P = [[3, 1], [1, 3]] / 4 has the eigenvalues 1 and ½, π = (½, ½), ψ = (1, -1)."""
-    for kind in (np.asarray, scipy.sparse.csr_array):
-        found = diffusion_coordinates(kind(np.array([[3.0, 1], [1, 3]])), 1, 3, alpha=alpha)
-        np.testing.assert_allclose(found.eigenvalues, [0.5], atol=1e-14)
-        np.testing.assert_allclose(found.stationary, [0.5, 0.5], atol=1e-14)
-        np.testing.assert_allclose(np.abs(found.Z[:, 0]), 1 / 8, atol=1e-14)
-        assert found.Z[:, 0].sum() == pytest.approx(0, abs=1e-14)
+    turns = np.array([[1.0, 3], [3, 1]])  # λ is -½, which has no root
+    np.testing.assert_allclose(np.abs(diffusion_coordinates(turns, 1, 2).Z), 0.25)
+    assert not diffusion_coordinates(turns, 1, 0.5).Z.any()
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
@@ -230,7 +222,150 @@ def test_euclidean_distances_are_diffusion_distances(rng, alpha, t):
     np.testing.assert_allclose(D, expected, atol=1e-9)
 
 
-def test_the_density_is_the_sum_of_affinities(rng):
-    W = rng.random((5, 5))
+# --- affinities -------------------------------------------------------------------------------------------------------
+
+
+def test_weights_of_edges():
+    x = np.array([[0.0], [1.0], [3.0], [4.0], [9.0]])
+    found = nearest_neighbors(x, 1, RUN)
+    C = np.zeros((5, 5))
+    C[[0, 1, 2, 3, 4], [1, 0, 3, 2, 3]] = 1
+    graph = found.symmetric()
+    np.testing.assert_array_equal(edge_weights(graph, "binary").toarray(), np.maximum(C, C.T))
+    np.testing.assert_array_equal(edge_weights(graph, "average", found=found).toarray(), (C + C.T) / 2)
+    D = np.abs(x - x.T)
+    heat = np.where(np.maximum(C, C.T) > 0, np.exp(-(D**2) / 2.0), 0)
+    np.testing.assert_allclose(edge_weights(graph, "heat", t=2.0).toarray(), np.maximum(heat, 1e-6 * (heat > 0)))
+    joined = found.with_edges(np.array([1]), np.array([2]), np.array([2.0]))
+    assert edge_weights(joined.symmetric(), "average", found=found)[1, 2] == 1
+
+
+def test_invalid_affinities_are_refused():
     for kind in (np.asarray, scipy.sparse.csr_array):
-        np.testing.assert_allclose(inverse_density(kind(W), 0.5, LocalRun()), W.sum(axis=1) ** -0.5, rtol=1e-14)
+        with pytest.raises(DataError, match=r"3 x 4.*square"):
+            symmetric_affinities(kind(np.ones((3, 4))))
+        with pytest.raises(DataError, match="negative"):
+            symmetric_affinities(kind(-np.ones((3, 3))))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array, scipy.sparse.csr_matrix])
+def test_asymmetric_affinities_are_averaged_with_their_transpose(kind):
+    given = kind(np.ones((3, 3)))
+    W, averaged = symmetric_affinities(given)
+    assert W is given
+    assert not averaged
+    W, averaged = symmetric_affinities(kind(np.triu(np.ones((3, 3)))))
+    assert averaged
+    np.testing.assert_array_equal(W @ np.eye(3), (np.ones((3, 3)) + np.eye(3)) / 2)
+    assert not symmetric_affinities(kind(np.ones((3, 3)) + 1e-15 * np.triu(np.ones((3, 3)))))[1]  # rounding
+
+
+def test_an_edge_added_between_components_has_the_median_weight():
+    x = np.array([[0.0], [1.0], [100.0], [101.0]])
+    joined = nearest_neighbors(x, 1, RUN).symmetric().with_edges(np.array([1]), np.array([2]), np.array([99.0]))
+    W = edge_weights(joined, "heat", t=1.0, label=np.array([0, 0, 1, 1]))
+    np.testing.assert_allclose(W[[0, 1, 2]][:, [1, 2, 3]].diagonal(), np.exp(-1), rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_components_are_numbered_by_size_and_zero_affinities_are_not_edges(kind):
+    W = np.zeros((5, 5))
+    for i, j, w in ((0, 1, 1.0), (2, 3, 1.0), (3, 4, 1.0), (1, 2, 1e-20)):
+        W[i, j] = W[j, i] = w
+    assert affinity_components(kind(W)).tolist() == [1, 1, 0, 0, 0]
+    W[1, 2] = W[2, 1] = 1e-10
+    assert affinity_components(kind(W)).tolist() == [0] * 5
+    loops = W + 1e12 * np.eye(5)  # compared with which 1e-10 is rounding error
+    assert affinity_components(kind(loops), loops=True).tolist() == [1, 1, 0, 0, 0]
+    chosen = submatrix(kind(W), np.array([True, False, True, True, False]))
+    np.testing.assert_array_equal(
+        chosen.toarray() if scipy.sparse.issparse(chosen) else chosen, W[np.ix_([0, 2, 3], [0, 2, 3])]
+    )
+
+
+def test_a_graph_beyond_the_budget_is_refused():
+    import lowland
+
+    with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="fewer neighbors or rows"):
+        require_graph(10_000, 10, 2, LocalRun())
+
+
+# --- bandwidth --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dimension", [1, 3])
+def test_the_kernel_sum_gives_bandwidth_and_dimension(dimension):
+    rng = np.random.default_rng(0)
+    X = rng.random((1500, dimension))
+    some = X[:300]
+    D = np.sqrt(np.sum((some[:, None] - X[None]) ** 2, axis=-1))
+    width = kernel_sum_bandwidth(D)
+    assert abs(width.dimension - dimension) < 0.25 * dimension
+    near = np.sort(D, axis=1)[:, 1] ** 2
+    assert np.median(near) < width.epsilon < 0.3  # wider than the gaps, narrower than the data
+    again = kernel_sum_bandwidth(1000 * D)
+    np.testing.assert_allclose(again.epsilon, 1e6 * width.epsilon, rtol=1e-9)
+    with pytest.raises(DataError, match="All rows are equal"):
+        kernel_sum_bandwidth(np.zeros((3, 3)))
+
+
+def test_the_median_of_squared_lengths_ignores_zeros_if_most_are_zero():
+    assert median_squared(np.array([1.0, 2.0, 3.0])) == 4.0
+    assert median_squared(np.array([0.0, 0.0, 0.0, 3.0])) == 9.0
+    assert median_squared(np.zeros(3)) == 1.0
+
+
+@pytest.fixture
+def X(rng):
+    return rng.random((40, 2))
+
+
+def heat(X):
+    return np.exp(-cdist(X, X, "sqeuclidean") / 0.2)
+
+
+def test_diffusion_coordinates_of_training_rows_are_reproduced(X):
+    found = diffusion_coordinates(heat(X), 3)
+    place = Nystrom(
+        HeatTo(0.2, DistancesTo.of(X, "euclidean", {})), found.Z, np.zeros(3), found.eigenvalues, found.density
+    )
+    np.testing.assert_allclose(place(X), found.Z, atol=1e-10)
+    far = Nystrom(
+        HeatTo(0.2, DistancesTo.of(X, "euclidean", {}), relative=True), found.Z, np.zeros(3), found.eigenvalues
+    )
+    assert np.isfinite(far(X[:2] + 1e3)).all()  # relative to the nearest point, however far
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_eigenmap_coordinates_of_training_rows_are_reproduced(X, normalized):
+    W = heat(X)
+    found = laplacian_eigenmaps(W, 3, normalized=normalized)
+    lam = found.eigenvalues
+    offset, slope = (lam, 1 - lam) if normalized else (-lam, np.ones(3))  # W has ones on its diagonal
+    for affinity, rows in ((check_new_affinities, W), (FunctionWith(heat, X), X)):
+        placed = Nystrom(affinity, found.Z, offset, slope)(rows)
+        if not normalized:  # the affinity with itself, which the Laplacian leaves out
+            placed = (placed * (offset + W.sum(axis=1)[:, None]) - found.Z) / (offset + W.sum(axis=1)[:, None] - 1)
+        np.testing.assert_allclose(placed, found.Z, atol=1e-9)
+    sparse = Nystrom(check_new_affinities, found.Z, offset, slope)(scipy.sparse.csr_array(W))
+    np.testing.assert_allclose(sparse, Nystrom(check_new_affinities, found.Z, offset, slope)(W), atol=1e-12)
+
+
+def test_rows_without_affinity_have_no_coordinates(X):
+    place = Nystrom(check_new_affinities, np.ones((40, 1)), np.ones(1), np.ones(1))
+    with pytest.raises(DataError, match=r"Row 1 of the 2 .*has no affinity"):
+        place(np.vstack([np.ones(40), np.zeros(40)]))
+    with pytest.raises(DataError, match="negative affinity"):
+        place(-np.ones((1, 40)))
+    with pytest.raises(DataError, match=r"distances.*sparse matrix lacks some.*dense"):
+        HeatTo(1.0, None)(scipy.sparse.csr_array((2, 40)))
+
+
+def test_a_row_is_placed_among_its_neighbors_and_a_training_row_on_itself(X):
+    Z = X[:, :1]
+    place = NystromNearest(NearestAmong(X, 9), 3, np.zeros(40), Z, np.zeros(1), np.ones(1))
+    np.testing.assert_array_equal(place(X), Z)
+    new = X[:5] + 1e-3
+    indices = NearestAmong(X, 3)(new)[0]
+    np.testing.assert_allclose(place(new)[:, 0], Z[indices, 0].mean(axis=1), rtol=1e-12)
+    assert np.isnan(place(np.full((1, 2), np.nan))).all()

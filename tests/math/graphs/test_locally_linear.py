@@ -11,19 +11,13 @@ from lowland.data import load_dataset
 from lowland.math.graphs import locally_linear as module
 from lowland.math.graphs.locally_linear import (
     BLOCK,
-    LocalMatrices,
     WeightsOfNeighbors,
     add_reverse_edges,
-    bases_of,
     coordinates_of_errors,
-    drop_self_loops,
-    error_matrix,
     graph_with_points,
-    joint_table,
     lle_coordinates,
     modified_alignment,
     neighborhoods,
-    pieces,
     points_to_add,
     reconstruction_weights,
     reinforce_bridges,
@@ -36,6 +30,12 @@ from lowland.math.neighbors.search import NearestAmong, nearest_neighbors
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
+
+
+def error_matrix(W):
+    """(I - W)'(I - W)."""
+    E = scipy.sparse.csr_array(scipy.sparse.eye_array(W.shape[0]) - W)
+    return (E.T.tocsr() @ E).tocsr()
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------
@@ -81,13 +81,6 @@ def test_rotations_shifts_and_scales_do_not_change_the_weights(seed, scale, shif
     np.testing.assert_allclose(weights(Y, Y, indices, reg), weights(X, X, indices, reg), atol=1e-6)
 
 
-def test_a_point_is_reconstructed_from_its_neighbors():
-    P = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
-    x = np.array([[1.0, 2.0]])  # = 1/4 p0 + 1/4 p1 + 1/2 p2
-    w = weights(x, P, np.array([[0, 1, 2]]), reg=0)
-    np.testing.assert_allclose(w, [[0.25, 0.25, 0.5]], atol=1e-12)
-
-
 def test_without_regularization_exact_weights_have_minimum_norm(rng):
     X, P = rng.uniform(-0.1, 0.1, (10, 2)), rng.standard_normal((8, 2))
     indices = np.tile(np.arange(8), (10, 1))  # 8 neighbors in a plane: five dimensions of exact weights
@@ -111,37 +104,6 @@ def test_weights_are_accurate_far_from_the_origin(rng):
     np.testing.assert_allclose(weights(far, far, indices), weights(far - 2.0**20, far - 2.0**20, indices), rtol=1e-12)
 
 
-def test_rows_of_weights_sum_to_one_and_the_error_matrix_gives_the_error(rng):
-    X = rng.standard_normal((60, 3))
-    W = weight_matrix(X, nearest_neighbors(X, 7, RUN), RUN)
-    np.testing.assert_allclose(W.sum(axis=1), 1)
-    M, Z = error_matrix(W), rng.standard_normal((60, 2))
-    np.testing.assert_allclose(np.trace(Z.T @ (M @ Z)), np.sum((Z - W @ Z) ** 2))
-    np.testing.assert_allclose(M @ np.ones(60), 0, atol=1e-12)
-
-
-def test_neighborhoods_of_different_sizes(rng):
-    X = rng.standard_normal((5, 2))
-    graph = NeighborGraph(
-        np.array([0, 1, 4, 6, 7, 9]), np.array([1, 0, 2, 3, 1, 4, 0, 3, 2], dtype=np.int32), np.ones(9)
-    )
-    W = weight_matrix(X, graph, RUN).toarray()
-    for i in range(5):
-        near = graph.to[graph.start[i] : graph.start[i + 1]]
-        np.testing.assert_allclose(W[i, near], by_numpy(X[[i]], X, near[None], 1e-3)[0], rtol=1e-9)
-
-
-def test_threads_do_not_change_a_bit(rng):
-    import lowland
-
-    X = rng.standard_normal((BLOCK + 500, 3))
-    graph = nearest_neighbors(X, 5, RUN)
-    with lowland.config(threads=1):
-        one = weight_matrix(X, graph, LocalRun())
-    with lowland.config(threads=3):
-        np.testing.assert_array_equal(weight_matrix(X, graph, LocalRun()).data, one.data)
-
-
 def test_new_rows_are_the_weighted_means_of_their_neighbors(rng):
     P = rng.standard_normal((40, 3))
     A = rng.standard_normal((3, 2))
@@ -150,14 +112,6 @@ def test_new_rows_are_the_weighted_means_of_their_neighbors(rng):
     )  # affine images: four neighbors reconstruct a point exactly
     X = rng.standard_normal((6, 3))
     np.testing.assert_allclose(place(X), X @ A, atol=1e-8)
-
-
-def test_coordinates_of_three_points_on_a_line_by_hand():
-    """(I - W)'(I - W) of the middle point alone, w = (½, ½): the null space is spanned by (1, 1, 1) and (1, 0, -1)."""
-    W = np.array([[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]])  # the end points reconstruct themselves: no error
-    for found in (lle_coordinates(W, 1), lle_coordinates(scipy.sparse.csr_array(W), 1)):
-        np.testing.assert_allclose(np.abs(found.Z[:, 0]), np.array([1, 0, 1]) / np.sqrt(2), atol=1e-12)
-        np.testing.assert_allclose(found.eigenvalues, 0, atol=1e-14)
 
 
 def test_coordinates_are_orthonormal_and_their_errors_are_the_eigenvalues(rng):
@@ -184,16 +138,7 @@ def table(rng):
     return X, graph
 
 
-def test_dense_rows_are_one_piece_of_the_table_itself(table):
-    X, graph = table
-    (found,) = neighborhoods(X, graph, 5, 20)
-    assert found.table is X
-    np.testing.assert_array_equal(found.points, X[5:20])
-    np.testing.assert_array_equal(found.to, graph.to[15:60])
-    assert (found.start[0], found.start[-1]) == (0, 45)
-
-
-@pytest.mark.parametrize("numbers", [1, 200, 1 << 21])
+@pytest.mark.parametrize("numbers", [200, 1 << 21])
 def test_sparse_rows_have_the_differences_of_dense_rows(table, monkeypatch, numbers):
     X, graph = table
     monkeypatch.setattr(module, "_NUMBERS", numbers)
@@ -207,23 +152,6 @@ def test_sparse_rows_have_the_differences_of_dense_rows(table, monkeypatch, numb
             np.testing.assert_allclose(off @ off.T, expected @ expected.T, atol=1e-12)
             seen.append(i)
     assert seen == list(range(30))
-
-
-def test_pieces_cover_all_rows_once(table, monkeypatch):
-    X, graph = table
-    monkeypatch.setattr(module, "_NUMBERS", 500)
-    found = list(pieces(scipy.sparse.csr_array(X), graph.start, 2, 29))
-    assert len(found) > 1
-    assert [i for a, b in found for i in range(a, b)] == list(range(2, 29))
-
-
-def test_a_joint_table_holds_only_the_columns_in_use():
-    S = scipy.sparse.csr_array(np.eye(6)[[0, 1, 2, 0]])
-    table, places = joint_table(S[:2], S, np.array([2, 3, 2]))
-    assert table.shape == (4, 3)
-    np.testing.assert_array_equal(places, [2, 3, 2])
-    empty, _ = joint_table(scipy.sparse.csr_array((1, 5)), scipy.sparse.csr_array((3, 5)), np.array([1]))
-    assert empty.shape == (2, 1)
 
 
 # --- alignment --------------------------------------------------------------------------------------------------------
@@ -257,7 +185,7 @@ def scikit_learns(method, X, k, m, monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["standard", "modified", "ltsa"])
-@pytest.mark.parametrize(("d", "k", "m"), [(3, 2, 8), (3, 1, 4), (10, 2, 6), (2, 2, 5)])
+@pytest.mark.parametrize(("d", "k", "m"), [(3, 2, 8), (10, 2, 6)])
 def test_alignment_matrices_agree_with_scikit_learn(method, d, k, m, rng, monkeypatch):
     X = load_dataset("swiss_roll", n=200).X if d == 3 else rng.standard_normal((200, d))
     M = matrix(method, X, nearest_neighbors(X, m, RUN), k).toarray()
@@ -305,19 +233,6 @@ def test_hessian_matrices_follow_the_textbook(d, rng):
     np.testing.assert_allclose(matrix("hessian", X, graph, k).toarray(), expected, atol=1e-10)
 
 
-def test_the_sum_places_each_matrix_at_its_points(rng):
-    graph = graph_of([3, 1], [0, 4, 2], [2], [0, 1, 2, 3], [])
-    values = rng.standard_normal(bases_of(graph.start)[-1])
-    local = LocalMatrices(graph.start, graph.to, values)
-    expected = np.zeros((5, 5))
-    for i in range(5):
-        near = graph.to[graph.start[i] : graph.start[i + 1]]
-        expected[np.ix_(near, near)] += values[local.bases[i] : local.bases[i + 1]].reshape(len(near), len(near))
-    found = local.sum(5, RUN)
-    np.testing.assert_allclose(found.toarray(), expected)
-    assert found.has_sorted_indices
-
-
 def test_threads_do_not_change_a_bit_alignment(rng):
     import lowland
 
@@ -330,15 +245,6 @@ def test_threads_do_not_change_a_bit_alignment(rng):
             found.append(tangent_alignment(X, graph, 2, run, kind="ltsa").sum(len(X), run))
     np.testing.assert_array_equal(found[0].data, found[1].data)
     np.testing.assert_array_equal(found[0].indices, found[1].indices)
-
-
-def test_float32_rows_are_processed_in_float64():
-    X = load_dataset("swiss_roll", n=100).X.astype(np.float32)
-    graph = nearest_neighbors(X.astype(np.float64), 8, RUN)
-    for kind in ("standard", "modified", "ltsa", "hessian"):
-        np.testing.assert_array_equal(
-            matrix(kind, X, graph, 2).toarray(), matrix(kind, X.astype(np.float64), graph, 2).toarray()
-        )
 
 
 # --- strong components ------------------------------------------------------------------------------------------------
@@ -356,7 +262,7 @@ def test_components_that_no_edge_leaves():
     assert opened.to[opened.start[2] : opened.start[3]].tolist() == [0, 1]  # the largest component is unchanged
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))
 def test_a_connected_graph_ends_with_one_sink_component(seed, n):
     rng = np.random.default_rng(seed)
@@ -377,12 +283,6 @@ def test_points_in_no_other_neighborhood_are_added_to_their_own():
     whole = graph_with_points(graph, apart)
     assert whole.to[whole.start[3] : whole.start[4]].tolist() == [3, 0, 1]
     assert not points_to_add(whole).any()
-
-
-def test_edges_from_a_point_to_itself_are_dropped():
-    graph = drop_self_loops(graph_of([0, 1], [0], [2, 1]))
-    assert graph.to.tolist() == [1, 0, 1]
-    assert graph.start.tolist() == [0, 1, 2, 3]
 
 
 def test_a_bridge_is_reinforced_by_the_neighborhoods_at_its_ends():

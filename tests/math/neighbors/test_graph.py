@@ -1,13 +1,18 @@
-"""Graphs of neighbors: directions, further edges, and graphs that were given."""
+"""Graphs of neighbors: directions, further edges, graphs that were given, and their connected components."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.spatial.distance import cdist
 
 from lowland.errors import DataError
+from lowland.math.neighbors.connectivity import ShortestBridges, component_labels, connected
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
+from lowland.math.neighbors.search import nearest_neighbors
+from lowland.run.local import LocalRun
 
 
 def links(graph):
@@ -47,8 +52,6 @@ def test_duplicate_entries_are_summed():
     G = scipy.sparse.coo_array((np.array([1.0, 2, 0, 0, 3, 3]), ([0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 2, 0])), shape=(3, 3))
     assert links(given_graph(G)) == {(0, 1): 3, (1, 2): 0, (2, 0): 3}
     assert G.nnz == 6
-    twice = scipy.sparse.csr_array((np.array([1.0, 2]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
-    assert links(given_graph(twice)) == {(0, 1): 3}
 
 
 @pytest.mark.parametrize(
@@ -72,14 +75,6 @@ def test_invalid_graphs_are_refused(G, words):
         given_graph(G, 5 if words.startswith("3 nodes") else None)
 
 
-def test_conversion_from_and_to_a_table(rng):
-    indices, distances = rng.integers(0, 9, (9, 3)), rng.random((9, 3))
-    graph = NeighborGraph.of_table(indices, distances, "tree")
-    np.testing.assert_array_equal(graph.table()[0], indices)
-    np.testing.assert_array_equal(graph.table()[1], distances)
-    assert graph.n == 9
-
-
 def test_added_edges_are_symmetric_and_the_shorter_length_is_kept():
     G = scipy.sparse.csr_array((np.array([1.0, 2, 4]), ([0, 1, 1], [1, 2, 3])), shape=(5, 5))
     graph = given_graph(G).symmetric()
@@ -99,3 +94,99 @@ def test_edges_marked_as_farthest_are_as_long_as_the_longest_other_one():
     assert found.to[:3].tolist() == [2, 3, 1]
     assert found.length[:3].tolist() == [1, 3, 3]
     assert links(found)[1, 0] == 8  # its only edge
+
+
+@pytest.fixture
+def heaps(rng):
+    """Three clusters of 30, 20 and 10 points, mixed."""
+    X = rng.random((60, 3)) + np.repeat([0, 10, 30], [30, 20, 10])[:, None]
+    return X[rng.permutation(60)]
+
+
+def between(X, label, metric="euclidean"):
+    """The smallest sum of lengths that connects the components, by scipy."""
+    D = cdist(X, X, metric)
+    count = label.max() + 1
+    M = [[D[np.ix_(label == a, label == b)].min() if a != b else 0 for b in range(count)] for a in range(count)]
+    return minimum_spanning_tree(np.array(M)).sum()
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(5, 80),
+    d=st.sampled_from([1, 2, 3, 40]),
+    metric=st.sampled_from(["euclidean", "cityblock"]),
+    whole=st.booleans(),
+)
+def test_connecting_adds_the_edges_of_smallest_total_length(seed, n, d, metric, whole):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    if whole:  # many ties, and no duplicates: scipy treats a zero as no edge
+        X = np.stack([rng.permutation(n) for _ in range(d)], axis=1) * 1.0
+    label = np.unique(rng.integers(0, rng.integers(2, n), n), return_inverse=True)[1]
+    count = label.max() + 1
+    if count < 2:
+        return
+    i, j, length = ShortestBridges(X, metric).spanning(label, LocalRun())
+    assert len(i) == count - 1
+    joined = scipy.sparse.coo_array((np.ones(len(i)), (label[i], label[j])), shape=(count, count))
+    assert connected_components(joined, directed=False)[0] == 1
+    np.testing.assert_allclose(length, np.diag(cdist(X[i], X[j], metric)), rtol=1e-12)
+    assert length.sum() == pytest.approx(between(X, label, metric), rel=1e-12)
+
+
+def test_given_distances_are_connected_like_rows(rng):
+    X, label = rng.random((50, 4)), rng.permutation(np.arange(50) % 7)
+    one = ShortestBridges(X).spanning(label, LocalRun())
+    other = ShortestBridges(cdist(X, X), "precomputed").spanning(label, LocalRun())
+    for mine, theirs in zip(one, other, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+
+
+def test_connect_adds_edges_and_reports_how_many(heaps):
+    graph = nearest_neighbors(heaps, 4, LocalRun())
+    parts = connected(graph, "connect", ShortestBridges(heaps))
+    assert (parts.count, len(parts.bridges)) == (3, 2)
+    assert parts.fact == "the neighbor graph is disconnected: 3 connected components of 30, 20 and 10 rows"
+    assert parts.sizes.tolist() == [30, 20, 10]
+    assert parts.kept.all()
+    assert component_labels(parts.graph).max() == 0
+    M = parts.graph.matrix()
+    assert abs(M - M.T).max() == 0
+    assert M.nnz == graph.symmetric().matrix().nnz + 4
+
+
+def test_largest_keeps_one_component_and_masks_the_others(heaps):
+    graph = nearest_neighbors(heaps, 4, LocalRun())
+    parts = connected(graph, "largest", ShortestBridges(heaps))
+    np.testing.assert_array_equal(parts.kept, heaps[:, 0] < 5)
+    assert parts.graph.n == 30
+    assert len(parts.bridges) == 0
+    alone = nearest_neighbors(heaps[parts.kept], 4, LocalRun()).symmetric()
+    np.testing.assert_array_equal(parts.graph.to, alone.to)
+
+
+def test_ignore_keeps_the_graph_and_error_raises(heaps):
+    graph = nearest_neighbors(heaps, 4, LocalRun())
+    parts = connected(graph, "ignore", ShortestBridges(heaps))
+    np.testing.assert_array_equal(parts.graph.to, graph.symmetric().to)
+    assert parts.count == 3
+    with pytest.raises(
+        DataError, match=r"The neighbor graph is disconnected: 3 connected components of 30, 20 and 10 rows\."
+    ):
+        connected(graph, "error", ShortestBridges(heaps))
+
+
+def test_a_given_graph_without_rows_cannot_be_connected():
+    G = scipy.sparse.csr_array(([1.0, 1.0], ([0, 2], [1, 3])), shape=(4, 4))
+    with pytest.raises(DataError, match=r"disconnected.*no distances"):
+        connected(given_graph(G), "connect", ShortestBridges(G, "precomputed"))
+    largest = connected(given_graph(G), "largest", ShortestBridges(G, "precomputed"))
+    assert np.flatnonzero(largest.kept).tolist() == [0, 1]
+
+
+def test_components_are_numbered_by_size_then_by_first_point():
+    i, j = np.array([0, 2, 4, 5]), np.array([1, 3, 5, 6])
+    G = scipy.sparse.coo_array((np.ones(4), (i, j)), shape=(8, 8))
+    assert component_labels(given_graph(G)).tolist() == [1, 1, 2, 2, 0, 0, 0, 3]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from lowland.kernels import ranks as kernels
 from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.run.local import LocalRun
 
@@ -49,3 +50,61 @@ def test_very_large_values_are_scaled_by_a_power_of_two(rng):
     np.testing.assert_array_equal(
         far.distances(np.arange(3)) * far.length, PointSet.of(X).distances(np.arange(3)) * 2.0**400
     )
+
+
+def order_of(row, me, around):
+    """The other points by distance, ties by index, or by the cyclic order after ``me``."""
+    n = len(row)
+    places = (np.arange(n) - me) % n if around else np.arange(n)
+    order = np.lexsort((places, row))
+    return order[order != me]
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.integers(0, 4, (60, 2)).astype(float)
+    return X, ((X[:, None] - X[None]) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("around", [False, True])
+def test_ranks_are_positions_in_the_sorted_order(table, rng, around):
+    X, D = table
+    own, targets = np.array([3, 40, 59]), np.array([[0, 58, 7], [41, 1, 2], [0, 30, 58]])
+    orders = np.array([order_of(D[me], me, around) for me in own])
+    expected = np.array([[list(o).index(j) + 1 for j in row] for o, row in zip(orders, targets, strict=True)])
+    found = np.empty((3, 3), dtype=np.int64)
+    kernels.rank_by_counting(D[own], own, around, targets, found)
+    np.testing.assert_array_equal(found, expected)
+    found[:] = 0
+    kernels.rank_by_measuring(X[own], np.ascontiguousarray(X.T), 2.0, own, around, targets, found)
+    np.testing.assert_array_equal(found, expected)
+    settled = np.empty((3, 59), dtype=np.int32)
+    kernels.settle_orders(D[own], own, around, np.argsort(D[own], axis=1), settled)
+    np.testing.assert_array_equal(settled, orders)
+    all_ranks = np.empty((3, 60), dtype=np.int32)
+    kernels.ranks_of_orders(settled, all_ranks)
+    np.testing.assert_array_equal(np.take_along_axis(all_ranks, targets, axis=1), expected)
+
+
+def test_counting_by_products_recomputes_uncertain_pairs(table):
+    X, D = table
+    own = np.array([5, 22])
+    targets = np.array([[1, 9], [40, 0]])
+    powers = np.take_along_axis(D[own], targets, axis=1)
+    V = -2 * X[own] @ X.T
+    a2 = (X[own] ** 2).sum(axis=1)[:, None]
+    counts = np.zeros((2, 2), dtype=np.int64)
+    slack = 1.0  # as if products had such errors
+    measured = kernels.count_by_products(
+        V, (X**2).sum(axis=1), 0, own, False, targets, powers, powers - a2 - slack, powers - a2 + slack, X, counts
+    )
+    expected = [[list(order_of(D[me], me, False)).index(j) for j in row] for me, row in zip(own, targets, strict=True)]
+    assert counts.tolist() == expected
+    assert measured > 0
+
+
+def test_ties_go_to_the_next_index_after_the_row():
+    D = np.array([[1.0, 0.0, 1.0, 1.0, 0.5]])
+    near = np.array([[4, 0]], dtype=np.int32)
+    kernels.settle_nearest(D, np.array([1]), near)
+    assert near.tolist() == [[4, 2]]  # of the ties 0, 2 and 3, the next index after 1

@@ -1,5 +1,7 @@
 """Neighbors against brute force: every search gives the same result, including ties and duplicates."""
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -9,9 +11,20 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 
 import lowland
-from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
-from lowland.math.neighbors.search import ByGivenDistances, NearestAmong, nearest_neighbors, neighbors_within
-from lowland.run.local import LocalRun
+from lowland.errors import DataError, DataWarning, MemoryBudgetError, MissingExtra, ParameterError
+from lowland.math.neighbors.brute_force import BruteForce, SparseSearch
+from lowland.math.neighbors.hnsw import Approximate
+from lowland.math.neighbors.kd_tree import KDTree
+from lowland.math.neighbors.search import (
+    ByGivenDistances,
+    NearestAmong,
+    choose_searcher,
+    nearest_neighbors,
+    neighbors_within,
+)
+from lowland.math.neighbors.searcher import MetricSpace
+from lowland.math.neighbors.torch_search import TorchSearch
+from lowland.run.local import LocalRun, serial_run
 
 METRICS = ["euclidean", "manhattan", "chebyshev", "cosine", "correlation", "sqeuclidean"]
 SEARCHES = ["auto", "tree", "products"]
@@ -43,7 +56,7 @@ def test_nearest_neighbors_agree_with_brute_force(rng, metric, search, d):
     assert graph.recall == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(X=whole_numbers(), k=st.integers(1, 7), metric=st.sampled_from(["euclidean", "manhattan", "chebyshev"]))
 def test_ties_go_to_the_lower_index_in_every_search(X, k, metric):
     if np.all(X[0] == X):
@@ -87,12 +100,11 @@ def test_values_whose_squares_overflow_are_refused(rng, search, d):
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("d", [3, 40])
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
-def test_float32_is_squared_in_float64(rng, search, d, metric):
+def test_float32_is_squared_in_float64(rng, search, d):
     X = rng.standard_normal((60, d)).astype(np.float32)
-    one = nearest_neighbors(X, 5, LocalRun(), metric=metric, search=search)
+    one = nearest_neighbors(X, 5, LocalRun(), search=search)
     for scale in (2.0**-100, 2.0**90):
-        other = nearest_neighbors(X * np.float32(scale), 5, LocalRun(), metric=metric, search=search)
+        other = nearest_neighbors(X * np.float32(scale), 5, LocalRun(), search=search)
         np.testing.assert_array_equal(other.to, one.to)
         np.testing.assert_array_equal(other.length, one.length * np.float32(scale))
     with pytest.raises(DataError, match="too large for float32"):
@@ -103,12 +115,11 @@ def test_float32_is_squared_in_float64(rng, search, d, metric):
 def test_the_number_of_threads_changes_no_bit(rng, d):
     X = rng.standard_normal((9000, d)).astype(np.float32)
     answers = []
-    for threads in (1, 2, 3):
+    for threads in (1, 3):
         with lowland.config(threads=threads):
             answers.append(nearest_neighbors(X, 5, LocalRun()))
-    for other in answers[1:]:
-        np.testing.assert_array_equal(other.to, answers[0].to)
-        np.testing.assert_array_equal(other.length, answers[0].length)
+    np.testing.assert_array_equal(answers[1].to, answers[0].to)
+    np.testing.assert_array_equal(answers[1].length, answers[0].length)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -147,24 +158,6 @@ def test_any_metric_and_given_distances(rng):
         given_ones = nearest_neighbors(D, 4, LocalRun(), metric="precomputed")
         assert given_ones.search == "given distances"
         np.testing.assert_array_equal(given_ones.table()[0], order)
-
-
-@pytest.mark.parametrize(
-    ("broken", "words"),
-    [
-        (np.nan, "missing"),
-        (np.inf, "infinite"),
-        (-1.0, "negative"),
-        (9.0, "not symmetric"),
-    ],
-)
-def test_given_distances_are_checked(rng, broken, words):
-    D = cdist(rng.random((9, 2)), rng.random((9, 2)))
-    D = D + D.T
-    np.fill_diagonal(D, 0)
-    D[2, 5] = broken
-    with pytest.raises(DataError, match=words):
-        nearest_neighbors(D, 3, LocalRun(), metric="precomputed")
 
 
 def test_n_neighbors_must_be_less_than_the_number_of_rows(rng):
@@ -231,7 +224,7 @@ def test_a_radius_that_isolates_points_is_reported_with_a_sufficient_one(rng, se
 
 @pytest.mark.parametrize("search", ["tree", "products"])
 def test_a_radius_beyond_the_memory_budget_is_refused_before_the_search(rng, search):
-    X = rng.random((3000, 3))
+    X = rng.random((1200, 3))
     with lowland.config(memory="50MB"), pytest.raises(MemoryBudgetError, match="smaller radius"):
         neighbors_within(X, 5.0, LocalRun(), search=search)
 
@@ -239,7 +232,7 @@ def test_a_radius_beyond_the_memory_budget_is_refused_before_the_search(rng, sea
 # --- new points -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("points", "rows"), [(1e-100, 1), (1, 1e100), (1e-30, 1e30), (1e-140, 1e140)])
+@pytest.mark.parametrize(("points", "rows"), [(1e-30, 1e30), (1e-140, 1e140)])
 def test_new_rows_may_have_another_scale(rng, points, rows):
     X, Y = rng.standard_normal((60, 40)) * points, rng.standard_normal((4, 40)) * rows
     by_tree, by_products = NearestAmong(X, 5, search="tree")(Y), NearestAmong(X, 5, search="products")(Y)
@@ -281,3 +274,254 @@ def test_stored_distances_of_new_rows_count_up_to_k_or_within_the_radius():
         ByGivenDistances(lambda rows: rows, ~kept)(X)
     with pytest.raises(DataError, match=r"negative length: -1, to training row 1"):
         ByGivenDistances(lambda rows: rows, kept)(scipy.sparse.csr_array(np.array([[0.0, -1]])))
+
+
+def test_rows_of_zeros_are_orthogonal_to_others_and_equal_to_each_other():
+    X = np.array([[1.0, 0], [2, 0], [0, 0], [0, 0], [0, 3], [1, 3]])
+    indices, distances = nearest_neighbors(X, 2, LocalRun(), metric="cosine").table()
+    assert indices[0, 0] == 1
+    assert distances[0, 0] == 0
+    assert indices[2, 0] == 3
+    assert distances[2].tolist() == [0, 1]
+
+
+@pytest.fixture
+def both(rng):
+    X = rng.integers(0, 6, (300, 3)).astype(float)  # many ties and duplicates
+    return KDTree(X, MetricSpace("euclidean", 2.0)), BruteForce(X, "euclidean")
+
+
+def test_the_tree_agrees_with_brute_force(both, rng):
+    tree, brute = both
+    labels, rows = rng.integers(0, 4, 300), rng.permutation(300)[:50]
+    for options in ({}, {"rows": rows}, {"labels": labels}, {"rows": rows, "labels": labels}):
+        for mine, theirs in zip(
+            tree.nearest(5, LocalRun(), **options), brute.nearest(5, LocalRun(), **options), strict=True
+        ):
+            np.testing.assert_array_equal(mine, theirs)
+    Y = rng.random((7, 3)) * 6
+    np.testing.assert_array_equal(tree.nearest_to(Y, 4)[0], brute.nearest_to(Y, 4)[0])
+    for mine, theirs in zip(tree.within(1.5, LocalRun()), brute.within(1.5, LocalRun()), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_shortest_edge_from_each_label_to_another(both, rng):
+    labels, rows = rng.integers(0, 4, 300), np.arange(300)
+    mine, theirs = (each.nearest_in_other_component(rows, labels, LocalRun())[1] for each in both)
+    for label in range(4):
+        assert mine[labels == label].min() == theirs[labels == label].min()
+
+
+def test_a_tree_computes_few_of_the_distances(rng):
+    plane = KDTree(rng.random((3000, 2)), MetricSpace("euclidean", 2.0))
+    assert plane.points_measured(5) < 300
+    with lowland.config(threads=3):
+        several = plane.nearest(5, LocalRun())
+    np.testing.assert_array_equal(several[0], plane.nearest(5, serial_run())[0])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "precomputed"])
+def test_torch_agrees_with_the_host(rng, metric):
+    torch = pytest.importorskip("torch")
+    X = (100 + rng.standard_normal((300, 20))).astype(np.float32)
+    X[200:210] = X[0]
+    if metric == "precomputed":
+        X = cdist(X, X).astype(np.float32)
+        X = (X + X.T) / 2
+    device = TorchSearch(torch.asarray(X), metric)  # the search for tensors on an accelerator
+    host = choose_searcher(X, metric, {}, "products", 6)
+    indices, lengths = device.nearest(6, LocalRun())
+    expected = host.nearest(6, LocalRun())
+    np.testing.assert_array_equal(indices, expected[0])
+    np.testing.assert_allclose(lengths, expected[1], rtol=1e-6, atol=1e-12)
+    new = device.nearest_to(torch.asarray(X[:5]), 3), host.nearest_to(X[:5], 3)
+    np.testing.assert_array_equal(new[0][0], new[1][0])
+    radius = float(np.median(lengths[:, -1]))
+    for mine, theirs in zip(device.within(radius, LocalRun()), host.within(radius, LocalRun()), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-12)
+    labels = np.arange(300) // 100
+    rows = np.arange(150)
+    np.testing.assert_array_equal(
+        device.nearest_in_other_component(rows, labels, LocalRun())[0],
+        host.nearest_in_other_component(rows, labels, LocalRun())[0],
+    )
+
+
+def test_approximate_search_returns_exact_distances_and_measured_recall(rng):
+    pytest.importorskip("faiss")
+    X = rng.standard_normal((1000, 24))
+    exact = nearest_neighbors(X, 8, LocalRun(), search="products")
+    graph = nearest_neighbors(X, 8, LocalRun(), search="approximate", rng=rng)
+    assert graph.search == "approximate"
+    found = graph.table()[0]
+    fractions = [len(set(a) & set(b)) / 8 for a, b in zip(found, exact.table()[0], strict=True)]
+    assert graph.recall == pytest.approx(np.mean(fractions), abs=0.02)
+    assert graph.recall > 0.95
+    assert not np.any(found == np.arange(1000)[:, None])
+    np.testing.assert_allclose(graph.length, np.linalg.norm(X[graph.sources] - X[graph.to], axis=1), rtol=1e-12)
+    again = nearest_neighbors(X, 8, LocalRun(), search="approximate", rng=rng)
+    np.testing.assert_array_equal(again.to, graph.to)
+
+
+def test_low_recall_is_reported(rng):
+    pytest.importorskip("faiss")
+    search = Approximate(rng.standard_normal((400, 6)), MetricSpace("euclidean", 2))
+    lengths = np.full((400, 3), 9.0)  # as if only far points had been found
+    with pytest.warns(DataWarning, match=r"found only 0% of the true neighbors of 300 sampled rows.*exact search"):
+        assert search.recall(lengths, LocalRun(), rng) == 0
+
+
+def test_more_duplicates_than_neighbors_are_found_exactly(rng):
+    pytest.importorskip("faiss")
+    X = np.repeat(rng.standard_normal((20, 6)), 30, axis=0)
+    indices, distances = nearest_neighbors(X, 5, LocalRun(), search="approximate").table()
+    assert not distances.any()
+    assert not np.any(indices == np.arange(600)[:, None])
+
+
+def test_metrics_without_approximate_search_are_refused(rng, monkeypatch):
+    X = rng.standard_normal((50, 3))
+    with pytest.raises(ParameterError, match="does not support the metric 'manhattan'"):
+        nearest_neighbors(X, 5, LocalRun(), metric="manhattan", search="approximate")
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingExtra, match=r'pip install "lowland\[neighbors\]"'):
+        nearest_neighbors(X, 5, LocalRun(), search="approximate")
+
+
+SPARSE_METRICS = ["euclidean", "cosine", "manhattan", "correlation", "hamming"]
+
+
+# --- any metric -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "canberra", "precomputed"])
+def test_the_nearest_of_another_label(rng, metric):
+    X = rng.random((40, 3))
+    D = cdist(X, X, "euclidean" if metric == "precomputed" else metric)
+    labels = rng.integers(0, 5, 40)
+    masked = np.where(labels[:, None] == labels[None, :], np.inf, D)
+    search = BruteForce(D if metric == "precomputed" else X, metric)
+    indices, lengths = search.nearest(3, LocalRun(), labels=labels)
+    np.testing.assert_array_equal(indices, np.argsort(masked, axis=1, kind="stable")[:, :3])
+    np.testing.assert_allclose(lengths, np.sort(masked, axis=1)[:, :3], rtol=1e-12)
+    np.testing.assert_array_equal(
+        search.nearest_in_other_component(np.arange(40), labels, LocalRun())[0], indices[:, 0]
+    )
+
+
+def test_a_function_of_two_rows_is_called_on_one_thread(rng):
+    import threading
+
+    seen = set()
+
+    def metric(a, b):
+        seen.add(threading.get_ident())
+        return abs(a[0] - b[0])
+
+    with lowland.config(threads=3):
+        BruteForce(rng.random((30, 2)), metric).nearest(2, LocalRun())
+    assert seen == {threading.get_ident()}
+
+
+# --- matrix products --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_are_accurate_far_from_the_origin(rng, dtype):
+    X = (1e4 + rng.standard_normal((700, 40))).astype(dtype)
+    X[350:] += 1e4  # and no shift helps two distant clusters
+    indices, distances = nearest_neighbors(X, 5, LocalRun(), search="products").table()
+    order, D = brute(cdist(X.astype(float), X.astype(float)), 5)
+    np.testing.assert_array_equal(indices, order)
+    np.testing.assert_allclose(distances, D, rtol=1e-6 if dtype == np.float32 else 1e-12)
+    assert distances.dtype == dtype
+
+
+# --- sparse rows ------------------------------------------------------------------------------------------------------
+
+
+def sparse(n=150, d=40, density=0.15, seed=0, integers=False):
+    rng = np.random.default_rng(seed)
+    X = scipy.sparse.random_array((n, d), density=density, rng=rng, format="csr")
+    if integers:
+        X.data = np.ceil(3 * X.data)
+    return X
+
+
+def city_block(a, b):
+    return float(np.abs(a - b).sum())
+
+
+@pytest.mark.parametrize("metric", [*SPARSE_METRICS, city_block])
+def test_the_nearest_are_those_of_dense_rows(metric):
+    X = sparse()
+    kind = scipy.sparse.csr_matrix if metric == "manhattan" else scipy.sparse.csr_array
+    found, dense = (nearest_neighbors(rows, 7, metric=metric) for rows in (kind(X), X.toarray()))
+    if metric != "hamming":  # has many ties up to rounding
+        np.testing.assert_array_equal(found.to, dense.to)
+    np.testing.assert_allclose(found.length, dense.length, atol=1e-14)
+    radius = float(dense.length.max()) * (1 + 1e-9)
+    found, dense = (neighbors_within(rows, radius, metric=metric) for rows in (kind(X), X.toarray()))
+    np.testing.assert_array_equal(found.start, dense.start)
+    np.testing.assert_allclose(found.length, dense.length, atol=1e-14)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_ties_and_duplicates_of_counts_go_to_the_lower_row(metric):
+    X = sparse(200, 12, 0.2, integers=True)
+    X = scipy.sparse.vstack([X, X[:30]], format="csr")
+    found, dense = (nearest_neighbors(rows, 9, metric=metric) for rows in (X, X.toarray()))
+    np.testing.assert_array_equal(found.to, dense.to)
+    np.testing.assert_array_equal(found.length, dense.length)
+
+
+def test_near_rows_far_from_the_origin_keep_their_order():
+    """|a|² + |b|² - 2a'b has lost the digits that tell the distances of these rows."""
+    far = 1e7 * (1 + sparse(1, 50, 0.9).toarray())
+    X = far + 1e-3 * np.random.default_rng(1).standard_normal((120, 50))
+    found, dense = (nearest_neighbors(rows, 5) for rows in (scipy.sparse.csr_array(X), X))
+    np.testing.assert_array_equal(found.to, dense.to)
+    np.testing.assert_allclose(found.length, dense.length, rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "manhattan"])
+def test_new_rows_sparse_or_dense(metric):
+    X, new = sparse(), sparse(20, seed=1)
+    want = NearestAmong(X.toarray(), 4, metric)(new.toarray())
+    for rows in (new, new.toarray()):
+        indices, distances = NearestAmong(X, 4, metric)(rows)
+        np.testing.assert_array_equal(indices, want[0])
+        np.testing.assert_allclose(distances, want[1], atol=1e-14)
+
+
+def test_new_rows_that_are_not_finite_have_no_neighbors():
+    X, new = sparse(), sparse(3, seed=1)
+    new.data[new.indptr[1]] = np.nan
+    _, distances = NearestAmong(X, 4)(new)
+    np.testing.assert_array_equal(np.isnan(distances).all(axis=1), [False, True, False])
+
+
+def test_other_labels_and_other_components():
+    X = sparse()
+    labels = np.arange(150) % 3
+    run, rows = LocalRun(), np.arange(0, 150, 7)
+    found, dense = (choose_searcher(each, "euclidean", {}, "auto", 1) for each in (X, X.toarray()))
+    assert isinstance(found, SparseSearch)
+    for a, b in zip(*(s.nearest(2, run, rows=rows, labels=labels) for s in (found, dense)), strict=True):
+        np.testing.assert_allclose(a, b)
+    for a, b in zip(*(s.nearest_in_other_component(rows, labels, run) for s in (found, dense)), strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+def test_what_cannot_be_searched_is_refused():
+    with pytest.raises(DataError, match="All rows are equal"):
+        nearest_neighbors(scipy.sparse.csr_array(np.tile([[0.0, 2, 0]], (9, 1))), 2)
+    with pytest.raises(DataError, match="too large to be squared"):
+        nearest_neighbors(sparse() * 1e200, 2)
+    with pytest.raises(DataError, match=r"'seuclidean'.*V.*sparse"):
+        nearest_neighbors(sparse(), 2, metric="seuclidean")
+    V = np.ones(40)
+    found, dense = (
+        nearest_neighbors(X, 3, metric="seuclidean", params={"V": V}) for X in (sparse(), sparse().toarray())
+    )
+    np.testing.assert_array_equal(found.to, dense.to)

@@ -162,11 +162,6 @@ def test_the_additive_constant_is_the_smallest_that_makes_distances_euclidean(pa
         assert np.linalg.eigvalsh(centered_squares(D + 0.99 * c * off)).min() < 0
 
 
-def test_euclidean_distances_need_no_additive_constant(rng):
-    X = rng.standard_normal((30, 3))
-    assert additive_constant(cdist(X, X), RUN).value == pytest.approx(0, abs=1e-5)
-
-
 def test_the_additive_constant_without_forming_matrices(monkeypatch):
     D = geodesics(100)
     expected = additive_constant(D, RUN).value
@@ -200,18 +195,6 @@ def test_training_points_keep_their_coordinates(constant):
     wide = np.hstack([np.full((80, 2), 9.0), D])
     chosen = Placement(found.weights, found.means, columns=np.arange(2, 82), constant=constant)
     np.testing.assert_array_equal(chosen(wide), place(D))
-
-
-def test_a_triangle_of_sides_3_4_and_5_by_hand():
-    """B = -½ J(D∘D)J has the trace Σ d² / n = 50 / 3, and the area 6 of the triangle gives the product of the two
-    eigenvalues: for three points it is 4 · 6² / 3 = 48.
-    """
-    D = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
-    found = classical_scaling(D, 2)
-    first, second = found.eigenvalues.leading
-    assert first + second == pytest.approx(50 / 3)
-    assert first * second == pytest.approx(48)
-    np.testing.assert_allclose(np.linalg.norm(found.Z[[0, 0, 1]] - found.Z[[1, 2, 2]], axis=1), [3, 5, 4])
 
 
 def test_distances_that_break_the_triangle_inequality_need_a_constant():

@@ -3,25 +3,19 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import cdist, pdist
 
 from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.math.scaling.majorization import stress_majorization
 from lowland.math.scaling.stress import (
     Targets,
     check_connected,
-    check_dimensions,
     check_pair_weights,
     classical_start,
-    condensed_bases,
-    drop_weightless,
     given_start,
     gradient_by_ratios,
     gradient_by_slabs,
-    random_start,
-    rotate_to_axes,
-    starting_configurations,
     stress_gradient,
-    upper_triangle,
     weight_sums,
 )
 from lowland.run.local import LocalRun
@@ -31,21 +25,6 @@ TRIANGLE = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
 
 
 # --- targets ----------------------------------------------------------------------------------------------------------
-
-
-def test_the_upper_triangle_agrees_with_scipy(rng):
-    D = cdist(*[rng.standard_normal((7, 2))] * 2)
-    np.testing.assert_array_equal(upper_triangle(D), squareform(D, checks=False))
-    bases = condensed_bases(7)
-    assert upper_triangle(D)[bases[2] + 5] == D[2, 5]
-
-
-def test_sums_of_a_triangle_of_sides_3_4_and_5():
-    sums = weight_sums(Targets.of(TRIANGLE), RUN)
-    assert sums.squares == 50
-    np.testing.assert_array_equal(sums.weights, 2)
-    np.testing.assert_array_equal(sums.divisors[:, 0], 3)  # n: the Guttman transform
-    assert sums.mean_target == pytest.approx(np.sqrt(50 / 3))
 
 
 def test_weights_and_missing_distances_count_in_the_sums():
@@ -69,13 +48,6 @@ def test_weights_are_checked():
             check_pair_weights(W, TRIANGLE)
 
 
-def test_pairs_of_zero_weight_are_missing():
-    W = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    D = drop_weightless(TRIANGLE, W)
-    assert np.argwhere(np.isnan(D)).tolist() == [[0, 1], [1, 0]]
-    assert drop_weightless(TRIANGLE, np.ones((3, 3))) is TRIANGLE
-
-
 def test_points_without_any_known_distance_are_refused():
     D = np.full((4, 4), np.nan)
     np.fill_diagonal(D, 0)
@@ -89,31 +61,12 @@ def test_points_without_any_known_distance_are_refused():
 # --- initial configurations -------------------------------------------------------------------------------------------
 
 
-def test_classical_initialization_recovers_points(rng):
-    X = rng.standard_normal((30, 3))
-    Z = classical_start(cdist(X, X), 3, RUN)
-    np.testing.assert_allclose(pdist(Z), pdist(X), atol=1e-10)
-
-
-def test_principal_axes_remove_rotation_and_shift(rng):
-    Z = rng.standard_normal((20, 3)) * [3, 2, 1]
-    Q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
-    turned = rotate_to_axes(Z @ Q + 7)
-    np.testing.assert_allclose(turned, rotate_to_axes(Z), atol=1e-12)
-    np.testing.assert_allclose(turned.T @ turned, np.diag(np.diag(turned.T @ turned)), atol=1e-10)
-
-
 def test_a_missing_distance_is_estimated(rng):
     X = rng.standard_normal((30, 2))
     D = cdist(X, X)
     D[3, 7] = D[7, 3] = np.nan
     Z = classical_start(D, 2, RUN, missing=True)
     assert np.corrcoef(pdist(Z), pdist(X))[0, 1] > 0.99
-
-
-def test_random_points_have_the_requested_scale(rng):
-    Z = random_start(2000, 3, 5.0, rng, np.zeros((1, 1)))
-    assert np.sqrt(np.mean(pdist(Z[:500]) ** 2)) == pytest.approx(5, rel=0.05)
 
 
 def test_a_degenerate_initialization_is_perturbed_and_a_single_point_refused(rng):
@@ -130,21 +83,10 @@ def test_a_degenerate_initialization_is_perturbed_and_a_single_point_refused(rng
         given_start(full[:4], D, rng)
 
 
-def test_the_first_initialization_is_the_requested_one_and_others_are_random(rng):
-    D = cdist(*[rng.standard_normal((6, 3))] * 2)
-    first, second, third = starting_configurations(
-        D, 2, RUN, init="classical_mds", n_init=3, size=1.0, rng=np.random.default_rng(0)
-    )
-    np.testing.assert_array_equal(first, classical_start(D, 2, RUN))
-    again = np.random.default_rng(0)
-    for Z in (second, third):
-        np.testing.assert_array_equal(Z, random_start(6, 2, 1.0, again, D))
-
-
 def test_n_points_span_fewer_than_n_dimensions():
-    check_dimensions(3, 4)
+    D = cdist(*[np.random.default_rng(0).standard_normal((4, 3))] * 2)
     with pytest.raises(ParameterError, match="4 points span at most 3 dimensions"):
-        check_dimensions(4, 4)
+        stress_majorization(D, 4)
 
 
 # --- stress -----------------------------------------------------------------------------------------------------------

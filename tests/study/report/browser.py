@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import contextlib
+import functools
 import json
 import os
 import select
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
+
+import pytest
 
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -182,3 +187,27 @@ class Browser:
         self.process.wait()
         os.close(self.write)
         os.close(self.read)
+
+
+@functools.cache
+def started(number: int = 0) -> Browser:
+    """Start a browser, once for all tests of this process; it is closed at the end."""
+    program = chromium()
+    if program is None:
+        pytest.skip("no Chromium: install it (Debian: apt-get install chromium) or name it in LOWLAND_CHROMIUM")
+    folder = Path(tempfile.mkdtemp(prefix="chromium-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    found = Browser(program, folder)
+    atexit.register(found.close)
+    return found
+
+
+def fresh_browser(number: int = 0, width: int = 1400) -> Browser:
+    """The browser of all tests, with a light page of this width; what it noted before is forgotten."""
+    found = started(number)
+    found.run("0")  # wait for pending messages
+    for kept in (found.problems, found.requests, found.dialogs):
+        kept.clear()
+    found.media("", "light")
+    found.size(width, 1000)
+    return found

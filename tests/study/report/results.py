@@ -206,10 +206,14 @@ def crowded():
     return replace(result, trials=trials, table=replace(result.table, labels=labels))
 
 
-def with_ids(m=60):
+def with_ids(m=150):
     """A study whose rows have ids and columns that were kept."""
     whole = study(m)
-    table = whole.table
-    kept = {"place": np.array(["north", None, "south"] * m, dtype=object)[:m], "height": np.arange(m) / 7}
-    ids = np.array([f"flower {i}" for i in range(m)], dtype=object)
-    return replace(whole, table=replace(table, id_name="flower", ids=ids, kept=kept))
+    kept = {
+        "site": np.array(["meadow", "forest"])[np.arange(m) % 2],
+        "notes": np.array([f"note {i} about <b>row</b>" for i in range(m)]),
+        "place": np.array(["north", None, "south"] * m, dtype=object)[:m],
+        "height": np.arange(m) / 7,
+    }
+    ids = np.array([f"plant {i:03}" for i in range(m)], dtype=object)
+    return replace(whole, table=replace(whole.table, id_name="plant", ids=ids, kept=kept))

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import lowland
 from lowland.data import load_dataset
 from lowland.errors import FileProblem, MissingFile, ParameterError
-from lowland.pages.bundle import modules, page_text
-from lowland.plots.style import COLORS
+from lowland.pages.bundle import page_text
 from lowland.study.definitions import MEANINGS, meaning_of
 from lowland.study.report import (
     STEPS,
@@ -100,30 +99,23 @@ def test_classes_use_the_smallest_integer_type_with_a_code_for_missing(names, ki
     assert codes.tolist() == [len(names) - 1, np.iinfo(kind).max, 0]
 
 
+def labels_of(labels):
+    return content(results.with_labels(labels))[0]["table"]["label"]
+
+
 def test_classes_are_in_the_order_of_their_numbers():
-    message = study_data(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
-    assert message["classes"] == ["1", "9", "10"]
-    message = study_data(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
-    assert message["classes"] == ["a", "b 9", "b 10"]
+    assert labels_of(np.array(["10", "9", "1"] * 30))["classes"] == ["1", "9", "10"]
+    assert labels_of(np.array(["b 10", "a", "b 9"] * 30))["classes"] == ["a", "b 9", "b 10"]
 
 
-def test_continuous_labels_are_a_color_scale():
-    rng = np.random.default_rng(0)
-    assert study_data(report_html(results.with_labels(rng.standard_normal(300))))["table"]["label"]["classes"] is None
-    assert study_data(report_html(results.with_labels(np.arange(300))))["table"]["label"]["classes"] is None
-    assert study_data(report_html(results.with_labels(np.arange(300) % 7)))["table"]["label"]["classes"] == list(
-        "0123456"
-    )
-
-
-def test_many_integer_labels_are_a_color_scale_also_as_strings():
-    message = study_data(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"][
-        "label"
-    ]
-    assert message["classes"] is None
-    assert message["levels"] == list(range(70))
-    names = [f"class {i}" for i in np.arange(280) % 70]
-    assert len(study_data(report_html(results.with_labels(np.array(names))))["table"]["label"]["classes"]) == 70
+def test_continuous_labels_and_many_integers_are_a_color_scale():
+    assert labels_of(np.random.default_rng(0).standard_normal(300))["classes"] is None
+    assert labels_of(np.arange(300))["classes"] is None
+    assert labels_of(np.arange(300) % 7)["classes"] == list("0123456")
+    many = labels_of(np.array([str(i) for i in np.arange(280) % 70]))
+    assert many["classes"] is None
+    assert many["levels"] == list(range(70))
+    assert len(labels_of(np.array([f"class {i}" for i in np.arange(280) % 70]))["classes"]) == 70
 
 
 def test_row_indices_are_included_only_if_not_all_rows_are_shown():
@@ -187,7 +179,7 @@ def test_data_cannot_execute_or_close_its_element():
     assert message["table"]["kept"][1]["name"] == "</script><script>alert(2)</script>"
 
 
-@settings(max_examples=200)
+@settings(max_examples=50)
 @given(st.text())
 def test_any_text_is_escaped_and_preserved(text):
     escaped = as_json({text: [text]})
@@ -205,27 +197,6 @@ def test_the_content_security_policy_allows_only_our_script_and_no_network():
     assert not re.search(r"<(link|img|iframe|object|embed)\b|\bsrc=", html)
 
 
-def test_the_script_writes_text_and_no_markup():
-    for name in modules("report/page.js"):
-        text = page_text(name)
-        for word in (
-            "innerHTML",
-            "outerHTML",
-            "insertAdjacentHTML",
-            "document.write",
-            "eval(",
-            "fetch(",
-            "XMLHttpRequest",
-        ):
-            assert word not in text, name
-        assert "</script" not in text
-
-
-def test_colors_agree_with_the_figures():
-    listed = re.search(r"const COLORS = \[(.*?)\];", page_text("view/colors.js"), re.S)
-    assert re.findall(r"#\w{6}", listed[1]) == list(COLORS)
-
-
 # The file
 
 
@@ -233,13 +204,9 @@ def test_the_report_is_one_file(tmp_path):
     path = write_report(results.study(), tmp_path / "report.html")
     assert path == tmp_path / "report.html"
     assert path.read_text(encoding="utf-8") == report_html(results.study())
+    replace(results.study(), command="another").report(path)
+    assert study_data(path.read_text(encoding="utf-8"))["command"] == "another"
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]  # nothing half-written is left
-
-
-def test_a_report_is_replaced(tmp_path):
-    write_report(results.study(), str(tmp_path / "a.html"))
-    write_report(replace(results.study(), command="another"), str(tmp_path / "a.html"))
-    assert study_data((tmp_path / "a.html").read_text(encoding="utf-8"))["command"] == "another"
 
 
 def test_an_unwritable_report_path_is_reported(tmp_path):
@@ -253,13 +220,6 @@ def test_an_unwritable_report_path_is_reported(tmp_path):
         with pytest.raises(ParameterError, match=r"ends in \.html"):
             write_report(results.study(), tmp_path / name)
     assert [p.name for p in tmp_path.iterdir()] == ["folder.html"]
-
-
-def test_a_report_takes_the_place_of_another(tmp_path):
-    path = results.study().report(tmp_path / "a.html")
-    assert study_data(path.read_text(encoding="utf-8"))["command"] != "another"
-    replace(results.study(), command="another").report(path)
-    assert study_data(path.read_text(encoding="utf-8"))["command"] == "another"
 
 
 @pytest.mark.parametrize(
@@ -323,8 +283,8 @@ def test_the_page_contains_ids_and_kept_columns():
     result = results.with_ids()
     html = report_html(result)
     table = study_data(html)["table"]
-    assert table["ids"] == {"name": "flower", "texts": result.table.ids.tolist()}
-    place, height = table["carried"]
+    assert table["ids"] == {"name": "plant", "texts": result.table.ids.tolist()}
+    *_, place, height = table["carried"]
     assert (place["name"], place["classes"]) == ("place", ["north", "south"])
     assert numbers(html, place)[:4].tolist() == [0, 255, 1, 0]
     assert (height["name"], height["classes"]) == ("height", None)

@@ -23,59 +23,47 @@ def run_transform(model: Path, file: Path, to: Path, force: bool) -> None:
     source = tables.Source.of(file)
     row_names = tables.row_names(source, est)
     rows = tables.open_for_model(steps, est, source.without(row_names))
+    if not hasattr(est, "transform"):
+        raise DataError(
+            f"{type(est).__name__} has no out-of-sample extension. Write the coordinates of the training rows with "
+            "lowland fit --to."
+        )
     with tables.matching_columns(est, rows, file):
-        chunks, names = _coordinates(est, rows), list(est.get_feature_names_out())
+        chunks = est.transform_chunks(rows) if hasattr(est, "transform_chunks") else [est.transform(rows)]
+        names = list(est.get_feature_names_out())
     label = source.label or getattr(est, "label_name_", None)
     written = tables.write_table(chunks, to, names, tables.copied_columns(file, to, row_names, label=label))
     _report("Transformed", est, file, rows.d, model, written, started)
 
 
-def _coordinates(est: Any, rows: Any) -> Any:
-    if hasattr(est, "transform_chunks"):
-        return est.transform_chunks(rows)
-    if hasattr(est, "transform"):
-        return [est.transform(rows)]
-    raise DataError(
-        f"{type(est).__name__} has no out-of-sample extension. Write the coordinates of the training rows with "
-        "lowland fit --to."
-    )
-
-
 def run_inverse(model: Path, file: Path, to: Path, force: bool) -> None:
     """Load, apply the inverse transform, write, print."""
+    from lowland.data.open import open_table_file, readable_file
+
     tables.check_outputs(to=to, force=force, read=(model, file))
     started = time.perf_counter()
     _, est = tables.load_model(model)
     source = tables.Source.of(file)
-    if source.columns is None and not source.drop:
-        source = tables.Source(file, _coordinate_columns(est, file))
+    if source.columns is None and not source.drop and readable_file(file) and hasattr(est, "get_feature_names_out"):
+        # the columns of coordinates, among others such as ids, if the file has all of them
+        coordinates = [str(name) for name in est.get_feature_names_out()]
+        there = {*coordinates} <= {*open_table_file(file, tables.read_options()).names}
+        source = tables.Source(file, coordinates if coordinates and there else None)
     rows = tables.open_source(source)
     names = getattr(est, "feature_names_in_", None)
     names = [f"x{j}" for j in range(est.n_features_in_)] if names is None else list(map(str, names))
-    written = tables.write_table(_reconstructed(est, rows), to, names)
-    _report("Inverse transform of", est, file, rows.d, model, written, started)
-
-
-def _coordinate_columns(est: Any, file: Path) -> list[str] | None:
-    """The columns of coordinates, among others such as ids, if the file has all of them."""
-    from lowland.data.open import open_table_file, readable_file
-
-    names = [str(name) for name in est.get_feature_names_out()] if hasattr(est, "get_feature_names_out") else []
-    if not names or not readable_file(file):
-        return None
-    return names if {*names} <= {*open_table_file(file, tables.read_options()).names} else None
-
-
-def _reconstructed(est: Any, rows: Any) -> Any:
     if hasattr(est, "inverse_chunks"):
-        return est.inverse_chunks(rows)
-    if hasattr(est, "inverse_transform"):
-        return [est.inverse_transform(rows)]
-    name = type(est).__name__
-    if getattr(est, "fit_inverse_transform", None) is False:
-        rows = "rows, not their kernel values," if getattr(est, "kernel", None) == "precomputed" else "it again"
-        raise DataError(f"{name} was fitted without an inverse transform. Fit {rows} with --fit-inverse-transform.")
-    raise DataError(f"{name} has no inverse transform. Use a method that has one, such as pca.")
+        chunks = est.inverse_chunks(rows)
+    elif hasattr(est, "inverse_transform"):
+        chunks = [est.inverse_transform(rows)]
+    elif getattr(est, "fit_inverse_transform", None) is False:
+        again = "rows, not their kernel values," if getattr(est, "kernel", None) == "precomputed" else "it again"
+        text = f"{type(est).__name__} was fitted without an inverse transform."
+        raise DataError(f"{text} Fit {again} with --fit-inverse-transform.")
+    else:
+        raise DataError(f"{type(est).__name__} has no inverse transform. Use a method that has one, such as pca.")
+    written = tables.write_table(chunks, to, names)
+    _report("Inverse transform of", est, file, rows.d, model, written, started)
 
 
 def run_predict(model: Path, file: Path, to: Path, probabilities: bool, force: bool) -> None:
@@ -127,7 +115,7 @@ def _predictions(est: Any, rows: Any, probabilities: bool, only_numbers: bool, f
     from lowland.data.rows import ArrayRows, SparseRows
     from lowland.run.run import run_for
 
-    for X in run_for(rows).map_rows(_unchanged, rows, name="classifying rows"):
+    for X in run_for(rows).map_rows(lambda X: X, rows, name="classifying rows"):
         slab = (SparseRows if rows.is_sparse else ArrayRows)(X, names=rows.names, source=rows.source)
         classes = est.predict(slab)
         for name, count in zip(*np.unique(classes, return_counts=True), strict=True):
@@ -141,10 +129,6 @@ def _predictions(est: Any, rows: Any, probabilities: bool, only_numbers: bool, f
             for start in range(0, len(P), tables.TEXT_SLAB):
                 some = slice(start, start + tables.TEXT_SLAB)
                 yield np.column_stack([classes[some].astype(object), P[some].astype(object)])
-
-
-def _unchanged(X: Any) -> Any:
-    return X
 
 
 def _report(
@@ -181,9 +165,7 @@ def _command(
             options.file_argument("file", "FILE"),
             *options.data_options(label, carried=label is not None),
             *options.output_options(to, required=True, more=more),
-            *options.work_options(),
-            options.json_option(),
-            options.debug_option(),
+            *options.WORK_OPTIONS,
         ],
         help=f"{summary}\n\nMODEL is a model file written by lowland fit --model. {about_file}",
         short_help=summary,

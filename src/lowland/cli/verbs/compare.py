@@ -89,22 +89,17 @@ def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, 
     if save is not None:
         if save.exists() and not save.is_dir():
             raise FileProblem(f"{str(save)!r} is a file. Choose a folder for --save.")
-        _check_place(save)
+        there = next(place for place in (save.absolute(), *save.absolute().parents) if place.exists())
+        if not there.is_dir():
+            raise FileProblem(
+                f"{str(there)!r} is a file, so no folder can be created in it. Choose another folder for --save."
+            )
+        if not os.access(there, os.W_OK):
+            raise FileProblem(f"{str(there)!r} is not writable. Choose another folder for --save.")
         if (save / "study.json").exists() and not force:
             raise FileProblem(
                 f"{str(save)!r} already contains a study. Overwrite it with --force, or choose another folder."
             )
-
-
-def _check_place(folder: Path) -> None:
-    """Reject a folder that cannot be created or written."""
-    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-    if not there.is_dir():
-        raise FileProblem(
-            f"{str(there)!r} is a file, so no folder can be created in it. Choose another folder for --save."
-        )
-    if not os.access(there, os.W_OK):
-        raise FileProblem(f"{str(there)!r} is not writable. Choose another folder for --save.")
 
 
 def _embeddings(texts: tuple[str, ...], data: Any) -> dict[str, Any] | None:
@@ -173,8 +168,16 @@ def _print(facts: dict[str, Any]) -> None:
     )  # the decisive measure comes first
     wanted = SHOWN + TO_CLASSIFY * (facts["purpose"] == "classify")
     measured = [name for name in dict.fromkeys(name for scores in fullest for name in scores) if name in wanted]
-    order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
-    lines = [_line(t, measured) for t in order if t["status"] == "done"]
+    done_trials = [t for t in facts["trials"] if t["status"] == "done"]
+    if measured:
+        done_trials.sort(key=lambda t: -(_score(t, measured[0]) or -1.0))
+    lines = []
+    for t in done_trials:
+        values = [_score(t, name) for name in measured]
+        time = "" if t["seconds"] is None else show.seconds(t["seconds"]) + " (cached)" * t["cached"]
+        memory = "" if t["memory"] is None else f"{t['memory'] / 2**20:.0f} MB"
+        numbers = ["" if value is None else f"{value:.3f}" for value in values]
+        lines.append(tuple(show.printable(cell) for cell in (t["name"], time, memory, *numbers)))
     show.print_columns(("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured)), lines)
     _print_remarks(facts["trials"])
     printed: set[str] = set()
@@ -182,29 +185,16 @@ def _print(facts: dict[str, Any]) -> None:
         click.echo(f"\n{show.printable(advice['text'])}")
         for sentence in (each for each in advice["evidence"] if each not in printed):
             printed.add(sentence)  # remarks that hold for all purposes are printed once
-            here = re.sub(r"drop=\['(.*)'\]", _as_flag, sentence.replace("scale='standard'", "--scale standard"))
+            here = sentence.replace("scale='standard'", "--scale standard")
+            here = re.sub(r"drop=\['(.*)'\]", lambda m: f"--drop {shlex.quote(tables.name_list([m[1]]))}", here)
             click.echo(f"  {show.printable(here)}")
     click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
     for written in facts["files"]:
         click.echo(f"Written  {show.printable(written)}")
 
 
-def _as_flag(drop: re.Match[str]) -> str:
-    """A column name in the syntax of --drop: in double quotes if it contains a comma."""
-    name = f'"{drop[1]}"' if "," in drop[1] else drop[1]
-    return f"--drop {shlex.quote(name)}"
-
-
 def _score(trial: dict[str, Any], name: str) -> float | None:
     return trial["scores"][name]["value"] if name in trial["scores"] else None
-
-
-def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
-    values = [_score(trial, name) for name in measured]
-    numbers = ["" if value is None else f"{value:.3f}" for value in values]
-    time = "" if trial["seconds"] is None else show.seconds(trial["seconds"]) + " (cached)" * trial["cached"]
-    memory = "" if trial["memory"] is None else f"{trial['memory'] / 2**20:.0f} MB"
-    return tuple(show.printable(cell) for cell in (trial["name"], time, memory, *numbers))
 
 
 def _print_remarks(trials: list[dict[str, Any]]) -> None:
@@ -229,7 +219,7 @@ compare = Command(
     params=[
         options.file_argument("file", "FILE"),
         *options.data_options("Column with class labels, or numbers to predict.", carried=True, weight=True),
-        *options.prepare_options(),
+        *options.PREPARE_OPTIONS,
         *section(
             "Study",
             NamesOption("--methods", "Methods to compare. [default: all that apply]", metavar="a,b,c"),
@@ -257,11 +247,9 @@ compare = Command(
             options.file_option("--to", "Write the report, one HTML file that opens offline."),
             Option("--open opened", "Open the report in the browser.", is_flag=True),
             options.file_option("--save", "Write the study as data: study.json and points.parquet.", metavar="FOLDER"),
-            options.force_option(),
+            options.FORCE,
         ),
-        *options.work_options(),
-        options.json_option(),
-        options.debug_option(),
+        *options.WORK_OPTIONS,
     ],
     help="Compare dimensionality reduction methods on a file: time, memory, quality, and advice on which to use."
     "\n\nFILE is a table of numbers; it is held in memory. Ctrl-C stops the study and reports the completed trials.",

@@ -72,7 +72,7 @@ dimension = Command(
     params=[
         options.file_argument("file", "FILE"),
         *options.data_options("Column to exclude, such as class labels."),
-        *options.prepare_options(),
+        *options.PREPARE_OPTIONS,
         *section(
             "Estimate",
             Option("--method", "Estimator; all: a table of all estimators. [default: auto]", type=Choice(METHODS),
@@ -87,9 +87,7 @@ dimension = Command(
             options.seed_option(),
         ),
         *options.output_options("Write the local dimension at each row to this file; uses all rows, not a sample."),
-        *options.work_options(),
-        options.json_option(),
-        options.debug_option(),
+        *options.WORK_OPTIONS,
     ],
     help="Estimate the intrinsic dimension of a data set.\n\nFILE is a table of numbers. The estimators use Euclidean "
     "distances, so the columns should be on a common scale.",

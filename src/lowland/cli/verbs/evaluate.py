@@ -39,7 +39,11 @@ def run(
         factors = getattr(est, "scale_", None) if scaled else None  # of the training rows, else those of DATA
         divided: Any = None if not scaled else True if factors is None else factors
         high = OriginalSpace.of(rows, labels=y, scale=divided, sample=sample or "auto", random_state=random_state)
-        found = evaluated(high, _coordinates(file, coordinates, source), y, model=est, n_neighbors=n_neighbors)
+        try:
+            Z = tables.open_coordinates(file, coordinates, source.table()).to_array()
+        except DataError as error:
+            raise type(error)(f"{error.marked} Select the columns of COORDINATES with --coordinates.") from error
+        found = evaluated(high, Z, y, model=est, n_neighbors=n_neighbors)
     keys = ("name", "value", "low", "high", "better", "sample", "left_out", "about")
     measures = [{key: getattr(each, key) for key in keys} for each in found]
     facts = {
@@ -47,14 +51,6 @@ def run(
         "seconds": time.perf_counter() - started, "scaled": scaled,
     }  # fmt: skip
     show.report(to_plain(facts), _print)
-
-
-def _coordinates(file: Path, columns: list[str] | None, data: tables.Source) -> Any:
-    """The coordinates; errors about their columns name the flag that selects them."""
-    try:
-        return tables.open_coordinates(file, columns, data.table()).to_array()
-    except DataError as error:
-        raise type(error)(f"{error.marked} Select the columns of COORDINATES with --coordinates.") from error
 
 
 def _print(facts: dict[str, Any]) -> None:
@@ -65,36 +61,30 @@ def _print(facts: dict[str, Any]) -> None:
     measures = facts["measures"]
     drawn = any(each["low"] is not None for each in measures)
     lines = [
-        (m["name"], f"{m['value']:.4g}", *([_interval(m)] if drawn else []), m["better"], m["about"]) for m in measures
+        (
+            m["name"],
+            f"{m['value']:.4g}",
+            *(["–" if m["low"] is None else f"{m['low']:.4g} to {m['high']:.4g}"] if drawn else []),
+            m["better"],
+            m["about"],
+        )
+        for m in measures
     ]
     show.print_columns(
         ("Measure", "Value", *(["95% confidence interval"] if drawn else []), "Better", "Definition"), lines
     )
-    for line in _drawn(measures):
-        click.echo(f"\n{line}")
+    # how many rows were sampled; distances are computed among fewer rows than neighbors
+    of_pairs = {m["sample"] for m in measures if m["name"] in OF_PAIRS} - {None}
+    of_rows = {m["sample"] for m in measures if m["name"] not in OF_PAIRS} - {None}
+    change = "Change the number with --sample."
+    for sample in of_rows:
+        click.echo(f"\nNeighborhoods: {sample:,} sampled rows, compared with all rows. {change}")
+    for sample in of_pairs:
+        text = f"Stress and correlations: distances among {sample:,} sampled rows."
+        click.echo(f"\n{text}" if of_rows else f"\n{text} {change}")
     left_out = measures[0]["left_out"]
     if left_out:
         click.echo(f"\n{left_out:,} row{'s' * (left_out != 1)} without coordinates excluded.")
-
-
-def _drawn(measures: list[dict[str, Any]]) -> list[str]:
-    """How many rows were sampled; distances are computed among fewer rows than neighbors."""
-    of_pairs = {m["sample"] for m in measures if m["name"] in OF_PAIRS} - {None}
-    of_rows = {m["sample"] for m in measures if m["name"] not in OF_PAIRS} - {None}
-    lines = [
-        f"Neighborhoods: {sample:,} sampled rows, compared with all rows. Change the number with --sample."
-        for sample in of_rows
-    ]
-    lines += [
-        f"Stress and correlations: distances among {sample:,} sampled rows."
-        f"{'' if of_rows else ' Change the number with --sample.'}"
-        for sample in of_pairs
-    ]
-    return lines
-
-
-def _interval(measure: dict[str, Any]) -> str:
-    return "–" if measure["low"] is None else f"{measure['low']:.4g} to {measure['high']:.4g}"
 
 
 evaluate = Command(
@@ -105,7 +95,7 @@ evaluate = Command(
         options.file_argument("data", "DATA"),
         options.file_argument("file", "COORDINATES"),
         *options.data_options("Column of DATA with class labels; adds measures of class separation."),
-        *options.prepare_options(),
+        *options.PREPARE_OPTIONS,
         *section(DATA, NamesOption("--coordinates", "Use only these columns of COORDINATES.")),
         *section(
             "Measures",
@@ -120,9 +110,7 @@ evaluate = Command(
                    "1448 for distances]", type=click.IntRange(min=20), metavar="N"),
             options.seed_option(),
         ),
-        *options.work_options(),
-        options.json_option(),
-        options.debug_option(),
+        *options.WORK_OPTIONS,
     ],
     help="Evaluate an embedding with quality measures.\n\nDATA is a table of numbers. COORDINATES has one row per row "
     "of DATA, in the same order, as written by lowland fit --to, lowland transform or any other program.",

@@ -23,6 +23,7 @@ def run(
 ) -> None:  # fmt: skip
     """Start the server, print its address, open the browser."""
     import importlib.util
+    import webbrowser
 
     for package in ("fastapi", "uvicorn", "python_multipart"):
         if importlib.util.find_spec(package) is None:
@@ -45,18 +46,11 @@ def run(
         click.echo(f"Lowland explorer: {address}")
         if not no_open:
             click.echo("Press Ctrl-C to stop it.", err=True)
-            _open(address)
+            with contextlib.suppress(webbrowser.Error):  # without a browser, the address was printed
+                webbrowser.open(address)
 
     with contextlib.suppress(KeyboardInterrupt):
         serve(file=file, folder=root, host=host, port=port, workspace=workspace, limits=limits, ready=ready)
-
-
-def _open(address: str) -> None:
-    """Open the browser; without one, the address was printed."""
-    import webbrowser
-
-    with contextlib.suppress(webbrowser.Error):
-        webbrowser.open(address)
 
 
 explore = Command(
@@ -84,8 +78,8 @@ explore = Command(
             Option("--max-upload", "Size limit of an uploaded file. [default: 2GB]", type=MemorySize(), default="2GB",
                    metavar="SIZE"),
         ),
-        options.debug_option(),
     ],
+    prints_json=False,
     help="Explore a table in the browser: compute maps, compare them, see where they can be trusted.\n\n"
     "The page runs on this machine only. Its address, which contains a token, is printed when it is ready. FILE is "
     "opened at once; other files of the folder can be opened or uploaded in the page.",

@@ -51,12 +51,10 @@ def command_of(entry: Entry) -> click.Command:
         options.file_argument("file", "FILE"),
         *options.parameter_options(entry),
         *options.data_options(label, carried=True, weight=True),
-        *options.prepare_options(),
+        *options.PREPARE_OPTIONS,
         *(section(DATA, covariance) if entry.takes_covariance else []),
         *options.output_options("Write the coordinates to this file.", model=True),
-        *options.work_options(),
-        options.json_option(),
-        options.debug_option(),
+        *options.WORK_OPTIONS,
     ]
     reads = "The data must fit in memory."
     if entry.streams:
@@ -104,7 +102,10 @@ def run(
         else:
             if not found.report:
                 _report_columns(est, found.rows)
-            est.fit(found.rows, found.labels, **_sample_weights(est, file, found.kept))
+            weights = tables.weight_column(file, found.kept)
+            if weights and "sample_weight" not in inspect.signature(est.fit).parameters:
+                raise ParameterError(f"--weight: {type(est).__name__} does not take sample weights. Omit --weight.")
+            est.fit(found.rows, found.labels, **({"sample_weight": next(iter(weights.values()))} if weights else {}))
         if label is not None:
             est.label_name_ = label  # so that transform can take the same file
         files = _write(entry, est, found, to, model, carried)
@@ -164,16 +165,6 @@ def _report_columns(est: Any, rows: Any) -> None:
     tables.warn_of_columns(rows, scaled=scaled, scale=remedy)
 
 
-def _sample_weights(est: Any, file: Path, used: Any) -> dict[str, Any]:
-    """Return the sample weights of --weight as an argument of fit; ``used``: a mask of the rows in use."""
-    if "weight" not in given("roles"):
-        return {}
-    if "sample_weight" not in inspect.signature(est.fit).parameters:
-        raise ParameterError(f"--weight: {type(est).__name__} does not take sample weights. Omit --weight.")
-    (weights,) = tables.weight_column(file, used).values()
-    return {"sample_weight": weights}
-
-
 def _write(
     entry: Entry, est: Any, found: tables.Prepared, to: Path | None, model: Path | None, carried: tables.Carried
 ) -> list[dict[str, Any]]:
@@ -218,5 +209,5 @@ fit = FitCommands(
     short_help="Fit a method to a file.",
     subcommand_metavar="METHOD FILE [OPTIONS]",
     options_metavar="",
-    params=[options.debug_option()],
+    params=[options.DEBUG],
 )

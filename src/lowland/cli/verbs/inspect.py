@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -29,7 +30,8 @@ def run_inspect(model: Path) -> None:
     facts = show.model_facts(est)  # first: after partial_fit, it runs the solver
     own = f"parameters.steps.{len(steps)}.1." if header["class"] == "Pipeline" else ""
     places = {name.removeprefix(own): shape for name, shape in header["arrays"].items() if name.startswith(own)}
-    arrays = {name.removeprefix("state."): shape for name, shape in places.items() if _is_public(name)}
+    # state.components_, or state.name_.part for an attribute that consists of several arrays
+    arrays = {name[6:]: shape for name, shape in places.items() if re.match(r"state\.(?!_)[^.]*_(\.|$)", name)}
     names = getattr(steps[0][1] if steps else est, "feature_names_in_", None)
     facts |= {
         "file": str(model),
@@ -53,12 +55,6 @@ def _print_model(facts: dict[str, Any]) -> None:
     rows = [(a["name"], show.printable(_value(a)), a["about"]) for a in facts["attributes"]]
     click.echo()
     show.print_columns(("Attribute", "Value", "Description"), rows)
-
-
-def _is_public(name: str) -> bool:
-    kept, _, attribute = name.partition(".")
-    attribute = attribute.partition(".")[0]  # one attribute may consist of several arrays
-    return kept == "state" and not attribute.startswith("_") and attribute.endswith("_")
 
 
 def _attributes(est: Any) -> list[dict[str, Any]]:
@@ -124,7 +120,7 @@ def _model_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 inspect = Command(
     "inspect",
     callback=run_inspect,
-    params=[options.file_argument("model", "MODEL"), options.json_option(), options.debug_option()],
+    params=[options.file_argument("model", "MODEL")],
     help="Show what a model file contains: method, parameters, solver, convergence, explained variance, fitted "
     "attributes and versions.",
     short_help="Show what a model file contains.",
@@ -164,21 +160,15 @@ def next_command(file: Path, found: Any) -> str:
         words += ["--drop", tables.name_list(found.drop)]
     if found.incomplete:
         words += ["--impute", "median"]
-    return shlex.join([*words, *_reading(found.marks), "--to", "coordinates.csv"])
-
-
-def _reading(marks: tuple[str, ...]) -> list[str]:
-    """The options of reading of this command, and the marks of missing values that were found."""
     read = dict(given("read"))
-    if marks:
-        read["missing"] = (*read.get("missing", ()), *marks)
-    words: list[str] = []
+    if found.marks:
+        read["missing"] = (*read.get("missing", ()), *found.marks)
     for name, value in read.items():
         if name == "header":
             words.append("--header" if value else "--no-header")
         else:
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple) else value]
-    return words
+    return shlex.join([*words, "--to", "coordinates.csv"])
 
 
 look = Command(
@@ -187,9 +177,7 @@ look = Command(
     callback=run_look,
     params=[
         options.file_argument("file", "FILE"),
-        *options.read_options(),
-        options.json_option(),
-        options.debug_option(),
+        *options.READ_OPTIONS,
     ],
     help="Show what a table contains: columns, kinds, missing values, constants, duplicates, scale and ids, with "
     "suggestions and the command to go on.\n\nFILE is read once, in chunks.",
@@ -203,16 +191,16 @@ look = Command(
 def run_methods() -> None:
     """Print the methods in alphabetical order."""
     found = sorted(entries().values(), key=lambda entry: entry.verb)
-    show.report({"methods": [_method_facts(entry) for entry in found]}, _print_methods)
 
+    def as_text(facts: dict[str, Any]) -> None:
+        rows = [
+            (e["method"], e["class"], "with landmarks" if e["streams_with_landmarks"] else show.in_words(e["streams"]),
+             show.in_words(e["sparse"]), e["summary"])
+            for e in facts["methods"]
+        ]  # fmt: skip
+        show.print_columns(("Method", "Class", "Larger than memory", "Sparse", "Summary"), rows)
 
-def _print_methods(facts: dict[str, Any]) -> None:
-    rows = [
-        (e["method"], e["class"], "with landmarks" if e["streams_with_landmarks"] else show.in_words(e["streams"]),
-         show.in_words(e["sparse"]), e["summary"])
-        for e in facts["methods"]
-    ]  # fmt: skip
-    show.print_columns(("Method", "Class", "Larger than memory", "Sparse", "Summary"), rows)
+    show.report({"methods": [_method_facts(entry) for entry in found]}, as_text)
 
 
 def _method_facts(entry: Entry) -> dict[str, object]:
@@ -240,7 +228,6 @@ def _method_facts(entry: Entry) -> dict[str, object]:
 methods = Command(
     "methods",
     callback=run_methods,
-    params=[options.json_option(), options.debug_option()],
     help="List the methods, and whether each accepts files larger than memory and sparse data.",
     short_help="List the methods.",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import click
 from lowland.cli import options, show, tables
 from lowland.cli.options import DATA, Command, Option, section
 from lowland.errors import ParameterError
+from lowland.plain import to_plain
 
 LABEL = "label"
 
@@ -28,75 +31,44 @@ def run(name: str | None, to: Path | None, label_column: bool, option: tuple[str
         show.report({"samples": available()}, lambda facts: show.print_columns(head, list(facts["samples"].items())))
         return
     tables.check_outputs(to=to, force=force)
-    sample = load_dataset(name, **_settings(option))
+    settings: dict[str, Any] = {}  # --option n=5000: a number, true or false, or a string
+    for text in option:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise click.BadParameter(f"{text!r}: write NAME=VALUE, such as n=5000.", param_hint="'-o' / '--option'")
+        settings[key.strip()] = value
+        with contextlib.suppress(ValueError):
+            settings[key.strip()] = json.loads(value)
+    sample = load_dataset(name, **settings)
     files = []
     if to is not None:
         names, chunks = _table(sample, name, label_column, tables.holds_numbers_only(to))
         files.append(tables.write_table(chunks, to, names))
-    show.report(_facts(name, sample, files), lambda facts: show.print_facts(f"Data set {name}", _lines(facts)))
-
-
-def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Return the value of ``--option n=5000``: a number, true or false, or a string."""
-    import json
-
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise click.BadParameter(f"{text!r}: write NAME=VALUE, such as n=5000.", param_hint="'-o' / '--option'")
-        try:
-            found[name.strip()] = json.loads(value)
-        except ValueError:
-            found[name.strip()] = value
-    return found
+    facts = {
+        "sample": name, "about": sample.about, "kind": sample.kind, "rows": len(sample.X),
+        "columns": sample.X.shape[1], "names": sample.names, "has_labels": sample.y is not None,
+        "label_names": sample.label_names, "image_shape": sample.image_shape, "files": files,
+    }  # fmt: skip
+    show.report(to_plain(facts), lambda facts: show.print_facts(f"Data set {name}", _lines(facts)))
 
 
 def _table(sample: Any, name: str, label_column: bool, only_numbers: bool) -> tuple[list[str], Iterator[Any]]:
     """Return names and chunks of the rows, with the label as the last column if requested."""
+    import numpy as np
+
     names = list(sample.names)
+    slabs = [slice(start, start + tables.TEXT_SLAB) for start in range(0, len(sample.X), tables.TEXT_SLAB)]
     if not label_column:
-        return names, (
-            sample.X[start : start + tables.TEXT_SLAB] for start in range(0, len(sample.X), tables.TEXT_SLAB)
-        )
+        return names, (sample.X[some] for some in slabs)
     if sample.y is None:
         raise ParameterError(f"The data set {name!r} has no labels. Omit --label-column.")
     labels = sample.y
     if sample.label_names is not None and not only_numbers:
         labels = [sample.label_names[int(i)] for i in sample.y]
-    return [*names, LABEL], _with_labels(sample.X, labels, only_numbers)
-
-
-def _with_labels(X: Any, labels: Any, only_numbers: bool) -> Iterator[Any]:
-    import numpy as np
-
-    for start in range(0, len(X), tables.TEXT_SLAB):
-        part, last = X[start : start + tables.TEXT_SLAB], labels[start : start + tables.TEXT_SLAB]
-        if only_numbers:
-            yield np.column_stack([part, last])
-        else:
-            rows = np.empty((len(part), X.shape[1] + 1), dtype=object)
-            rows[:, :-1] = part
-            rows[:, -1] = last
-            yield rows
-
-
-def _facts(name: str, sample: Any, files: list[dict[str, Any]]) -> dict[str, Any]:
-    from lowland.plain import to_plain
-
-    facts = {
-        "sample": name,
-        "about": sample.about,
-        "kind": sample.kind,
-        "rows": len(sample.X),
-        "columns": sample.X.shape[1],
-        "names": sample.names,
-        "has_labels": sample.y is not None,
-        "label_names": sample.label_names,
-        "image_shape": sample.image_shape,
-        "files": files,
-    }
-    return to_plain(facts)
+    kind = np.result_type(sample.X, np.asarray(labels)) if only_numbers else object
+    return [*names, LABEL], (
+        np.column_stack([sample.X[some].astype(kind), np.asarray(labels[some], dtype=kind)]) for some in slabs
+    )
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -130,8 +102,6 @@ sample = Command(
             "Write the data set to this file.",
             more=[Option("--label-column", f"Add the labels as the last column, named {LABEL!r}.", is_flag=True)],
         ),
-        options.json_option(),
-        options.debug_option(),
     ],
     help="Write an included or generated data set to a file.\n\nWithout NAME, list the data sets. Without --to, "
     "describe the data set.",

@@ -150,7 +150,11 @@ def contrast(here: CurrentSession, t: str, wanted: MaskRequest) -> dict[str, Any
         for j, column in enumerate(record["columns"])
         if column["role"] != "id" and column["kind"] not in ("id", "missing", "constant")
     )
-    shown = [{**vars(e), "effect": _finite(e.effect)} for e in found[:MOST_EFFECTS]]
+    limit = 1e6  # JSON has no infinity
+    shown = [
+        {**vars(e), "effect": e.effect if math.isfinite(e.effect) else math.copysign(limit, e.effect)}
+        for e in found[:MOST_EFFECTS]
+    ]
     return {"count": count, "rest": stored.n - count, "columns": shown}
 
 
@@ -165,10 +169,6 @@ def _effect(stored: Any, j: int, column: dict[str, Any], selected: np.ndarray) -
         return None
     codes, levels = coded
     return effect_of_levels(column["name"], codes, levels, selected)
-
-
-def _finite(effect: float) -> float:
-    return effect if math.isfinite(effect) else math.copysign(1e6, effect)
 
 
 class SelectionRequest(MaskRequest):

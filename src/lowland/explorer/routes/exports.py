@@ -131,7 +131,13 @@ def archive(here: CurrentSession, t: str) -> Response:
 async def open_session(here: CurrentSession, request: Request) -> dict[str, Any]:
     """Open a saved session, in the part ``file`` of a form."""
     name = new_id()
-    path, shown = await store_upload(here, request, name, _session_name)
+
+    def checked(name: str) -> str:
+        if not name.lower().endswith(SUFFIX):
+            raise RequestError(415, f"{name[-80:]!r}: choose a saved session, a file that ends in {SUFFIX}.")
+        return f"session{SUFFIX}"
+
+    path, shown = await store_upload(here, request, name, checked)
     try:
         unpacked = await run_in_threadpool(unpack, here.workspace, here.limits, path, shown)
     except BaseException:
@@ -139,12 +145,6 @@ async def open_session(here: CurrentSession, request: Request) -> dict[str, Any]
         raise
     path.unlink(missing_ok=True)
     return here.public(restore(here, unpacked, path.parent))
-
-
-def _session_name(name: str) -> str:
-    if not name.lower().endswith(SUFFIX):
-        raise RequestError(415, f"{name[-80:]!r}: choose a saved session, a file that ends in {SUFFIX}.")
-    return f"session{SUFFIX}"
 
 
 # --- new rows on a map ---
@@ -216,9 +216,7 @@ async def placed_names(here: CurrentSession, m: str, p: str) -> Any:
 @router.delete("/api/maps/{m}/placed/{p}")
 async def remove_placed(here: CurrentSession, m: str, p: str) -> dict[str, Any]:
     """Remove placed rows from a map."""
-    found = here.store.get("placed", p)
-    if found is None or found["map"] != m:
-        raise not_found("set of placed rows", p)
+    _placed(here, m, p, done=False)
     if p in here.tasks:
         here.queue.cancel(here.tasks[p])
     here.store.delete("placed", p)
@@ -227,11 +225,11 @@ async def remove_placed(here: CurrentSession, m: str, p: str) -> dict[str, Any]:
     return {"id": p, "status": "deleted"}
 
 
-def _placed(here: Session, m: str, p: str) -> dict[str, Any]:
+def _placed(here: Session, m: str, p: str, *, done: bool = True) -> dict[str, Any]:
     found = here.store.get("placed", p)
     if found is None or found["map"] != m:
         raise not_found("set of placed rows", p)
-    if found["status"] != "done":
+    if done and found["status"] != "done":
         raise RequestError(409, found["error"] or "The rows are still being placed. Try again in a moment.")
     return found
 

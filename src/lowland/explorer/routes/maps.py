@@ -67,7 +67,14 @@ async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
     kept = here.store.get("estimate", name)
     if kept is None:
         if name not in here.tasks:
-            _submit_estimate(here, name, wanted.table, entry.name, parameters, inputs)
+
+            def ended(outcome: TaskOutcome) -> None:
+                if outcome.status == "done" and here.store.get("table", wanted.table) is not None:
+                    here.store.put("estimate", {"id": name, "table": wanted.table, **outcome.result})
+
+            task = "lowland.explorer.maps:estimate"
+            message = {"task": task, "method": entry.name, "parameters": parameters, **inputs}
+            here.follow(name, Job(message, "read", "The estimate"), ended)
         future = here.tasks[name].outcome
         assert future is not None
         try:
@@ -76,24 +83,8 @@ async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
             raise RequestError(503, "The estimate waits for maps that are being computed. Try again later.") from error
         if outcome.status != "done":
             raise RequestError(422, outcome.error or "The time cannot be estimated.")
-        kept = _kept(name, wanted.table, outcome)
+        kept = outcome.result
     return {**{key: kept[key] for key in ESTIMATED}, "reason": None}
-
-
-def _submit_estimate(
-    here: Session, name: str, table: str, method: str, parameters: dict[str, Any], inputs: dict[str, Any]
-) -> None:
-    message = {"task": "lowland.explorer.maps:estimate", "method": method, "parameters": parameters, **inputs}
-
-    def ended(outcome: TaskOutcome) -> None:
-        if outcome.status == "done" and here.store.get("table", table) is not None:
-            here.store.put("estimate", _kept(name, table, outcome))
-
-    here.follow(name, Job(message, "read", "The estimate"), ended)
-
-
-def _kept(name: str, table: str, outcome: TaskOutcome) -> dict[str, Any]:
-    return {"id": name, "table": table, **{key: outcome.result[key] for key in ESTIMATED}}
 
 
 @router.post("/api/maps", status_code=201)

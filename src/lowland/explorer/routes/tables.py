@@ -117,7 +117,9 @@ async def store_upload(
             if not isinstance(file, UploadFile):
                 raise RequestError(400, "The upload contains no complete part named 'file'. Choose a file.")
             path = folder / names(file.filename or "")
-            await run_in_threadpool(_copy, file.file, path)
+            folder.mkdir(parents=True, exist_ok=True)
+            with open(path, "xb") as target:
+                await run_in_threadpool(shutil.copyfileobj, file.file, target, 2**20)
         finally:
             await form.close()
     except (MultiPartException, UnicodeError) as error:
@@ -146,12 +148,6 @@ async def _limited(here: Session, request: Request) -> AsyncGenerator[bytes, Non
         yield part
 
 
-def _copy(file: Any, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "xb") as target:
-        shutil.copyfileobj(file, target, 2**20)
-
-
 @router.get("/api/tables/{t}")
 async def table(here: CurrentSession, t: str) -> dict[str, Any]:
     """Return a table."""
@@ -165,7 +161,11 @@ async def change(here: CurrentSession, t: str, wanted: TableChange) -> dict[str,
     if wanted.name is not None:
         record = here.put("table", {**record, "name": wanted.name[:200]})
     if wanted.image_shape is not None:
-        _check_shape(wanted.image_shape, record)
+        shape, pixels = wanted.image_shape, len(_pixels(record))
+        if len(shape) not in (2, 3) or min(shape, default=0) < 1 or (len(shape) == 3 and shape[2] != 3):
+            raise RequestError(422, "image_shape: write [height, width], or [height, width, 3] for colors.")
+        if int(np.prod(shape)) != pixels:
+            raise RequestError(422, f"image_shape: the product must be {pixels}, the number of columns of pixels.")
         record = here.put("table", {**record, "image_shape": wanted.image_shape, "has_images": True})
     if wanted.read is not None:
         record = here.read_again(t, wanted.read.given())
@@ -280,14 +280,6 @@ def _pixels(record: dict[str, Any]) -> list[int]:
     numeric = ("number", "integer", "boolean", "constant")
     other = [j for j, c in enumerate(columns) if c["kind"] in numeric and c["role"] in ("feature", "drop", "keep")]
     return named or other
-
-
-def _check_shape(shape: list[int], record: dict[str, Any]) -> None:
-    pixels = len(_pixels(record))
-    if len(shape) not in (2, 3) or min(shape, default=0) < 1 or (len(shape) == 3 and shape[2] != 3):
-        raise RequestError(422, "image_shape: write [height, width], or [height, width, 3] for colors.")
-    if int(np.prod(shape)) != pixels:
-        raise RequestError(422, f"image_shape: the product must be {pixels}, the number of columns of pixels.")
 
 
 # --- the page's own state ---

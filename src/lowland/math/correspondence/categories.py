@@ -7,7 +7,7 @@ needs only the K x K matrix Z' D⁻¹ Z, with the row sums in D. It merges over 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
 from operator import add
 from typing import Any, Self
@@ -29,7 +29,6 @@ class LevelSets:
     missing: bool  # whether there are missing values
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         pairs = zip(self.values, other.values, strict=True)
         return type(self)(tuple(np.union1d(a, b) for a, b in pairs), self.missing or other.missing)
 
@@ -38,31 +37,20 @@ class LevelSets:
         return all(bool(np.isfinite(values).all()) for values in self.values)
 
 
-@dataclass(frozen=True)
-class LevelSetsOf:
-    """Finds the distinct values of the named columns in a slab."""
-
-    columns: tuple[int, ...]
-
-    def __call__(self, X: Array) -> LevelSets:
-        """Return those of one slab."""
-        found = [np.unique(to_numpy(X[:, j]).astype(np.float64)) for j in self.columns]
-        missing = any(bool(values.size and np.isnan(values[-1])) for values in found)
-        return LevelSets(tuple(values[~np.isnan(values)] for values in found), missing)
+def level_sets(columns: Sequence[int], X: Array) -> LevelSets:
+    """Return the distinct values of some columns of a slab."""
+    found = [np.unique(to_numpy(X[:, j]).astype(np.float64)) for j in columns]
+    missing = any(bool(values.size and np.isnan(values[-1])) for values in found)
+    return LevelSets(tuple(values[~np.isnan(values)] for values in found), missing)
 
 
 @dataclass(frozen=True)
 class Coding:
     """The levels of some columns as numbers, in the order of their codes, which count through all columns."""
 
-    columns: tuple[int, ...]  # of the table
-    keys: tuple[np.ndarray, ...]  # sorted values of each column; for text, its codes 0, 1, …
-    missing: tuple[bool, ...]  # whether a further level of a column stands for missing values
-
-    @classmethod
-    def of(cls, columns: Sequence[int], keys: Sequence[np.ndarray], missing: Sequence[bool]) -> Self:
-        """Return the coding of columns with these levels."""
-        return cls(tuple(columns), tuple(keys), tuple(missing))
+    columns: Sequence[int]  # of the table
+    keys: Sequence[np.ndarray]  # sorted values of each column; for text, its codes 0, 1, …
+    missing: Sequence[bool]  # whether a further level of a column stands for missing values
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -81,18 +69,17 @@ class Coding:
 
     def codes(self, X: Any) -> list[np.ndarray]:
         """Return the level of each value of a slab, column by column, counted from 0 in each; PASSIVE or UNKNOWN."""
-        return [self._codes(to_numpy(X[:, j]), i) for i, j in enumerate(self.columns)]
+        return [self._codes_of_column(to_numpy(X[:, j]), i) for i, j in enumerate(self.columns)]
 
-    def _codes(self, values: np.ndarray, i: int) -> np.ndarray:
+    def _codes_of_column(self, values: np.ndarray, i: int) -> np.ndarray:
         keys = self.keys[i]
-        counted = len(keys) > 0 and keys[0] == 0 and keys[-1] == len(keys) - 1  # 0, 1, … : the value is its code
-        finite = np.nan_to_num(values, nan=-1.0) if counted else values
-        if counted:
+        if len(keys) and keys[0] == 0 and keys[-1] == len(keys) - 1:  # 0, 1, … : the value is its code
+            finite = np.nan_to_num(values, nan=-1.0)
             codes = finite.astype(np.intp)
             known = (codes >= 0) & (codes < len(keys)) & (codes == finite)
         else:
-            codes = np.minimum(np.searchsorted(keys, finite), max(len(keys) - 1, 0))
-            known = keys[codes] == finite if len(keys) else np.zeros(len(values), dtype=bool)
+            codes = np.minimum(np.searchsorted(keys, values), max(len(keys) - 1, 0))
+            known = keys[codes] == values if len(keys) else np.zeros(len(values), dtype=bool)
         if not known.all():
             codes = np.where(known, codes, UNKNOWN)
             codes[~np.isfinite(values)] = PASSIVE
@@ -119,15 +106,7 @@ class BurtTable:
     pairs: np.ndarray  # (K, K) sum of zz'/q
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
-        return type(self)(
-            self.rows + other.rows,
-            self.empty + other.empty,
-            self.passive + other.passive,
-            self.unknown + other.unknown,
-            self.counts + other.counts,
-            self.pairs + other.pairs,
-        )
+        return type(self)(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
     def is_finite(self) -> bool:
         """Whether the counts are valid: always, since a value that is not finite has no level."""
@@ -139,57 +118,45 @@ class BurtTable:
         return replace(self, counts=self.counts[used], pairs=self.pairs[np.ix_(used, used)]), used
 
 
-@dataclass(frozen=True)
-class BurtTableOf:
-    """Counts the pairs of levels in a slab.
+def burt_table(coding: Coding, X: Array) -> BurtTable:
+    """Return the pairs of levels in a slab, counted.
 
-    Columns are counted in small groups: one pass over the rows counts the pairs of joint levels of two groups, and sums
-    of this table are the counts of the pairs of their levels.
+    Columns are counted in groups of few joint levels: one pass over the rows counts the pairs of joint levels of two
+    groups, and sums of this table are the counts of the pairs of their levels.
     """
-
-    coding: Coding
-
-    def __call__(self, X: Array) -> BurtTable:
-        """Return the table of one slab."""
-        coding = self.coding
-        codes = coding.codes(X)
-        passive, unknown = (sum(int((c == kind).sum()) for c in codes) for kind in (PASSIVE, UNKNOWN))
-        weights, empty, extra = None, 0, 0
-        if passive or unknown:
-            answers = np.sum([c >= 0 for c in codes], axis=0)
-            weights, empty = 1.0 / np.maximum(answers, 1), int((answers == 0).sum())
-            extra = 1  # a last level of each column, which is not counted
-            codes = [np.where(c < 0, size, c) for c, size in zip(codes, coding.sizes, strict=True)]
-        groups = [_joint(codes, coding, members, extra) for members in _groups([s + extra for s in coding.sizes])]
-        counts, pairs = np.zeros(coding.length), np.zeros((coding.length, coding.length))
-        for g, (levels, cells, joint) in enumerate(groups):
-            counts[levels] = np.bincount(joint, minlength=len(cells)) @ cells
-            weighted = np.bincount(joint, weights, len(cells))
-            pairs[np.ix_(levels, levels)] = (cells.T * weighted) @ cells
-            for others, other_cells, other in groups[g + 1 :]:
-                table = np.bincount(joint * len(other_cells) + other, weights, len(cells) * len(other_cells))
-                crossed = cells.T @ table.reshape(len(cells), -1) @ other_cells
-                pairs[np.ix_(levels, others)] = crossed
-                pairs[np.ix_(others, levels)] = crossed.T
-        if weights is None:
-            pairs /= max(len(codes), 1)
-        return BurtTable(X.shape[0], empty, passive, unknown, counts, pairs)
-
-
-def _groups(sizes: list[int]) -> list[list[int]]:
-    """Columns in groups of few joint levels."""
-    groups: list[list[int]] = []
-    cells = _MOST_CELLS + 1
-    for i, size in enumerate(sizes):
-        if cells * size > _MOST_CELLS:
-            groups.append([])
-            cells = 1
-        groups[-1].append(i)
-        cells *= size
-    return groups
+    codes = coding.codes(X)
+    passive, unknown = (sum(int((c == kind).sum()) for c in codes) for kind in (PASSIVE, UNKNOWN))
+    weights, empty, extra = None, 0, 0
+    if passive or unknown:
+        answers = np.sum([c >= 0 for c in codes], axis=0)
+        weights, empty = 1.0 / np.maximum(answers, 1), int((answers == 0).sum())
+        extra = 1  # a last level of each column, which is not counted
+        codes = [np.where(c < 0, size, c) for c, size in zip(codes, coding.sizes, strict=True)]
+    columns: list[list[int]] = []  # of each group
+    wide = _MOST_CELLS + 1
+    for i, size in enumerate(coding.sizes):
+        if wide * (size + extra) > _MOST_CELLS:
+            columns.append([])
+            wide = 1
+        columns[-1].append(i)
+        wide *= size + extra
+    groups = [_joint_levels(codes, coding, members, extra) for members in columns]
+    counts, pairs = np.zeros(coding.length), np.zeros((coding.length, coding.length))
+    for g, (levels, cells, joint) in enumerate(groups):
+        counts[levels] = np.bincount(joint, minlength=len(cells)) @ cells
+        weighted = np.bincount(joint, weights, len(cells))
+        pairs[np.ix_(levels, levels)] = (cells.T * weighted) @ cells
+        for others, other_cells, other in groups[g + 1 :]:
+            table = np.bincount(joint * len(other_cells) + other, weights, len(cells) * len(other_cells))
+            crossed = cells.T @ table.reshape(len(cells), -1) @ other_cells
+            pairs[np.ix_(levels, others)] = crossed
+            pairs[np.ix_(others, levels)] = crossed.T
+    if weights is None:
+        pairs /= max(len(codes), 1)
+    return BurtTable(X.shape[0], empty, passive, unknown, counts, pairs)
 
 
-def _joint(
+def _joint_levels(
     codes: list[np.ndarray], coding: Coding, members: list[int], extra: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The levels of some columns; which of them each joint level has, (m, levels); the joint level of each row."""
@@ -330,17 +297,9 @@ class Expanded:
         height = max(1, _BLOCK_BYTES // (8 * max(1, self.width)))
         return [X[start : min(start + height, X.shape[0]), :] for start in range(0, X.shape[0], height)]
 
-
-@dataclass(frozen=True)
-class MixedMomentsOf:
-    """The moments of the expanded columns of a slab."""
-
-    expanded: Expanded
-
-    def __call__(self, X: Any) -> Moments:
-        """Return those of one slab."""
-        blocks = self.expanded.blocks(X) or [X]
-        return reduce(add, (Moments.of(self.expanded(block)) for block in blocks))
+    def moments(self, X: Any) -> Moments:
+        """Return the moments of the expanded columns of a slab."""
+        return reduce(add, (Moments.of(self(block)) for block in self.blocks(X) or [X]))
 
 
 @dataclass(frozen=True)

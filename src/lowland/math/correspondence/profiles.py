@@ -1,13 +1,10 @@
-"""Tables of counts: margins and row profiles, and the points of a map.
-
-Correspondence analysis is principal component analysis of the row profiles, weighted by the row masses, after each
-column is divided by the square root of its mass: the metric of chi-squared distances.
-"""
+"""Tables of counts: margins, row profiles in the metric of chi-squared distances, and the points of a map."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +32,6 @@ class Margins:
         return cls(row_sums_of(X), np.asarray(columns, dtype=np.float64).ravel(), smallest)
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts, in order."""
         rows = np.concatenate([self.row_sums, other.row_sums])
         return type(self)(rows, self.column_sums + other.column_sums, min(self.smallest, other.smallest))
 
@@ -57,30 +53,23 @@ def row_sums_of(X: Any) -> np.ndarray:
     return np.asarray(to_numpy(xp.sum(as_double(X), axis=1)), dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class ToProfiles:
-    """The map from counts to row profiles, each column divided by a scale; a row of zeros stays one."""
+def scaled_profiles(scale: np.ndarray, X: Any) -> Any:
+    """Return the row profiles of a slab of counts, each column divided by its scale, (d,); a row of zeros stays one."""
+    sums = row_sums_of(X)
+    inverse = np.where(sums > 0, 1.0 / np.where(sums > 0, sums, 1.0), 0.0)
+    if is_sparse(X):
+        import scipy.sparse
 
-    scale: np.ndarray  # (d,)
-
-    def __call__(self, X: Any) -> Any:
-        """Map one slab."""
-        sums = row_sums_of(X)
-        inverse = np.where(sums > 0, 1.0 / np.where(sums > 0, sums, 1.0), 0.0)
-        if is_sparse(X):
-            import scipy.sparse
-
-            scaled = scipy.sparse.diags_array(inverse) @ X.astype(np.float64) @ scipy.sparse.diags_array(1 / self.scale)
-            return scaled.tocsr().astype(X.dtype)
-        D = as_double(X)
-        D = D * like(inverse, D)[:, None] / like(self.scale, D)[None, :]
-        return xp_of(X).astype(D, X.dtype)
+        scaled = scipy.sparse.diags_array(inverse) @ X.astype(np.float64) @ scipy.sparse.diags_array(1 / scale)
+        return scaled.tocsr().astype(X.dtype)
+    D = as_double(X)
+    D = D * like(inverse, D)[:, None] / like(scale, D)[None, :]
+    return xp_of(X).astype(D, X.dtype)
 
 
 def profile_rows(rows: Rows, column_masses: np.ndarray) -> Rows:
     """Return the row profiles of counts in the metric of chi-squared distances."""
-    scale = np.sqrt(np.where(column_masses > 0, column_masses, 1.0))
-    profiles = ToProfiles(scale)
+    profiles = partial(scaled_profiles, np.sqrt(np.where(column_masses > 0, column_masses, 1.0)))
     if isinstance(rows, DaskRows):
         return DaskRows(rows.X.astype(rows.dtype).map_blocks(profiles, dtype=rows.dtype))
     return MappedRows(rows, profiles)
@@ -106,25 +95,19 @@ class ProfilePoints:
         return xp_of(X).astype(D @ like(self.standard, D), X.dtype)
 
 
-@dataclass(frozen=True)
-class ProfileDistances:
-    """The squared chi-squared distance of each row profile to the centroid, (m, 1)."""
-
-    masses: np.ndarray  # (d,) of the columns
-
-    def __call__(self, X: Any) -> np.ndarray:
-        """Map one slab."""
-        used = self.masses > 0
-        inverse = np.where(used, 1.0 / np.where(used, self.masses, 1.0), 0.0)
-        sums = row_sums_of(X)
-        some = sums > 0
-        if is_sparse(X):  # sum of p²/c, less 1
-            D = X.astype(np.float64)
-            squares = (D.multiply(D) @ inverse) / np.where(some, sums, 1.0) ** 2 - self.masses.sum()
-        else:
-            D = to_numpy(as_double(X)) / np.where(some, sums, 1.0)[:, None] - self.masses
-            squares = D**2 @ inverse
-        return np.where(some, np.maximum(squares, 0.0), 0.0)[:, None]
+def profile_distances(masses: np.ndarray, X: Any) -> np.ndarray:
+    """Return the squared chi-squared distance of each row profile to the centroid, (m,); column masses are (d,)."""
+    used = masses > 0
+    inverse = np.where(used, 1.0 / np.where(used, masses, 1.0), 0.0)
+    sums = row_sums_of(X)
+    some = sums > 0
+    if is_sparse(X):  # sum of p²/c, less 1
+        D = X.astype(np.float64)
+        squares = (D.multiply(D) @ inverse) / np.where(some, sums, 1.0) ** 2 - masses.sum()
+    else:
+        D = to_numpy(as_double(X)) / np.where(some, sums, 1.0)[:, None] - masses
+        squares = D**2 @ inverse
+    return np.where(some, np.maximum(squares, 0.0), 0.0)
 
 
 # --- points of a map and how to read them -----------------------------------------------------------------------------
@@ -145,7 +128,6 @@ class MapPoints:
     v_tests: np.ndarray | None = None  # (m, k) coordinate of a category over its standard deviation under chance
 
     def __len__(self) -> int:
-        """Return the number of points."""
         return len(self.masses)
 
 

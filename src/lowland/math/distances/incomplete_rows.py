@@ -1,8 +1,4 @@
-"""Distances of rows with missing values (NaN): only the columns that both rows have count.
-
-``nan_euclidean`` is scikit-learn's metric of this name. Gower's dissimilarity (1971) also takes categories, as codes,
-and ordered categories. Both compare pairs in one loop (``kernels.neighbor_search``).
-"""
+"""Distances of rows with missing values (NaN), over the columns that both have: nan_euclidean, and Gower's (1971)."""
 
 from __future__ import annotations
 
@@ -38,7 +34,7 @@ class SharedColumns:
 
     def coded(self, X: np.ndarray) -> np.ndarray:
         """The rows as float64, ordered values as ranks."""
-        return _ranked(X, self.levels)
+        return rank_levels(X, self.levels)
 
     def distances(self, Q: np.ndarray, start: int, stop: int) -> np.ndarray:
         """The distances of coded rows to some of the points, (m, stop - start); NaN if they share no column."""
@@ -141,17 +137,8 @@ def learn_gower(points: Array, categorical: Any = (), ordered: Any = (), weights
         if (kinds[chosen] != 0).any():
             raise ParameterError("The metric 'gower': a column is both in 'categorical' and in 'ordered'. Choose one.")
         kinds[chosen] = kind
-    w = np.ones(d) if weights is None else _weights(weights, d)
-    levels = tuple(np.unique(P[~np.isnan(P[:, j]), j]) if kinds[j] == 2 else np.empty(0) for j in range(d))
-    with np.errstate(invalid="ignore"):
-        low, high = np.nanmin(P, axis=0, initial=np.inf), np.nanmax(P, axis=0, initial=-np.inf)
-    spans = np.array([len(levels[j]) - 1 if kinds[j] == 2 else high[j] - low[j] for j in range(d)])
-    return {"kinds": kinds, "spans": np.where(spans > 0, spans, 1.0), "levels": levels, "w": w}
-
-
-def _weights(weights: Any, d: int) -> np.ndarray:
     try:
-        w = np.asarray(weights, dtype=np.float64)
+        w = np.ones(d) if weights is None else np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         w = np.empty(0)
     if w.shape != (d,) or not (w >= 0).all() or not 0 < w.sum() < np.inf:
@@ -159,7 +146,11 @@ def _weights(weights: Any, d: int) -> np.ndarray:
             f"The weights of the metric 'gower' must be nonnegative numbers, one for each of the {d} columns, and not "
             "all zero."
         )
-    return w
+    levels = tuple(np.unique(P[~np.isnan(P[:, j]), j]) if kinds[j] == 2 else np.empty(0) for j in range(d))
+    with np.errstate(invalid="ignore"):
+        low, high = np.nanmin(P, axis=0, initial=np.inf), np.nanmax(P, axis=0, initial=-np.inf)
+    spans = np.array([len(levels[j]) - 1 if kinds[j] == 2 else high[j] - low[j] for j in range(d)])
+    return {"kinds": kinds, "spans": np.where(spans > 0, spans, 1.0), "levels": levels, "w": w}
 
 
 def _positions(columns: Any, d: int, name: str) -> np.ndarray:
@@ -192,23 +183,18 @@ def _gower(
 ) -> SharedColumns:
     from lowland.kernels.neighbor_search import CATEGORY, NUMBER
 
-    P = _ranked(points, levels)
+    P = rank_levels(points, levels)
     P[:, w == 0] = np.nan  # a column without weight counts as if both values were missing
     return SharedColumns(
         P, np.where(kinds == 1, CATEGORY, NUMBER), 1 / spans, w, levels, np.asarray(~np.isnan(P).any(axis=0))
     )  # fmt: skip
 
 
-def _ranked(X: np.ndarray, levels: tuple[np.ndarray, ...]) -> np.ndarray:
-    """A copy of the rows as float64; ordered values as ranks."""
+def rank_levels(X: np.ndarray, levels: tuple[np.ndarray, ...]) -> np.ndarray:
+    """A copy of the rows as float64; ordered values as ranks, one between two levels halfway between their ranks."""
     Y = np.array(X, dtype=np.float64, order="C")
     for j, own in enumerate(levels):
         if len(own):
-            Y[:, j] = _ranks(Y[:, j], own)
+            left, right = (np.searchsorted(own, Y[:, j], side) for side in ("left", "right"))
+            Y[:, j] = np.where(np.isnan(Y[:, j]), np.nan, (left + right - 1) / 2)
     return Y
-
-
-def _ranks(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Positions among the levels; NaN stays NaN, and a value between two levels is halfway between their ranks."""
-    left, right = np.searchsorted(levels, values, "left"), np.searchsorted(levels, values, "right")
-    return np.where(np.isnan(values), np.nan, (left + right - 1) / 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -45,22 +46,53 @@ class KernelWith:
         """Return the kernel values of one slab, in its precision; NaN where the slab is not finite."""
         if self.points is None:
             return X
+        sparse = is_sparse(X) or is_sparse(self.points)
         if not all_finite(X):
             some = _stored(X)
             xp = xp_of(some)
             return xp.full((X.shape[0], self.points.shape[0]), xp.nan, dtype=X.dtype, device=device_of(some))
-        if callable(self.kernel):
-            return self._by_function(self.kernel, X)
-        with np.errstate(over="ignore", invalid="ignore"):  # ``refuse`` reports it, where it matters
-            if is_sparse(X) or is_sparse(self.points):
-                return _of_sparse(self, X)
-            return _KERNELS[self.kernel](self, as_double(X), like(self.points, X, as_double(X).dtype), X.dtype)
-
-    def _by_function(self, function: Callable[..., Any], X: Array) -> Array:
-        if is_sparse(X) or is_sparse(self.points):
+        if callable(self.kernel) and sparse:
             raise DataError(
                 "A kernel function takes dense rows. Make them dense (`X.toarray()`), or choose a named kernel."
             )
+        if callable(self.kernel):
+            return self._by_function(self.kernel, X)
+        with np.errstate(over="ignore", invalid="ignore"):  # ``refuse`` reports it, where it matters
+            if sparse:
+                return self._of_sparse(csr(X), csr(self.points)).astype(X.dtype, copy=False)
+            return self._of_dense(as_double(X), like(self.points, X, as_double(X).dtype), X.dtype)
+
+    def _of_dense(self, A: Array, B: Array, dtype: Any) -> Array:
+        xp = xp_of(A)
+        match self.kernel:
+            case "rbf":
+                return _rbf(self.gamma, A, B, dtype)
+            case "laplacian":
+                return _exp(xp.astype(-self.gamma * DistancesTo(B, "manhattan")(A), dtype, copy=False))
+            case "poly":
+                return _in_blocks(A * self.gamma, B, dtype, lambda P: _power(P + self.coef0, self.degree), double=True)
+            case "sigmoid":
+                return _in_blocks(A * self.gamma, B, dtype, lambda P: xp.tanh(P + self.coef0))
+            case "cosine":
+                A, B = _unit(A), _unit(B)
+        return _in_blocks(A, B, dtype, lambda P: P)
+
+    def _of_sparse(self, A: Any, B: Any) -> np.ndarray:
+        """By sparse products, without dense rows."""
+        match self.kernel:
+            case "rbf":
+                return _exp(-self.gamma * squared_distances(A, B))
+            case "laplacian":
+                return _exp(-self.gamma * manhattan(A, B))
+            case "poly":
+                return _power(self.gamma * product(A, B) + self.coef0, self.degree)
+            case "sigmoid":
+                return np.tanh(self.gamma * product(A, B) + self.coef0)
+            case "cosine":
+                A, B = unit(A), unit(B)
+        return product(A, B)
+
+    def _by_function(self, function: Callable[..., Any], X: Array) -> Array:
         pairs = [[function(a, b, **self.params) for b in to_numpy(self.points)] for a in to_numpy(X)]
         try:
             return like(np.asarray([[float(value) for value in values] for values in pairs]), X)
@@ -106,49 +138,17 @@ class KernelWith:
 # --- kernels ----------------------------------------------------------------------------------------------------------
 
 
-def _linear(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
-    return _in_blocks(A, B, dtype, lambda P: P)
-
-
-def _rbf(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
+def _rbf(gamma: float, A: Array, B: Array, dtype: Any) -> Array:
     """One product gives the exponents: -γ|a - b|² = [2γa, -γ|a|², 1] · [b, 1, -γ|b|²]."""
     xp = xp_of(A)
     center = xp.mean(B, axis=0)[None, :]
     U, V = A - center, B - center
-    u, v = k.gamma * xp.sum(U * U, axis=1)[:, None], k.gamma * xp.sum(V * V, axis=1)[:, None]
+    u, v = gamma * xp.sum(U * U, axis=1)[:, None], gamma * xp.sum(V * V, axis=1)[:, None]
     if eps_of(A) * (float(xp.max(u)) + float(xp.max(v))) > _LOST:
-        return xp.astype(xp.exp(-k.gamma * squared_euclidean(U, V)), dtype, copy=False)
-    left = xp.concat([2 * k.gamma * U, -u, xp.ones_like(u)], axis=1)
+        return xp.astype(xp.exp(-gamma * squared_euclidean(U, V)), dtype, copy=False)
+    left = xp.concat([2 * gamma * U, -u, xp.ones_like(u)], axis=1)
     right = xp.concat([V, xp.ones_like(v), -v], axis=1)
     return _in_blocks(left, right, dtype, _exp)
-
-
-def _laplacian(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
-    xp = xp_of(A)
-    return _exp(xp.astype(-k.gamma * DistancesTo(B, "manhattan")(A), dtype, copy=False))
-
-
-def _poly(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
-    return _in_blocks(A * k.gamma, B, dtype, lambda P: _power(P + k.coef0, k.degree), double=True)
-
-
-def _sigmoid(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
-    xp = xp_of(A)
-    return _in_blocks(A * k.gamma, B, dtype, lambda P: xp.tanh(P + k.coef0))
-
-
-def _cosine(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
-    return _in_blocks(_unit(A), _unit(B), dtype, lambda P: P)
-
-
-_KERNELS: dict[str, Callable[[KernelWith, Array, Array, Any], Array]] = {
-    "linear": _linear,
-    "poly": _poly,
-    "rbf": _rbf,
-    "sigmoid": _sigmoid,
-    "laplacian": _laplacian,
-    "cosine": _cosine,
-}
 
 
 def _in_blocks(A: Array, B: Array, dtype: Any, f: Callable[[Array], Array], *, double: bool = False) -> Array:
@@ -163,25 +163,6 @@ def _in_blocks(A: Array, B: Array, dtype: Any, f: Callable[[Array], Array], *, d
         P = A[start : start + step] @ B.T
         K[start : start + step] = f(P if double else P.astype(dtype, copy=False))
     return K
-
-
-def _of_sparse(k: KernelWith, X: Any) -> np.ndarray:
-    """Return kernel values of sparse rows, or with sparse points, by sparse products, without dense rows."""
-    A, B = (csr(part) for part in (X, k.points))
-    match k.kernel:
-        case "rbf":
-            K = _exp(-k.gamma * squared_distances(A, B))
-        case "laplacian":
-            K = _exp(-k.gamma * manhattan(A, B))
-        case "cosine":
-            K = product(unit(A), unit(B))
-        case "poly":
-            K = _power(k.gamma * product(A, B) + k.coef0, k.degree)
-        case "sigmoid":
-            K = np.tanh(k.gamma * product(A, B) + k.coef0)
-        case _:
-            K = product(A, B)
-    return K.astype(X.dtype, copy=False)
 
 
 def _exp(P: Array) -> Array:
@@ -305,40 +286,31 @@ class KernelMatrix:
         """Return the kernel matrix of the rows of X; for a kernel without points, X itself."""
         n, xp = X.shape[0], xp_of(_stored(X))
         if kernel.points is None:
-            return cls(ArrayRows(X), run.fold(ArrayRows(X), _SumColumns()).value / n, X)
+            return cls(ArrayRows(X), run.fold(ArrayRows(X), _sum_columns).value / n, X)
         if not hold:
             rows = KernelRows(X, kernel)
-            return cls(rows, run.fold(rows, _SumColumns(), name="computing the kernel").value / n, None)
+            return cls(rows, run.fold(rows, _sum_columns, name="computing the kernel").value / n, None)
         if xp is not np and not is_torch(X):  # the array API standard does not guarantee writable views
             K = kernel(X)
             kernel.refuse(K, X)
-            return cls(ArrayRows(K), _SumColumns()(K).value / n, K)
+            return cls(ArrayRows(K), _sum_columns(K).value / n, K)
         K = xp.empty((n, n), dtype=X.dtype, device=device_of(_stored(X)))
         # the matrix is aligned with the rows: each worker gets, and fills, its own part of it
-        total = run.fold(slabs_of(X, n), _Fill(kernel), K, name="computing the kernel")
+        total = run.fold(slabs_of(X, n), partial(_fill, kernel), K, name="computing the kernel")
         return cls(ArrayRows(K), total.value / n, K)
 
 
-@dataclass(frozen=True)
-class _SumColumns:
-    """The column sums of a slab; picklable, so that it can be sent to a worker."""
-
-    def __call__(self, K: Array) -> Total:
-        return Total(xp_of(K).sum(K, axis=0, dtype=as_double(K[:0, :]).dtype))
+def _sum_columns(K: Array) -> Total:
+    return Total(xp_of(K).sum(K, axis=0, dtype=as_double(K[:0, :]).dtype))
 
 
-@dataclass(frozen=True)
-class _Fill:
+def _fill(kernel: KernelWith, X: Array, out: Array) -> Total:
     """Write a slab of the kernel where it belongs, and sum its columns."""
-
-    kernel: KernelWith
-
-    def __call__(self, X: Array, out: Array) -> Total:
-        out[:, :] = self.kernel(X)
-        total = _SumColumns()(out)
-        if not total.is_finite():
-            self.kernel.refuse(out, X)
-        return total
+    out[:, :] = kernel(X)
+    total = _sum_columns(out)
+    if not total.is_finite():
+        kernel.refuse(out, X)
+    return total
 
 
 def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,17 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
     """Raise an error for an unknown metric or argument, before any row is read."""
     params = params or {}
     if callable(metric):
-        _check_arguments(metric, params)
+        try:
+            signature = inspect.signature(metric)
+        except (TypeError, ValueError):  # a function without a signature
+            return
+        try:
+            signature.bind(None, None, **params)
+        except TypeError as error:
+            raise ParameterError(
+                f"The metric {function_name(metric)} cannot be called with two rows and the arguments {params!r}: "
+                f"{error}."
+            ) from error
         return
     if metric not in METRICS and metric != "precomputed":
         fact = f"There is no metric {shown(metric)}."
@@ -64,20 +75,6 @@ def usable_values(X: Array, metric: Any) -> Array:
     """Return which values of X, (m, d), the metric can compare: finite ones, and NaN where it skips missing values."""
     xp = xp_of(X)
     return ~xp.isinf(X) if allows_nan(metric) else xp.isfinite(X)
-
-
-def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> None:
-    """Raise an error for arguments that a function does not take, where it has a signature."""
-    try:
-        signature = inspect.signature(metric)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(None, None, **params)
-    except TypeError as error:
-        raise ParameterError(
-            f"The metric {function_name(metric)} cannot be called with two rows and the arguments {params!r}: {error}."
-        ) from error
 
 
 def distance_by(metric: Callable[..., Any], a: np.ndarray, b: np.ndarray, params: dict[str, Any]) -> float:
@@ -170,30 +167,21 @@ def _hamming(A: Array, B: Array) -> Array:
 def _cosine(A: Array, B: Array) -> Array:
     """1 - a'b/|a||b|; a row of zeros is orthogonal to all others, as in scikit-learn."""
     xp = xp_of(A)
-    near_one = (_unit(A), _unit(B))
+
+    def unit(A: Array) -> Array:
+        lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
+        return A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+
+    A, B = unit(A), unit(B)
     # half the squared distance of unit vectors: 1 - a'b would lose precision for small angles
-    S = squared_euclidean(*near_one) / 2
-    zero = (xp.sum(near_one[0] ** 2, axis=1) == 0)[:, None] | (xp.sum(near_one[1] ** 2, axis=1) == 0)[None, :]
+    S = squared_euclidean(A, B) / 2
+    zero = (xp.sum(A**2, axis=1) == 0)[:, None] | (xp.sum(B**2, axis=1) == 0)[None, :]
     return xp.where(zero, xp.ones_like(S), S)
-
-
-def _unit(A: Array) -> Array:
-    xp = xp_of(A)
-    lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
-    return A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
 
 
 def _correlation(A: Array, B: Array) -> Array:
     xp = xp_of(A)
     return _cosine(A - xp.mean(A, axis=1)[:, None], B - xp.mean(B, axis=1)[:, None])
-
-
-def _seuclidean(A: Array, B: Array, scale: np.ndarray) -> Array:
-    return _euclidean(A * like(scale, A)[None, :], B * like(scale, B)[None, :])
-
-
-def _mahalanobis(A: Array, B: Array, root: np.ndarray) -> Array:
-    return _euclidean(A @ like(root, A), B @ like(root, B))
 
 
 def _haversine(A: Array, B: Array) -> Array:
@@ -211,26 +199,20 @@ def _haversine(A: Array, B: Array) -> Array:
 # --- metrics of scipy, on the CPU -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _ByScipy:
-    name: str
-    yes_or_no: bool = False  # whether the columns are Boolean: zero or not
+def _by_scipy(name: str, A: Array, B: Array, yes_or_no: bool = False) -> Array:
+    """A metric of scipy; ``yes_or_no``: the columns are Boolean, zero or not."""
+    from scipy.spatial.distance import cdist
 
-    def __call__(self, A: Array, B: Array) -> Array:
-        from scipy.spatial.distance import cdist
-
-        host = [to_numpy(each) for each in (A, B)]
-        if self.yes_or_no:
-            host = [each != 0 for each in host]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            D = cdist(*host, self.name)
-        D[np.ix_(*(~each.any(axis=1) for each in host))] = 0  # equal rows, though some metrics divide by them
-        if not np.isfinite(D).all() and all(np.isfinite(each).all() for each in host):
-            raise DataError(
-                f"The metric {self.name!r} is undefined for some pairs of rows, where it divides by zero. "
-                "Choose another metric, or remove these rows."
-            )
-        return like(D, A)
+    host = [to_numpy(each) != 0 if yes_or_no else to_numpy(each) for each in (A, B)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        D = cdist(*host, name)
+    D[np.ix_(*(~each.any(axis=1) for each in host))] = 0  # equal rows, though some metrics divide by them
+    if not np.isfinite(D).all() and all(np.isfinite(each).all() for each in host):
+        raise DataError(
+            f"The metric {name!r} is undefined for some pairs of rows, where it divides by zero. Choose another "
+            "metric, or remove these rows."
+        )
+    return like(D, A)
 
 
 # --- what a metric estimates from the points --------------------------------------------------------------------------
@@ -257,10 +239,17 @@ def _of_seuclidean(points: Array, V: Any = None) -> dict[str, Any]:
 def _of_mahalanobis(points: Array, VI: Any = None) -> dict[str, Any]:
     """A root of the inverse of the points' covariance, unless that inverse is given."""
     d = points.shape[1]
-    S = np.cov(to_numpy(points), rowvar=False, dtype=np.float64).reshape(d, d) if VI is None else _square(VI, d)
-    values, vectors = np.linalg.eigh(S)
     if VI is not None:
+        given = np.asarray(to_numpy(VI) if hasattr(VI, "__dlpack__") else VI, dtype=np.float64)
+        if given.shape != (d, d) or not np.allclose(given, given.T):
+            raise ParameterError(f"The metric's VI has shape {given.shape}. It must be symmetric, {d} x {d}.")
+        values, vectors = np.linalg.eigh(given)
+        if values[0] < -1e-10 * np.abs(given).max():
+            raise ParameterError(
+                "The metric's VI has negative eigenvalues, so it is not the inverse of a covariance matrix."
+            )
         return {"root": vectors * np.sqrt(np.maximum(values, 0.0))}
+    values, vectors = np.linalg.eigh(np.cov(to_numpy(points), rowvar=False, dtype=np.float64).reshape(d, d))
     if not values[0] > d * np.finfo(np.float64).eps * values[-1]:
         raise DataError(
             "The metric 'mahalanobis' needs the inverse of the covariance of the columns, which is singular: some "
@@ -276,17 +265,6 @@ def _for_columns(values: Any, points: Array, name: str) -> np.ndarray:
         raise ParameterError(
             f"The metric's {name} has shape {given.shape}. It must have one nonnegative number for each of the "
             f"{points.shape[1]} columns."
-        )
-    return given
-
-
-def _square(VI: Any, d: int) -> np.ndarray:
-    given = np.asarray(to_numpy(VI) if hasattr(VI, "__dlpack__") else VI, dtype=np.float64)
-    if given.shape != (d, d) or not np.allclose(given, given.T):
-        raise ParameterError(f"The metric's VI has shape {given.shape}. It must be symmetric, {d} x {d}.")
-    if np.linalg.eigvalsh(given)[0] < -1e-10 * np.abs(given).max():
-        raise ParameterError(
-            "The metric's VI has negative eigenvalues, so it is not the inverse of a covariance matrix."
         )
     return given
 
@@ -317,12 +295,17 @@ METRICS: dict[str, Named] = {
     "correlation": Named(_correlation, power=0),
     "hamming": Named(_hamming),
     "haversine": Named(_haversine),
-    "seuclidean": Named(_seuclidean, ("V",), learn=_of_seuclidean),
-    "mahalanobis": Named(_mahalanobis, ("VI",), learn=_of_mahalanobis),
-    "canberra": Named(_ByScipy("canberra")),
-    "braycurtis": Named(_ByScipy("braycurtis")),
+    "seuclidean": Named(
+        lambda A, B, scale: _euclidean(A * like(scale, A)[None, :], B * like(scale, B)[None, :]),
+        ("V",),
+        learn=_of_seuclidean,
+    ),
+    "mahalanobis": Named(
+        lambda A, B, root: _euclidean(A @ like(root, A), B @ like(root, B)), ("VI",), learn=_of_mahalanobis
+    ),
+    **{name: Named(partial(_by_scipy, name)) for name in ("canberra", "braycurtis")},
     **{
-        name: Named(_ByScipy(name, yes_or_no=True))
+        name: Named(partial(_by_scipy, name, yes_or_no=True))
         for name in ("jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
     },
 }

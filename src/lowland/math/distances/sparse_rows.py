@@ -1,8 +1,4 @@
-"""Products and distances of sparse rows, none of which makes the whole table dense.
-
-Euclidean and cosine distances come from sparse products, sums of |a - b| from a few dense columns at a time, and all
-other metrics from a few dense rows at a time.
-"""
+"""Products and distances of sparse rows, none of which makes the whole table dense."""
 
 from __future__ import annotations
 
@@ -66,7 +62,10 @@ def manhattan(A: Any, B: Any) -> np.ndarray:
 
 def distances(A: Any, B: Any, metric: Metric, params: dict[str, Any]) -> np.ndarray:
     """Return the distances of all pairs of rows in any metric, (m, p), in float64."""
-    A, B, p = csr(A), csr(B), _power(metric, params)
+    A, B = csr(A), csr(B)
+    p: float | None = _POWERS.get(metric) if isinstance(metric, str) else None
+    if metric == "minkowski" and params.get("w") is None and params.get("scale") is None:
+        p = float(params.get("p", 2))
     if p == 2:
         c = ordinary_unit(max(np.abs(A.data).max(initial=0.0), np.abs(B.data).max(initial=0.0)), single=False)
         S = squared_distances(A, B) if c == 1 else squared_distances(A / c, B / c)
@@ -78,26 +77,13 @@ def distances(A: Any, B: Any, metric: Metric, params: dict[str, Any]) -> np.ndar
         D = squared_distances(A, B) / 2
         D[_sums(A, A.data**2) == 0, :] = D[:, _sums(B, B.data**2) == 0] = 1
         return D
-    return _by_dense_rows(A, B, metric, params)
-
-
-def _power(metric: Metric, params: dict[str, Any]) -> float | None:
-    """The p of a Minkowski metric that has its own algorithm for sparse rows."""
-    if metric == "minkowski" and params.get("w") is None and params.get("scale") is None:
-        return float(params.get("p", 2))
-    return _POWERS.get(metric) if isinstance(metric, str) else None
-
-
-def _by_dense_rows(A: Any, B: Any, metric: Metric, params: dict[str, Any]) -> np.ndarray:
-    """Return the distances of all pairs by the function for dense rows, a few of which are dense at a time."""
     D = np.empty((A.shape[0], B.shape[0]))
-    step = max(1, _BLOCK // max(1, A.shape[1]))
+    step = max(1, _BLOCK // max(1, A.shape[1]))  # rows that are dense at a time
     for start in range(0, A.shape[0], step):
         few = A[start : start + step].toarray()
         for other in range(0, B.shape[0], step):
-            D[start : start + step, other : other + step] = _of_dense(
-                few, B[other : other + step].toarray(), metric, params
-            )
+            part = _of_dense(few, B[other : other + step].toarray(), metric, params)
+            D[start : start + step, other : other + step] = part
     return D
 
 

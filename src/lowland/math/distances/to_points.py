@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -34,6 +33,14 @@ _PORTION = 1 << 18  # distances computed at a time on the CPU, where all are kep
 _HAIR = 1e4  # tolerance of negative or asymmetric distances, in units of rounding error of the largest one
 _MISSING = "is missing (NaN). This method needs all distances; stress minimization accepts missing ones"
 _NEGATIVE = "is negative. Pass distances, not similarities or a kernel"
+_NOT_CONNECTED = "is infinite: the points are not connected. Keep one connected component, or connect the components"
+_ONE_TRIANGLE = (
+    "differs from its transpose: the matrix is not symmetric. Only one triangle is filled: fill the other (`D + D.T`)"
+)
+_ASYMMETRIC = (
+    "differs from its transpose: the matrix is not symmetric. Check that its rows are in the order of its columns. If "
+    "the difference is noise, average it with its transpose (`(D + D.T) / 2`)"
+)
 _NONE = -1.0  # stands for an undefined distance while a matrix is computed
 _TILE = 256  # rows and columns of a block that is compared with its transpose
 SINGLE_ABOVE = 4096  # points; beyond, distances are kept in float32, whose rounding is negligible in the stress
@@ -58,11 +65,16 @@ class DistancesTo:
         params = params or {}
         if callable(metric):
             return cls(points, metric, params)
-        named = METRICS[metric]
-        if is_sparse(points):
-            return cls(points, metric, _learned_from_sparse(points, metric, params))
-        single = points.dtype == xp_of(points).float32  # its squares are computed in float64
-        unit = 1.0 if single or named.power is None else unit_of(points)
+        named, unit = METRICS[metric], 1.0
+        if is_sparse(points):  # estimates would need dense rows
+            needed = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric)
+            if needed is not None and params.get(needed) is None:
+                raise DataError(
+                    f"The metric {metric!r} estimates {needed} from dense rows, but `X` is sparse. Make it dense if it "
+                    f"fits in memory (`X.toarray()`), or pass {needed} as an argument of the metric."
+                )
+        elif named.power is not None and points.dtype != xp_of(points).float32:  # whose squares are in float64
+            unit = unit_of(points)
         return cls(points, metric, params if named.learn is None else named.learn(points, **params), unit)
 
     def __call__(self, X: Array) -> Array:
@@ -109,18 +121,6 @@ class DistancesTo:
         return np.where(D < 0, 0.0, D)
 
 
-def _learned_from_sparse(points: Any, metric: str, params: dict[str, Any]) -> dict[str, Any]:
-    """What the metric needs besides the points: the user's arguments, since estimates would need dense rows."""
-    needed = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric)
-    if needed is not None and params.get(needed) is None:
-        raise DataError(
-            f"The metric {metric!r} estimates {needed} from dense rows, but `X` is sparse. Make it dense if it "
-            f"fits in memory (`X.toarray()`), or pass {needed} as an argument of the metric."
-        )
-    learn = METRICS[metric].learn
-    return params if learn is None else learn(points, **params)
-
-
 def _shown(row: np.ndarray) -> str:
     few = ", ".join(f"{value:.4g}" for value in row[:4])
     return f"[{few}, …]" if len(row) > 4 else f"[{few}]"
@@ -147,22 +147,14 @@ def distance_matrix(
         measure = replace(measure, undefined=_NONE)
     for part in run.map_rows(measure, slabs, name="computing distances"):
         if slabs.allow_nan and bool(xp.any(part == _NONE)):
-            part = _undefined(part, start, missing=missing)
+            pairs = np.argwhere(to_numpy(part == _NONE))
+            apart = pairs[pairs[:, 0] + start != pairs[:, 1]]  # not a row without any value and itself
+            if len(apart) and not missing:
+                raise no_shared_column(start + int(apart[0, 0]), int(apart[0, 1]))
+            part = xp.where(part == _NONE, xp.full_like(part, float("nan")), part)
         D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
         start += part.shape[0]
     return D if callable(metric) else _with_zero_diagonal(D)
-
-
-def _undefined(part: Array, start: int, *, missing: bool) -> Array:
-    """Distances of the rows from ``start`` on with NaN where they are undefined; an error unless ``missing``."""
-    xp = xp_of(part)
-    none = part == _NONE
-    if not missing:
-        pairs = np.argwhere(to_numpy(none))
-        apart = pairs[pairs[:, 0] + start != pairs[:, 1]]  # not a row without any value and itself
-        if len(apart):
-            raise no_shared_column(start + int(apart[0, 0]), int(apart[0, 1]))
-    return xp.where(none, xp.full_like(part, float("nan")), part)
 
 
 def _with_zero_diagonal(D: Array) -> Array:
@@ -198,25 +190,28 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
         )
     if _plainly_distances(D):
         return D
-    xp = xp_of(D)
+    xp, n = xp_of(D), D.shape[0]
     largest = largest_of(D)
-    hair = _HAIR * eps_of(D) * largest
-    for start, block, mirror in _mirrored(D):
-        for fault, words in (
-            (xp.isnan(block) & (not missing), _MISSING),
-            (
-                xp.isinf(block),
-                "is infinite: the points are not connected. Keep one connected component, or connect the components",
-            ),
-            (block < -hair, _NEGATIVE),
-        ):
-            _refuse(fault, start, block, words, source)
+    hair, step = _HAIR * eps_of(D) * largest, slab_rows(n, 8)
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        block, mirror = D[rows, :], D[:, rows].T
+
+        def refuse(fault: Array, words: str, start: int = start, block: Array = block) -> None:
+            if bool(xp.any(fault)):
+                i, j = (int(place) for place in np.argwhere(to_numpy(fault))[0])
+                where = f"row {start + i + 1}, column {j + 1}"
+                raise DataError(f"{source} has {float(block[i, j]):g} in {where}, which {words}.")
+
+        refuse(xp.isnan(block) & (not missing), _MISSING)
+        refuse(xp.isinf(block), _NOT_CONNECTED)
+        refuse(block < -hair, _NEGATIVE)
         unequal = xp.abs(block - mirror) > hair
         if missing:
             unequal = unequal | (xp.isnan(block) != xp.isnan(mirror))
         if bool(xp.any(unequal)):
-            words = f"differs from its transpose: the matrix is not symmetric. {_symmetric_remedy(D)}"
-            _refuse(unequal, start, block, words, source)
+            host = np.nan_to_num(to_numpy(D))
+            refuse(unequal, _ASYMMETRIC if np.tril(host, -1).any() and np.triu(host, 1).any() else _ONE_TRIANGLE)
     diagonal = to_numpy(xp.linalg.diagonal(D))
     if np.any(np.abs(diagonal) > eps_of(D) ** 0.5 * largest):
         i = int(np.argmax(np.abs(diagonal)))
@@ -226,17 +221,6 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
         )
     corrected = (D + D.T) / 2
     return _with_zero_diagonal(xp.where(corrected < 0, xp.zeros_like(corrected), corrected))
-
-
-def _symmetric_remedy(D: Array) -> str:
-    """Return what to do about a matrix that is not symmetric: only one triangle may be filled."""
-    host = np.nan_to_num(to_numpy(D))
-    if not np.tril(host, -1).any() or not np.triu(host, 1).any():
-        return "Only one triangle is filled: fill the other (`D + D.T`)"
-    return (
-        "Check that its rows are in the order of its columns. If the difference is noise, average it with its "
-        "transpose (`(D + D.T) / 2`)"
-    )
 
 
 def _plainly_distances(D: Array) -> bool:
@@ -256,22 +240,6 @@ def _plainly_distances(D: Array) -> bool:
             if isinstance(D, np.ndarray) and not good:
                 return False
     return bool(good)
-
-
-def _mirrored(D: Array) -> Iterator[tuple[int, Array, Array]]:
-    """Yield blocks of rows with the transposed blocks of columns, without a second matrix."""
-    step = slab_rows(D.shape[0], 8)
-    for start in range(0, D.shape[0], step):
-        stop = min(start + step, D.shape[0])
-        yield start, D[start:stop, :], D[:, start:stop].T
-
-
-def _refuse(fault: Array, start: int, block: Array, words: str, source: str) -> None:
-    if bool(xp_of(fault).any(fault)):
-        i, j = np.argwhere(to_numpy(fault))[0]
-        raise DataError(
-            f"{source} has {float(block[int(i), int(j)]):g} in row {start + i + 1}, column {j + 1}, which {words}."
-        )
 
 
 def check_new_distances(D: Array, *, missing: bool = False, columns: np.ndarray | None = None) -> Array:
@@ -352,7 +320,13 @@ def dissimilarities(
     given = metric == "precomputed"
     if given and rows.n is not None and rows.n != rows.d:
         check_distances(np.empty((rows.n, rows.d)))  # raises the error of a wrong shape
-    X = _matrix(rows, run, owner) if given else run.to_array(rows, owner)
+    if given:  # in which NaN is allowed
+        if not rows.in_memory and rows.n is not None:
+            size = 2 * rows.n * rows.d * rows.dtype.itemsize
+            run.require(size, f"{owner} needs the matrix in memory, which", "Use fewer rows")
+        X = rows.to_array()
+    else:
+        X = run.to_array(rows, owner)
     n = X.shape[0]
     single = X.dtype == xp_of(X).float32 or (n > SINGLE_ABOVE and not given and unit_of(X, single=True) == 1)
     each = n * n * (4 if single else 8)
@@ -372,12 +346,3 @@ def dissimilarities(
         run.require((matrices + 1) * each + kept, what, remedy)
     scaled = D if unit == 1 else D / unit
     return Dissimilarities(scaled, kept_rows, local, D, unit)
-
-
-def _matrix(rows: Rows, run: Run, owner: str) -> Array:
-    """Return the rows as one matrix, in which NaN is allowed."""
-    if not rows.in_memory and rows.n is not None:
-        run.require(
-            2 * rows.n * rows.d * rows.dtype.itemsize, f"{owner} needs the matrix in memory, which", "Use fewer rows"
-        )
-    return rows.to_array()

@@ -1,8 +1,4 @@
-"""The objective of UMAP: the fuzzy cross-entropy of the graph and the map, by sampled edges and random negatives.
-
-densMAP adds a term that correlates the local radii of the map with those of the data. On a device, all points take part
-in every step at once.
-"""
+"""The objective of UMAP: the fuzzy cross-entropy of the graph and the map, by sampled edges; and densMAP's term."""
 
 from __future__ import annotations
 
@@ -202,9 +198,10 @@ class TensorCrossEntropy:
 
     def _drawn(self, number: int, items: Array, n: int) -> Array:
         """A random row for each item: a function of the seed, the number of the draw and the item."""
-        xp_of(items)
-        key = _mixed_integer(self.seed + _STEP * (number % 2**32 + 1))
-        x = items * _signed(_STEP) + _signed(key)
+        key = (self.seed + _STEP * (number % 2**32 + 1)) % 2**64
+        key = (key ^ key >> 30) * _FIRST % 2**64
+        key = (key ^ key >> 27) * _SECOND % 2**64
+        x = items * _signed(_STEP) + _signed(key ^ key >> 31)
         x = (x ^ _shifted(x, 30)) * _signed(_FIRST)
         x = (x ^ _shifted(x, 27)) * _signed(_SECOND)
         return (_shifted(x ^ _shifted(x, 31), 32) * n) >> 32
@@ -217,13 +214,6 @@ _STEP, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB13311
 def _signed(x: int) -> int:
     x %= 2**64
     return x - 2**64 if x >= 2**63 else x
-
-
-def _mixed_integer(x: int) -> int:
-    x %= 2**64
-    x = (x ^ x >> 30) * _FIRST % 2**64
-    x = (x ^ x >> 27) * _SECOND % 2**64
-    return x ^ x >> 31
 
 
 def _shifted(x: Array, bits: int) -> Array:

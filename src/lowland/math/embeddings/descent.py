@@ -1,8 +1,7 @@
 """The optimizer of neighbor embeddings: phases of gradient descent on the coordinates of all points at once.
 
-An objective computes its gradient by rows: a thread owns a block of rows and all their pairs. All points move at the
-end of an iteration. Sums are added by fixed blocks, which depend only on the number of rows. So the result is the same
-to the last bit on any number of threads.
+A thread owns a block of rows and all their pairs, all points move at the end of an iteration, and sums are added by
+fixed blocks. So the result is the same to the last bit on any number of threads.
 """
 
 from __future__ import annotations
@@ -240,16 +239,14 @@ def descend(
             if not isinstance(error, KeyboardInterrupt) and not was_interrupted(error):
                 raise
             interrupted = True
-            warn(
-                f"Stopped by Ctrl-C after {descent.done} of {descent.total} iterations. The map is unfinished.",
-                UserWarning,
-            )
+            text = f"Stopped by Ctrl-C after {descent.done} of {descent.total} iterations. The map is unfinished."
+            warn(text, UserWarning)
             descent.why = "it was interrupted"
-        value = descent.last_value(blocks)
-    outcome = Outcome(
-        solver.name, solver.reason, descent.done, not (interrupted or descent.oscillates), tuple(descent.trace),
-        descent.why,
-    )  # fmt: skip
+        if descent.step is not None and not (descent.trace and descent.done % every == 0):
+            descent.trace.append(objective.value(start, descent.step, blocks))
+    trace, settled = tuple(descent.trace), not (interrupted or descent.oscillates)
+    outcome = Outcome(solver.name, solver.reason, descent.done, settled, trace, descent.why)
+    value = trace[-1] if descent.step is not None else float("nan")
     return Embedded(start, value, descent.gradient_norm, outcome, interrupted)
 
 
@@ -279,14 +276,15 @@ class _Descent:
         G = xp_of(self.Z).zeros_like(self.Z)
         phases = [phase for phase in self.objective.phases if phase.iterations]
         for number, phase in enumerate(phases):
-            update = self._rule(phase)
+            self._start(phase)
+            update = self._with_momentum if isinstance(phase.rule, Momentum) else self._with_adam
             for t in range(phase.iterations):
-                part = t / phase.iterations
-                step = DescentStep(self.done, self.total, number, _between(phase.weights, phase.weights_end, part))
+                part, end = t / phase.iterations, phase.weights_end
+                weights = {name: at + part * (end.get(name, at) - at) for name, at in phase.weights.items()}
                 rate = phase.rate if phase.rate_end is None else phase.rate + part * (phase.rate_end - phase.rate)
-                self.step = step
-                self.objective.gradient(self.Z, step, G, blocks)
-                squares, farthest = update(G, rate, blocks)
+                self.step = DescentStep(self.done, self.total, number, weights if end else phase.weights)
+                self.objective.gradient(self.Z, self.step, G, blocks)
+                squares, farthest = update(G, rate, blocks, phase.rule)  # type: ignore[arg-type]
                 self.done += 1
                 self.gradient_norm, self.longest_step = squares**0.5, farthest**0.5
                 if not np.isfinite(squares):
@@ -330,37 +328,20 @@ class _Descent:
         settled = self.done - self.total + self.objective.phases[-1].iterations >= _SETTLING
         return settled and self.done > 0 and self.longest_step > self.stop.last_step * extent
 
-    def last_value(self, blocks: RowBlocks) -> float:
-        """Return the objective at the end."""
-        if self.step is None:
-            return float("nan")
-        if self.trace and self.done % self.every == 0:
-            return self.trace[-1]
-        self.trace.append(self.objective.value(self.Z, self.step, blocks))
-        return self.trace[-1]
-
     # --- update rules: each returns the sum of the squared gradient and the largest squared step ---
 
-    def _rule(self, phase: Phase) -> Callable[[Array, float, RowBlocks], tuple[float, float]]:
-        zeros = xp_of(self.Z).zeros_like
+    def _start(self, phase: Phase) -> None:
+        """Velocities and gains, or both moments, at the beginning of a phase."""
+        zeros, ones = xp_of(self.Z).zeros_like, xp_of(self.Z).ones_like
         if self.state is None or not phase.keeps_state:
-            unit = xp_of(self.Z).ones_like if isinstance(phase.rule, Momentum) else zeros
-            self.state, self.updates = (zeros(self.Z), unit(self.Z)), 0
-        if isinstance(phase.rule, Momentum):
-            rule = phase.rule
-            return lambda G, rate, blocks: self._with_momentum(G, rate, blocks, rule)
-        adam = phase.rule
-        return lambda G, rate, blocks: self._with_adam(G, rate, blocks, adam)
+            second = ones if isinstance(phase.rule, Momentum) else zeros
+            self.state, self.updates = (zeros(self.Z), second(self.Z)), 0
 
     def _with_momentum(self, G: Array, rate: float, blocks: RowBlocks, rule: Momentum) -> tuple[float, float]:
         V, gains = self.state  # type: ignore[misc]
         if isinstance(self.Z, np.ndarray):
-            return self._over_blocks(
-                blocks,
-                lambda a, b: momentum_rows(
-                    self.Z, G, V, gains, a, b, rate, rule.momentum, rule.least_gain, rule.longest
-                ),
-            )
+            how = (rate, rule.momentum, rule.least_gain, rule.longest)
+            return self._over_blocks(blocks, lambda a, b: momentum_rows(self.Z, G, V, gains, a, b, *how))
         xp = xp_of(self.Z)
         gains[:] = xp.maximum(xp.where((G > 0) != (V > 0), gains + 0.2, gains * 0.8), xp.asarray(rule.least_gain))
         V[:] = rule.momentum * V - rate * gains * G
@@ -374,10 +355,8 @@ class _Descent:
         self.updates += 1
         first, second = 1 - rule.beta1**self.updates, 1 - rule.beta2**self.updates
         if isinstance(self.Z, np.ndarray):
-            return self._over_blocks(
-                blocks,
-                lambda a, b: adam_rows(self.Z, G, M, S, a, b, rate, rule.beta1, rule.beta2, first, second, rule.eps),
-            )
+            how = (rate, rule.beta1, rule.beta2, first, second, rule.eps)
+            return self._over_blocks(blocks, lambda a, b: adam_rows(self.Z, G, M, S, a, b, *how))
         xp = xp_of(self.Z)
         M[:] = rule.beta1 * M + (1 - rule.beta1) * G
         S[:] = rule.beta2 * S + (1 - rule.beta2) * G * G
@@ -403,12 +382,6 @@ class _Descent:
         both = xp.stack([xp.sum(G * G), xp.max(xp.sum(moved * moved, axis=1))])
         squares, farthest = to_numpy(both)
         return float(squares), float(farthest)
-
-
-def _between(start: Mapping[str, float], end: Mapping[str, float], part: float) -> Mapping[str, float]:
-    if not end:
-        return start
-    return {name: value + part * (end.get(name, value) - value) for name, value in start.items()}
 
 
 # --- edges on a device ------------------------------------------------------------------------------------------------

@@ -1,7 +1,4 @@
-"""The fuzzy neighbor graph of UMAP: memberships of neighbors, each in its own scale, and their fuzzy union.
-
-With a target, the graph is intersected with class labels, or with a graph of numeric targets.
-"""
+"""The fuzzy neighbor graph of UMAP: memberships in their own scales, their union, and intersection with a target."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """t-SNE: affinities of the data, and the KL divergence of the similarities in the map from them.
 
-The affinities are a joint distribution of all pairs. An anchor adds a global term, the squared distance to a reference
-map at the best scale: (1 - weight) * loss + weight / n * |Z - s A|², where A is the reference, such as principal
-components, and s = <Z, A> / <A, A> the scale that fits best. The neighbor term keeps neighborhoods, the anchor their
-arrangement (Kury et al. 2025, DREAMS).
+An anchor adds a global term, the squared distance to a reference map at the best scale (Kury et al. 2025, DREAMS):
+(1 - weight) * loss + weight / n * |Z - s A|², where A is the reference and s = <Z, A> / <A, A>.
 """
 
 from __future__ import annotations
@@ -202,7 +200,7 @@ class TensorKLDivergence:
         return xp.concat(forces, axis=0), xp.sum(xp.stack(totals)) - n
 
     def _by_grid(self, Z: Array) -> tuple[Array, Array]:
-        """The gradient of one potential, by cubic B-splines on a grid and one convolution (see ``grid_repulsion``)."""
+        """The gradient of one potential, by cubic B-splines on a grid and one convolution."""
         xp = xp_of(Z)
         low, span = xp.min(Z, axis=0), float(xp.max(xp.max(Z, axis=0) - xp.min(Z, axis=0)))
         h = _SPACING[2] * math.sqrt(min(self.dof, 1.0))
@@ -290,33 +288,28 @@ class KLDivergence:
         )
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
-        """Compute the gradient at Z (n, k) into G."""
-        F = np.empty_like(Z)
-        total = self._forces(Z, F, G, step.iteration, blocks)
-        F *= 4 * step.weights["exaggeration"]
-        G *= 4 / total
-        np.subtract(F, G, out=G)
-        if self.anchor is not None:
-            self.anchor.add_gradient(Z, G)
-
-    def _forces(self, Z: np.ndarray, F: np.ndarray, R: np.ndarray, iteration: int, blocks: RowBlocks) -> float:
-        """Write attraction and repulsion to F and R (n, k), and return the sum of w.
+        """Compute the gradient at Z (n, k) into G.
 
         A repulsion in short rounds is the work of one thread, while the others compute the attraction.
         """
+        F, repulsion, totals = np.empty_like(Z), self.repulsion, []
 
         def attraction(a: int, b: int) -> None:
             attract(*self.edges, Z, 1 / self.dof, a, b, F)
 
-        repulsion = self.repulsion
+        def repel(on: RowBlocks) -> None:
+            totals.append(repulsion(Z, G, on, step.iteration))
+
         if isinstance(repulsion, GridRepulsion) and repulsion.is_for_one_thread(len(Z), blocks.threads):
-            totals: list[float] = []
-            alone = RowBlocks(None, 1)
-            blocks.rows(len(Z), attraction, [lambda: totals.append(repulsion(Z, R, alone, iteration))])
-            return totals[0]
-        total = repulsion(Z, R, blocks, iteration)
-        blocks.rows(len(Z), attraction)
-        return total
+            blocks.rows(len(Z), attraction, [lambda: repel(RowBlocks(None, 1))])
+        else:
+            repel(blocks)
+            blocks.rows(len(Z), attraction)
+        F *= 4 * step.weights["exaggeration"]
+        G *= 4 / totals[0]
+        np.subtract(F, G, out=G)
+        if self.anchor is not None:
+            self.anchor.add_gradient(Z, G)
 
     def value(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z, without exaggeration."""
@@ -326,17 +319,17 @@ class KLDivergence:
     def divergence(self, Z: np.ndarray, blocks: RowBlocks) -> float:
         """Return the KL divergence at Z."""
         total = self.repulsion(Z, np.empty_like(Z), blocks)
-        loss = blocks.sum(len(Z), lambda a, b: self._edge_loss(Z, a, b))
-        return self.dof * loss + math.log(total) - self.entropy
-
-    def _edge_loss(self, Z: np.ndarray, a: int, b: int) -> float:
-        """The sum of p log(1 + d²/dof) over the edges of rows a to b. numpy's logarithm is vectorized."""
         start, to, p = self.edges
-        logs = np.empty(start[b] - start[a])
-        edge_denominators(start, to, Z, 1 / self.dof, a, b, logs)
-        np.log(logs, out=logs)
-        logs *= p[start[a] : start[b]]
-        return float(logs.sum())
+
+        def attraction(a: int, b: int) -> float:
+            """The sum of p log(1 + d²/dof) over the edges of rows a to b. numpy's logarithm is vectorized."""
+            logs = np.empty(start[b] - start[a])
+            edge_denominators(start, to, Z, 1 / self.dof, a, b, logs)
+            np.log(logs, out=logs)
+            logs *= p[start[a] : start[b]]
+            return float(logs.sum())
+
+        return self.dof * blocks.sum(len(Z), attraction) + math.log(total) - self.entropy
 
 
 def schedule(

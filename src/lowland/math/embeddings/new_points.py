@@ -1,12 +1,8 @@
 """New points in a map whose training points stay where they are, and the inverse transform of UMAP.
 
-- UMAP: forces along edges to the nearest training points.
-- PaCMAP: attraction by the nearest training points.
-- t-SNE: the KL divergence with only the new point's coordinates free. It is attracted to its nearest training points
-  and repelled by the field of all of them, which is tabulated once.
-- Inverse: weighted linear regression of the data on the map coordinates in each neighborhood.
-
-In each, the place of a point depends on the point and the model alone.
+In UMAP and PaCMAP the nearest training points attract a new one. In t-SNE it minimizes the KL divergence, repelled by
+the field of all training points, which is tabulated once. The inverse is a weighted linear regression of the data on
+the coordinates in each neighborhood. The place of a point depends on the point and the model alone.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.arrays.records import record
 from lowland.errors import DataError
 from lowland.kernels import umap as kernels
@@ -35,9 +31,8 @@ from lowland.math.embeddings.fuzzy_graph import FuzzyGraph, memberships
 from lowland.math.embeddings.pairs import EXTRA, Pairs, scaled_neighbors
 from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion, SplineGrid
 from lowland.math.embeddings.starts import ColumnReduction
-from lowland.math.graphs.geodesics import k_smallest
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.neighbors.search import NearestAmong, inverse_distances
+from lowland.math.neighbors.search import NearestAmong, edges_to_points, inverse_distances, k_smallest
 from lowland.run.local import serial_run
 
 EPOCHS = 100  # for new rows, whatever their number
@@ -87,7 +82,8 @@ class PlacedByEdges:
 
     def __call__(self, X: Array) -> Array:
         """Return coordinates, (m, p)."""
-        start, to, length = self._edges(X)
+        start, to, length = edges_to_points(X, self.nearest, self.k, self.kept)
+        to, length = to.astype(np.int32), length.astype(np.float64)
         m = len(start) - 1
         Y = np.full((m, self.Z.shape[1]), np.nan)
         finite = np.isfinite(length[start[:-1]])  # rows with NaN have no neighbors
@@ -101,22 +97,6 @@ class PlacedByEdges:
             Y[moving] = self._descend(inner, to[which], length[which])
         return like(Y, X.data if is_sparse(X) else X, None if is_sparse(X) else X.dtype)
 
-    def _edges(self, X: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Neighbors of each row in CSR form, nearest first."""
-        if self.nearest is None and is_sparse(X):  # the stored distances
-            X = X.tocsr() if self.kept is None else X.tocsr()[:, self.kept]
-            rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-            order = np.lexsort((X.indices, X.data, rows))
-            return X.indptr.astype(np.int64), X.indices[order].astype(np.int32), X.data[order].astype(np.float64)
-        if self.nearest is None:
-            if self.kept is not None:
-                X = xp_of(X).take(X, like(self.kept, X, xp_of(X).int64), axis=1)
-            to, length = k_smallest(to_numpy(X), self.k)
-        else:
-            to, length = self.nearest(X)
-        start = np.arange(len(to) + 1, dtype=np.int64) * to.shape[1]
-        return start, to.ravel().astype(np.int32), length.ravel().astype(np.float64)
-
     def _descend(self, start: np.ndarray, to: np.ndarray, length: np.ndarray) -> np.ndarray:
         m = len(start) - 1
         member = memberships(start, length, self.mean, connectivity=self.connectivity)
@@ -126,42 +106,33 @@ class PlacedByEdges:
         Y = np.stack([np.bincount(rows, weight * z[to], m) / total for z in self.Z.T.astype(np.float64)], axis=1)
         weight /= np.repeat(np.maximum.reduceat(weight, start[:-1]), np.diff(start))
         Y, graph = np.ascontiguousarray(Y, dtype=np.float32), FuzzyGraph(start, to, weight)
-        term = None
+        last_part = EPOCHS
         if self.density is not None:  # radii as in the fit, by the memberships alone
-            term = _Pull(self, FuzzyGraph(start, to, member), np.bincount(rows, member * length**2, m), rows)
+            mean = np.bincount(rows, member * length**2, m) / np.bincount(rows, member, m)
+            standard = (np.log(1e-8 + mean) - self.density.radii.data_mean) / self.density.radii.data_std
+            last_part = round(EPOCHS * (1 - self.density.part))
         G, M, S = np.zeros_like(Y), np.zeros_like(Y), np.zeros_like(Y)
         for epoch in range(EPOCHS):
             self.forces.gradient(graph, Y, self.Z, epoch, 0, m, G)
-            if term is not None and epoch >= round(EPOCHS * (1 - term.density.part)):
-                term.add(Y, G)
+            if epoch >= last_part:
+                self._add_density_forces(start, to, Y, standard, G)
             first, second = 1 - RULE.beta1 ** (epoch + 1), 1 - RULE.beta2 ** (epoch + 1)
             rate = self.rate * (1 - epoch / EPOCHS)
             adam_rows(Y, G, M, S, 0, m, rate, RULE.beta1, RULE.beta2, first, second, RULE.eps)
         return Y
 
-
-class _Pull:
-    """The forces of the density term on new rows."""
-
-    def __init__(self, place: PlacedByEdges, graph: FuzzyGraph, squares: np.ndarray, rows: np.ndarray) -> None:
-        assert place.density is not None
-        self.place, self.graph, self.density = place, graph, place.density
-        radii, m, n = self.density.radii, graph.n, len(place.Z)
-        mean = squares / np.bincount(rows, graph.weight, m)
-        self.standard = (np.log(1e-8 + mean) - radii.data_mean) / radii.data_std
-        self.total, self.radius = np.empty(m), np.empty(m)
-        self.ones, self.zeros = np.ones(n), np.zeros(n)  # training rows stay, so their radii do not count
-
-    def add(self, Y: np.ndarray, G: np.ndarray) -> None:
-        """Add the forces to G, (m, p)."""
-        g, m = self.graph, len(Y)
-        a, b = np.float32(self.place.forces.a), np.float32(self.place.forces.b)
-        kernels.map_radii(g.start, g.to, Y, self.place.Z, a, b, 0, m, self.total, self.radius)
-        pull = self.density.radii.pull(self.standard, self.radius, self.density.strength)
-        kernels.density_forces(
-            g.start, g.to, Y, self.place.Z, a, b, self.total, self.radius, pull, self.ones, self.zeros, self.zeros,
-            0, m, G,
-        )  # fmt: skip
+    def _add_density_forces(
+        self, start: np.ndarray, to: np.ndarray, Y: np.ndarray, standard: np.ndarray, G: np.ndarray
+    ) -> None:
+        """Add the forces of the density term on new rows to G, (m, p)."""
+        assert self.density is not None
+        m, n = len(Y), len(self.Z)
+        a, b = np.float32(self.forces.a), np.float32(self.forces.b)
+        total, radius = np.empty(m), np.empty(m)
+        kernels.map_radii(start, to, Y, self.Z, a, b, 0, m, total, radius)
+        pull = self.density.radii.pull(standard, radius, self.density.strength)
+        ones, zeros = np.ones(n), np.zeros(n)  # training rows stay, so their radii do not count
+        kernels.density_forces(start, to, Y, self.Z, a, b, total, radius, pull, ones, zeros, zeros, 0, m, G)
 
 
 # --- attraction -------------------------------------------------------------------------------------------------------
@@ -185,31 +156,21 @@ class ByAttraction:
 
     def __call__(self, X: Array) -> Array:
         """Return the places of rows, (m, k); NaN for rows that are not finite."""
-        graph = self._candidates(X)
-        run = serial_run()
-        chosen = scaled_neighbors(graph, self.scales, self.k, run, own=np.ones(graph.n))
+        rows = X if self.reduction is None else self.reduction(X)
+        start, to, length = edges_to_points(rows, self.nearest, self.k + EXTRA, self.columns)
+        graph = NeighborGraph(start, to.astype(np.int32), length)
+        chosen = scaled_neighbors(graph, self.scales, self.k, serial_run(), own=np.ones(graph.n))
         near, weight = self._neighborhoods(chosen, _lengths(graph, chosen))
-        places = _weighted_medians(near, weight)
+        order = np.argsort(near, axis=1, kind="stable")  # the search starts at the weighted median along each axis
+        mass = np.take_along_axis(np.broadcast_to(weight[:, :, None], near.shape), order, axis=1).cumsum(axis=1)
+        middle = np.argmax(mass >= mass[:, -1:] / 2, axis=1)[:, None]
+        places = np.take_along_axis(near, np.take_along_axis(order, middle, axis=1), axis=1)[:, 0]
         attract(near, weight, _STEPS, places)
         first = graph.start[:-1]
         same = graph.length[first] == 0
         places[same] = self.Z[graph.to[first[same]]]
         places[~np.isfinite(graph.length[first])] = np.nan
         return like(places, X.data if is_sparse(X) else X)
-
-    def _candidates(self, X: Any) -> NeighborGraph:
-        """The nearest training rows of new rows, nearest first."""
-        if self.nearest is not None:
-            return NeighborGraph.of_table(*self.nearest(X if self.reduction is None else self.reduction(X)), "given")
-        if not is_sparse(X):
-            D = to_numpy(X)[:, self.columns]
-            near = np.argsort(D, axis=1, kind="stable")[:, : self.k + EXTRA]
-            return NeighborGraph.of_table(near, np.take_along_axis(D, near, axis=1), "given")
-        to, rows = X.indices, np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        order = np.lexsort((to, X.data, rows))
-        places = np.full(X.shape[1], -1)
-        places[self.columns] = np.arange(len(self.Z))
-        return NeighborGraph(X.indptr.astype(np.int64), places[to[order]].astype(np.int32), X.data[order])
 
     def _neighborhoods(self, chosen: Pairs, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The places of each row's neighbors and their weights, (m, neighbors, k) and (m, neighbors).
@@ -221,14 +182,6 @@ class ByAttraction:
         there = at < chosen.start[1:, None]
         at = np.where(there, at, chosen.start[:-1, None])
         return self.Z[chosen.to[at]], np.where(there, weight[at], 0.0)
-
-
-def _weighted_medians(near: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The weighted median of the places of each row's neighbors, along each axis, (m, k)."""
-    order = np.argsort(near, axis=1, kind="stable")
-    mass = np.take_along_axis(np.broadcast_to(weight[:, :, None], near.shape), order, axis=1).cumsum(axis=1)
-    middle = np.argmax(mass >= mass[:, -1:] / 2, axis=1)[:, None]
-    return np.take_along_axis(near, np.take_along_axis(order, middle, axis=1), axis=1)[:, 0]
 
 
 def _lengths(graph: NeighborGraph, chosen: Pairs) -> np.ndarray:
@@ -257,9 +210,7 @@ class NearestByDistances:
                 "transform needs the distances of the new rows to all training rows, and a sparse matrix lacks some. "
                 "Pass them as a dense array."
             )
-        D = to_numpy(X)[:, self.kept]
-        to = np.argsort(D, axis=1, kind="stable")[:, : self.k]
-        return to, np.take_along_axis(D, to, axis=1)
+        return k_smallest(to_numpy(X)[:, self.kept], self.k)
 
 
 @dataclass(frozen=True)
@@ -381,14 +332,10 @@ class LocalRegression:
         own[~own.any(axis=1), -1] = True  # many duplicates are nearer than the row itself
         shape = (len(which), to.shape[1] - 1)
         found = self.rows_at(self.Z[which], to[~own].reshape(shape), length[~own].reshape(shape))
-        X = self.points[which].toarray() if is_sparse(self.points) else self._taken(which)
+        X = self.points[which].toarray() if is_sparse(self.points) else to_numpy(self.points)[which].astype(np.float64)
         error = float(np.sum((X - found) ** 2))
         spread = float(np.sum((X - X.mean(axis=0)) ** 2))
         return float(np.sqrt(error / spread)) if spread > 0 else 0.0
-
-    def _taken(self, which: np.ndarray) -> np.ndarray:
-        xp = xp_of(self.points)
-        return to_numpy(xp.take(self.points, like(which, self.points, xp.int64), axis=0)).astype(np.float64)
 
 
 def regression_weights(Y: np.ndarray, near: np.ndarray, length: np.ndarray, ridge: float = _RIDGE) -> np.ndarray:

@@ -1,15 +1,9 @@
 """PaCMAP and LocalMAP: attraction along neighbors and mid-near pairs, repulsion along further pairs.
 
-With D = 1 + |z_i - z_j|², the objective is
-
-    w_NN sum D / (10 + D) + w_MN sum D / (10,000 + D) + w_FP sum 1 / (1 + D)
-
-over neighbors, mid-near pairs and further pairs. The weights change in three phases: mid-near pairs first arrange the
-map as a whole, then neighbors and further pairs refine it. LocalMAP multiplies, in the last phase, the attraction of
-neighbors by (radius / 2) / sqrt(D), and draws further pairs again and again among rows within the radius in the map:
-near clusters separate.
-
-Random draws are functions of the seed, the row and the slot, so the pairs do not depend on the number of threads.
+With D = 1 + |z_i - z_j|², the objective is w_NN sum D / (10 + D) + w_MN sum D / (10,000 + D) + w_FP sum 1 / (1 + D).
+Mid-near pairs first arrange the map as a whole, then neighbors and further pairs refine it. In the last phase, LocalMAP
+multiplies the attraction of neighbors by (radius / 2) / sqrt(D), and draws further pairs again and again among rows
+within the radius in the map: near clusters separate. Random draws are functions of the seed, the row and the slot.
 """
 
 from __future__ import annotations
@@ -183,9 +177,10 @@ def _measure(X: Array, metric: Metric, params: dict[str, Any]) -> tuple[Callable
 
 def further_pairs(neighbors: Pairs, count: int, seed: int, run: Run) -> Pairs:
     """Return ``count`` random rows for each row, none of them its neighbor; fewer where all others are neighbors."""
-    n = neighbors.n
-    others = n - 1 - _distinct_counts(neighbors)
-    start = np.concatenate([[0], np.cumsum(np.minimum(others, count))])
+    n, counts = neighbors.n, np.diff(neighbors.start)
+    if n <= 4 * int(counts.max(initial=0)):  # there may be too few other rows, and given pairs may repeat some
+        counts = np.array([len(np.unique(each)) for each in np.split(neighbors.to, neighbors.start[1:-1])])
+    start = np.concatenate([[0], np.cumsum(np.minimum(n - 1 - counts, count))])
     to = np.empty(start[-1], dtype=np.int32)
 
     def choose(rows: slice) -> None:
@@ -193,14 +188,6 @@ def further_pairs(neighbors: Pairs, count: int, seed: int, run: Run) -> Pairs:
 
     run.each("drawing further pairs", slices(n, _ROWS), choose)
     return Pairs(start, to)
-
-
-def _distinct_counts(pairs: Pairs) -> np.ndarray:
-    """The number of different partners of each row, (n,): given pairs may repeat some."""
-    counts = np.diff(pairs.start)
-    if pairs.n > 4 * int(counts.max(initial=0)):  # there are enough other rows in any case
-        return counts
-    return np.array([len(np.unique(pairs.to[a:b])) for a, b in zip(pairs.start, pairs.start[1:], strict=False)])
 
 
 @dataclass(frozen=True)

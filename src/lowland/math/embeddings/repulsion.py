@@ -1,28 +1,15 @@
 """Repulsion of t-SNE between all pairs of points: exact, on a grid, by a tree or from a sample, by predicted cost.
 
-On a grid, in 1 to 3 dimensions: the repulsion is the gradient of one potential, phi(z) = sum_j w(|z - z_j|), and the
-normalization is the sum of the same potential. So one convolution suffices:
+Grid: the repulsion is the gradient of one potential, phi(z) = sum_j w(|z - z_j|), whose sum is the normalization. Unit
+charges are spread to nodes by cubic B-splines, convolved with w by fast Fourier transforms, and read by the same
+splines; w is divided by their transform twice, so that the result interpolates it. A wide 2-D grid has two levels
+(multilevel summation, Hardy et al. 2009): a smooth part of w on a grid with a quarter of the nodes along each axis, and
+a rest that is zero beyond 16 nodes, so that its transform is little longer than the grid, not twice as long.
 
-1. Spread a unit charge per point to the nodes around it, by cubic B-splines.
-2. Convolve with the similarity w by fast Fourier transforms. w is sampled at the nodes and divided by the splines' own
-   transform twice, once for spreading the points and once for reading the potential: the result interpolates w.
-3. Read the potential and its gradient at the points, by the same splines.
+Tree, in 3 dimensions (Barnes-Hut): far from a point, a cell of an octree acts as one point at its center of mass.
 
-The convolution has one or two levels. One level: w has a long tail, so that the transform is twice as long as the grid
-along each axis, which in 2-D has four times as many nodes. Two levels, for a wide 2-D grid (multilevel summation, Hardy
-et al. 2009): w is split into a smooth part, which a grid with a quarter of the nodes along each axis represents, and a
-rest that is zero beyond 16 nodes, for which the transform needs to be little longer than the grid. A cubic B-spline on
-the coarse grid is a sum of splines on the fine one, so that charges and coefficients move between the grids without an
-error.
-
-By a tree, in 3 dimensions (Barnes-Hut, in time proportional to n log n): sort the points along the Morton curve and
-divide them into the cells of an octree. Far from a point, a cell acts as one heavy point at its center of mass.
-Neighboring points share one list of such cells, and each sums the forces of the list.
-
-From a sample, in any number of dimensions: near rows have the strongest and most different forces, so those at the ends
-of the edges of the affinities are summed exactly. All others are estimated without bias from a random sample. It is
-kept for some iterations: with a new one in each, the noise would change the signs of the gradient, and the descent
-would shorten its steps.
+Sample: rows at the ends of edges, whose forces are strongest, are summed exactly, all others estimated without bias.
+The sample is kept for some iterations: new noise in each would change the signs of the gradient.
 """
 
 from __future__ import annotations
@@ -31,6 +18,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -132,9 +120,10 @@ class GridConvolution:
 
     def _convolved(self, charges: np.ndarray, spectrum: np.ndarray, blocks: RowBlocks) -> np.ndarray:
         """The charges convolved with the function of this spectrum, on their nodes; they are overwritten."""
-        transforms = self._transforms("one level", charges, spectrum)
         if charges.ndim == 1:
-            return transforms.in_one_dimension()
+            period = 2 * (len(spectrum) - 1)
+            return scipy.fft.irfft(scipy.fft.rfft(charges, period) * spectrum, period)[: len(charges)]
+        transforms = self._transforms("one level", charges, spectrum)
         m, lines, block = len(charges), transforms.A.shape[-1], max(1, _LINES // math.prod(charges.shape[1:-1]))
         blocks.ranges(m, block, transforms.forward)
         blocks.ranges(lines, block, transforms.across)
@@ -206,11 +195,6 @@ class _LineTransforms:
     def corner(self) -> tuple[slice, ...]:
         """The nodes of the charges within A, but for the first and the last axis."""
         return tuple(slice(m) for m in self.charges.shape[1:-1])
-
-    def in_one_dimension(self) -> np.ndarray:
-        """The result for one line."""
-        transform = scipy.fft.rfft(self.charges, self.period) * self.spectrum
-        return scipy.fft.irfft(transform, self.period)[: len(self.charges)]
 
     def forward(self, a: int, b: int) -> None:
         """Transform the charges a to b along the last axis."""
@@ -285,11 +269,11 @@ class GridRepulsion:
     """The repulsive forces of a map and the normalization of its similarities."""
 
     dof: float = 1.0
-    _convolution: GridConvolution = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        """Keep the transforms of w, and room for those of the charges, for all iterations."""
-        self._convolution = GridConvolution(self.dof)
+    @cached_property
+    def _convolution(self) -> GridConvolution:
+        """It keeps the transforms of w, and room for those of the charges, for all iterations."""
+        return GridConvolution(self.dof)
 
     def is_for_one_thread(self, n: int, threads: int) -> bool:
         """Whether to leave it to one of several threads: in short rounds, they would wait longer than they work."""
@@ -306,27 +290,23 @@ class GridRepulsion:
     def potential(self, Z: np.ndarray, grid: SplineGrid, blocks: RowBlocks) -> np.ndarray:
         """Return the coefficients of the splines whose sum is the potential of the points, one per node.
 
-        They are overwritten by the next call.
+        They are overwritten by the next call. Points are spread to the nodes in even bands first, then in odd ones: no
+        two threads write to the same node.
         """
-        charges = _spread(Z, grid, self._convolution.room("charges", grid.nodes, Z.dtype), blocks)
+        charges = self._convolution.room("charges", grid.nodes, Z.dtype)
+        charges[:], steps, inverse = 0, grid.steps, 1 / grid.spacing
+        height = max(_BAND, -(-grid.nodes[0] // _BANDS))
+        flat, bands = charges.ravel(), -(-grid.nodes[0] // height)
+        start, rows = np.empty(bands + 1, dtype=np.int64), np.empty(Z.shape[0], dtype=np.int32)
+        sort_by_bands(Z, grid.origin, inverse, height, start, rows)
+        for parity in (0, 1):
+
+            def work(half: int, parity: int = parity) -> None:
+                band = 2 * half + parity
+                spread(Z, rows[start[band] : start[band + 1]], grid.origin, inverse, steps, flat)
+
+            blocks(-(-(bands - parity) // 2), work)
         return self._convolution(charges, grid.spacing, blocks)
-
-
-def _spread(Z: np.ndarray, grid: SplineGrid, charges: np.ndarray, blocks: RowBlocks) -> np.ndarray:
-    """Spread the points to the nodes. Even bands first, then odd ones: no two threads write to the same node."""
-    charges[:], steps, inverse = 0, grid.steps, 1 / grid.spacing
-    height = max(_BAND, -(-grid.nodes[0] // _BANDS))
-    flat, bands = charges.ravel(), -(-grid.nodes[0] // height)
-    start, rows = np.empty(bands + 1, dtype=np.int64), np.empty(Z.shape[0], dtype=np.int32)
-    sort_by_bands(Z, grid.origin, inverse, height, start, rows)
-    for parity in (0, 1):
-
-        def work(half: int, parity: int = parity) -> None:
-            band = 2 * half + parity
-            spread(Z, rows[start[band] : start[band + 1]], grid.origin, inverse, steps, flat)
-
-        blocks(-(-(bands - parity) // 2), work)
-    return charges
 
 
 # --- tree -------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,4 @@
-"""Initial coordinates of a neighbor embedding: principal components, Laplacian eigenmaps, random or given ones.
-
-The descent keeps the large-scale arrangement of its start: principal components keep that of the data. The components
-of a disconnected graph are placed apart.
-"""
+"""Initial coordinates of a neighbor embedding, whose large-scale arrangement the descent keeps."""
 
 from __future__ import annotations
 
@@ -102,11 +98,6 @@ def spectral_start_on_device(
         options=Iteration(tol=_TOL_ON_DEVICE, max_iter=_STEPS, like_array=W.root[:1, None]),
     )  # fmt: skip
     return add_noise_columns(to_numpy(pairs.vectors[:, 1:] / W.root[:, None]), k, rng)
-
-
-def random_start(n: int, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Return standard normal numbers, (n, k)."""
-    return rng.standard_normal((n, k))
 
 
 def given_start(init: Any, n: int, k: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from lowland.math.spectra.leading import all_eigenvalues
 from lowland.math.statistics.moments import Moments, refuse_tiny_columns
 from lowland.run.run import Run
 
+_ALIKE = 1e-8  # fraction of the largest entry by which the two halves of a covariance may differ
 _SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
 _LEFT = 1e-5  # fraction of a column's variance that a root of low rank may leave out: the rounding of float32 rows
 
@@ -63,8 +64,8 @@ class Correlations:
     @cached_property
     def root(self) -> Root:
         """The correlations for the search of factors; with many columns and few rows as a root of low rank."""
-        v, most = len(self.R), (self.n if self.rows is None else self.rows) - 1
-        return Root(self.R, low_root(self.R, int(most)) if v >= MANY and 1 <= most <= v / 2 else None)
+        v, most = len(self.R), int(self.n if self.rows is None else self.rows) - 1
+        return Root(self.R, low_root(self.R, most) if v >= MANY and 1 <= most <= v / 2 else None)
 
     @cached_property
     def inverse(self) -> np.ndarray | None:
@@ -117,9 +118,6 @@ def low_root(R: np.ndarray, most: int) -> np.ndarray | None:
 
 
 # --- a covariance or correlation matrix in place of rows --------------------------------------------------------------
-
-
-_ALIKE = 1e-8  # fraction of the largest entry by which the two halves of a covariance may differ
 
 
 def looks_like_covariance(X: Any) -> bool:

@@ -143,7 +143,8 @@ def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_it
         if steepest <= max(_FLAT, now.rounding):
             reason = "the gradient is zero"
             break
-        further = next(filter(None, (_downhill(now, step, bottom, R, k) for step in _steps(now, bottom))), None)
+        steps = _steps(now, bottom)
+        further = next(filter(None, (_step_downhill(now, step, bottom, R, k) for step in steps)), None)
         if further is None:
             reason = "rounding error prevents further improvement" if steepest <= _FLATTEST + 100 * now.rounding else ""
             break
@@ -188,7 +189,7 @@ def least_in_box(H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray
     return p
 
 
-def _downhill(now: FullProfile, step: np.ndarray, bottom: float, R: np.ndarray, k: int) -> FullProfile | None:
+def _step_downhill(now: FullProfile, step: np.ndarray, bottom: float, R: np.ndarray, k: int) -> FullProfile | None:
     """Take the step, halved until the deviance decreases; None where it does not."""
     promised = float(now.slope @ step)
     if promised >= 0:
@@ -258,11 +259,6 @@ class Leading:
     theta: np.ndarray  # (kept,) decreasing, above 1
     omega: np.ndarray  # (d, kept)
 
-    @classmethod
-    def at(cls, x: np.ndarray, root: Root, k: int, run: Run) -> Leading:
-        """Return the deviance at log uniquenesses x."""
-        return cls(x, *root.pairs(x, k, run))
-
     @property
     def value(self) -> float:
         """The deviance."""
@@ -299,7 +295,7 @@ def by_leading_pairs(
     first = np.clip(np.log(psi), bottom, 0.0)
 
     def deviance(x: np.ndarray) -> tuple[float, np.ndarray]:
-        here = Leading.at(x, root, k, run)
+        here = Leading(x, *root.pairs(x, k, run))
         return here.value, here.slope
 
     with run.stage("fitting factors", max_iter) as stage:
@@ -314,7 +310,8 @@ def by_leading_pairs(
         ended = minimize(
             deviance, first, jac=True, method="L-BFGS-B", bounds=Bounds(bottom, 0.0), callback=record, options=limits
         )
-    end = Leading.at(np.clip(ended.x, bottom, 0.0), root, k, run)
+    x = np.clip(ended.x, bottom, 0.0)
+    end = Leading(x, *root.pairs(x, k, run))
     steepest, reason = _steepest(end.x, end.slope, bottom), ""
     if len(trace) > 1 and trace[-2] - trace[-1] < tol:
         reason = "the log-likelihood increased by less than tol"
@@ -336,7 +333,7 @@ def by_em(root: Root, k: int, psi: np.ndarray, lower: float, tol: float, max_ite
     """
     R, psi = root.R, np.clip(psi, lower, None)
     x = np.log(psi)
-    L = (Leading.at(x, root, k, run) if root.suits(k) else FullProfile.at(x, R, k)).loadings(k)
+    L = (Leading(x, *root.pairs(x, k, run)) if root.suits(k) else FullProfile.at(x, R, k)).loadings(k)
     trace: list[float] = []
     converged = False
     for _ in run.iterate("expectation-maximization", max_iter):
@@ -354,10 +351,6 @@ def by_em(root: Root, k: int, psi: np.ndarray, lower: float, tol: float, max_ite
         psi = np.maximum(np.diagonal(R) - np.sum(L * Rb, axis=1), lower)
     reason = "the log-likelihood increased by less than tol" if converged else iteration_limit(max_iter)
     outcome = Outcome("em", "", len(trace), converged, tuple(trace), reason)
-    return FactorEstimate(canonical(L, psi), psi, outcome)
-
-
-def canonical(L: np.ndarray, psi: np.ndarray) -> np.ndarray:
-    """Rotate loadings so that L'Ψ^-1 L is diagonal with decreasing entries, as both solvers return them."""
+    # rotated so that L'Ψ^-1 L is diagonal with decreasing entries, as the other searches return loadings
     _, _, Vt = np.linalg.svd(L / np.sqrt(psi)[:, None], full_matrices=False)
-    return fix_signs(L @ Vt.T)
+    return FactorEstimate(fix_signs(L @ Vt.T), psi, outcome)

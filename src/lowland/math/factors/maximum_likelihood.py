@@ -1,8 +1,6 @@
-"""Factor analysis of a correlation matrix: R ≈ LL' + Ψ with Ψ diagonal, by maximum likelihood.
+"""Factor analysis of a correlation matrix, R ≈ LL' + Ψ with loadings L and uniquenesses Ψ, by maximum likelihood.
 
-Maximum likelihood does not depend on units, so everything here is for standardized columns: L (d, k) are the loadings,
-the diagonal ψ of Ψ holds the uniquenesses. The objective is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus
-twice the mean log-likelihood, minus d log 2π.
+The objective is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus twice the mean log-likelihood, minus d log 2π.
 """
 
 from __future__ import annotations
@@ -112,10 +110,8 @@ def factor_loadings(
     if first is None:
         first = root.first(k, lower, run) if root.suits(k) else first_uniquenesses(root.R, k, lower)
     found = []
-    for i in range(
-        1 if k == d else n_starts
-    ):  # with as many factors as columns every initialization gives the same fit
-        psi = random_uniquenesses(d, lower, rng) if i else first
+    for i in range(1 if k == d else n_starts):  # with as many factors as columns every start gives the same fit
+        psi = rng.uniform(max(lower, 0.005), 1.0, d) if i else first
         if method == "em":
             found.append(by_em(root, k, psi, lower, tol, max_iter, run))
         elif root.suits(k):
@@ -156,11 +152,6 @@ def inverse_of(R: np.ndarray) -> np.ndarray | None:
         return None
     inverse = np.triu(inverse)
     return inverse + np.triu(inverse, 1).T
-
-
-def random_uniquenesses(d: int, lower: float, rng: np.random.Generator) -> np.ndarray:
-    """Return uniformly distributed uniquenesses."""
-    return rng.uniform(max(lower, 0.005), 1.0, d)
 
 
 def fewest_by_bic(

@@ -1,8 +1,7 @@
 """Rotations of factor loadings to simple structure, by gradient projection (Jennrich 2001, 2002).
 
-A rotation replaces the loadings A (d, k) by L = A (T')^-1 and gives the factors the correlations Φ = T'T, so that
-LΦL' = AA': the model stays the same. T has columns of unit length; orthogonal rotations have
-T'T = I. The criterion f(L) is small where every column loads on few factors.
+A rotation replaces the loadings A (d, k) by L = A (T')^-1, with unit columns in T, and gives the factors the
+correlations Φ = T'T (I if orthogonal), so that LΦL' = AA'. The criterion is small where columns load on few factors.
 """
 
 from __future__ import annotations
@@ -90,7 +89,8 @@ def rotate(
         raise ParameterError(f"The number of initializations is {starts}. It must be an integer of at least 1.")
     if A.shape[1] == 1:
         return _ordered(replace(unrotated(A), kind=kind))
-    if (unit := _unit(A, kind)) != 1:
+    unit = float(power_of_two(np.abs(A).max()))
+    if not kind.startswith("geomin") and not 1 / _EXTREME < unit < _EXTREME:  # whose delta is in the unit of A
         again = rotate(
             A / unit, kind, kaiser=kaiser, gamma=gamma, power=power, starts=starts, rng=rng, max_iter=max_iter
         )
@@ -104,22 +104,16 @@ def rotate(
         return _ordered(_promax(A, first, power))
     f, oblique = _criterion(kind, A.shape, gamma, delta)
     descend = _oblique if oblique else _orthogonal
-    found = []
+    found, k = [], A.shape[1]
     for i in range(starts):
-        T = np.eye(A.shape[1]) if i == 0 else _random_rotation(A.shape[1], rng)
+        T = np.eye(k)
+        if i:  # a random rotation
+            Q, R = np.linalg.qr(rng.standard_normal((k, k)))
+            T = Q * np.sign(np.diagonal(R))
         found.append(_past_saddle(A / lengths, f, descend, descend(A / lengths, f, T, kind, max_iter), max_iter))
     best = min(found, key=lambda rotation: rotation.criterion)
     criteria = tuple(rotation.criterion for rotation in found)
     return _ordered(replace(best, loadings=best.loadings * lengths, start_criteria=criteria))
-
-
-def _unit(A: np.ndarray, kind: str) -> float:
-    """The power of two to divide the loadings by where eighth powers, of the gradients, would overflow or underflow.
-
-    Geomin is excepted: its ``delta`` is in the unit of the squared loadings.
-    """
-    unit = float(power_of_two(np.abs(A).max()))
-    return unit if not kind.startswith("geomin") and not 1 / _EXTREME < unit < _EXTREME else 1.0
 
 
 def unrotated(loadings: np.ndarray) -> Rotation:
@@ -144,12 +138,6 @@ def _past_saddle(
         trace = found.outcome.trace + further.outcome.trace
         return replace(further, outcome=replace(further.outcome, iterations=len(trace), trace=trace))
     return found
-
-
-def _random_rotation(k: int, rng: np.random.Generator) -> np.ndarray:
-    """A random orthogonal matrix."""
-    Q, R = np.linalg.qr(rng.standard_normal((k, k)))
-    return Q * np.sign(np.diagonal(R))
 
 
 def _ordered(rotation: Rotation) -> Rotation:
@@ -276,9 +264,7 @@ def _descend(
                 if promised > _ROUNDING * abs(value):
                     if reached[0] <= value - promised:
                         break
-                elif (
-                    np.linalg.norm(further) < _STEADILY * size
-                ):  # the value is within rounding error, the gradient decreases
+                elif np.linalg.norm(further) < _STEADILY * size:  # the gradient, where the value is within rounding
                     break
             length /= 2
         else:

@@ -22,10 +22,7 @@ _ROWS = 500  # rows whose distances to all others the kernel-sum rule uses
 _OCTAVES, _PER_OCTAVE = 30, 8  # bandwidths tried: octaves above and below the median squared distance, steps per octave
 _BINS = 64  # bins of squared distances per octave
 _LINEAR_GROWTH = 0.8  # fraction of the fastest growth of the kernel sum that counts as linear growth
-_SHORTEST, _LONGEST = (
-    1e-150,
-    1e150,
-)  # shorter distances underflow when squared; longer ones overflow when squared and summed
+_SHORTEST, _LONGEST = 1e-150, 1e150  # squares of shorter distances underflow, sums of longer ones' squares overflow
 EdgeWeights = Literal["average", "binary", "heat"]
 
 _LEAST = 1e-6  # smallest heat weight, so that the longest edges do not vanish
@@ -61,7 +58,12 @@ def kernel_sum_bandwidth(distances: Array) -> Bandwidth:
             "Check the data, or rescale the columns."
         )
     middle = float(np.median(apart))
-    sizes, counts = _binned(apart / middle)
+    place = np.log2(apart / middle) * _BINS  # a histogram on a logarithmic scale
+    first = np.floor(place)
+    rest, bins = place - first, (first - first.min()).astype(np.int64)
+    width = bins.max() + 2
+    counts = np.bincount(bins, 1 - rest, width) + np.bincount(bins + 1, rest, width)  # split between two bins
+    sizes = 2.0 ** ((first.min() + np.arange(width)) / _BINS)
     steps = np.arange(-_OCTAVES * _PER_OCTAVE, _OCTAVES * _PER_OCTAVE + 1) / _PER_OCTAVE  # log2 of the bandwidths
     x = sizes[None, :] / 2.0 ** steps[:, None]  # d²/ε
     values = counts * np.exp(-x)
@@ -83,16 +85,6 @@ def _squared(distances: Array) -> np.ndarray:
             f"Distances of at most {longest:.2g} are too small: squared distances underflow. Rescale the columns."
         )
     return np.square(lengths)
-
-
-def _binned(squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A histogram of squared distances on a logarithmic scale; each is split between its two nearest bins."""
-    place = np.log2(squared) * _BINS
-    first = np.floor(place)
-    rest = place - first
-    bins = (first - first.min()).astype(np.int64)
-    counts = np.bincount(bins, 1 - rest, bins.max() + 2) + np.bincount(bins + 1, rest, bins.max() + 2)
-    return 2.0 ** ((first.min() + np.arange(bins.max() + 2)) / _BINS), counts
 
 
 def _crossing(steps: np.ndarray, rises: np.ndarray) -> float:
@@ -192,22 +184,16 @@ def symmetric_affinities(W: Any, source: str = "The affinity matrix") -> tuple[A
             f"{source} has a negative value. Affinities are similarities, zero or more. Pass exp(-d²/t) of distances "
             "d, or (1 + r)/2 of correlations r."
         )
-    if _is_symmetric(W):
-        return W, False
-    half = 0.5 * (W + W.T)
-    return (half.tocsr() if is_sparse(half) else half), True
-
-
-def _is_symmetric(W: Any) -> bool:
-    """Whether W equals its transpose up to rounding errors; a dense one is compared in blocks of rows."""
     if is_sparse(W):
         gap = abs(W - W.T)
-        return not gap.nnz or bool(gap.data.max() <= _ROUNDINGS * eps_of(W.data) * W.data.max())
+        symmetric = not gap.nnz or bool(gap.data.max() <= _ROUNDINGS * eps_of(W.data) * W.data.max())
+        return (W if symmetric else (0.5 * (W + W.T)).tocsr()), not symmetric
     xp, n = xp_of(W), W.shape[0]
     blocks = [(start, min(start + _PORTION, n)) for start in range(0, n, _PORTION)]
     largest = max((float(xp.max(W[a:b, :])) for a, b in blocks), default=0.0)
     gaps = (float(xp.max(xp.abs(W[a:b, :] - W[:, a:b].T))) for a, b in blocks)
-    return all(gap <= _ROUNDINGS * eps_of(W) * largest for gap in gaps)
+    symmetric = all(gap <= _ROUNDINGS * eps_of(W) * largest for gap in gaps)
+    return (W if symmetric else 0.5 * (W + W.T)), not symmetric
 
 
 def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
@@ -216,7 +202,9 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
     An affinity of zero is not an edge, nor is one below rounding error relative to the degrees of its two points: it
     would not change the eigenvectors. A point's affinity with itself counts toward its degree if ``loops``.
     """
-    degree = _degrees(W, loops)  # (n,)
+    dense = not is_sparse(W)
+    degree = to_numpy(xp_of(W).sum(W, axis=1, dtype=xp_of(W).float64)) if dense else W @ np.ones(W.shape[0])
+    degree = degree if loops else to_numpy(without_loops(degree, W))  # (n,)
     root = np.sqrt(np.maximum(degree, 0))
     if is_sparse(W):
         edges = scipy.sparse.coo_array(W)
@@ -234,16 +222,6 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return rank[label]
-
-
-def _degrees(W: Any, loops: bool) -> np.ndarray:
-    """The sum of each point's affinities, (n,), on the host in float64; including itself if ``loops``."""
-    if is_sparse(W):
-        degree = W @ np.ones(W.shape[0])
-    else:
-        xp = xp_of(W)
-        degree = to_numpy(xp.sum(W, axis=1, dtype=xp.float64))
-    return degree if loops else to_numpy(without_loops(degree, W))
 
 
 def without_loops(degree: Array, W: Any) -> Array:

@@ -1,8 +1,4 @@
-"""Geodesic distances: lengths of shortest paths in a neighbor graph, between its points and from new points.
-
-Their diagnostics are residual variances by dimension, strain, and how the graph changes with the number of neighbors:
-connected components, geodesic distances and short circuits.
-"""
+"""Geodesic distances: shortest paths in a neighbor graph, their diagnostics, and a sweep of its neighbors."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.connectivity import component_labels
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
-from lowland.math.neighbors.search import NearestAmong, Search, nearest_neighbors
+from lowland.math.neighbors.search import NearestAmong, Search, edges_to_points, nearest_neighbors
 from lowland.math.scaling.classical import Scaling, formed
 from lowland.math.spectra.component_rules import Knee, Spectrum
 from lowland.math.spectra.leading import Iteration, Solver, leading_eigenpairs
@@ -78,9 +74,7 @@ class PathGraph:
         here[place] = np.arange(graph.n, dtype=np.int32)
         degree = np.diff(graph.start)[place]
         start = np.concatenate([[0], np.cumsum(degree)])
-        edges = np.repeat(graph.start[place] - start[:-1], degree) + np.arange(
-            start[-1]
-        )  # the original index of each edge
+        edges = np.repeat(graph.start[place] - start[:-1], degree) + np.arange(start[-1])  # their original indices
         return cls(start, here[graph.to[edges]], graph.length[edges].astype(dtype), place)
 
     @property
@@ -142,19 +136,18 @@ def geodesic_distances(
         method = "FW" if dense else "D"
     size = dtype.itemsize * n * (n if method == "FW" else m)
     run.require(size, f"The geodesic distances of {m:,} to {n:,} points", "Use fewer sources")
-    exponent = _exponent(graph.length)
-    scaled = replace(graph, length=np.ldexp(graph.length.astype(np.float64), -exponent))
-    return _in_units(_paths(scaled, run, sources, method, dtype), exponent, graph.length.dtype, run)
-
-
-def _exponent(length: np.ndarray) -> int:
-    """The exponent of the power of two near the mean length; dividing by it loses no digit."""
-    longest = float(length.max(initial=0))
+    longest = float(graph.length.max(initial=0))
     if not math.isfinite(longest):
         raise DataError(
             "Edges of the graph are infinitely long. Check the distances, or divide the data by a large number."
         )
-    return math.frexp(longest * float((length / longest).mean(dtype=np.float64)))[1] - 1 if longest else 0
+    # the power of two near the mean length: dividing by it loses no digit
+    mean = longest * float((graph.length / longest).mean(dtype=np.float64)) if longest else 1.0
+    exponent = math.frexp(mean)[1] - 1
+    scaled = replace(graph, length=np.ldexp(graph.length.astype(np.float64), -exponent))
+    D = _floyd_warshall(scaled, run, dtype) if method == "FW" else _by_buckets(scaled, run, sources, dtype)
+    D = D if sources is None or method == "D" else D[sources]
+    return _in_units(D, exponent, graph.length.dtype, run)
 
 
 def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.ndarray:
@@ -174,38 +167,26 @@ def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.nda
     return D
 
 
-def _paths(
-    graph: NeighborGraph, run: Run, sources: np.ndarray | None, method: PathMethod, dtype: np.dtype
-) -> np.ndarray:
-    if method == "FW":
-        D = _floyd_warshall(graph, run, dtype)
-        return D if sources is None else D[sources]
-    n = graph.n
-    m = n if sources is None else len(sources)
-    paths = PathGraph.of(graph, dtype)
-    D = np.empty((m, n), dtype=dtype)
-    if sources is None:
-        _search_from(paths, np.arange(n, dtype=np.int32), paths.place, D, run)
-        _mirror(D, run)  # sums from one end or from the other may round differently
-        return D
-    here = np.empty(n, dtype=np.int32)
-    here[paths.place] = np.arange(n, dtype=np.int32)
-    begin = here[sources]
-    near = np.argsort(begin)  # neighboring sources are processed together
-    _search_from(paths, begin[near], near.astype(np.int32), D, run)
-    return D
-
-
-def _search_from(paths: PathGraph, begin: np.ndarray, row: np.ndarray, D: np.ndarray, run: Run) -> None:
-    """Write the distances from points ``begin`` into rows ``row`` of D, on the run's threads."""
-    m, n = D.shape
+def _by_buckets(graph: NeighborGraph, run: Run, sources: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
+    """Dijkstra's algorithm with buckets, for several sources at once, on the run's threads."""
+    n, paths = graph.n, PathGraph.of(graph, dtype)
+    begin, row = np.arange(n, dtype=np.int32), paths.place
+    if sources is not None:
+        here = np.empty(n, dtype=np.int32)
+        here[paths.place] = begin
+        row = np.argsort(here[sources]).astype(np.int32)  # neighboring sources are processed together
+        begin = here[sources][row]
+    m = len(begin)
+    D, width = np.empty((m, n), dtype=dtype), paths.length.dtype.type(paths.width)
     lanes = _LANES if 4 * m >= n else 1  # distant sources share no work
-    width = paths.length.dtype.type(paths.width)
 
     def piece(block: slice) -> None:
         kernels.paths_from(paths.start, paths.to, paths.length, begin[block], paths.place, width, lanes, D, row[block])
 
     run.each("geodesic distances", slices(m, _AT_ONCE * lanes), piece)
+    if sources is None:
+        _mirror(D, run)  # sums from one end or from the other may round differently
+    return D
 
 
 def _floyd_warshall(graph: NeighborGraph, run: Run, dtype: np.dtype) -> np.ndarray:
@@ -263,26 +244,19 @@ class GeodesicsToNewRows:
 
     def __call__(self, X: Array) -> Array:
         """Return the distances to all points, or to all landmarks, (rows, m) float64."""
-        start, to, length = self._edges(X)
+        if self.radius is None or (is_sparse(X) and self.nearest is None):
+            start, to, length = edges_to_points(X, self.nearest, self.k, self.kept)
+        else:
+            S = to_numpy(X if self.measure is None else self.measure(X)).astype(np.float64)  # (rows, n)
+            S = S if self.kept is None else S[:, self.kept]
+            near = (self.radius >= S) | (np.fmin.reduce(S, axis=1, keepdims=True) == S)
+            start = np.concatenate([[0], np.cumsum(near.sum(axis=1))])
+            to, length = np.nonzero(near)[1], S[near]
         m, n = self.D.shape
         out = np.empty((len(start) - 1, m))
-        kernels.distances_via_neighbors(start, to, length, self.D, m != n, out)
+        edges = to.astype(np.int64), length.astype(np.float64)
+        kernels.distances_via_neighbors(start, *edges, self.D, m != n, out)
         return out if is_sparse(X) else like(out, X, xp_of(X).float64)
-
-    def _edges(self, X: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if is_sparse(X) and self.nearest is None:  # the stored distances are the edges of the new rows
-            X = X.tocsr() if self.kept is None else X.tocsr()[:, self.kept]
-            return X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data.astype(np.float64)
-        if self.kept is not None:
-            X = xp_of(X).take(X, like(self.kept, X, xp_of(X).int64), axis=1)
-        if self.radius is None:
-            to, length = k_smallest(to_numpy(X), self.k) if self.nearest is None else self.nearest(X)
-            start = np.arange(len(to) + 1) * to.shape[1]
-            return start, to.ravel().astype(np.int64), length.ravel().astype(np.float64)
-        S = to_numpy(X if self.measure is None else self.measure(X)).astype(np.float64)  # (rows, n)
-        near = (self.radius >= S) | (np.fmin.reduce(S, axis=1, keepdims=True) == S)
-        start = np.concatenate([[0], np.cumsum(near.sum(axis=1))])
-        return start, np.nonzero(near)[1], S[near]
 
 
 def landmark_coordinates(D: np.ndarray, scaling: Scaling) -> np.ndarray:
@@ -294,12 +268,6 @@ def landmark_coordinates(D: np.ndarray, scaling: Scaling) -> np.ndarray:
         part = D[:, first : first + step].astype(np.float64)
         Z[first : first + step] = (scaling.means[:, None] - part * part).T @ W
     return Z
-
-
-def k_smallest(D: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices and values of the k smallest numbers in each row, both (rows, k); ties go to the first."""
-    to = np.argsort(D, axis=1, kind="stable")[:, :k]
-    return to, np.take_along_axis(D, to, axis=1)
 
 
 # --- diagnostics ------------------------------------------------------------------------------------------------------
@@ -319,9 +287,13 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
     below = np.tril_indices(s, -1)
     given = D[below].astype(np.float64)
     squares, left = np.zeros(len(given)), []
+    a = given - given.mean()
     for z in Z.T:
         squares += (z[below[0]] - z[below[1]]) ** 2
-        left.append(1 - _correlation(given, np.sqrt(squares)) ** 2)
+        b = np.sqrt(squares)
+        b -= b.mean()
+        size = float(np.sqrt(a @ a) * np.sqrt(b @ b))
+        left.append(1 - (float(a @ b) / size) ** 2 if size > 0 else 1.0)
     return np.array(left)
 
 
@@ -332,12 +304,6 @@ def elbow(left: np.ndarray, n: int) -> int:
     choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), n, len(left)))
     assert choice is not None  # the rule has the whole spectrum
     return choice.n_components + 1  # the rule counts the dimensions before the elbow
-
-
-def _correlation(a: np.ndarray, b: np.ndarray) -> float:
-    a, b = a - a.mean(), b - b.mean()
-    size = float(np.sqrt(a @ a) * np.sqrt(b @ b))
-    return float(a @ b) / size if size > 0 else 0.0
 
 
 def strain(D: np.ndarray, means: np.ndarray, kept: np.ndarray) -> float:
@@ -396,7 +362,10 @@ def sweep_neighbors(
     shortcuts, since many shortcuts form detours for each other. Graphs between the requested numbers, and below the
     first one, are checked as well. Above 2,000 points, geodesic distances from 2,000 sampled points give lower bounds.
     """
-    ks = _checked(counts, X.shape[0])
+    ks, n = sorted({*counts} if isinstance(counts, Iterable) else {counts}), X.shape[0]
+    if not ks or not all(isinstance(k, Integral) for k in ks) or ks[0] < 1 or ks[-1] >= n:
+        raise ParameterError(f"{ks} neighbors per row: the data has {n} rows. Pass integers from 1 to {n - 1}.")
+    ks = [int(k) for k in ks]
     graph_of_most = nearest_neighbors(X, ks[-1], run, metric=metric, params=params, search=search)
     watch, mean_before, steps = _ShortcutDetector(run), np.nan, []
     for k in _ladder(graph_of_most, ks):
@@ -428,7 +397,13 @@ class _ShortcutDetector:
         may_be = _shortcuts(graph, self.before)
         if self.sure:
             return may_be
-        cut, after = self._not_led_around(graph, may_be, D)
+        cut, after = may_be, D  # the geodesics without the shortcuts
+        while cut.any():
+            after = _geodesics(graph.chosen(~cut), self.run)
+            still = cut & _shortcuts(graph, after)
+            if (still == cut).all():
+                break
+            cut, after = still, D  # other edges of this graph lead around a hole that the smaller graph left open
         if cut.any() and not self.first:
             self.first, self.clean = k, after
         self.first = self.first if cut.any() else 0
@@ -441,16 +416,6 @@ class _ShortcutDetector:
         self.quiet = self.before is not None and not may_be.any()
         self.before = after
         return cut
-
-    def _not_led_around(self, graph: NeighborGraph, cut: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The edges without which their points are still far apart, and the geodesics without them."""
-        while cut.any():
-            after = _geodesics(graph.chosen(~cut), self.run)
-            still = cut & _shortcuts(graph, after)
-            if (still == cut).all():
-                return cut, after
-            cut = still  # other edges of this graph lead around a hole that the smaller graph left open
-        return cut, D
 
 
 def _ladder(graph: NeighborGraph, ks: list[int]) -> list[int]:
@@ -469,14 +434,6 @@ def _ladder(graph: NeighborGraph, ks: list[int]) -> list[int]:
 
 def _n_components(graph: NeighborGraph, k: int) -> int:
     return int(component_labels(graph.nearest(k).symmetric()).max()) + 1
-
-
-def _checked(counts: int | Iterable[int], n: int) -> list[int]:
-    ks = sorted({*counts} if isinstance(counts, Iterable) else {counts})
-    whole = all(isinstance(k, Integral) for k in ks)
-    if not ks or not whole or ks[0] < 1 or ks[-1] >= n:
-        raise ParameterError(f"{ks} neighbors per row: the data has {n} rows. Pass integers from 1 to {n - 1}.")
-    return [int(k) for k in ks]
 
 
 def _geodesics(graph: NeighborGraph, run: Run) -> np.ndarray:

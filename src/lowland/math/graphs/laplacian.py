@@ -139,7 +139,6 @@ class ShiftedLaplacian:
         return lossy_points(self.laplacian.degree, to_numpy(self.laplacian.own))
 
     def __matmul__(self, V: Array) -> Array:
-        """Return the product with V, (n, k) float64."""
         L = self.laplacian
         V = as_double(V)
         s = L.scale[:, None]
@@ -180,8 +179,7 @@ def slowest_modes(
     if N.shape[1] == 1 and np.linalg.norm(N.T @ vectors[:, 1:]) <= _MIXED:
         values, vectors = values[1:], vectors[:, 1:]
     else:
-        values, vectors = _without_null(values, vectors, N)
-        values, vectors = values[:left], vectors[:, :left]
+        values, vectors = (each[..., :left] for each in _without_null(values, vectors, N))
     n_weak = int(np.sum(values < _WEAK * (1.0 if L.normalized else float(xp_of(L.degree).max(L.degree)))))
     values = np.concatenate([np.zeros(null.shape[1]), values])
     return Modes(values, np.hstack([null, vectors]), chosen, n_weak)
@@ -361,23 +359,16 @@ def diffusion_coordinates(
     """
     run, rng = run or LocalRun(), rng or np.random.default_rng(0)
     labels = affinity_components(W, loops=True) if labels is None else labels
-    g = inverse_density(W, alpha, run)
+    g = Laplacian.of(W, run, loops=True).degree ** -alpha  # q^-α
     L = Laplacian.of(W, run, loops=True, density=g)  # I - D^(-1/2) K D^(-1/2)
     more = int(t == "auto" and k < W.shape[0] - 1)  # also the first one that is left out
     modes = slowest_modes(L, k + more, run, label=labels, rng=rng)
     values, Y, degree = 1 - modes.values, coordinates(modes, L.root), to_numpy(L.degree)
     time = diffusion_time(values, k) if t == "auto" else float(t)
     Psi = Y[:, :k] * np.sqrt(degree.sum())  # sum_i π_i ψ_i² = 1
-    Z = Psi * eigenvalue_powers(values[:k], time)
+    whole = time.is_integer()  # else negative λ count as zero
+    Z = Psi * (values[:k] if whole else np.maximum(values[:k], 0.0)) ** time
     return DiffusionCoordinates(Z, values[:k], time, degree / degree.sum(), g, modes.outcome, modes.n_weak)
-
-
-def inverse_density(W: Any, alpha: float, run: Run) -> Array:
-    """Return the density normalization q^-α with q = W1, (n,)."""
-    if is_sparse(W):
-        return (W @ np.ones(W.shape[0])) ** -alpha
-    ones = xp_of(W).ones_like(as_double(W[:, :1]))
-    return times_rows(ArrayRows(W), ones, run)[:, 0] ** -alpha
 
 
 def diffusion_time(eigenvalues: np.ndarray, k: int, delta: float = 0.1) -> float:
@@ -389,10 +380,3 @@ def diffusion_time(eigenvalues: np.ndarray, k: int, delta: float = 0.1) -> float
         return 1.0
     ratio = float(eigenvalues[k] / eigenvalues[0])
     return float(max(1, math.ceil(math.log(delta) / math.log(ratio)))) if ratio < 1 - 1e-9 else 1.0
-
-
-def eigenvalue_powers(eigenvalues: np.ndarray, t: float) -> np.ndarray:
-    """Return λ^t; for a t that is not an integer, negative λ count as zero."""
-    if float(t).is_integer():
-        return eigenvalues**t
-    return np.maximum(eigenvalues, 0.0) ** t

@@ -1,10 +1,8 @@
 """Locally linear embedding: weights that reconstruct each point from its neighbors (Saul and Roweis 2003).
 
-Weights, tangent spaces and Hessians depend on the differences within a neighborhood only. A column in which all members
-are zero adds nothing to them, so that of sparse rows only the columns in use are made dense.
-
-LLE reconstructs a point from its own neighbors, not from points that have it as a neighbor. So groups of points may be
-unconstrained relative to the others although the graph is connected: its strongly connected components decide.
+Of sparse rows, only the columns in use are made dense: others add nothing to differences within a neighborhood. A point
+is reconstructed from its own neighbors, not from points that have it as a neighbor. So groups of points may be
+unconstrained although the graph is connected: its strongly connected components decide.
 """
 
 from __future__ import annotations
@@ -125,17 +123,6 @@ def weight_matrix(X: Array, graph: NeighborGraph, run: Run, *, reg: float = 1e-3
     return graph.matrix(values)
 
 
-def error_matrix(W: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """Return M = (I - W)'(I - W): v'Mv is the sum of the squared errors when the weights reconstruct v."""
-    E = _errors(W)
-    return (E.T.tocsr() @ E).tocsr()
-
-
-def _errors(W: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """Return I - W, which maps v to its reconstruction errors."""
-    return (scipy.sparse.eye_array(W.shape[0], format="csr") - W).tocsr()
-
-
 @dataclass(frozen=True)
 class LocalCoordinates:
     """Coordinates that minimize the sum of the local errors."""
@@ -186,8 +173,9 @@ def lle_coordinates(
     [0.7071, 0.0, -0.7071]
     """
     W = scipy.sparse.csr_array(weights)
-    how: dict[str, Any] = {"solver": solver, "tol": tol, "max_iter": max_iter}
-    return coordinates_of_errors(error_matrix(W), k, run, rng=rng, root=_errors(W), **how)
+    E = (scipy.sparse.eye_array(W.shape[0], format="csr") - W).tocsr()  # maps v to its reconstruction errors
+    M = (E.T.tocsr() @ E).tocsr()
+    return coordinates_of_errors(M, k, run, rng=rng, root=E, solver=solver, tol=tol, max_iter=max_iter)
 
 
 def coordinates_of_errors(
@@ -228,23 +216,19 @@ class WeightsOfNeighbors:
         indices, _ = self.nearest(X)
         m, k = indices.shape
         start, to = np.arange(m + 1) * k, indices.ravel().astype(np.int32)
+        if is_sparse(X) or is_sparse(self.nearest.points):
+            w, fitted = self._of_sparse(X, start, to)
+        else:
+            rows, points = to_numpy(X), to_numpy(self.nearest.points)
+            w = reconstruction_weights(rows, points, start, to, self.reg)
+            fitted = np.all(points[indices[:, 0]] == rows, axis=1)
         Z = to_numpy(self.Z)
-        w, fitted = self._of_sparse(X, start, to) if self._is_sparse(X) else self._of_dense(to_numpy(X), start, to)
         placed = np.einsum("mk,mkc->mc", w.reshape(m, k), Z[indices].astype(np.float64))
         placed[fitted] = Z[indices[fitted, 0]]
         return like(placed, X)
 
-    def _is_sparse(self, X: Array) -> bool:
-        return is_sparse(X) or is_sparse(self.nearest.points)
-
-    def _of_dense(self, X: np.ndarray, start: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The weights of the neighbors, and which rows equal their first neighbor."""
-        points = to_numpy(self.nearest.points)
-        fitted = np.all(points[to[start[:-1]]] == X, axis=1)
-        return reconstruction_weights(X, points, start, to, self.reg), fitted
-
     def _of_sparse(self, X: Any, start: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same for sparse rows, a few at a time."""
+        """The weights of the neighbors, and which rows equal their first neighbor, a few rows at a time."""
         X, points = scipy.sparse.csr_array(X), scipy.sparse.csr_array(self.nearest.points)
         w, fitted = np.empty(len(to)), np.empty(X.shape[0], dtype=bool)
         for a, b in pieces(X, start, 0, X.shape[0]):
@@ -274,18 +258,13 @@ class LocalMatrices:
     to: np.ndarray  # the points of the sets
     values: np.ndarray  # flat, in float64
 
-    @property
-    def bases(self) -> np.ndarray:
-        """The offset of each matrix."""
-        return bases_of(self.start)
-
     def sum(self, n: int, run: Run) -> scipy.sparse.csr_array:
         """Return the sum of the matrices over n points, each placed at the rows and columns of its set."""
-        B = scipy.sparse.csr_array(
-            (_places(self.start), self.to, self.start), shape=(len(self.start) - 1, n)
-        ).tocsc()  # for each point: the sets that contain it, and its position in each
+        at = (np.arange(self.start[-1]) - np.repeat(self.start[:-1], np.diff(self.start))).astype(np.int32)
+        # for each point: the sets that contain it, and its position in each
+        B = scipy.sparse.csr_array((at, self.to, self.start), shape=(len(self.start) - 1, n)).tocsc()
         mine, sets, places = B.indptr, B.indices, B.data
-        counts, bases = np.empty(n, dtype=np.int64), self.bases
+        counts, bases = np.empty(n, dtype=np.int64), bases_of(self.start)
 
         def count(first: int, last: int) -> None:
             count_entries(first, last, self.start, self.to, mine, sets, np.full(n, -1, dtype=np.int32), counts)
@@ -350,7 +329,9 @@ def modified_alignment(X: Array, graph: NeighborGraph, k: int, run: Run, *, reg:
             )
 
     run_blocks(graph.n, extend, run, "fitting tangent spaces")
-    eta = _median_ratio(squares, k)
+    inside = squares[:, :k].sum(axis=1)
+    some = inside > 0
+    eta = float(np.median(squares[some, k:].sum(axis=1) / inside[some])) if some.any() else 0.0
 
     def weigh(first: int, last: int) -> None:
         a, b = graph.start[first], graph.start[last]
@@ -376,18 +357,6 @@ def graph_with_points(graph: NeighborGraph, which: np.ndarray | None = None) -> 
 def bases_of(start: np.ndarray) -> np.ndarray:
     """Return the offset of each set's matrix in a flat array of all matrices, and the total size."""
     return np.concatenate([[0], np.cumsum(np.diff(start).astype(np.int64) ** 2)])
-
-
-def _places(start: np.ndarray) -> np.ndarray:
-    """The position of each member within its set."""
-    return (np.arange(start[-1]) - np.repeat(start[:-1], np.diff(start))).astype(np.int32)
-
-
-def _median_ratio(squares: np.ndarray, k: int) -> float:
-    """The median ratio of the squares beyond the k-th to the first k, over neighborhoods of nonzero extent."""
-    first = squares[:, :k].sum(axis=1)
-    some = first > 0
-    return float(np.median(squares[some, k:].sum(axis=1) / first[some])) if some.any() else 0.0
 
 
 def _room(numbers: int, n: int, run: Run) -> np.ndarray:

@@ -12,7 +12,6 @@ import scipy.sparse
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.errors import DataError
-from lowland.math.distances.kernel_functions import KernelWith
 from lowland.math.distances.metrics import allows_nan
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.graphs.affinities import EdgeWeights
@@ -70,15 +69,11 @@ class FunctionWith:
         return W if is_sparse(W) else like(W, X)
 
 
-@dataclass(frozen=True)
-class GivenWith:
-    """Given affinities with the training points, sparse or dense."""
-
-    def __call__(self, X: Any) -> Any:
-        """Return the rows, after a check."""
-        negative = (X < 0).sum(axis=1) > 0 if is_sparse(X) else xp_of(X).any(X < 0, axis=1)
-        _refuse_rows(negative, "has a negative affinity. Affinities are similarities and must be nonnegative.")
-        return X
+def check_new_affinities(X: Any) -> Any:
+    """Return given affinities with the training points, sparse or dense, after a check."""
+    negative = (X < 0).sum(axis=1) > 0 if is_sparse(X) else xp_of(X).any(X < 0, axis=1)
+    _refuse_rows(negative, "has a negative affinity. Affinities are similarities and must be nonnegative.")
+    return X
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ class Nystrom:
     c of a point with itself and W does not, the offset is cλ; if L is not normalized, the offset is -λ and the slope 1.
     """
 
-    affinity: KernelWith | HeatTo | FunctionWith | GivenWith
+    affinity: Callable[[Any], Any]
     Z: Array  # (n, k)
     offset: np.ndarray  # (k,)
     slope: np.ndarray  # (k,)

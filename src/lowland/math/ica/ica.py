@@ -1,7 +1,4 @@
-"""Unmixing whitened rows: the orthogonal W that makes the projections y = Wz as non-Gaussian as possible.
-
-Three algorithms. Each iteration needs only the two expectations of ``math.ica.whitened_rows``: one pass.
-"""
+"""Unmixing whitened rows: the orthogonal W that makes the projections y = Wz as non-Gaussian as possible."""
 
 from __future__ import annotations
 
@@ -99,14 +96,10 @@ def unmixing_matrix(
         return unmix(white, contrast, W, tol, max_iter)
     first = unmix(white.single, contrast, W, max(tol, _SINGLE_TOL), max_iter - 1)
     last = unmix(white, contrast, first.W, tol, max_iter - first.outcome.iterations)
-    return replace(last, outcome=_joined(first.outcome, last.outcome, max_iter))
-
-
-def _joined(first: Outcome, last: Outcome, max_iter: int) -> Outcome:
-    """Merge the outcomes of a search in two precisions."""
-    reason = last.stopped_because if last.converged else iteration_limit(max_iter)
-    iterations, trace = first.iterations + last.iterations, first.trace + last.trace
-    return replace(last, iterations=iterations, trace=trace, stopped_because=reason)
+    a, b = first.outcome, last.outcome
+    reason = b.stopped_because if b.converged else iteration_limit(max_iter)
+    iterations, trace = a.iterations + b.iterations, a.trace + b.trace
+    return replace(last, outcome=replace(b, iterations=iterations, trace=trace, stopped_because=reason))
 
 
 def _found(W: np.ndarray, name: str, iterations: int, converged: bool, trace: list[float], reason: str) -> Unmixing:
@@ -139,26 +132,23 @@ def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol:
     """One component after the other, each kept orthogonal to those before (Hyvärinen and Oja 1997)."""
     k = W.shape[0]
     found = np.zeros((0, k))
-    traces, stuck = [], []
+    whole: list[float] = []
+    most = stuck = 0
     for i in white.run.iterate("deflation", k):
-        w, trace, damping = _orthogonalized(W[i : i + 1], found), [], _Damping()
+        w, trace, damping = _orthogonalize(W[i : i + 1], found), [], _Damping()
         for _ in range(max_iter):
             pulse()
             cross, slopes = white.expect(contrast, w)
-            turned = _orthogonalized(cross - slopes[:, None] * w, found)
+            turned = _orthogonalize(cross - slopes[:, None] * w, found)
             trace.append(_turn(turned, w))
-            w = turned if trace[-1] < tol else _orthogonalized(damping.towards(turned, w, trace[-1]), found)
+            w = turned if trace[-1] < tol else _orthogonalize(damping.towards(turned, w, trace[-1]), found)
             if trace[-1] < tol:
                 break
         else:
-            stuck.append(i)
-        traces.append(trace)
-        found = np.vstack([found, w])
-    reason = (
-        f"{len(stuck)} of {k} components did not converge in {max_iter} iterations" if stuck else _NO_TURN.format(tol)
-    )
-    trace = [v for trace in traces for v in trace]
-    return _found(found, "deflation", max(map(len, traces)), not stuck, trace, reason)
+            stuck += 1
+        whole, most, found = whole + trace, max(most, len(trace)), np.vstack([found, w])
+    reason = f"{stuck} of {k} components did not converge in {max_iter} iterations" if stuck else _NO_TURN.format(tol)
+    return _found(found, "deflation", most, not stuck, whole, reason)
 
 
 class _Damping:
@@ -187,7 +177,7 @@ class _Damping:
         return (1 - self.length) * W + self.length * signs * turned
 
 
-def _orthogonalized(w: np.ndarray, found: np.ndarray) -> np.ndarray:
+def _orthogonalize(w: np.ndarray, found: np.ndarray) -> np.ndarray:
     """The unit vector (1, k) along the part of w that is orthogonal to those found."""
     for _ in range(2):  # twice is enough (Kahan)
         w = w - (w @ found.T) @ found
@@ -218,10 +208,6 @@ class _Point:
         C = signs[:, None] * self.cross
         return (C - C.T) / 2
 
-    def fixed_point(self) -> np.ndarray:
-        """The next W of the parallel fixed-point iteration."""
-        return polar(self.cross - np.diag(self.stein + np.diagonal(self.cross))) @ self.W
-
     def curvature(self) -> np.ndarray:
         """The curvature along each rotation if the components were independent, (k, k), bounded below."""
         sizes = np.abs(self.stein)
@@ -248,8 +234,9 @@ def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, t
             return _found(polar(here.W), "quasi-Newton", step, True, trace, reason)
         if step == max_iter:
             break
-        if step < _FIRST and trace[-1] > _NEAR:
-            here = _at(white, contrast, here.fixed_point())
+        if step < _FIRST and trace[-1] > _NEAR:  # a step of the parallel fixed-point iteration
+            turned = polar(here.cross - np.diag(here.stein + np.diagonal(here.cross)))
+            here = _at(white, contrast, turned @ here.W)
             signs = _signs(here.stein)
             continue
         A = _direction(G, here.curvature(), memory)

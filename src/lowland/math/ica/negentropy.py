@@ -1,8 +1,4 @@
-"""Negentropy and mutual information of components, from one pass over the rows.
-
-Both follow from two bounded functions of each component y of unit variance: e = exp(−y²/2), sensitive to kurtosis, and
-ye, sensitive to skewness.
-"""
+"""Negentropy and mutual information of components y, from one pass: the means of e = exp(−y²/2) and of ye."""
 
 from __future__ import annotations
 
@@ -36,7 +32,6 @@ class ShapeSums:
     products: Array  # (2k, 2k)
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(self.n + other.n, self.sums + other.sums, self.products + other.products)
 
     def is_finite(self) -> bool:
@@ -44,41 +39,20 @@ class ShapeSums:
         return True
 
 
-@dataclass(frozen=True)
-class ShapeOf:
-    """The sums of one slab for the components y = B(z − shift), of unit variance; picklable."""
+def shape_sums(B: np.ndarray, shift: np.ndarray | None, whiten: Whiten | None, X: Array) -> ShapeSums:
+    """Return the sums of one slab for the components y = Bz + shift, of unit variance; B is (k, j), shift (k,)."""
+    Z = X if whiten is None else whiten(X)
+    B = like(B, Z)
+    add_to = None if shift is None else like(shift, Z)[:, None]
 
-    B: np.ndarray  # (k, j) float64
-    shift: np.ndarray | None = None  # (k,) added to Bz
-    whiten: Whiten | None = None
+    def part(z: Array) -> ShapeSums:
+        y = B @ z  # (k, b)
+        y = y if add_to is None else y + add_to
+        bell = xp_of(y).exp(y * y / -2)
+        F = xp_of(y).concat([bell, y * bell], axis=0)  # (2k, b)
+        return ShapeSums(z.shape[1], as_double(xp_of(F).sum(F, axis=1)), as_double(F @ F.T))
 
-    def __call__(self, X: Array) -> ShapeSums:
-        """Return the statistic of one slab."""
-        Z = X if self.whiten is None else self.whiten(X)
-        B = like(self.B, Z)
-        shift = None if self.shift is None else like(self.shift, Z)[:, None]
-
-        def part(z: Array) -> ShapeSums:
-            y = B @ z  # (k, b)
-            F = _functions(y if shift is None else y + shift)
-            return ShapeSums(z.shape[1], as_double(xp_of(F).sum(F, axis=1)), as_double(F @ F.T))
-
-        return reduce(add, map(part, in_blocks(Z)))
-
-
-def _functions(y: Array) -> Array:
-    """Return e = exp(−y²/2) of the projections, stacked above ye, (2k, b)."""
-    if not isinstance(y, np.ndarray):
-        xp = xp_of(y)
-        bell = xp.exp(y * y / -2)
-        return xp.concat([bell, y * bell], axis=0)
-    F = np.empty((2 * y.shape[0], y.shape[1]), dtype=y.dtype)
-    bell, tilted = F[: len(y)], F[len(y) :]
-    np.multiply(y, y, out=bell)
-    bell *= -0.5
-    np.exp(bell, out=bell)
-    np.multiply(y, bell, out=tilted)
-    return F
+    return reduce(add, map(part, in_blocks(Z)))
 
 
 def negentropies(shape: ShapeSums) -> Array:

@@ -1,9 +1,7 @@
 """Projection indices, which measure the deviation of a projection from a Gaussian, with their gradients.
 
-A projection is given by the coordinates P of n whitened rows on k axes, (k, n), with mean 0 and covariance I, in
-batches (N, k, n). ``value`` returns one number per projection, ``slope`` also its derivatives by the coordinates. z are
-the coordinates of a row, E is the mean over rows, ν a standard normal. The method's page describes what each index
-detects.
+A projection is given by the coordinates P of n whitened rows on k axes, in batches (N, k, n). In formulas, z are the
+coordinates of a row, E is the mean over rows, ν a standard normal. The method's page says what each index detects.
 """
 
 from __future__ import annotations
@@ -42,15 +40,13 @@ class Index:
         raise NotImplementedError
 
 
-class Kurtosis(Index):
+class _Kurtosis(Index):
     """(E|z|⁴ - k(k + 2))²: Mardia's kurtosis less that of a normal, squared, so that both signs count."""
 
     def value(self, P: np.ndarray) -> np.ndarray:
-        """See ``Index``."""
         return self._excess(np.square(P).sum(axis=1)) ** 2
 
     def slope(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See ``Index``."""
         squares = np.square(P).sum(axis=1)  # (N, n)
         excess = self._excess(squares)
         return excess**2, (8 / P.shape[2]) * excess[:, None, None] * squares[:, None, :] * P
@@ -59,15 +55,13 @@ class Kurtosis(Index):
         return np.square(squares).mean(axis=1) - self.k * (self.k + 2)
 
 
-class Skewness(Index):
+class _Skewness(Index):
     """|E z⊗z⊗z|²: Mardia's skewness, the sum of all squared third moments."""
 
     def value(self, P: np.ndarray) -> np.ndarray:
-        """See ``Index``."""
         return np.square(self._thirds(P)[0]).sum(axis=(1, 2))
 
     def slope(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See ``Index``."""
         T, pairs = self._thirds(P)
         return np.square(T).sum(axis=(1, 2)), (6 / P.shape[2]) * (T @ pairs)
 
@@ -78,18 +72,16 @@ class Skewness(Index):
         return P @ pairs.transpose(0, 2, 1) / n, pairs
 
 
-class Negentropy(Index):
+class _Negentropy(Index):
     """Σ_axes (E log cosh z - E log cosh ν)²: Hyvärinen's approximation of the negentropy of each axis."""
 
     by_axes: ClassVar[bool] = True
     turns: ClassVar[bool] = False
 
     def value(self, P: np.ndarray) -> np.ndarray:
-        """See ``Index``."""
         return np.square(self._excess(P)).sum(axis=1)
 
     def slope(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See ``Index``."""
         excess = self._excess(P)
         return np.square(excess).sum(axis=1), (2 / P.shape[2]) * excess[:, :, None] * np.tanh(P)
 
@@ -98,17 +90,15 @@ class Negentropy(Index):
         return (size + np.log1p(np.exp(-2 * size))).mean(axis=2) - math.log(2) - LOGCOSH_OF_NORMAL
 
 
-class Holes(Index):
+class _Holes(Index):
     """(1 - E exp(-|z|²/2)) / (1 - exp(-k/2)): large where the center is empty, at most 1."""
 
     sign: ClassVar[float] = 1.0
 
     def value(self, P: np.ndarray) -> np.ndarray:
-        """See ``Index``."""
         return self._scaled(np.exp(-np.square(P).sum(axis=1) / 2).mean(axis=1))
 
     def slope(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See ``Index``."""
         bumps = np.exp(-np.square(P).sum(axis=1) / 2)  # (N, n)
         steepness = self.sign / (P.shape[2] * (1 - math.exp(-self.k / 2)))
         return self._scaled(bumps.mean(axis=1)), steepness * bumps[:, None, :] * P
@@ -118,24 +108,22 @@ class Holes(Index):
         return hollow if self.sign > 0 else 1 - hollow
 
 
-class CentralMass(Holes):
+class _CentralMass(_Holes):
     """1 - holes: large where the center is dense and a few rows are far from it."""
 
     sign: ClassVar[float] = -1.0
 
 
-class FriedmanTukey(Index):
+class _FriedmanTukey(Index):
     """Mean of a triweight kernel over all pairs, which estimates ∫f², less its mean for a normal."""
 
     def value(self, P: np.ndarray) -> np.ndarray:
-        """See ``Index``."""
         from lowland.kernels.triweight import add_triweights
 
         sums = np.array([add_triweights(np.ascontiguousarray(view), self.width(P.shape[2])) for view in P])
         return self._scaled(sums, P.shape[2])
 
     def slope(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See ``Index``."""
         from lowland.kernels.triweight import add_triweight_slopes
 
         n = P.shape[2]
@@ -178,11 +166,9 @@ class _Expansion(Index):
         raise NotImplementedError
 
     def value(self, P: np.ndarray) -> np.ndarray:
-        """See ``Index``."""
         return np.square(self._beyond(self._basis(P), 0)[0]).sum(axis=(1, 2))
 
     def slope(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See ``Index``."""
         B, G = self._basis(P), np.empty_like(P)
         D = self._slopes(P, B)
         for axis in range(self.k):
@@ -203,7 +189,7 @@ class _Expansion(Index):
         return np.where(wanted, B[:, axis] @ others.transpose(0, 2, 1) / B.shape[3] - normal, 0.0), others
 
 
-class Legendre(_Expansion):
+class _Legendre(_Expansion):
     """∫(p - uniform)² over the cube, p the density of R = 2Φ(z) - 1, which is uniform for a normal z."""
 
     turns: ClassVar[bool] = False
@@ -229,7 +215,7 @@ class Legendre(_Expansion):
         return means
 
 
-class Hermite(_Expansion):
+class _Hermite(_Expansion):
     """∫(f - φ)²φ, f the density of the projection and φ the normal one, both expanded in Hermite polynomials."""
 
     def _basis(self, P: np.ndarray) -> np.ndarray:
@@ -255,7 +241,7 @@ class Hermite(_Expansion):
         return means
 
 
-class Spacing(Index):
+class _Spacing(Index):
     """Σ_axes (H(ν) - H(z)), the entropy H estimated from m-spacings, the gaps between order statistics m apart.
 
     Rows on parallel lines have tiny gaps: without the lower bound of a gap the index would be unbounded.
@@ -266,7 +252,6 @@ class Spacing(Index):
     smooth: ClassVar[bool] = False
 
     def value(self, P: np.ndarray) -> np.ndarray:
-        """See ``Index``."""
         n = P.shape[2]
         m, S = places(n), np.sort(P, axis=2)
         gaps = S[:, :, m:] - S[:, :, :-m]
@@ -279,7 +264,7 @@ class Spacing(Index):
         return self._beyond(logs.sum(axis=1), n, m)
 
     def slope(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See ``Index``. The gradient is discontinuous where two rows change order."""
+        # discontinuous where two rows change order
         n = P.shape[2]
         m, order = places(n), np.argsort(P, axis=2, kind="stable")
         S = np.take_along_axis(P, order, axis=2)
@@ -302,13 +287,13 @@ def places(n: int) -> int:
 
 
 INDICES: dict[str, type[Index]] = {
-    "spacing": Spacing,
-    "kurtosis": Kurtosis,
-    "skewness": Skewness,
-    "negentropy": Negentropy,
-    "friedman-tukey": FriedmanTukey,
-    "legendre": Legendre,
-    "hermite": Hermite,
-    "holes": Holes,
-    "central-mass": CentralMass,
+    "spacing": _Spacing,
+    "kurtosis": _Kurtosis,
+    "skewness": _Skewness,
+    "negentropy": _Negentropy,
+    "friedman-tukey": _FriedmanTukey,
+    "legendre": _Legendre,
+    "hermite": _Hermite,
+    "holes": _Holes,
+    "central-mass": _CentralMass,
 }

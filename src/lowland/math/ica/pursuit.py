@@ -1,13 +1,11 @@
 """Projection pursuit: search for the projection of whitened rows with the largest index.
 
-A projection is k orthonormal rows A of d columns; its coordinates are A Y for whitened rows Y, stored as columns,
-(d, n). Evaluate many projections, refine the best few, and keep the best. Its structure can be removed (Friedman 1987),
-so that the next search finds another one, and the same search can be run on noise.
+A projection is k orthonormal rows A; its coordinates are A Y for whitened rows Y (d, n). Evaluate many, refine the best
+few, keep the best. Its structure can be removed (Friedman 1987), so that the next search finds another one.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -162,9 +160,9 @@ def _best_projection(Y: np.ndarray, search: PursuitSearch, rng: np.random.Genera
         values = search.index.value(A @ Y)
         return Projection.of(A[0], float(values[0]), values, True)
     kept = _informative_starts(Y, search)
-    values = _values(search.index, kept, Y)
-    size = max(1, _BATCH // (k * Y.shape[1]))
-    starts = search.count(d)
+    size, starts = max(1, _BATCH // (k * Y.shape[1])), search.count(d)
+    parts = [search.index.value(kept[i : i + size] @ Y) for i in range(0, len(kept), size)]
+    values = np.concatenate(parts) if parts else np.zeros(0)
     for done in steps("random projections", -(-starts // size)):
         count = min(size, starts - done * size)
         candidates = _orthonormal(rng.standard_normal((count, k, d)))
@@ -206,7 +204,6 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps)
     """Gradient ascent over orthonormal projections, with monotone Barzilai-Borwein steps (1988)."""
     value, slope = _slope(search.index, A, Y)
     trace, length, converged = [value], _WIDE / max(float(np.linalg.norm(slope)), 1e-300), False
-    turn = math.inf
     for _ in steps("refining projections", search.max_iter):
         length = min(length, _WIDE / max(float(np.linalg.norm(slope)), 1e-300))
         rise = float(np.sum(slope**2))
@@ -217,13 +214,12 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps)
                 break
             length /= 2
         else:
-            converged, turn = True, float(np.linalg.norm(B - A))  # only rounding error is left
+            converged = True  # only rounding error is left
             break
         moved, turned = B - A, abs(float(np.sum((B - A) * (new_slope - slope))))
         A, value, slope = B, new, new_slope
         trace.append(value)
-        turn = float(np.linalg.norm(moved))
-        if turn < search.tol:
+        if float(np.linalg.norm(moved)) < search.tol:
             converged = True
             break
         length = float(np.sum(moved**2)) / turned if turned > 0 else 2 * length
@@ -239,11 +235,12 @@ def _shrinking(
     """
     index, k = search.index, search.index.k
     values = index.value(candidates @ Y)
-    angles = np.full(len(candidates), _first_angle(search.count(len(Y)), len(Y)) if len(candidates) > 1 else _NEAR)
+    wide = 3 * search.count(len(Y)) ** (-1 / (len(Y) - 1))  # about the distance of adjacent random projections
+    angles = np.full(len(candidates), min(_WIDE, max(_NEAR, wide)) if len(candidates) > 1 else _NEAR)
     traces = values[:, None]
     converged = False
     for step in steps("refining projections", search.max_iter):
-        tries = _around(Y, candidates, index, angles, rng)  # (S, tries, k, d)
+        tries = _turn_each(Y, candidates, index, angles, rng)  # (S, tries, k, d)
         found = index.value(tries.reshape(-1, *candidates.shape[1:]) @ Y).reshape(len(candidates), -1)
         best = np.argmax(found, axis=1)
         new = np.take_along_axis(found, best[:, None], axis=1)[:, 0]
@@ -262,12 +259,7 @@ def _shrinking(
     return Projection.of(candidates[winner].reshape(k, -1), float(values[winner]), traces[winner], converged)
 
 
-def _first_angle(starts: int, d: int) -> float:
-    """Return about the distance between adjacent random projections: starts^(-1/(d - 1)) on the sphere."""
-    return min(_WIDE, max(_NEAR, 3 * starts ** (-1 / (d - 1))))
-
-
-def _around(
+def _turn_each(
     Y: np.ndarray, candidates: np.ndarray, index: Index, angles: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Rotate each projection by its angle in random directions, and by this or smaller angles along the gradient."""
@@ -300,12 +292,6 @@ def _with_ordered_axes(
         R.append(_best_projection(basis @ P, inside, rng, without_progress).A[0] @ basis)
         basis = np.linalg.svd(np.array(R))[2][len(R) :]
     return replace(candidate, A=_orthonormal(np.array(R)[None])[0] @ candidate.A)
-
-
-def _values(index: Index, candidates: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    size = max(1, _BATCH // (index.k * Y.shape[1]))
-    parts = [index.value(candidates[i : i + size] @ Y) for i in range(0, len(candidates), size)]
-    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def _slope(index: Index, A: np.ndarray, Y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -356,15 +342,10 @@ def gaussianized(Y: np.ndarray, A: np.ndarray, rng: np.random.Generator) -> np.n
         else:
             c, s = np.cos(turn * np.pi / 8), np.sin(turn * np.pi / 8)
             R = np.array([[c, s], [-s, c]])[:k, :k] if k == 2 else np.ones((1, 1))
-        scores = R.T @ _normal_scores(R @ scores)
+        ranks = np.argsort(np.argsort(R @ scores, axis=1, kind="stable"), axis=1, kind="stable")
+        values = ndtri((ranks + 0.5) / Y.shape[1])
+        scores = R.T @ (values / values.std(axis=1, ddof=1, keepdims=True))
     return Y + A.T @ (scores - P)
-
-
-def _normal_scores(P: np.ndarray) -> np.ndarray:
-    n = P.shape[1]
-    ranks = np.argsort(np.argsort(P, axis=1, kind="stable"), axis=1, kind="stable")
-    values = ndtri((ranks + 0.5) / n)
-    return values / values.std(axis=1, ddof=1, keepdims=True)
 
 
 def noise_indices(n: int, d: int, search: PursuitSearch, count: int, rng: np.random.Generator, run: Run) -> np.ndarray:

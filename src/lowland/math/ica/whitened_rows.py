@@ -1,8 +1,7 @@
 """Whitened rows, and the expectations over them that independent component analysis needs.
 
-A contrast G measures the deviation of a projection y = w'z of whitened rows from a Gaussian, by E G(y). The iterations
-need only two expectations over the rows: E g(y)z' and E g'(y), with g = G'. Both are sums, so streams, threads and
-clusters need no code of their own.
+A contrast G measures the deviation of a projection y = w'z from a Gaussian, by E G(y). The iterations need only
+E g(y)z' and E g'(y), g = G': both are sums, so streams, threads and clusters need no code of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, Protocol, Self
 
@@ -27,8 +26,9 @@ from lowland.math.statistics.moments import Moments
 from lowland.run.run import Run
 
 _BLOCK = 24_000  # numbers per block: they stay in the cache from one product to the next
-
 _LONG_BLOCK = 2**15  # rows per block on a device
+_LARGE = 2**20  # whitened numbers from which on the search begins in float32
+_SLAB = 2**18  # numbers in a slab of whitened rows: enough for the overhead of a thread, few enough for many threads
 
 
 class Contrast(Protocol):
@@ -130,7 +130,6 @@ class ContrastSums:
     slopes: Array  # (j,)
 
     def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
         return type(self)(self.n + other.n, self.cross + other.cross, self.slopes + other.slopes)
 
     def is_finite(self) -> bool:
@@ -147,7 +146,7 @@ class Whiten:
     single: bool = False  # whether to return float32
 
     def __call__(self, X: Array) -> Array:
-        """Return whitened rows, (m, k); in numpy in column order, which suits the blocks of ``ContrastOf``."""
+        """Return whitened rows, (m, k); in numpy in column order, which suits the blocks of ``contrast_sums``."""
         xp = xp_of(X)
         kind = xp.float32 if self.single else X.dtype
         if not isinstance(X, np.ndarray):
@@ -160,24 +159,19 @@ class Whiten:
         return Z
 
 
-@dataclass(frozen=True)
-class ContrastOf:
-    """The sums of a contrast over the projections y = Wz of one slab; picklable."""
+def contrast_sums(contrast: Contrast, W: np.ndarray, whiten: Whiten | None, X: Array) -> ContrastSums:
+    """Return the sums of a contrast over the projections y = Wz of one slab; W is (j, k).
 
-    contrast: Contrast
-    W: np.ndarray  # (j, k) float64
-    whiten: Whiten | None = None  # for rows that are not whitened yet
+    ``whiten`` is for rows that are not whitened yet.
+    """
+    Z = X if whiten is None else whiten(X)  # (m, k)
+    W = like(W, Z)
 
-    def __call__(self, X: Array) -> ContrastSums:
-        """Return the statistic of one slab."""
-        Z = X if self.whiten is None else self.whiten(X)  # (m, k)
-        W = like(self.W, Z)
+    def part(z: Array) -> ContrastSums:
+        g, slopes = contrast(W @ z)
+        return ContrastSums(z.shape[1], as_double(g @ z.T), as_double(slopes))
 
-        def part(z: Array) -> ContrastSums:
-            g, slopes = self.contrast(W @ z)
-            return ContrastSums(z.shape[1], as_double(g @ z.T), as_double(slopes))
-
-        return reduce(add, map(part, in_blocks(Z)))
+    return reduce(add, map(part, in_blocks(Z)))
 
 
 def block_rows(k: int) -> int:
@@ -194,10 +188,6 @@ def in_blocks(Z: Array) -> list[Array]:
 # --- whitened rows, kept in memory where they fit ---------------------------------------------------------------------
 
 
-_LARGE = 2**20  # whitened numbers from which on the search begins in float32
-_SLAB = 2**18  # numbers in a slab of whitened rows: enough for the overhead of a thread, few enough for many threads
-
-
 @dataclass(frozen=True)
 class WhiteRows:
     """Whitened rows: kept in memory, or whitened whenever they are read."""
@@ -209,7 +199,7 @@ class WhiteRows:
 
     def expect(self, contrast: Contrast, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the CPU."""
-        sums = self.run.fold(self.rows, ContrastOf(contrast, W, self.whiten), name="summing contrasts")
+        sums = self.run.fold(self.rows, partial(contrast_sums, contrast, W, self.whiten), name="summing contrasts")
         cross, slopes = to_numpy(sums.cross) / sums.n, to_numpy(sums.slopes) / sums.n
         if not (np.isfinite(cross).all() and np.isfinite(slopes).all()):
             raise DataError(f"The contrast {contrast!r} is not finite on these rows: it returned NaN or infinity.")
@@ -258,20 +248,29 @@ def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> WhitenedRow
     axes = principal_axes(rows, run, Fixed(k), solver="auto")
     values, rank = _spectrum(axes, rows)
     most = min(rows.d, axes.columns.rows - 1)
-    if exact and rank and _digits_lost(values[:rank], rank < min(most, len(values)), rows) and _factor_fits(rows, run):
-        axes = principal_axes(rows, run, Fixed(k), solver="full", scale=k in (None, rows.d))
-        values, rank = _spectrum(axes, rows)
+    if exact and rank and 3 * 8 * rows.d**2 < run.budget:
+        least = math.sqrt(np.finfo(rows.dtype).eps) / 10 * float(values[0])  # below, squaring has lost the precision
+        if rank < min(most, len(values)) or float(values[rank - 1]) < least:
+            axes = principal_axes(rows, run, Fixed(k), solver="full", scale=k in (None, rows.d))
+            values, rank = _spectrum(axes, rows)
     if rank == 0:
         raise DataError("All columns are constant, so there are no sources to separate. Check the data.")
-    reason = "as requested" if rank == k else "the rank of the data" if rank == rows.d else _why_fewer(rank, most, rows)
+    if rank in (k, rows.d):
+        reason = "as requested" if rank == k else "the rank of the data"
+    elif rank == most < rows.d:
+        reason = f"{most + 1} rows span at most {most} dimensions after centering"
+    else:
+        reason = (
+            f"the {rows.d} columns have rank {rank} (some are constant, linear combinations of others, or in much "
+            "smaller units than the largest)"
+        )
     n, mean, scale = axes.columns.rows, axes.columns.mean, axes.columns.scale
     scales = np.ones(rows.d) if scale is None else to_numpy(scale)
     roots = np.sqrt(values[:rank] * ((n - 1) / n))
     U = to_numpy(axes.pairs.vectors)[:, :rank]
     K, inverse = U.T / roots[:, None] / scales[None, :], scales[:, None] * U * roots[None, :]
-    return WhitenedRows(
-        _whitened_once(rows, run, Whiten(K, mean), n), K, inverse, mean, n, ComponentChoice(rank, str(k), reason)
-    )
+    white, choice = _whiten_once(rows, run, Whiten(K, mean), n), ComponentChoice(rank, str(k), reason)
+    return WhitenedRows(white, K, inverse, mean, n, choice)
 
 
 def _spectrum(axes: Axes, rows: Rows) -> tuple[np.ndarray, int]:
@@ -281,53 +280,28 @@ def _spectrum(axes: Axes, rows: Rows) -> tuple[np.ndarray, int]:
     return values, int(np.sum(values > least)) if values[0] > 0 else 0
 
 
-def _digits_lost(values: np.ndarray, dropped: bool, rows: Rows) -> bool:
-    """Whether an eigenvalue is so small relative to the first that squaring the rows has lost its precision."""
-    return dropped or float(values[-1]) < math.sqrt(np.finfo(rows.dtype).eps) / 10 * float(values[0])
-
-
-def _factor_fits(rows: Rows, run: Run) -> bool:
-    return 3 * 8 * rows.d**2 < run.budget
-
-
-def _why_fewer(rank: int, most: int, rows: Rows) -> str:
-    if rank == most < rows.d:
-        return f"{most + 1} rows span at most {most} dimensions after centering"
-    return (
-        f"the {rows.d} columns have rank {rank} (some are constant, linear combinations of others, or in much smaller "
-        "units than the largest)"
-    )
-
-
 def already_white(rows: Rows, run: Run) -> WhitenedRows:
     """Use the rows as they are, after one pass that checks for NaN and computes their covariance."""
     moments = run.fold(rows, Moments.of, name="summing moments")
     d, n = rows.d, moments.rows
     covariance = to_numpy(moments.covariance) * ((n - 1) / n)
-    return WhitenedRows(
-        WhiteRows(_sliced(rows), run),
-        np.eye(d),
-        np.eye(d),
-        moments.mean,
-        n,
-        ComponentChoice(d, "None", "all columns"),
-        covariance,
-    )
+    white, choice = WhiteRows(_in_slabs(rows), run), ComponentChoice(d, "None", "all columns")
+    return WhitenedRows(white, np.eye(d), np.eye(d), moments.mean, n, choice, covariance)
 
 
-def _whitened_once(rows: Rows, run: Run, whiten: Whiten, n: int) -> WhiteRows:
+def _whiten_once(rows: Rows, run: Run, whiten: Whiten, n: int) -> WhiteRows:
     """Return whitened rows in memory, where they fit the budget; otherwise they are whitened in each pass."""
     k = whiten.K.shape[0]
     large = n * k >= _LARGE and rows.dtype == np.float64
     if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
         return WhiteRows(rows, run, whiten, WhiteRows(rows, run, replace(whiten, single=True)) if large else None)
-    Z = run.gather(whiten, _sliced(rows), k, name="whitening rows")
+    Z = run.gather(whiten, _in_slabs(rows), k, name="whitening rows")
     xp = xp_of(Z)
-    single = WhiteRows(_sliced(ArrayRows(xp.astype(Z, xp.float32))), run) if large else None
-    return WhiteRows(_sliced(ArrayRows(Z, source=rows.source)), run, single=single)
+    single = WhiteRows(_in_slabs(ArrayRows(xp.astype(Z, xp.float32))), run) if large else None
+    return WhiteRows(_in_slabs(ArrayRows(Z, source=rows.source)), run, single=single)
 
 
-def _sliced(rows: Rows) -> Rows:
+def _in_slabs(rows: Rows) -> Rows:
     """Return rows in memory in slabs small enough for many threads."""
     if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray):
         most = max(block_rows(rows.d), _SLAB // rows.d)

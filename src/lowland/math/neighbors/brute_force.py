@@ -1,12 +1,8 @@
 """Exact nearest-neighbor search by comparing all pairs: any metric, given distances, matrix products, sparse rows.
 
 Products, |a|² + |b|² - 2a'b in single precision, lose digits by cancellation. So they only propose candidates, whose
-distances are then computed from differences in float64. A row is done if its farthest neighbor is nearer than any point
-that was not proposed can be. Other rows are searched again in double precision, and remaining near ties are compared
-pair by pair.
-
-Sparse rows are never made dense: sparse products propose candidates, whose distances come from sparse differences.
-Metrics without products are computed from a few dense rows at a time.
+distances are computed from differences in float64. A row is done if its farthest neighbor is nearer than any point that
+was not proposed can be; others are searched again in double precision, and remaining near ties pair by pair.
 """
 
 from __future__ import annotations
@@ -35,7 +31,8 @@ _STRETCH = 512  # points compared at a time, so that their columns stay in the c
 _PAIRS = 1 << 21  # distances that a thread holds at a time
 _TILE = 1024  # rows and columns of a product
 _ROWS = 512  # rows measured at a time
-_SPARSE_PAIRS = 1 << 20  # distances that a thread holds at a time
+_SPARSE_PAIRS = 1 << 20  # distances of sparse rows that a thread holds at a time
+_ROUNDING = 1e-8  # relative error of squared distances from products, where these are not computed from differences
 
 
 # --- any metric -------------------------------------------------------------------------------------------------------
@@ -208,11 +205,13 @@ class Products(Searcher):
         return A, squares
 
     @cached_property
-    def _single(self) -> tuple[np.ndarray, np.ndarray]:
+    def single(self) -> tuple[np.ndarray, np.ndarray]:
+        """The points as products in float32 take them, and their squared norms."""
         return self._framed(self._points, np.float32)
 
     @cached_property
-    def _double(self) -> tuple[np.ndarray, np.ndarray]:
+    def double(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same in float64."""
         return self._framed(self._points, np.float64)
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
@@ -234,7 +233,9 @@ class Products(Searcher):
         """Search in single precision, then in double precision, then pair by pair, each for the rows not yet done."""
         indices, powers = np.empty((len(Q), k), dtype=np.int32), np.empty((len(Q), k))
         open_rows = np.arange(len(Q))
-        far = _farthest(Q, self._frame[0]) / self._frame[1] if len(Q) and not own_points else 1.0
+        far, (center, size, _) = 1.0, self._frame
+        if len(Q) and not own_points:
+            far = max(float(np.abs(end - center).max()) for end in (Q.max(axis=0), Q.min(axis=0))) / size
         for dtype, most in ((np.float32, 1e15), (np.float64, 1e150)):
             if far > most:  # its square would overflow
                 continue
@@ -258,19 +259,51 @@ class Products(Searcher):
     def _proposed(
         self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray, dtype: type, run: Run, whole: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The k nearest candidates of each row, and the rows for which no nearer point can have been missed."""
-        B, b2 = self._single if dtype == np.float32 else self._double
+        """The k nearest candidates of each row, and the rows for which no nearer point can have been missed.
+
+        Candidates have the smallest |b|² - 2a'b. If the rows are the points, each product of two blocks serves the rows
+        and the columns. The order in which threads finish blocks does not change the result.
+        """
+        from lowland.kernels import neighbor_search
+
+        B, b2 = self.single if dtype == np.float32 else self.double
         A, a2 = (B, b2) if whole else self._framed(Q, dtype)
         shape = len(Q), candidates(k, len(B))
+        add: np.ndarray = b2.astype(dtype)
         values: np.ndarray = np.full(shape, np.inf, dtype=dtype)
         indices = np.full(shape, len(B), dtype=np.int32)
-        if whole:
-            _pair_blocks(B, b2.astype(dtype), labels, values, indices, run)
-        else:
-            _row_blocks(A, B, b2.astype(dtype), own, labels, values, indices, run)
-        return self._confirmed(Q, k, a2, values, indices, run)
+        stretches = slices(len(B), _TILE)
+        locks = [threading.Lock() for _ in stretches]
 
-    def _confirmed(
+        def compare_rows(rows: slice) -> None:
+            twice = -2 * A[rows]
+            for columns in stretches:
+                V = twice @ B[columns].T
+                neighbor_search.keep_smallest(
+                    V, add[columns], columns.start, own[rows], labels[columns], values[rows], indices[rows]
+                )
+
+        def compare_blocks(pair: tuple[int, int]) -> None:
+            rows, columns = (stretches[i] for i in pair)
+            V = (-2 * B[rows]) @ B[columns].T
+            with locks[pair[0]]:
+                neighbor_search.keep_smallest(
+                    V, add[columns], columns.start, labels[rows], labels[columns], values[rows], indices[rows]
+                )
+            if pair[0] != pair[1]:
+                with locks[pair[1]]:
+                    neighbor_search.keep_smallest_of_columns(
+                        V, add[rows], rows.start, labels[columns], labels[rows], values[columns], indices[columns]
+                    )
+
+        if whole:
+            pairs = list(itertools.combinations_with_replacement(range(len(stretches)), 2))
+            run.each("searching neighbors", pairs, compare_blocks)
+        else:
+            run.each("searching neighbors", slices(len(A), _TILE), compare_rows)
+        return self.confirm(Q, k, a2, values, indices, run)
+
+    def confirm(
         self, Q: np.ndarray, k: int, a2: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute the distances of the candidates in heaps; ``a2`` are the squared norms of their rows."""
@@ -291,13 +324,12 @@ class Products(Searcher):
         """Products propose candidates; distances computed from differences decide."""
         from lowland.kernels import neighbor_search
 
-        B, b2 = self._single
+        B, b2 = self.single
         n, d = B.shape
         reach = self.space.reach(radius)
         scaled = reach / self._frame[1] / self._frame[1]
         limit = scaled + rounding(b2, scaled, d, np.float32) - b2  # (n,)
         limit = np.nextafter(limit.astype(np.float32), np.float32(np.inf))
-        step = max(1, _TILE // 4)
 
         def look_up(block: slice) -> Edges:
             A = -2 * B[block]
@@ -313,17 +345,12 @@ class Products(Searcher):
             inside = powers <= reach
             return sort_edges(i[inside], j[inside], powers[inside], block)
 
-        return join_edges(run, n, step, look_up, self.space.lengths)
+        return join_edges(run, n, _TILE // 4, look_up, self.space.lengths)
 
 
 def candidates(k: int, n: int) -> int:
     """The number of candidates, of n points, for k neighbors."""
     return min(n, k + max(8, k // 2))
-
-
-def _farthest(P: np.ndarray, center: np.ndarray) -> float:
-    """The largest absolute deviation of any entry from the center."""
-    return max(float(np.abs(P.max(axis=0) - center).max()), float(np.abs(P.min(axis=0) - center).max()))
 
 
 def rounding(a2: np.ndarray, reach: np.ndarray | float, d: int, dtype: type) -> np.ndarray:
@@ -332,54 +359,6 @@ def rounding(a2: np.ndarray, reach: np.ndarray | float, d: int, dtype: type) -> 
     A sum of d products has an error of at most d roundings of |a||b|, and |b| <= |a| + reach.
     """
     return (d + 8) * float(np.finfo(dtype).eps) * (2 * np.sqrt(a2) + np.sqrt(reach)) ** 2
-
-
-def _row_blocks(
-    A: np.ndarray, B: np.ndarray, b2: np.ndarray, own: np.ndarray, labels: np.ndarray,
-    values: np.ndarray, indices: np.ndarray, run: Run,
-) -> None:  # fmt: skip
-    """Keep the smallest |b|² - 2a'b of each row of A."""
-    from lowland.kernels import neighbor_search
-
-    def work(rows: slice) -> None:
-        twice = -2 * A[rows]
-        for columns in slices(len(B), _TILE):
-            V = twice @ B[columns].T
-            neighbor_search.keep_smallest(
-                V, b2[columns], columns.start, own[rows], labels[columns], values[rows], indices[rows]
-            )
-
-    run.each("searching neighbors", slices(len(A), _TILE), work)
-
-
-def _pair_blocks(
-    B: np.ndarray, b2: np.ndarray, labels: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run
-) -> None:
-    """The same for all pairs of points: each product serves the rows and the columns of its block.
-
-    The order in which threads finish blocks does not change the result.
-    """
-    from lowland.kernels import neighbor_search
-
-    stretches = slices(len(B), _TILE)
-    locks = [threading.Lock() for _ in stretches]
-
-    def work(pair: tuple[int, int]) -> None:
-        a, b = pair
-        rows, columns = stretches[a], stretches[b]
-        V = (-2 * B[rows]) @ B[columns].T
-        with locks[a]:
-            neighbor_search.keep_smallest(
-                V, b2[columns], columns.start, labels[rows], labels[columns], values[rows], indices[rows]
-            )
-        if a != b:
-            with locks[b]:
-                neighbor_search.keep_smallest_of_columns(
-                    V, b2[rows], rows.start, labels[columns], labels[rows], values[columns], indices[columns]
-                )
-
-    pairs = list(itertools.combinations_with_replacement(range(len(stretches)), 2))
-    run.each("searching neighbors", pairs, work)
 
 
 # --- sparse rows ------------------------------------------------------------------------------------------------------
@@ -435,19 +414,19 @@ class SparseSearch(Searcher):
         n = self._points.shape[0]
         labels = np.arange(n) if labels is None else labels.astype(np.int64)
         rows = np.arange(n) if rows is None else rows
-        return self._searched(self._points[rows], k, labels[rows], labels, run)
+        Q, own = self._points[rows], labels[rows]
 
-    def nearest_to(self, X: Any, k: int) -> Found:
-        """Return the k nearest points of new rows, sparse or dense."""
-        Q, n = self._in_space(X), self._points.shape[0]
-        return self._searched(Q, k, np.full(Q.shape[0], -1), np.arange(n), serial_run())
-
-    def _searched(self, Q: Any, k: int, own: np.ndarray, labels: np.ndarray, run: Run) -> Found:
         def look_up(block: slice) -> Found:
             return self._smallest(Q[block], k, own[block], labels)
 
-        run, blocks = serial_if_function(run, self.metric), slices(Q.shape[0], self._step())
+        run, blocks = serial_if_function(run, self.metric), slices(len(rows), self._step())
         return stack_blocks(run.each("searching neighbors", blocks, look_up), k)
+
+    def nearest_to(self, X: Any, k: int) -> Found:
+        """Return the k nearest points of new rows, sparse or dense."""
+        Q, labels = self._in_space(X), np.arange(self._points.shape[0])
+        none = np.full(Q.shape[0], -1)
+        return stack_blocks([self._smallest(Q[b], k, none[b], labels) for b in slices(Q.shape[0], self._step())], k)
 
     def _smallest(self, Q: Any, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
         """The k nearest points of a block of rows: the nearest of some candidates, compared by differences."""
@@ -482,6 +461,3 @@ class SparseSearch(Searcher):
             return sort_edges(i[inside], j[inside], values[inside], block)
 
         return join_edges(serial_if_function(run, self.metric), n, self._step(), look_up, self._lengths)
-
-
-_ROUNDING = 1e-8  # relative error of squared distances from products, where these are not computed from differences

@@ -48,7 +48,7 @@ class ShortestBridges:
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         while (count := int(labels.max()) + 1) > 1:
             largest = int(np.argmax(np.bincount(labels)))
-            i, j, length = self._leaving(np.flatnonzero(labels != largest), labels, run)
+            i, j, length = self._shortest_leaving(np.flatnonzero(labels != largest), labels, run)
             ends = np.sort(np.stack([i, j]), axis=0)
             _, once = np.unique(ends[0] * np.int64(len(labels)) + ends[1], return_index=True)  # two may add the same
             i, j, length = i[once], j[once], length[once]
@@ -58,7 +58,9 @@ class ShortestBridges:
         i, j, length = (np.concatenate(each) for each in zip(*found, strict=True))
         return i, j, length
 
-    def _leaving(self, rows: np.ndarray, labels: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _shortest_leaving(
+        self, rows: np.ndarray, labels: np.ndarray, run: Run
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The shortest edge that leaves each label found at ``rows``; ties go to the lowest row numbers."""
         to, length = self._searcher.nearest_in_other_component(rows, labels, run)
         order = np.lexsort((np.maximum(rows, to), np.minimum(rows, to), length, labels[rows]))

@@ -172,14 +172,10 @@ def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
             f"The graph has an edge of {describe_fault(length[bad[0]])} in row {i + 1}, column {j + 1}. Edge lengths "
             "must be finite and nonnegative. Do not store edges that do not exist."
         )
-    return _without_loops(G.coords[0], G.coords[1], length, G.shape[0])
-
-
-def _without_loops(i: np.ndarray, j: np.ndarray, length: np.ndarray, n: int) -> NeighborGraph:
-    other = i != j
-    i, j, length = i[other], j[other], length[other]
+    other = G.coords[0] != G.coords[1]
+    i, j, length = G.coords[0][other], G.coords[1][other], length[other]
     order = np.lexsort((j, length, i))
-    start = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=n))])
+    start = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=G.shape[0]))])
     return NeighborGraph(start, j[order].astype(np.int32), length[order])
 
 

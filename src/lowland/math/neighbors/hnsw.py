@@ -42,7 +42,7 @@ def approximate_search(X: Array, space: MetricSpace | None) -> Approximate:
             f"The approximate search does not support {name}. Choose 'euclidean', 'cosine' or 'correlation', or an "
             "exact search."
         )
-    _faiss()
+    _import_faiss()
     return Approximate(X, space)
 
 
@@ -64,8 +64,8 @@ class Approximate(Searcher):
 
         if rows is not None or labels is not None:
             return self._exact.nearest(k, run, rows=rows, labels=labels)
-        faiss = _faiss()
-        P, A = self._exact._points, self._exact._single[0]
+        faiss = _import_faiss()
+        P, A = self._exact._points, self._exact.single[0]
         n = len(A)
         before = faiss.omp_get_max_threads()
         faiss.omp_set_num_threads(run.settings.thread_count)
@@ -119,7 +119,7 @@ class Approximate(Searcher):
         return self._exact.within(radius, run)
 
 
-def _faiss() -> Any:
+def _import_faiss() -> Any:
     try:
         import faiss
     except ImportError as error:

@@ -54,7 +54,9 @@ class KDTree:
         mine, of_boxes = self._in_tree_order(None)
         values, indices = np.empty((len(places), k)), np.empty((len(places), k), dtype=np.int64)
         Q = np.ascontiguousarray(T[:, places].T)
-        measured = kernels.nearest_in_tree(*self._built, mine, of_boxes, Q, mine[places], self.space.p, values, indices)
+        measured = kernels.nearest_in_tree(
+            *self._built, mine, of_boxes, Q, mine[places], self.space.p, False, values, indices
+        )
         return measured / len(places)
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
@@ -73,7 +75,7 @@ class KDTree:
             here = places[block]
             values, found = np.empty((len(here), k)), np.empty((len(here), k), dtype=np.int64)
             Q = np.ascontiguousarray(T[:, here].T)
-            kernels.nearest_in_tree(*self._built, mine, of_boxes, Q, mine[here], self.space.p, values, found)
+            kernels.nearest_in_tree(*self._built, mine, of_boxes, Q, mine[here], self.space.p, False, values, found)
             indices[order[here]], lengths[order[here]] = found, self.space.lengths(values)
 
         run.each("searching neighbors", slices(len(places), _QUERIES), look_up)
@@ -85,7 +87,7 @@ class KDTree:
         mine, of_boxes = self._in_tree_order(None)
         values, found = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.int64)
         own = np.full(len(Q), -1)
-        kernels.nearest_in_tree(*self._built, mine, of_boxes, Q, own, self.space.p, values, found)
+        kernels.nearest_in_tree(*self._built, mine, of_boxes, Q, own, self.space.p, False, values, found)
         return found.astype(np.int32), self.space.lengths(values)
 
     def within(self, radius: float, run: Run) -> Edges:
@@ -119,7 +121,7 @@ class KDTree:
         self, rows: np.ndarray, labels: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray]:
         """Points are searched label by label, so that the best edge so far bounds the search of later points."""
-        order = self._built[1]
+        T, order = self._built[:2]
         mine, of_boxes = self._in_tree_order(labels)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -128,9 +130,10 @@ class KDTree:
 
         def look_up(block: slice) -> tuple[np.ndarray, np.ndarray]:
             here = places[block]
-            values, found = np.empty(len(here)), np.empty(len(here), dtype=np.int64)
-            kernels.shortest_to_other_labels(*self._built, mine, of_boxes, here, self.space.p, values, found)
-            return found, values
+            values, found = np.empty((len(here), 1)), np.empty((len(here), 1), dtype=np.int64)
+            Q = np.ascontiguousarray(T[:, here].T)
+            kernels.nearest_in_tree(*self._built, mine, of_boxes, Q, mine[here], self.space.p, True, values, found)
+            return found[:, 0], values[:, 0]
 
         found = run.each("connecting components", slices(len(places), _QUERIES), look_up)
         who, powers = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))

@@ -111,7 +111,7 @@ class PointSet:
     def ranks(self, targets: np.ndarray, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the ranks of ``targets`` among the neighbors of all points, or of ``rows``, (m, k); 1 is nearest."""
         counting = self._counting(targets, rows)
-        return self._by_comparing(targets, run, rows) if counting is None else counting.ranks(run)
+        return self._by_comparing(targets, run, rows) if counting is None else counting.ranks(run, None)
 
     def ranks_and_nearest(
         self, targets: np.ndarray, k: int, run: Run, rows: np.ndarray | None = None
@@ -266,37 +266,42 @@ class _Counting:
             measured += part._count(part._product(rows, columns, space), rows, columns, counts)
         return measured <= max(_MOST_MEASURED * self.n, 1) * counts.size
 
-    def ranks(self, run: Run) -> np.ndarray:
-        """Count for all rows."""
-        return self._walk(run, None)
-
     def ranks_and_nearest(self, k: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
         """Count, and collect the nearest candidates at the same time; where these are uncertain, search."""
-        heaps = _Heaps.of(len(self.own), candidates(k, self.n), self.n, self.dtype)
-        ranks = self._walk(run, heaps)
+        shape = len(self.own), candidates(k, self.n)
+        values: np.ndarray = np.full(shape, np.inf, dtype=self.dtype)
+        indices = np.full(shape, self.n, dtype=np.int32)
+        ranks = self.ranks(run, (values, indices))
         points, squares = self.products._points, self._limits.b2
         if not self.whole:
             points, squares = np.ascontiguousarray(points[self.own]), squares[self.own]
-        near, _, sure = self.products._confirmed(points, k, squares, heaps.values, heaps.indices, run)
+        near, _, sure = self.products.confirm(points, k, squares, values, indices, run)
         if not sure.all():
             near[~sure] = self.products.nearest(k, run, rows=self.own[~sure])[0]
         return ranks, near
 
-    def _walk(self, run: Run, heaps: _Heaps | None) -> np.ndarray:
-        """Count over the products of all blocks, for the rows and, by symmetry, for the columns."""
-        counts = np.zeros(self.targets.shape, dtype=np.int64)
+    def ranks(self, run: Run, heaps: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+        """Count over the products of all blocks, for the rows and, by symmetry, for the columns.
+
+        ``heaps`` are values and indices, (m, K), to which the nearest candidates of each row are written.
+        """
+        from lowland.kernels import neighbor_search
+
+        counts, places = np.zeros(self.targets.shape, dtype=np.int64), np.arange(self.n)
         stretches = slices(self.n, _TILE)
         rows = stretches if self.whole else slices(len(self.own), _TILE)
         locks, space = [threading.Lock() for _ in rows], _Scratch()
-        _ = self._limits  # computed once, before the threads start
+        add = self._limits.add  # computed once, before the threads start
 
         def take(V: np.ndarray, a: int, columns: slice) -> None:
-            here = np.zeros_like(counts[rows[a]])
-            self._count(V, rows[a], columns, here)
+            here, few = np.zeros_like(counts[rows[a]]), rows[a]
+            self._count(V, few, columns, here)
             with locks[a]:
-                counts[rows[a]] += here
+                counts[few] += here
                 if heaps is not None:
-                    heaps.keep(V, self._limits.add, rows[a], columns, self.own)
+                    neighbor_search.keep_smallest(
+                        V, add[columns], columns.start, self.own[few], places[columns], heaps[0][few], heaps[1][few]
+                    )
 
         def work(pair: tuple[int, int]) -> None:
             a, b = pair
@@ -317,7 +322,7 @@ class _Counting:
         from lowland.kernels import neighbor_search
 
         P = self.products._points  # (n, d)
-        B, b2 = self.products._single if self.dtype == np.float32 else self.products._double
+        B, b2 = self.products.single if self.dtype == np.float32 else self.products.double
         powers = np.empty(self.targets.shape)
         neighbor_search.measure_table(P, self.own, P, self.targets, 2.0, powers)
         size = self.products._frame[1]
@@ -337,27 +342,6 @@ class _Counting:
             V, limits.add[columns], columns.start, own, self.around, self.targets[rows], limits.powers[rows], low, high,
             self.products._points, counts,
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Heaps:
-    """The nearest candidates of each row so far."""
-
-    values: np.ndarray  # (m, K) as products have them
-    indices: np.ndarray  # (m, K) int32
-    places: np.ndarray  # (n,) 0, 1, 2 …
-
-    @classmethod
-    def of(cls, m: int, K: int, n: int, dtype: type) -> _Heaps:
-        return cls(np.full((m, K), np.inf, dtype=dtype), np.full((m, K), n, dtype=np.int32), np.arange(n))
-
-    def keep(self, V: np.ndarray, add: np.ndarray, rows: slice, columns: slice, own: np.ndarray) -> None:
-        """Merge a product into the heaps."""
-        from lowland.kernels import neighbor_search
-
-        neighbor_search.keep_smallest(
-            V, add[columns], columns.start, own[rows], self.places[columns], self.values[rows], self.indices[rows]
-        )
 
 
 class _Scratch(threading.local):

@@ -122,32 +122,23 @@ def neighbors_within(
     _refuse_if_equal(X, length, metric, params or {})
     isolated = np.flatnonzero(np.diff(start) == 0)
     if len(isolated):
-        _report_isolated_rows(searcher, isolated, X.shape[0], radius, run)
+        _report_isolated_rows(len(isolated), X.shape[0], radius, searcher.nearest(1, run, rows=isolated)[1])
     return NeighborGraph(start, to, _in_precision_of(X, length), searcher.name)
 
 
-def _report_isolated_rows(searcher: Searcher, isolated: np.ndarray, n: int, radius: float, run: Run) -> None:
-    _, nearest = searcher.nearest(1, run, rows=isolated)
-    enough = _rounded_up(float(nearest.max()))
-    if len(isolated) == n:
-        raise DataError(
-            f"Within the radius {radius:g}, no row has a neighbor. Within {enough:g}, every row has at least one. "
-            "Choose a larger radius, or a number of neighbors."
-        )
-    rows = f"1 of {n} rows has" if len(isolated) == 1 else f"{len(isolated)} of {n} rows have"
-    warn(
-        f"Within the radius {radius:g}, {rows} no neighbor. Within {enough:g}, every row has at least one. "
-        "Choose a larger radius, or a number of neighbors.",
-        DataWarning,
+def _report_isolated_rows(count: int, n: int, radius: float, nearest: np.ndarray) -> None:
+    enough = float(nearest.max())
+    if enough > 0:  # rounded up to three significant digits
+        step = 10.0 ** (math.floor(math.log10(enough)) - 2)
+        enough = float(f"{math.ceil(enough / step) * step:.3g}")
+    rows = "no row has a" if count == n else f"1 of {n} rows has no" if count == 1 else f"{count} of {n} rows have no"
+    text = (
+        f"Within the radius {radius:g}, {rows} neighbor. Within {enough:g}, every row has at least one. Choose a "
+        "larger radius, or a number of neighbors."
     )
-
-
-def _rounded_up(x: float) -> float:
-    """Round up to three significant digits."""
-    if x == 0:
-        return x
-    step = 10.0 ** (math.floor(math.log10(x)) - 2)
-    return float(f"{math.ceil(x / step) * step:.3g}")
+    if count == n:
+        raise DataError(text)
+    warn(text, DataWarning)
 
 
 def check_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -290,6 +281,32 @@ class ByGivenDistances:
         if self.radius is not None:
             near &= (length <= self.radius) | (place == 0)
         return scipy.sparse.csr_array((length[near], (rows[near], to[near])), shape=X.shape)
+
+
+def edges_to_points(
+    X: Array, nearest: NearestAmong | None, k: int, kept: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the edges of new rows to training points, nearest first: start (m + 1,), targets and lengths.
+
+    Without ``nearest``, the rows are distances: the k smallest of dense ones, or all stored ones. ``kept`` are the
+    columns of the points that have coordinates (None: all).
+    """
+    if nearest is None and is_sparse(X):
+        X = X.tocsr() if kept is None else X.tocsr()[:, kept]
+        order = np.lexsort((X.indices, X.data, np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))))
+        return X.indptr.astype(np.int64), X.indices[order], X.data[order]
+    if nearest is None:
+        D = to_numpy(X) if kept is None else to_numpy(X)[:, kept]
+        to, length = k_smallest(D, k)
+    else:
+        to, length = nearest(X)
+    return np.arange(len(to) + 1, dtype=np.int64) * to.shape[1], to.ravel(), length.ravel()
+
+
+def k_smallest(D: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices and values of the k smallest numbers in each row, both (rows, k); ties go to the first."""
+    to = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return to, np.take_along_axis(D, to, axis=1)
 
 
 def inverse_distances(start: np.ndarray, length: np.ndarray) -> np.ndarray:

@@ -77,10 +77,12 @@ class TorchSearch(Searcher):
         step = max(1, _PAIRS // labels.shape[0])
         by_products = self._space is not None and self._space.p == 2
         found = []
-        search = self._proposed if by_products else self._compared
         with run.stage("searching neighbors", Q.shape[0]) as stage:  # a device has its own queue: no threads
             for block in slices(Q.shape[0], step):
-                indices, lengths = search(Q[block, :], k, own[block], labels)
+                if by_products:
+                    indices, lengths = self._proposed(Q[block, :], k, own[block], labels)
+                else:
+                    indices, lengths = _smallest(self._measure(Q[block, :]), k, own[block], labels)
                 found.append((to_numpy(indices).astype(np.int32), to_numpy(lengths)))
                 stage.advance(block.stop - block.start)
         return stack_blocks(found, k)
@@ -130,18 +132,16 @@ class TorchSearch(Searcher):
         D = xp.concat([xp.sum((as_double(self._points) - as_double(q)[None, :]) ** 2, axis=1)[None, :] for q in Q])
         return _smallest(D, k, own, labels)
 
-    def _compared(self, Q: Array, k: int, own: Array, labels: Array) -> tuple[Array, Array]:
-        """The k nearest by the metric itself."""
-        D = Q if self.metric == "precomputed" else self._distances(as_double(Q))
-        return _smallest(D, k, own, labels)
+    def _measure(self, Q: Array) -> Array:
+        """Distances by the metric itself."""
+        return Q if self.metric == "precomputed" else self._distances(as_double(Q))
 
     def within(self, radius: float, run: Run) -> Edges:
         """Return all points within ``radius`` of every point, nearest first."""
         n = self.X.shape[0]
 
         def look_up(block: slice) -> Edges:
-            Q = self.X[block, :]
-            D = Q if self.metric == "precomputed" else self._distances(as_double(Q))
+            D = self._measure(self.X[block, :])
             i, j = xp_of(D).nonzero(radius >= D)
             return sort_edges(to_numpy(i), to_numpy(j), to_numpy(as_double(D[i, j])), block)
 

@@ -15,7 +15,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.math.distances.to_points import check_new_distances
 from lowland.math.optimize.outcome import Outcome, iteration_limit
 from lowland.math.spectra.component_rules import Rule
-from lowland.math.spectra.leading import Eigenpairs, Iteration, all_eigenvalues, leading_eigenpairs
+from lowland.math.spectra.leading import Iteration, all_eigenvalues, leading_eigenpairs
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.rescaling import Largest, divided_rows, ordinary_unit
@@ -151,42 +151,27 @@ def classical_scaling(
     whole = whole or n <= SMALL
     B = DoubleCentered(ArrayRows(D), run, True, constant)
     means = B.row_means(D)
-    pairs, known = _whole_spectrum(B, D, min(k, n), run) if whole else _leading(B, D, min(k, n), run, tol, max_iter)
-    found = Eigenvalues(
-        leading=to_numpy(pairs.values),
-        known=known,
-        whole=whole,
-        trace=float(xp_of(means).sum(means)) / 2,
-        rounding=max(_ROUNDING, 32 * eps_of(D)),
-    )
+    if whole:  # all eigenvalues, and the leading eigenvectors only: the others would cost most
+        full = formed(B, D)
+        pairs = leading_eigenpairs(full, min(k, n), run=run, definite=False, options=Iteration(tol=_TOL))
+        known, why = to_numpy(all_eigenvalues(full)), f"all eigenvalues of {n} points"
+    else:
+        tol = tol or (_TOL if eps_of(D) < _TOL else _TOL_SINGLE)
+        options = Iteration(tol=tol, max_iter=max_iter, like_array=D)
+        pairs = leading_eigenpairs(B, min(k, n), run=run, definite=False, options=options)
+        known = to_numpy(pairs.values) if pairs.ritz is None else pairs.ritz
+        why = f"{k} of {n} eigenpairs, without forming the matrix"
+    trace, rounding = float(xp_of(means).sum(means)) / 2, max(_ROUNDING, 32 * eps_of(D))
+    found = Eigenvalues(to_numpy(pairs.values), known, whole, trace, rounding)
     if not fewer or k > n:
         found.check(k)
-    why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, without forming the matrix"
-    outcome = pairs.outcome(why)
     sizes = np.zeros(k) if found.one_point else np.sqrt(np.where(found.leading > found.least, found.leading, 0))
-    return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, outcome)
+    return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, pairs.outcome(why))
 
 
 def bytes_to_solve(n: int, k: int, *, whole: bool) -> int:
     """Return the memory besides the distances: B in float64 with copies for LAPACK, or a Krylov basis and its image."""
     return 5 * 8 * n * n if whole or n <= SMALL else 20 * 8 * n * (k + 10)
-
-
-def _whole_spectrum(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eigenpairs, np.ndarray]:
-    """The leading eigenpairs and all eigenvalues; the other eigenvectors, which would cost most, are not computed."""
-    full = formed(B, D)
-    pairs = leading_eigenpairs(full, k, run=run, definite=False, options=Iteration(tol=_TOL))
-    return pairs, to_numpy(all_eigenvalues(full))
-
-
-def _leading(
-    B: DoubleCentered, D: Array, k: int, run: Run, tol: float | None, max_iter: int | None
-) -> tuple[Eigenpairs, np.ndarray]:
-    """The leading pairs and the Ritz values of the iteration."""
-    tol = tol or (_TOL if eps_of(D) < _TOL else _TOL_SINGLE)
-    options = Iteration(tol=tol, max_iter=max_iter, like_array=D)
-    pairs = leading_eigenpairs(B, k, run=run, definite=False, options=options)
-    return pairs, to_numpy(pairs.values) if pairs.ritz is None else pairs.ritz
 
 
 def formed(B: DoubleCentered, D: Array) -> Array:
@@ -286,10 +271,15 @@ def additive_constant(D: Array, run: Run | None = None) -> AdditiveConstant:
     means = B.row_means(D)
     xp, sigma = xp_of(means), float(xp_of(means).sum(means)) / 2
     small = D.shape[0] <= SMALL
-    B1, S = (formed(B, D), formed(sums, D)) if small else (B, sums)
+    B1: Any = formed(B, D) if small else B
+    S: Any = formed(sums, D) if small else sums
     c, trace = 0.0, []
+    converged = False
     for _ in run.iterate("additive constant", _MOST_STEPS):
-        M = _reflected(B1, S, c, sigma) if small else _Reflected(replace(B, constant=c), sigma)
+        if small:  # σJ - B(c)
+            M = (sigma - c * c / 2) * _centering(B1.shape[0], B1) - B1 + c * S
+        else:
+            M = _Reflected(replace(B, constant=c), sigma)
         pair = leading_eigenpairs(M, 1, run=run, definite=False, options=Iteration(tol=_TOL, like_array=D))
         v = pair.vectors
         # v'B(c + t)v = b0 + b1 t + ½t², whose larger root is the step
@@ -297,19 +287,11 @@ def additive_constant(D: Array, run: Run | None = None) -> AdditiveConstant:
         step = (b1 * b1 - 2 * b0) ** 0.5 - b1 if b0 < 0 else 0.0
         c += step
         trace.append(c)
-        if b0 >= -_ROUNDING * sigma or step <= _ROUNDING * c:
-            return AdditiveConstant(c, _constant_outcome(trace, converged=True))
-    return AdditiveConstant(c, _constant_outcome(trace, converged=False))
-
-
-def _constant_outcome(trace: list[float], *, converged: bool) -> Outcome:
+        converged = b0 >= -_ROUNDING * sigma or step <= _ROUNDING * c
+        if converged:
+            break
     why = "the distances are Euclidean" if converged else iteration_limit(_MOST_STEPS)
-    return Outcome("lowest eigenvector", "", len(trace), converged, tuple(trace), why)
-
-
-def _reflected(B1: Array, S: Array, c: float, sigma: float) -> Array:
-    """σJ - B(c) as a matrix, from S = JDJ."""
-    return (sigma - c * c / 2) * _centering(B1.shape[0], B1) - B1 + c * S
+    return AdditiveConstant(c, Outcome("lowest eigenvector", "", len(trace), converged, tuple(trace), why))
 
 
 # --- new points -------------------------------------------------------------------------------------------------------
@@ -335,7 +317,13 @@ class Placement:
 
     def __call__(self, X: Array) -> Array:
         """Place one slab of rows, (rows, k), in its precision."""
-        D = as_double(self._distances(X))
+        if self.measure is not None:
+            D = as_double(self.measure(X))
+        else:
+            kept = X
+            if self.columns is not None:
+                kept = xp_of(X).take(X, like(self.columns, X, xp_of(X).int64), axis=1)
+            D = as_double(check_new_distances(kept, columns=self.columns))
         xp = xp_of(D)  # the rows may be edges in a sparse matrix
         D = D if self.unit == 1 else D / self.unit
         S = D * D  # δ
@@ -347,10 +335,3 @@ class Placement:
         W, means = like(self.weights, D), like(self.means, D)
         Z = (means[None, :] - S) @ W
         return xp.astype(Z if self.unit == 1 else Z * self.unit, X.dtype, copy=False)
-
-    def _distances(self, X: Array) -> Array:
-        if self.measure is not None:
-            return self.measure(X)
-        if self.columns is not None:
-            X = xp_of(X).take(X, like(self.columns, X, xp_of(X).int64), axis=1)
-        return check_new_distances(X, columns=self.columns)

@@ -108,7 +108,7 @@ def stress_majorization(
         watch=None if watch is None else problem.watched(watch, turned),
     )
     best = min(minima, key=lambda minimum: minimum.at.value)
-    at = stress.exactly(best.at.Z) if problem.targets.by_ratios else best.at
+    at = stress(best.at.Z, exact=True) if problem.targets.by_ratios else best.at
     return Configuration(
         problem.turned(at.Z, to_axes=turned),
         2 * at.value,
@@ -179,15 +179,11 @@ class MetricStress:
     sums: WeightSums
     run: Run
 
-    def __call__(self, Z: Array) -> Evaluation:
-        """The stress at Z, its gradient, and the scale of the majorizing step."""
-        return self._evaluate(Z, exact=False)
+    def __call__(self, Z: Array, *, exact: bool = False) -> Evaluation:
+        """The stress at Z, its gradient, and the scale of the majorizing step.
 
-    def exactly(self, Z: Array) -> Evaluation:
-        """The same with the stress summed from the residuals, also where a device has a faster formula."""
-        return self._evaluate(Z, exact=True)
-
-    def _evaluate(self, Z: Array, *, exact: bool) -> Evaluation:
+        ``exact``: the stress is summed from the residuals, also where a device has a faster formula.
+        """
         found = stress_gradient(self.targets, Z, self.run, exact=exact)
         xp = xp_of(Z)
         # sum w(t - d)² = sum w t² - 2 sum w t d + sum w d², F'Z = sum w d² - sum w t d: two of three give the third
@@ -216,26 +212,19 @@ def minimize_stress(
 
     Both stop when an iteration lowers the stress by less than ``eps`` times sum w d².
     """
-    if solver == "gradient":
-        return _by_gradients(Z, stress, run, eps, max_iter, watch)
-    return safeguarded_lbfgs(
-        Z,
-        stress,
-        lambda before, after: before.value - after.value < eps * after.scale,
-        max_iter=max_iter,
-        run=run,
-        accelerate=accelerate,
-        watch=watch,
-    )
-
-
-def _by_gradients(
-    Z: Array, stress: Callable[[Array], Evaluation], run: Run, eps: float, max_iter: int, watch: Watch | None
-) -> Minimum:
-    xp = xp_of(Z)
+    if solver == "majorization":
+        return safeguarded_lbfgs(
+            Z,
+            stress,
+            lambda before, after: before.value - after.value < eps * after.scale,
+            max_iter=max_iter,
+            run=run,
+            accelerate=accelerate,
+            watch=watch,
+        )
     loss = _RelativeStress(stress, Z)
     first = loss.at(Z)
-    step = float(xp.min(first.preconditioner)) * first.scale if first.scale > 0 else 1.0
+    step = float(xp_of(Z).min(first.preconditioner)) * first.scale if first.scale > 0 else 1.0
     seen = None if watch is None else lambda iteration, Z, value: watch(iteration, Z, value * loss.unit)
     descent = descend(Z, loss, StepSize(step, math.sqrt(eps / step), 1.0, max_iter), run, seen)
     trace = tuple(value * loss.unit for value in descent.outcome.trace)

@@ -48,8 +48,11 @@ class LeastStressPlacement:
 
     def _placed(self, X: Array) -> Array:
         xp = xp_of(X)
-        T, unit = as_double(self._distances(X)), unit_of(self.Z)
-        Z = like(self.Z, T)
+        if self.distances is None:  # Sammon stress has no missing distances
+            T = as_double(check_new_distances(X, missing=not self.sammon))
+        else:
+            T = as_double(self.distances(X))
+        Z, unit = like(self.Z, T), unit_of(self.Z)
         W = xp.ones_like(T)
         if self.distances is None or (not self.sammon and allows_nan(self.distances.metric)):
             T, W = _filled(T)
@@ -64,10 +67,6 @@ class LeastStressPlacement:
             there = xp.take(Z, xp.argmin(T, axis=1), axis=0)
             placed = xp.where(xp.min(T, axis=1)[:, None] == 0, there, placed)
         return placed if unit == 1 else placed * unit
-
-    def _distances(self, X: Array) -> Array:
-        """Return the distances of the rows, or the rows themselves; Sammon stress has no missing distances."""
-        return check_new_distances(X, missing=not self.sammon) if self.distances is None else self.distances(X)
 
 
 def _filled(T: Array) -> tuple[Array, Array]:
@@ -96,19 +95,14 @@ def least_stress_points(T: Array, W: Array, Z: Array) -> Array:
     center = xp.mean(Z, axis=0)[None, :]
     Z = Z - center
     extent = xp.sqrt(xp.mean(xp.sum(Z * Z, axis=1)))
-    starts = (_by_squares(T, Z), xp.take(Z, xp.argmin(T, axis=1), axis=0))
-    placed = _by_loops if isinstance(T, np.ndarray) else place_at_once
-    return placed(T, W, Z, starts, _SHORTEST_STEP * extent) + center
-
-
-def _by_loops(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], shortest: Array) -> Array:
-    """Place one new point after the other, each until it converges."""
+    starts, shortest = (_by_squares(T, Z), xp.take(Z, xp.argmin(T, axis=1), axis=0)), _SHORTEST_STEP * extent
+    if not isinstance(T, np.ndarray):
+        return place_at_once(T, W, Z, starts, shortest) + center
     from lowland.kernels.scaling import place_points
 
-    out = np.empty_like(starts[0])
-    Zt = np.ascontiguousarray(Z.T)
+    out, Zt = np.empty_like(starts[0]), np.ascontiguousarray(Z.T)
     place_points(T, W, Zt, np.stack(starts), float(shortest), _ROUNDS, _LEAST, _FLATTEST, _ROUNDING, out)
-    return out
+    return out + center
 
 
 def place_at_once(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], shortest: Array) -> Array:

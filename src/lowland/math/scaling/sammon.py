@@ -1,12 +1,9 @@
-"""Sammon mapping: coordinates that minimize the stress weighted by one over the distance.
-
-Duplicate points, at distance zero from each other, are merged into one point with their total weight.
-"""
+"""Sammon mapping: coordinates that minimize the stress weighted by one over the distance. Duplicates are merged."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,14 +36,14 @@ class MergedPoints:
         if len(self.first) == len(self.inverse):
             return Z
         if not self.fixed:
-            return _take(Z, self.first)
+            return _take_rows(Z, self.first)
         sums = np.zeros((len(self.first), Z.shape[1]))
         np.add.at(sums, self.inverse, to_numpy(Z))
         return like(sums / to_numpy(self.masses)[:, None], Z)
 
     def expanded(self, Z: Array) -> Array:
         """One row for every original point, (n, k)."""
-        return Z if len(self.first) == len(self.inverse) else _take(Z, self.inverse)
+        return Z if len(self.first) == len(self.inverse) else _take_rows(Z, self.inverse)
 
 
 def merge_duplicates(D: Array) -> MergedPoints:
@@ -57,40 +54,35 @@ def merge_duplicates(D: Array) -> MergedPoints:
     with their number m and harmonic mean h. So h is the distance of the merged point, and sum t - m h is fixed.
     """
     xp = xp_of(D)
-    n = D.shape[0]
+    n, step = D.shape[0], slab_rows(D.shape[0], 8)
     first, inverse, counts = np.unique(_owners(D), return_inverse=True, return_counts=True)
     masses = like(counts.astype(np.float64), D, xp.float64)
-    merged = xp.take(_take(D, first), like(first, D, xp.int64), axis=1) if len(first) < n else D
-    if len(first) < n and not _alike(D, first, inverse):
-        merged, total = _by_harmonic_means(to_numpy(D), inverse, counts)
-        merged = like(merged, D)
-        return MergedPoints(merged, masses, first, inverse, total, total - _sum_of_pairs(merged, masses))
-    return MergedPoints(merged, masses, first, inverse, _sum_of_pairs(merged, masses), 0.0)
+    if len(first) == n:
+        return MergedPoints(D, masses, first, inverse, _sum_of_pairs(D, masses), 0.0)
+    others = np.setdiff1d(np.arange(n), first)
+    parts = (others[start : start + step] for start in range(0, len(others), step))
+    if all(bool(xp.all(_take_rows(D, part) == _take_rows(D, first[inverse[part]]))) for part in parts):
+        merged = xp.take(_take_rows(D, first), like(first, D, xp.int64), axis=1)
+        return MergedPoints(merged, masses, first, inverse, _sum_of_pairs(merged, masses), 0.0)
+    merged, total = _by_harmonic_means(to_numpy(D), inverse, counts)
+    merged = like(merged, D)
+    return MergedPoints(merged, masses, first, inverse, total, total - _sum_of_pairs(merged, masses))
 
 
 def _owners(D: Array) -> np.ndarray:
     """The first point that each is connected to by zero distances, (n,)."""
-    owner = np.concatenate([np.argmax(zero, axis=1) for zero in _zeros(D)])  # the first at distance zero, often itself
-    while not np.array_equal(owner, np.arange(len(owner))):
-        lowest = np.concatenate([np.where(zero, owner[None, :], len(owner)).min(axis=1) for zero in _zeros(D)])
+    n, step = D.shape[0], slab_rows(D.shape[0], 8)
+
+    def by_slabs(of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        return np.concatenate([of(to_numpy(D[a : min(a + step, n), :] == 0)) for a in range(0, n, step)])
+
+    owner = by_slabs(lambda zero: np.argmax(zero, axis=1))  # the first at distance zero, often itself
+    while not np.array_equal(owner, np.arange(n)):
+        lowest = by_slabs(lambda zero, owner=owner: np.where(zero, owner[None, :], n).min(axis=1))  # type: ignore[misc]
         if np.array_equal(lowest, owner):
             break
         owner = lowest
     return owner
-
-
-def _zeros(D: Array) -> Iterator[np.ndarray]:
-    step = slab_rows(D.shape[0], 8)
-    return (to_numpy(D[start : min(start + step, D.shape[0]), :] == 0) for start in range(0, D.shape[0], step))
-
-
-def _alike(D: Array, first: np.ndarray, inverse: np.ndarray) -> bool:
-    """Whether merged points have the same distances to all points."""
-    others = np.setdiff1d(np.arange(len(inverse)), first)
-    xp = xp_of(D)
-    step = slab_rows(D.shape[0], 8)
-    parts = (others[start : start + step] for start in range(0, len(others), step))
-    return all(bool(xp.all(_take(D, part) == _take(D, first[inverse[part]]))) for part in parts)
 
 
 def _by_harmonic_means(D: np.ndarray, inverse: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, float]:
@@ -115,7 +107,7 @@ def _sum_of_pairs(D: Array, masses: Array) -> float:
     return total
 
 
-def _take(A: Array, places: np.ndarray) -> Array:
+def _take_rows(A: Array, places: np.ndarray) -> Array:
     xp = xp_of(A)
     return xp.take(A, xp.asarray(places, device=device_of(A)), axis=0)
 
@@ -185,32 +177,19 @@ def sammon_coordinates(
         relative = (2 * value + merged.fixed) / (merged.total or 1.0)
         return watch(iteration, rotate_to_axes(merged.expanded(Z)), relative)
 
+    def is_short(before: Evaluation, at: Evaluation) -> bool:
+        """Whether the next Newton step is short relative to the extent of the configuration."""
+        step = float(xp.max(xp.abs(at.preconditioner * at.gradient)))
+        return step <= tol * float(xp.max(xp.abs(at.Z - xp.mean(at.Z, axis=0)[None, :])))
+
     seen = None if watch is None else shown
     if len(merged.first) == 1:  # all points coincide
         found = Minimum(Evaluation(Z * 0, 0.0, Z, Z, 0.0), Outcome.of_trace("none", [0.0], "all points coincide"))
     else:
-        found = safeguarded_lbfgs(Z, stress, _ShortStep(tol), max_iter=max_iter, run=run, watch=seen)
+        found = safeguarded_lbfgs(Z, stress, is_short, max_iter=max_iter, run=run, watch=seen)
     trace = tuple((2 * value + merged.fixed) / (merged.total or 1.0) for value in found.outcome.trace)
     Z = rotate_to_axes(merged.expanded(found.at.Z))
     return SammonConfiguration(Z, D.shape[0] - len(merged.first), replace(found.outcome, trace=trace))
-
-
-@dataclass(frozen=True)
-class _ShortStep:
-    """Whether a Newton step is short relative to the extent of the configuration."""
-
-    tol: float
-
-    def __call__(self, before: Evaluation, after: Evaluation) -> bool:
-        step, extent = self.lengths(after)
-        return step <= self.tol * extent
-
-    @staticmethod
-    def lengths(at: Evaluation) -> tuple[float, float]:
-        """The length of the next Newton step, and the extent of the configuration."""
-        xp = xp_of(at.Z)
-        step = float(xp.max(xp.abs(at.preconditioner * at.gradient)))
-        return step, float(xp.max(xp.abs(at.Z - xp.mean(at.Z, axis=0)[None, :])))
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,11 @@
-"""Stress of a configuration: target distances of all pairs with weights, initial configurations, and the gradient.
-
-The targets are a matrix or its upper triangle, some of them missing.
-"""
+"""Stress of a configuration: target distances of all pairs with weights, initial configurations, and the gradient."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -132,29 +130,26 @@ class WeightSums:
 
 def weight_sums(targets: Targets, run: Run) -> WeightSums:
     """Sum weights and squared targets over the pairs of every point."""
-    sums = run.gather(_WeightSumsOf(targets), targets.rows(), 2, name="summing weights", dtype=np.dtype(np.float64))
-    xp = xp_of(sums)
-    return WeightSums(sums[:, 0], float(xp.sum(sums[:, 1])) / 2)
+    kind = np.dtype(np.float64)
+    sums = run.gather(partial(_weight_sums_of, targets), targets.rows(), 2, name="summing weights", dtype=kind)
+    return WeightSums(sums[:, 0], float(xp_of(sums).sum(sums[:, 1])) / 2)
 
 
-@dataclass(frozen=True)
-class _WeightSumsOf:
-    targets: Targets
-
-    def __call__(self, numbers: np.ndarray) -> Array:
-        start, stop = int(numbers[0, 0]), int(numbers[-1, 0]) + 1
-        T = self.targets.T[start:stop, :]
-        xp = xp_of(T)
-        W = None if self.targets.W is None else like(self.targets.W[start:stop, :], T)
-        if self.targets.missing:
-            known = xp.astype(~xp.isnan(T), T.dtype)
-            W = known if W is None else W * known
-            T = xp.where(xp.isnan(T), xp.zeros_like(T), T)
-        if W is None:
-            counts = xp.full((T.shape[0],), float(self.targets.n - 1), dtype=xp.float64, device=device_of(T))
-            return xp.stack([counts, row_sums(T * T)], axis=1)
-        own = xp.linalg.diagonal(W, offset=start)  # the diagonal is ignored
-        return xp.stack([row_sums(W) - as_double(own), row_sums(W * T * T)], axis=1)
+def _weight_sums_of(targets: Targets, numbers: np.ndarray) -> Array:
+    """The sums of a portion of the points, (m, 2)."""
+    start, stop = int(numbers[0, 0]), int(numbers[-1, 0]) + 1
+    T = targets.T[start:stop, :]
+    xp = xp_of(T)
+    W = None if targets.W is None else like(targets.W[start:stop, :], T)
+    if targets.missing:
+        known = xp.astype(~xp.isnan(T), T.dtype)
+        W = known if W is None else W * known
+        T = xp.where(xp.isnan(T), xp.zeros_like(T), T)
+    if W is None:
+        counts = xp.full((T.shape[0],), float(targets.n - 1), dtype=xp.float64, device=device_of(T))
+        return xp.stack([counts, row_sums(T * T)], axis=1)
+    own = xp.linalg.diagonal(W, offset=start)  # the diagonal is ignored
+    return xp.stack([row_sums(W) - as_double(own), row_sums(W * T * T)], axis=1)
 
 
 def row_sums(A: Array) -> Array:
@@ -216,24 +211,17 @@ def starting_configurations(
     distance ``size``. ``init`` is "classical_mds", "random" or an array.
     """
     n = D.shape[0]
+    most = max(1, n - 1)
     if not isinstance(init, str):
         yield given_start(init, D, rng, size)
+    elif k > most:
+        raise ParameterError(f"{n} points span at most {most} dimensions.", f"Choose at most {most}.", n_components=k)
+    elif init == "classical_mds":
+        yield classical_start(D, k, run, missing=missing)
     else:
-        check_dimensions(k, n)
-        if init == "classical_mds":
-            yield classical_start(D, k, run, missing=missing)
-        else:
-            yield random_start(n, k, size, rng, D)
+        yield random_start(n, k, size, rng, D)
     for _ in range(n_init - 1):
         yield random_start(n, k, size, rng, D)
-
-
-def check_dimensions(k: int, n: int) -> None:
-    """Raise an error for more dimensions than n points can span."""
-    if k > max(1, n - 1):
-        raise ParameterError(
-            f"{n} points span at most {max(1, n - 1)} dimensions.", f"Choose at most {max(1, n - 1)}.", n_components=k
-        )
 
 
 def given_start(init: Any, D: Array, rng: np.random.Generator, size: float = 0.0) -> Array:
@@ -297,8 +285,12 @@ def classical_start(D: Array, k: int, run: Run, *, missing: bool = False) -> Arr
     host = isinstance(D, np.ndarray) and D.shape[0] > _FORMED
     held = ArrayRows(D, most_rows=max(1, PAIRS // D.shape[0]) if host else None)
     rows: Rows = _FilledRows(held, run) if missing else held
-    if D.shape[0] <= _FORMED:
-        pairs = leading_eigenpairs(_centered_squares(rows), k, run=run, solver="eigh", definite=False)
+    if D.shape[0] <= _FORMED:  # -½ J (D∘D) J, formed
+        chunks = list(rows.chunks())
+        S = as_double(xp_of(chunks[0]).concat(chunks, axis=0)) ** 2
+        means = xp_of(S).mean(S, axis=0)
+        S = (S - means[:, None] - means[None, :] + xp_of(S).mean(means)) / -2
+        pairs = leading_eigenpairs(S, k, run=run, solver="eigh", definite=False)
     else:
         operator = DoubleCentered(rows, run, distances=True)
         pairs = leading_eigenpairs(operator, k, run=run, definite=False, options=Iteration(tol=_TOL, like_array=D))
@@ -307,15 +299,6 @@ def classical_start(D: Array, k: int, run: Run, *, missing: bool = False) -> Arr
     sizes = xp.where(pairs.values > 0, sizes, sizes / 100)
     sizes = xp.where(sizes > _NEGLIGIBLE * xp.max(sizes), sizes, xp.zeros_like(sizes))
     return pairs.vectors * xp.sqrt(sizes)[None, :]
-
-
-def _centered_squares(rows: Rows) -> Array:
-    """-½ J (D∘D) J, formed, (n, n) float64."""
-    chunks = list(rows.chunks())
-    xp = xp_of(chunks[0])
-    S = as_double(xp.concat(chunks, axis=0)) ** 2
-    means = xp.mean(S, axis=0)
-    return (S - means[:, None] - means[None, :] + xp.mean(means)) / -2
 
 
 class _FilledRows(SlicedRows):
@@ -359,7 +342,6 @@ class StressGradient:
     H: Array | None = None  # (n, k) second derivatives of half the stress, of Sammon's only
 
     def __add__(self, other: Self) -> Self:
-        """Add those of other pairs."""
         H = None if self.H is None else self.H + other.H
         return type(self)(self.stress + other.stress, self.F + other.F, H)
 
@@ -368,50 +350,48 @@ class StressGradient:
         return True
 
 
-@dataclass(frozen=True)
-class StressGradientAt:
-    """Stress and gradient at Z over the pairs of some points with all later ones."""
+def stress_gradient(targets: Targets, Z: Array, run: Run, *, exact: bool = True) -> StressGradient:
+    """Return the stress at Z, over pairs i < j, and half its gradient; not ``exact``: perhaps without the stress."""
+    return run.fold(targets.rows(), partial(_gradient_of, targets, Z, exact), name="computing stress")
 
-    targets: Targets
-    Z: Array  # (n, k) float64
-    exact: bool = False  # whether the stress must be summed from the residuals
 
-    def __call__(self, numbers: np.ndarray) -> StressGradient:
-        """Of a portion of the points."""
-        start, stop = int(numbers[0, 0]), int(numbers[-1, 0]) + 1
-        if self.targets.on_host:
-            return self._by_loops(start, stop)
-        by = gradient_by_ratios if self.targets.by_ratios and not self.exact else gradient_by_slabs
-        return by(self.targets, self.Z, start, stop)
+def _gradient_of(targets: Targets, Z: Array, exact: bool, numbers: np.ndarray) -> StressGradient:
+    """Stress and gradient at Z over the pairs of a portion of the points with all later ones."""
+    start, stop = int(numbers[0, 0]), int(numbers[-1, 0]) + 1
+    if not targets.on_host:
+        by = gradient_by_ratios if targets.by_ratios and not exact else gradient_by_slabs
+        return by(targets, Z, start, stop)
+    from lowland.kernels.scaling import add_sammon_gradient, add_stress_gradient
 
-    def _by_loops(self, start: int, stop: int) -> StressGradient:
-        from lowland.kernels.scaling import add_sammon_gradient, add_stress_gradient
-
-        targets, Z = self.targets, np.ascontiguousarray(self.Z.T)  # (k, n)
-        F, bases = np.zeros_like(Z), targets.bases[start:stop]
-        T = targets.T.ravel()
-        if targets.masses is not None:
-            H = np.zeros_like(Z)
-            stress = add_sammon_gradient(T, targets.masses, bases, start, Z, F, H)
-            return StressGradient(stress, F.T, H.T)
-        W = np.empty(0) if targets.W is None else targets.W.ravel()
-        return StressGradient(add_stress_gradient(T, W, bases, start, Z, F), F.T)
+    Z = np.ascontiguousarray(Z.T)  # (k, n)
+    F, bases, T = np.zeros_like(Z), targets.bases[start:stop], targets.T.ravel()
+    if targets.masses is not None:
+        H = np.zeros_like(Z)
+        stress = add_sammon_gradient(T, targets.masses, bases, start, Z, F, H)
+        return StressGradient(stress, F.T, H.T)
+    W = np.empty(0) if targets.W is None else targets.W.ravel()
+    return StressGradient(add_stress_gradient(T, W, bases, start, Z, F), F.T)
 
 
 def gradient_by_slabs(targets: Targets, Z: Array, start: int, stop: int) -> StressGradient:
     """The same in any array library: a slab of the matrix from its diagonal on, in few, large operations."""
-    n = targets.n
+    n, m = targets.n, stop - start
     T = targets.T[start:stop, start:]
     xp = xp_of(T)
     T = T if on_accelerator(T) else as_double(T)
     Y = like(Z[start:, :], T)
-    own = Y[: stop - start, :]
-    d = _distances(own, Y)  # (m, n - start)
+    own = Y[:m, :]
+    d = xp.sqrt(_squared_distances(own, Y))  # (m, n - start)
     residual = d - T
     if targets.missing:
         residual = xp.where(xp.isnan(residual), xp.zeros_like(residual), residual)
-    W = _slab_weights(targets, T, start, stop)
-    stress = _half_within(residual if W is None else residual * xp.sqrt(W))
+    W = None if targets.W is None else like(targets.W[start:stop, start:], T)
+    if targets.masses is not None:
+        masses, positive = like(targets.masses, T), xp.where(T > 0, T, xp.full_like(T, float("inf")))
+        W = masses[start:stop, None] * masses[None, start:] / positive
+    weighted = residual if W is None else residual * xp.sqrt(W)
+    within, total = (xp.sum(as_double(xp.linalg.vector_norm(g, axis=1)) ** 2) for g in (weighted[:, :m], weighted))
+    stress = total - within / 2  # pairs within the leading square are counted twice
     residual /= d
     if W is not None:
         residual *= W
@@ -449,10 +429,6 @@ def _differences_times(M: Array, Y: Array, start: int, n: int) -> Array:
     return F
 
 
-def _distances(own: Array, Y: Array) -> Array:
-    return xp_of(Y).sqrt(_squared_distances(own, Y))
-
-
 def _squared_distances(own: Array, Y: Array) -> Array:
     """Squared distances by differences, (m, n); that of a point to itself or a duplicate is tiny instead of zero."""
     xp = xp_of(Y)
@@ -460,16 +436,6 @@ def _squared_distances(own: Array, Y: Array) -> Array:
     for c in range(Y.shape[1]):
         S = plus_square(S, own[:, c, None] - Y[None, :, c])
     return S
-
-
-def _half_within(residual: Array) -> Array:
-    """The sum of squares, float64, in which pairs within the leading square are counted twice."""
-    xp = xp_of(residual)
-    m = residual.shape[0]
-    within, all_of_them = (
-        xp.sum(as_double(xp.linalg.vector_norm(g, axis=1)) ** 2) for g in (residual[:, :m], residual)
-    )
-    return all_of_them - within / 2
 
 
 def _second_derivatives(ratio: Array, curvature: Array, own: Array, Y: Array, start: int, n: int) -> Array:
@@ -482,17 +448,3 @@ def _second_derivatives(ratio: Array, curvature: Array, own: Array, Y: Array, st
         H[start : start + m, c] += as_double(xp.sum(curves, axis=1))
         H[start + m :, c] += as_double(xp.sum(curves[:, m:], axis=0))
     return H
-
-
-def _slab_weights(targets: Targets, T: Array, start: int, stop: int) -> Array | None:
-    xp = xp_of(T)
-    if targets.masses is None:
-        return None if targets.W is None else like(targets.W[start:stop, start:], T)
-    m = like(targets.masses, T)
-    positive = xp.where(T > 0, T, xp.full_like(T, float("inf")))
-    return m[start:stop, None] * m[None, start:] / positive
-
-
-def stress_gradient(targets: Targets, Z: Array, run: Run, *, exact: bool = True) -> StressGradient:
-    """Return the stress at Z, over pairs i < j, and half its gradient; not ``exact``: perhaps without the stress."""
-    return run.fold(targets.rows(), StressGradientAt(targets, Z, exact), name="computing stress")

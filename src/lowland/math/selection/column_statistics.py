@@ -203,7 +203,7 @@ def _sums_with_target(X: Array, shift: Array | None, z: np.ndarray) -> tuple[Arr
     """The sums of x - shift, of its squares, and of its products with z, each (d,) float64."""
     d = X.shape[1]
     if _is_large(X):
-        from lowland.kernels.column_sums import add_products
+        from lowland.kernels.selection import add_products
 
         total = np.zeros((3, d))
         for part in _parts(X):
@@ -223,7 +223,7 @@ def _by_class(X: Array, shift: Array | None, y: np.ndarray, classes: int) -> tup
     """The sums of x - shift over each class, (C, d) float64, and of its squares over all, (d,)."""
     sums, squares = _zeros(X, classes, X.shape[1]), _zeros(X, X.shape[1])
     if _is_large(X):
-        from lowland.kernels.column_sums import add_by_class
+        from lowland.kernels.selection import add_by_class
 
         for part in _parts(X):
             own, own_squares = np.zeros_like(sums), np.zeros_like(squares)

@@ -149,7 +149,7 @@ class DistanceCorrelation:
 
     def _products(self, x: np.ndarray, a: np.ndarray) -> float:
         """The sum over all pairs of distance times distance."""
-        from lowland.kernels.dependence import concordant_products
+        from lowland.kernels.selection import concordant_products
 
         y, n = self.target.values, len(x)
         order = np.argsort(x, kind="stable")
@@ -243,7 +243,7 @@ def information_of_classes(a: np.ndarray, b: np.ndarray) -> float:
 
 def information_about_classes(x: np.ndarray, y: np.ndarray, k: int) -> float:
     """Return the mutual information of numbers and classes; a class of one row has no neighbors and is left out."""
-    from lowland.kernels.dependence import count_nearer, nearest_radii
+    from lowland.kernels.selection import count_nearer, nearest_radii
 
     counts = np.bincount(y)
     kept = counts[y] > 1
@@ -267,7 +267,7 @@ def information_of_numbers(x: np.ndarray, y: np.ndarray, k: int) -> float:
     """Return the mutual information of two continuous variables."""
     from scipy.spatial import cKDTree
 
-    from lowland.kernels.dependence import count_nearer
+    from lowland.kernels.selection import count_nearer
 
     n = len(x)
     k = min(k, n - 1)

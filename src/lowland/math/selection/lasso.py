@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from lowland.kernels.coordinate_descent import descend
+from lowland.kernels.selection import descend
 from lowland.math.statistics.moments import Moments
 from lowland.run.progress import pulse
 

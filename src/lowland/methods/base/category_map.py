@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from lowland.data.categories import check_types, levels_of, open_categories
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
-from lowland.math.correspondence.categories import Coding, LevelSets, LevelSetsOf
+from lowland.math.correspondence.categories import Coding, LevelSets, level_sets
 from lowland.methods.base.method import Method, attribute
 from lowland.run.run import Run
 
@@ -46,11 +47,11 @@ class CategoryMap(Method):
         numeric = tuple(j for j in columns if texts[j] is None)
         keys = {j: np.arange(len(levels), dtype=np.float64) for j, levels in enumerate(texts) if levels is not None}
         if numeric:
-            found: LevelSets = run.fold(rows, LevelSetsOf(numeric), name="finding categories")
+            found: LevelSets = run.fold(rows, partial(level_sets, numeric), name="finding categories")
             if found.missing and self.missing == "error":
                 raise rows.non_finite_error()
             keys |= dict(zip(numeric, found.values, strict=True))
-        coding = Coding.of(columns, [keys[j] for j in columns], [missing_level] * len(columns))
+        coding = Coding(columns, [keys[j] for j in columns], [missing_level] * len(columns))
         run.require(
             24 * coding.length**2,
             f"The cross tables of {coding.length} levels",
@@ -95,7 +96,7 @@ class CategoryMap(Method):
             own = levels[:-1] if absent else levels
             keys.append(np.arange(len(own), dtype=np.float64) if levels.dtype == object else own.astype(np.float64))
             missing.append(absent)
-        return Coding.of(columns, keys, missing)
+        return Coding(columns, keys, missing)
 
     def _refuses_missing(self) -> bool:
         """Whether a missing value without a level is an error in new rows: it is if unknown categories are."""

@@ -26,7 +26,7 @@ from lowland.math.embeddings.pairs import (
     pair_phases,
     scaled_neighbors,
 )
-from lowland.math.embeddings.starts import ColumnReduction, classical_start, principal_start, random_start
+from lowland.math.embeddings.starts import ColumnReduction, classical_start, principal_start
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances
@@ -310,7 +310,7 @@ class PairEmbedding(
             spread = Z.std(axis=0)
             return _TINY * (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         if self.init == "random" or self._takes_graph(P):
-            return _TINY * random_start(n, k, rng)
+            return _TINY * rng.standard_normal((n, k))
         if lacks_components(P, self._measure()):
             Z = principal_places(P, self._measure(), k, run, rng)
             return Z * (_START / (float(np.abs(Z).max()) or 1.0))

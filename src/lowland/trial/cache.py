@@ -10,7 +10,6 @@ import io
 import json
 import os
 import shutil
-import sys
 import tempfile
 import zipfile
 import zlib
@@ -22,15 +21,10 @@ import numpy as np
 
 from lowland import __version__
 from lowland.data.files import mark, remove_leftovers
+from lowland.methods.registry import cache_folder
 
 MAX_BYTES = 2**30  # above it, the least recently used trials are removed
 RECORD_FILE, ARRAYS_FILE, CHECKSUM_FILE = "trial.json", "arrays.npz", "checksum"
-
-
-def cache_folder() -> Path:
-    """Return the cache folder of the user, which XDG_CACHE_HOME can set."""
-    given = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
-    return Path(given or Path.home() / ".cache") / "lowland" / "studies"
 
 
 @functools.cache
@@ -57,16 +51,16 @@ def key_of(facts: dict[str, Any]) -> str:
 
     Raises TypeError for an object such as a function, whose content cannot be hashed.
     """
-    text = json.dumps(facts, sort_keys=True, ensure_ascii=True, default=_rule_to_plain)
+
+    def as_plain(value: Any) -> Any:
+        if hasattr(value, "tolist"):  # NumPy arrays and numbers
+            return value.tolist()
+        if dataclasses.is_dataclass(value):  # a rule, such as Cumulative(0.9)
+            return {"kind": type(value).__name__} | {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        raise TypeError(f"A {type(value).__name__} is not plain data.")
+
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=True, default=as_plain)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _rule_to_plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):  # NumPy arrays and numbers
-        return value.tolist()
-    if dataclasses.is_dataclass(value):  # a rule, such as Cumulative(0.9)
-        return {"kind": type(value).__name__} | {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    raise TypeError(f"A {type(value).__name__} is not plain data.")
 
 
 def _checksum(key: str, record: bytes, arrays: bytes | memoryview) -> str:
@@ -83,7 +77,7 @@ class TrialCache:
     keeps = True  # whether a later study finds the entries of this one
 
     def __init__(self, folder: Path | None = None, max_bytes: int = MAX_BYTES) -> None:
-        self.folder, self.max_bytes = folder or cache_folder(), max_bytes
+        self.folder, self.max_bytes = folder or cache_folder() / "studies", max_bytes
 
     def get(self, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
         """Return the entry of a key; None if it is missing, damaged, or was edited."""

@@ -1,4 +1,4 @@
-"""The quality measures of an embedding, and whether two scores differ significantly."""
+"""The quality measures of an embedding."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.errors import Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.quality import Measure, OriginalSpace
-from lowland.quality.evaluation import DetailedEvaluation, evaluate_in_detail
+from lowland.quality import OriginalSpace
+from lowland.quality.evaluation import evaluate_in_detail
 from lowland.run.local import LocalRun
 from lowland.run.processes import error_text
 from lowland.run.settings import config
-from lowland.study.plan import traits_named
-from lowland.study.prediction import PredictionTest
-from lowland.study.result import Curve, Score, Trial
+from lowland.trial.prediction import PredictionTest
+from lowland.trial.records import Curve, Score
 
 VERSION = 13  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
@@ -65,14 +64,6 @@ class EmbeddingScorer:
             labels = np.where(y < 0, None, y)  # type: ignore[call-overload]
         return cls(OriginalSpace.of(X, labels=labels, random_state=seed), graph.nearest(k), k, labels, test, seed)
 
-    def score_trial(self, trial: Trial) -> Trial:
-        """Return the trial with its scores; if it cannot be evaluated, the reason is among the warnings."""
-        assert trial.Z is not None
-        found = self.measure(trial.Z, traits_named(trial.method).learns_labels_in_study)
-        warned = (*trial.warnings, *(text for text in found.warnings if text not in trial.warnings))
-        scores, curves = found.scores | trial.scores, trial.curves | found.curves
-        return replace(trial, scores=scores, curves=curves, per_row=found.per_row, warnings=warned)
-
     def measure(self, Z: np.ndarray, labels_seen: bool) -> Measured:
         """Measure an embedding, (n, k); ``labels_seen``: whether its method was fitted to the labels."""
         try:
@@ -81,7 +72,10 @@ class EmbeddingScorer:
                 warnings.simplefilter("always")
                 scores, per_row, curves = self._measured(Z)
                 if labels_seen:  # its accuracy comes from folds in which it was fitted without the held-out rows
-                    scores = _with_labels_seen(scores)
+                    seen = "The method was fitted to these labels, so the value is optimistic."
+                    for name in (name for name in OF_LABELS if name in scores):
+                        about = f"{scores[name].about} {seen}"
+                        scores[name] = replace(scores[name], about=about, labels_seen=True)
                 elif self.test is not None:
                     scores = self.test.scores(Z) | scores
             return Measured(scores, per_row, curves, tuple(dict.fromkeys(marked_text(each.message) for each in caught)))
@@ -95,23 +89,20 @@ class EmbeddingScorer:
         placed = ~np.isnan(Z).any(axis=1)
         k = min(self.k, max(1, (int(placed.sum()) - 1) // 2))
         found = evaluate_in_detail(self.high, Z, self.y, n_neighbors=k, per_row=len(Z) <= PER_ROW_UP_TO)
-        scores = {m.name: as_score(m) for m in found.measures}
+        scores = {m.name: Score(float(m.value), m.better, m.about, m.low, m.high) for m in found.measures}
         kept = self._neighbors_kept(Z, placed)
         about = f"Fraction of the {self.k} nearest neighbors in the data that are also among those in the embedding."
         scores[KEPT] = Score(float(np.nanmean(kept)), "higher", about)
         per_row = {m.name: m.per_row for m in found.measures if m.per_row is not None}
-        return scores, {KEPT: kept} | per_row, self._curves(found)
-
-    def _curves(self, found: DetailedEvaluation) -> dict[str, Curve]:
-        """R_NX by neighborhood size, and the Shepard diagram."""
         ranks, diagram = found.ranks, found.distances
         some = np.unique(np.geomspace(1, len(ranks.k), CURVE_POINTS).round().astype(int)) - 1
         pairs = np.random.default_rng(self.seed).permutation(len(diagram.original))[:CLOUD_POINTS]
         there, here = diagram.original[pairs], diagram.embedded[pairs]
-        return {
+        curves = {
             "R_NX": Curve(ranks.k[some], ranks.r_nx[some], "neighborhood size", "R_NX"),
             "Shepard": Curve(there, here, "distance in the data", "distance in the embedding", "cloud"),
         }
+        return scores, {KEPT: kept} | per_row, curves
 
     def _neighbors_kept(self, Z: np.ndarray, placed: np.ndarray) -> np.ndarray:
         """The fraction of the nearest neighbors of each row that are also nearest in Z, (n,); NaN if not embedded."""
@@ -128,65 +119,3 @@ class EmbeddingScorer:
 def neighbors_for(n: int) -> int:
     """Return the neighborhood size of the measures for n rows."""
     return max(1, min(NEIGHBORS, (n - 1) // 2))
-
-
-def as_score(m: Measure) -> Score:
-    """Convert a measure to a score."""
-    return Score(float(m.value), m.better, m.about, m.low, m.high)
-
-
-def _with_labels_seen(found: dict[str, Score]) -> dict[str, Score]:
-    """Mark the scores that use the labels to which the method was fitted."""
-    about = "The method was fitted to these labels, so the value is optimistic."
-    return {
-        name: replace(score, about=f"{score.about} {about}", labels_seen=True) if name in OF_LABELS else score
-        for name, score in found.items()
-    }
-
-
-MARGIN = 0.02  # equivalence margin for scores without a confidence interval
-EQUAL = 0.05  # scores that differ by more are not tied, even if the difference is not significant
-ALPHA = 0.05  # significance level
-
-
-def correct_only_in(a: Score, b: Score) -> tuple[int, int]:
-    """Return how many of the held-out rows only a classifies correctly, and how many only b."""
-    A, B = (np.unpackbits(np.frombuffer(bytes.fromhex(score.correct_bits), dtype=np.uint8)) for score in (a, b))
-    return int(np.sum(A > B)), int(np.sum(B > A))
-
-
-def differ(a: Score, b: Score) -> bool | None:
-    """Whether two scores differ significantly; None if there is no confidence interval to decide.
-
-    Accuracies on the same held-out rows are compared by the exact McNemar test (1947, doi:10.1007/BF02295996) on the
-    rows that only one of the two classifies correctly. Other scores differ if their intervals do not overlap.
-    """
-    from scipy.special import bdtr
-
-    if a.n_tested and a.n_tested == b.n_tested:
-        only_a, only_b = correct_only_in(a, b)
-        return bool(2 * bdtr(min(only_a, only_b), only_a + only_b, 0.5) < ALPHA) if only_a + only_b else False
-    low, high = (a, b) if a.value <= b.value else (b, a)
-    if low.high is None or high.low is None:
-        return None
-    return low.high < high.low
-
-
-def ties(a: Score, b: Score) -> bool:
-    """Whether two scores are tied: a small difference that is not significant."""
-    significant = differ(a, b)
-    return abs(a.value - b.value) <= (MARGIN if significant is None else EQUAL) and not significant
-
-
-def worse(a: Score, b: Score) -> bool:
-    """Whether a is significantly below b."""
-    significant = differ(a, b)
-    return a.value < b.value - (MARGIN if significant is None else 0.0) and significant is not False
-
-
-def above(a: Score, level: float, tried: int = 1) -> bool:
-    """Whether an accuracy is significantly above a baseline: one-sided binomial test, Bonferroni-corrected."""
-    from scipy.special import bdtrc
-
-    correct = round(a.value * a.n_tested)
-    return correct > 0 and bool(bdtrc(correct - 1, a.n_tested, level) < ALPHA / 2 / tried)

@@ -16,7 +16,7 @@ from lowland.math.neighbors.search import NearestAmong
 from lowland.methods.base.traits import traits_of
 from lowland.quality.class_separation import held_out_interval
 from lowland.quality.measure import student_quantile
-from lowland.study.result import Score
+from lowland.trial.records import Score
 
 NEIGHBORS = 5
 MAX_ROWS = 10_000  # rows used; above that, a sample stratified by class
@@ -46,7 +46,11 @@ class PredictionTest:
     @classmethod
     def for_classes(cls, codes: np.ndarray, seed: int) -> Self:
         """Choose rows by their class codes, (n,); -1: no label."""
-        common = _in_common_classes(codes)
+        # One rare class would reduce the number of folds for all. If fewer than two classes are large enough to be in
+        # every fold, two rows per class suffice.
+        counts = np.bincount(codes[codes >= 0], minlength=1)
+        enough = counts >= (FOLDS if np.sum(counts >= FOLDS) > 1 else 2)
+        common = enough[codes] & (codes >= 0)
         rows = _sample(np.flatnonzero(common), codes, seed)
         rare = int(np.sum(~common & (codes >= 0)))
         remark = f"; {rare} row{'s' * (rare > 1)} in classes too small for cross-validation excluded" if rare else ""
@@ -83,10 +87,23 @@ class PredictionTest:
         top = float(np.abs(C[present]).max(initial=0.0))
         C = C / top if top > 0 else C  # nearest neighbors stay the same, and squares cannot overflow
         folds = self._folds(present)
+        found: dict[str, Score] = {}
         try:
-            found = {} if only == self.names[1] else self._of_neighbors(C, folds, present)
+            if only != self.names[1]:
+                P = np.zeros(len(C) if self.n_classes is None else (len(C), self.n_classes))
+                for train, test in folds:
+                    if self.n_classes is None:
+                        P[test] = self.y[train][_nearest(C, train, test)].mean(axis=1)
+                    else:
+                        P[test] = _votes(C, self.y, self.n_classes, train, test)
+                found |= self._scores(self.names[0], P, present, NEAREST)
             if only != self.names[0] and C.shape[1] * len(C) * (self.n_classes or 1) <= MAX_WORK:
-                found |= self._of_a_linear_model(C, folds, present)
+                C = np.where(present[:, None], C, 0.0)
+                if self.n_classes is None:
+                    found |= self._scores(LINEAR_R2, held_out_predictions(C, self.y, folds), present, RIDGE)
+                else:
+                    P = held_out_probabilities(C, self.y, self.n_classes, folds)
+                    found |= self._scores(LINEAR_ACCURACY, P, present, LOGISTIC)
         except Stopped:
             raise
         except (LowlandError, np.linalg.LinAlgError):  # such as fewer training rows than neighbors
@@ -103,9 +120,14 @@ class PredictionTest:
         assert self.n_classes is not None
         if not len(self.fold):
             return {}
-        est, C = clone(est), np.asarray(X[self.rows])
-        full = _set_width(est, X.shape[1], len(np.unique(self.y)))
-        own = full and hasattr(est, "predict_proba")
+        est, C, traits = clone(est), np.asarray(X[self.rows]), traits_of(est)
+        own = False
+        if traits.width_parameter is not None and traits.study.max_components is not None:
+            most = traits.study.max_components(X.shape[1], len(np.unique(self.y)))  # as these classes allow
+            width = getattr(est, traits.width_parameter)
+            if width is None or width >= most:
+                est.set_params(**{traits.width_parameter: most})
+                own = hasattr(est, "predict_proba")
         near, linear = (np.zeros((len(C), self.n_classes)) for _ in range(2))
         for train, test in self._folds(np.ones(len(C), dtype=bool)):
             model = clone(est).fit(C[train], self.y[train])
@@ -122,36 +144,22 @@ class PredictionTest:
             OF_CLASSES[1], linear, everything, OWN if own else LOGISTIC, how
         )
 
-    # --- models ---
-
     def _folds(self, present: np.ndarray) -> list[Fold]:
         return [
             (np.flatnonzero((self.fold != f) & present), np.flatnonzero((self.fold == f) & present))
             for f in range(int(self.fold.max()) + 1)
         ]
 
-    def _of_neighbors(self, C: np.ndarray, folds: list[Fold], present: np.ndarray) -> dict[str, Score]:
-        if self.n_classes is None:
-            found = np.zeros(len(C))
-            for train, test in folds:
-                found[test] = self.y[train][_nearest(C, train, test)].mean(axis=1)
-            return self._r2(R2, found, present, NEAREST)
-        votes = np.zeros((len(C), self.n_classes))
-        for train, test in folds:
-            votes[test] = _votes(C, self.y, self.n_classes, train, test)
-        return self._scores(ACCURACY, votes, present, NEAREST)
-
-    def _of_a_linear_model(self, C: np.ndarray, folds: list[Fold], present: np.ndarray) -> dict[str, Score]:
-        C = np.where(present[:, None], C, 0.0)
-        if self.n_classes is None:
-            return self._r2(LINEAR_R2, held_out_predictions(C, self.y, folds), present, RIDGE)
-        chances = held_out_probabilities(C, self.y, self.n_classes, folds)
-        return self._scores(LINEAR_ACCURACY, chances, present, LOGISTIC)
-
-    # --- scores ---
-
     def _scores(self, name: str, P: np.ndarray, tested: np.ndarray, by: str, how: str = "") -> dict[str, Score]:
-        """Accuracy, balanced accuracy and AUC from the class probabilities of held-out rows, (m, C)."""
+        """Accuracy, balanced accuracy and AUC from class probabilities, (m, C); R² from predicted numbers, (m,)."""
+        if self.n_classes is None:
+            about = f"R² on held-out rows by {by}: 1 is perfect, 0 is the mean of the labels{self.remark}."
+            mean = float(self.y[tested].mean())
+
+            def r2(f: np.ndarray) -> float:
+                return 1 - float(((self.y[f] - P[f]) ** 2).sum() / max(((self.y[f] - mean) ** 2).sum(), 1e-300))
+
+            return {name: _of_folds(r2, [(self.fold == f) & tested for f in range(FOLDS)], about, least=-math.inf)}
         right = (P.argmax(axis=1) == self.y).astype(np.float64)
         how += self.remark
         folds = [self.fold[tested] == f for f in range(int(self.fold.max()) + 1)]
@@ -161,10 +169,15 @@ class PredictionTest:
         bits = np.packbits(np.where(tested, right, 0) > 0).tobytes().hex()
         about = f"Fraction of held-out rows classified correctly by {by}{how}."
         balanced, auc = COMPANIONS[name]
+
+        def of_classes(f: np.ndarray) -> float:
+            counts = np.bincount(y[f])
+            return float((np.bincount(y[f], weights=good[f])[counts > 0] / counts[counts > 0]).mean())
+
         return {
             name: Score(value, "higher", about, low, high, len(good), bits),
             balanced: _of_folds(
-                lambda f: _balanced(y[f], good[f]), folds, f"Mean over classes of the fraction of held-out rows "
+                of_classes, folds, f"Mean over classes of the fraction of held-out rows "
                 f"classified correctly by {by}{how}.",
             ),
             auc: _of_folds(
@@ -173,16 +186,6 @@ class PredictionTest:
             ),
         }  # fmt: skip
 
-    def _r2(self, name: str, predicted: np.ndarray, tested: np.ndarray, by: str) -> dict[str, Score]:
-        folds = [(self.fold == f) & tested for f in range(FOLDS)]
-        about = f"R² on held-out rows by {by}: 1 is perfect, 0 is the mean of the labels{self.remark}."
-        mean = float(self.y[tested].mean())
-        score = _of_folds(
-            lambda f: 1 - float(((self.y[f] - predicted[f]) ** 2).sum() / max(((self.y[f] - mean) ** 2).sum(), 1e-300)),
-            folds, about, least=-math.inf,
-        )  # fmt: skip
-        return {name: score}
-
 
 def _of_folds(of: Callable[[np.ndarray], float], folds: list[np.ndarray], about: str, least: float = 0.0) -> Score:
     """The mean over folds, with the confidence interval of Nadeau and Bengio."""
@@ -190,11 +193,6 @@ def _of_folds(of: Callable[[np.ndarray], float], folds: list[np.ndarray], about:
     f, value = len(values), float(values.mean())
     half = student_quantile(f - 1) * float(values.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
     return Score(value, "higher", about, max(least, value - half), min(1.0, value + half))
-
-
-def _balanced(y: np.ndarray, good: np.ndarray) -> float:
-    counts = np.bincount(y)
-    return float((np.bincount(y, weights=good)[counts > 0] / counts[counts > 0]).mean())
 
 
 def _auc(y: np.ndarray, P: np.ndarray) -> float:
@@ -226,36 +224,12 @@ def _votes(C: np.ndarray, y: np.ndarray, n_classes: int, train: np.ndarray, test
     return votes.reshape(len(test), n_classes) / near.shape[1]
 
 
-def _set_width(est: Any, d: int, n_classes: int) -> bool:
-    """Set at most as many dimensions as these classes allow; return whether all of them are kept."""
-    traits = traits_of(est)
-    if traits.width_parameter is None or traits.study.max_components is None:
-        return False
-    most = traits.study.max_components(d, n_classes)
-    width = getattr(est, traits.width_parameter)
-    if width is None or width >= most:
-        est.set_params(**{traits.width_parameter: most})
-        return True
-    return False
-
-
 # --- rows and folds ---
 
 
 def _unlabeled(missing: np.ndarray) -> str:
     count = int(missing.sum())
     return f"; {count:,} row{'s' * (count > 1)} without a label excluded" if count else ""
-
-
-def _in_common_classes(codes: np.ndarray) -> np.ndarray:
-    """Whether the class of each row is large enough to be in every fold, (n,).
-
-    One rare class would reduce the number of folds for all. If fewer than two classes are large enough, two rows per
-    class suffice.
-    """
-    counts = np.bincount(codes[codes >= 0], minlength=1)
-    enough = counts >= (FOLDS if np.sum(counts >= FOLDS) > 1 else 2)
-    return enough[codes] & (codes >= 0)
 
 
 def _stratified(y: np.ndarray, seed: int) -> np.ndarray:

@@ -1,0 +1,133 @@
+"""Fit a method to a table: the coordinates of all rows, and what the fitted model measures."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import to_numpy
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, Stopped, marked_text
+from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.statistics.sampling import evenly_spread
+from lowland.methods.base.traits import traits_of
+from lowland.quality.reconstruction import has_inverse_transform, reconstruction_measures
+from lowland.run.processes import error_text
+from lowland.trial.parameters import Planned
+from lowland.trial.prediction import PredictionTest
+from lowland.trial.records import Curve, Score
+
+
+@dataclass(frozen=True, eq=False)
+class SharedInputs:
+    """The inputs that all trials share, computed once."""
+
+    X: np.ndarray  # (n, d)
+    y: np.ndarray | None = None  # (n,) class codes; -1: no label
+    graph: NeighborGraph | None = None  # nearest neighbors of every row, as many as any trial needs
+    D: np.ndarray | None = None  # (n, n) distances, if there are few rows
+    seed: int = 0
+    classes: np.ndarray | None = None  # (c,) names of the classes
+    names: np.ndarray | None = None  # (d,) names of the columns
+
+    def as_given(self, labeled: np.ndarray | None = None) -> tuple[np.ndarray | Rows, np.ndarray | None]:
+        """Rows and labels for a fit, with the column and class names that warnings show; ``labeled``: only these."""
+        X, y = (self.X, self.y) if labeled is None or self.y is None else (self.X[labeled], self.y[labeled])
+        rows = X if self.names is None else ArrayRows(X, tuple(map(str, self.names)))
+        return rows, y if y is None or self.classes is None else self.classes[y]
+
+
+def fitted_coordinates(
+    est: Any, planned: Planned, shared: SharedInputs, *, callback: Callable[[Any], Any] | None = None,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Fit, and return the coordinates of all rows, (n, k).
+
+    ``callback`` receives snapshots of a method that makes some, ``weights`` go to a method that accepts them.
+    """
+    taken = inspect.signature(est.fit).parameters
+    given: dict[str, Any] = {"callback": callback} if callback is not None and "callback" in taken else {}
+    if planned.fitted_rows is not None:
+        return _placed_among_a_sample(est, planned.fitted_rows, shared, given.get("callback"))
+    given |= {"sample_weight": weights} if weights is not None and "sample_weight" in taken else {}
+    X, y = shared.as_given()
+    if not traits_of(est).learns_labels_in_study:
+        y = None
+    if y is not None and shared.y is not None and (shared.y < 0).any():
+        Z = est.fit(*shared.as_given(shared.y >= 0)).transform(X)
+    else:
+        if shared.graph is not None and planned.shared_neighbors is not None:
+            est.fit(X, y, graph=shared.graph.nearest(planned.shared_neighbors).matrix(), **given)
+        elif shared.D is not None and planned.takes_distances and "metric" not in planned.parameters:
+            est.set_params(metric="precomputed").fit(shared.D)
+        else:
+            est.fit(X, y, **given)
+        Z = est.embedding_ if hasattr(est, "embedding_") else est.transform(X)
+    return _checked(Z, len(shared.X))
+
+
+def _placed_among_a_sample(est: Any, m: int, shared: SharedInputs, callback: Callable[[Any], Any] | None) -> np.ndarray:
+    """Fit evenly spaced rows, and place the others among them."""
+    chosen = evenly_spread(len(shared.X), m, np.random.default_rng(shared.seed))
+
+    def shown(shot: Any) -> Any:
+        """Show the rows of the sample; the others have no place yet."""
+        assert callback is not None
+        every = np.full((len(chosen), shot.embedding.shape[1]), np.nan)
+        every[chosen] = to_numpy(shot.embedding)
+        return callback(replace(shot, embedding=every))
+
+    est.fit(shared.X[chosen], **({} if callback is None else {"callback": shown}))
+    found = _checked(est.embedding_, m)
+    Z = np.empty((len(shared.X), found.shape[1]), dtype=found.dtype)
+    Z[chosen], Z[~chosen] = found, to_numpy(est.transform(shared.X[~chosen]))
+    return Z
+
+
+def _checked(Z: Any, n: int) -> np.ndarray:
+    Z = to_numpy(Z)
+    if Z.ndim != 2 or len(Z) != n or not Z.shape[1]:
+        raise DataError(f"The coordinates have shape {Z.shape}, expected ({n}, k).")
+    if np.isinf(Z).any():
+        raise DataError("Some coordinates are infinite. Rescale the columns.")
+    return Z
+
+
+def model_measures(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], dict[str, Curve], tuple[str, ...]]:
+    """The scores and curves that need the model, not only the coordinates, and warnings about those that failed."""
+    traits = traits_of(est)
+    scores: dict[str, Score] = {}
+    curves: dict[str, Curve] = {}
+    missing = []
+
+    def reconstruction() -> None:
+        if not traits.selects_columns and traits.study.reconstructs and has_inverse_transform(est):
+            found = reconstruction_measures(est, shared.as_given()[0])
+            scores.update({m.name: Score(m.value, m.better, m.about) for m in found})
+
+    def held_out() -> None:  # of a supervised method, fitted without the held-out rows
+        if shared.y is not None and traits.learns_labels_in_study:
+            scores.update(PredictionTest.for_classes(shared.y, shared.seed).scores_when_refitted(est, shared.X))
+
+    def residual_variance() -> None:
+        if hasattr(type(est), "residual_variances_"):
+            left = np.asarray(est.residual_variances_)
+            of_k = Curve(np.arange(1, len(left) + 1), left, "number of dimensions", "residual variance")
+            curves["residual variance"] = of_k
+
+    for what, measure in (
+        ("The reconstruction error", reconstruction),
+        ("The accuracy on held-out rows", held_out),
+        ("The residual variance by number of dimensions", residual_variance),
+    ):
+        try:
+            measure()
+        except Stopped:
+            raise
+        except Exception as error:  # the coordinates are valid all the same
+            missing.append(f"{what} could not be computed: {error_text(error, marked_text)}")
+    return scores, curves, tuple(missing)
