@@ -66,17 +66,11 @@ def fastica(
         tol=tol, w_init=w_init, whiten_solver=whiten_solver, random_state=random_state,
     )  # fmt: skip
     ica.fit(X)
-    K = vars(ica).get("whitening_")
-    found = [K, _unmixing(ica, K), ica.transform(X) if compute_sources else None]
+    K, W = vars(ica).get("whitening_"), ica.components_
+    if K is not None:  # W with components_ = W K, (k, k)
+        W = like(np.linalg.lstsq(to_numpy(K).T, to_numpy(W).T, rcond=None)[0].T, W, W.dtype)
+    found = [K, W, ica.transform(X) if compute_sources else None]
     return found + [vars(ica).get("mean_")] * return_X_mean + [ica.n_iter_] * return_n_iter
-
-
-def _unmixing(ica: Any, K: Array | None) -> Array:
-    """The matrix W with components_ = W K; without whitening, components_ itself."""
-    if K is None:
-        return ica.components_
-    W = np.linalg.lstsq(to_numpy(K).T, to_numpy(ica.components_).T, rcond=None)[0].T  # (k, k)
-    return like(W, ica.components_, ica.components_.dtype)
 
 
 def smacof(
@@ -119,19 +113,14 @@ def smacof(
         model = mds(n_components, n_init=n_init, random_state=random_state, **options)
         model._fit(dissimilarities, init=init, turned=False)
     else:
-        D, rng = _zeros_missing(dissimilarities), generator(random_state)
+        D, rng = np.asarray(dissimilarities, dtype=np.float64), generator(random_state)
+        D = np.where((D == 0) & (np.eye(*D.shape) == 0), np.nan, D)  # zeros off the diagonal are missing
         starts = [init] if init is not None else [rng.uniform(size=(len(D), n_components)) for _ in range(n_init)]
         steps = [stress_majorization(D, init=Z, max_iter=1, accelerate=False, turned=False).Z for Z in starts]
         models = [mds(n_components, **options)._fit(D, init=Z, turned=False) for Z in steps]
         model = min(models, key=lambda model: model.stress_)
     found = (model.embedding_, model.stress_)
     return (*found, model.n_iter_) if return_n_iter else found
-
-
-def _zeros_missing(dissimilarities: Any) -> np.ndarray:
-    """The matrix with NaN for the zeros off its diagonal."""
-    D = np.asarray(dissimilarities, dtype=np.float64)
-    return np.where((D == 0) & (np.eye(*D.shape) == 0), np.nan, D)
 
 
 def spectral_embedding(

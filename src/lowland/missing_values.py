@@ -81,7 +81,12 @@ def imputation(X: Any, how: How = "mean", **options: Any) -> Imputation:
     counts = found.rows - found.cells
     if found.complete:
         return Imputation(X if is_frame(X) else rows.to_array(), how, counts, message)
-    return Imputation(_like_input(X, rows, _filled(rows, run_for(rows), how, found, options)), how, counts, message)
+    table = _filled(rows, run_for(rows), how, found, options)
+    if is_frame(X) and rows.names and not is_sparse(table):
+        from lowland.data.write import frame_like
+
+        table = frame_like(X, table, list(rows.names))
+    return Imputation(table, how, counts, message)
 
 
 def replaced(X: Any, how: How) -> tuple[AvailableColumns, str]:
@@ -138,11 +143,3 @@ def _filled(rows: Rows, run: Run, how: str, found: AvailableColumns, options: di
     i, j = np.nonzero(np.isnan(host))
     host[i, j] = values[j]
     return like(host, X)
-
-
-def _like_input(X: Any, rows: Rows, Y: Array) -> Any:
-    if not (is_frame(X) and rows.names) or is_sparse(Y):
-        return Y
-    from lowland.data.write import frame_like
-
-    return frame_like(X, Y, list(rows.names))

@@ -49,12 +49,11 @@ def html_table(rows: list[tuple[Any, ...]], head: tuple[Any, ...] = (), caption:
     """
     title = f'<caption style="text-align:left">{_escaped(caption)}</caption>' if caption else ""
     first = f"<thead><tr>{''.join(f'<th>{_escaped(name)}</th>' for name in head)}</tr></thead>" if head else ""
-    lines = (f'<tr><th style="text-align:left">{_escaped(name)}</th>{_cells(rest)}</tr>' for name, *rest in rows)
-    return f"<table>{title}{first}<tbody>{''.join(lines)}</tbody></table>"
-
-
-def _cells(values: list[Any]) -> str:
-    return "".join(f"<td>{_escaped(value)}</td>" for value in values)
+    lines = ""
+    for name, *rest in rows:
+        cells = "".join(f"<td>{_escaped(value)}</td>" for value in rest)
+        lines += f'<tr><th style="text-align:left">{_escaped(name)}</th>{cells}</tr>'
+    return f"<table>{title}{first}<tbody>{lines}</tbody></table>"
 
 
 def _escaped(value: Any) -> str:

@@ -11,13 +11,4 @@ from lowland.math.spectra.component_rules import (
     Rule,
 )
 
-__all__ = [
-    "Cumulative",
-    "Downstream",
-    "EachAtLeast",
-    "EigenvalueAbove",
-    "Kaiser",
-    "Knee",
-    "ParallelAnalysis",
-    "Rule",
-]
+__all__ = ["Cumulative", "Downstream", "EachAtLeast", "EigenvalueAbove", "Kaiser", "Knee", "ParallelAnalysis", "Rule"]

@@ -28,8 +28,12 @@ def abbreviated(word: str, known: Iterable[str], n: int = 3) -> list[str]:
     >>> abbreviated("fa", ["factor-analysis", "fast-ica"]), abbreviated("ica", ["factor-analysis", "fast-ica"])
     (['factor-analysis'], ['fast-ica'])
     """
-    word, names = _folded(word), list(known)
-    found = [name for name in names if word in _short_forms(_folded(name))]
+    word, names, found = _folded(word), list(known), []
+    for name in names:
+        parts = [part for part in _folded(name).split("-") if part]
+        initials = [part[0] for part in parts]
+        if word in {*parts, "".join(initials), "".join([*initials[:-1], *parts[-1:]])}:  # kernel, pca, kp and kpca
+            found.append(name)
     return (found or [name for name in names if len(word) > 2 and word in _folded(name)])[:n]
 
 
@@ -47,13 +51,6 @@ def did_you_mean(word: object, known: Iterable[str], n: int = 1) -> str:
     """
     near = closest(word, known, n) if isinstance(word, str) else []
     return f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
-
-
-def _short_forms(name: str) -> set[str]:
-    """Parts, initials, and initials before the last part: kernel, pca, kp and kpca of kernel-pca."""
-    parts = [part for part in name.split("-") if part]
-    initials = [part[0] for part in parts]
-    return {*parts, "".join(initials), "".join([*initials[:-1], *parts[-1:]])}
 
 
 def _folded(name: str) -> str:

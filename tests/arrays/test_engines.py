@@ -7,14 +7,6 @@ from lowland.arrays.engines import AdamSteps, Engine, choose_engine, torch_on
 from lowland.errors import MissingExtra, ParameterError
 
 
-def test_numpy_engine():
-    engine = Engine("numpy")
-    X = np.ones((2, 3), dtype=np.float32)
-    assert engine.array(X) is X
-    assert engine.copy(X) is not X
-    assert engine.array(np.ones(2)).dtype == np.float32
-
-
 def test_adam_step_follows_the_paper_in_numpy_and_torch():
     pytest.importorskip("torch")
     gradients = np.random.default_rng(0).standard_normal((5, 3))

@@ -8,51 +8,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import lowland
 from lowland.data.kinds import kinds_of
 from lowland.data.look import look
 from lowland.data.suspect_columns import suspect_columns
 from lowland.data.written import WrittenDates, dates_of
-from lowland.errors import DataError
 
 # --- the kind of each column, in one pass ---
-
-
-def kinds(frame):
-    return {column.name: column.kind for column in look(frame).columns}
-
-
-def test_the_kind_of_each_column():
-    n, rng = 60, np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "number": rng.standard_normal(n),
-            "integer": rng.integers(0, 9, n),
-            "flag": rng.integers(0, 2, n).astype(bool),
-            "answer": np.where(rng.integers(0, 2, n), "Yes", "no"),
-            "zero or one": rng.integers(0, 2, n).astype(float).astype(int).astype(str),
-            "city": rng.choice(["Bonn", "Gent", "Metz"], n),
-            "category": pd.Categorical(rng.choice(["u", "v", "w"], n)),
-            "day": pd.date_range("2024-01-01", periods=n),
-            "written day": [f"2024-01-{1 + i % 28:02d}" for i in range(n)],
-            "text": [f"sentence number {i} of many" for i in range(n)],
-            "key": [f"k{i:04d}" for i in range(n)],
-            "row": np.arange(1, n + 1),
-            "zip_code": rng.integers(10_000, 99_999, n),
-            "seven": np.full(n, 7.0),
-            "nothing": np.full(n, np.nan),
-        }
-    )
-    assert kinds(frame) == {
-        "number": "number", "integer": "integer", "flag": "boolean", "answer": "boolean", "zero or one": "boolean",
-        "city": "category", "category": "category", "day": "date", "written day": "date", "text": "text", "key": "id",
-        "row": "id", "zip_code": "integer", "seven": "constant", "nothing": "missing",
-    }  # fmt: skip
-
-
-def test_few_rows_have_ids_if_the_name_says_so():
-    frame = pd.DataFrame({"PatientID": ["p1", "p2", "p3"], "city": ["Bonn", "Gent", "Metz"], "key": ["a", "b", "a"]})
-    assert kinds(frame) == {"PatientID": "id", "city": "category", "key": "category"}
 
 
 @pytest.mark.parametrize(
@@ -93,13 +54,6 @@ def test_the_kind_at_the_borders(values, kind):
     parts = kinds_of([batch.slice(i, 1) for i in range(len(values))], "x").columns[0]
     assert whole.kind == parts.kind == kind
     assert (whole.n, whole.missing, whole.distinct) == (parts.n, parts.missing, parts.distinct)
-
-
-def test_ordered_categories_are_known_by_their_type():
-    levels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["S", "L"]), ordered=True)
-    names = {"ordered": levels, "category": levels.cast(pa.string())}
-    found = kinds_of([pa.record_batch(list(names.values()), names=list(names))], "x").columns
-    assert [column.kind for column in found] == list(names)
 
 
 def test_ids_beyond_the_texts_that_are_counted(monkeypatch):
@@ -147,15 +101,6 @@ def test_duplicate_rows_scale_and_what_to_drop():
     text = str(found)
     assert "23 rows × 4 columns" in text
     assert text.count("\n") == text.strip().count("\n")
-
-
-def test_arrays_and_sparse_files(tmp_path):
-    import scipy.sparse
-
-    X = np.random.default_rng(0).standard_normal((30, 2))
-    assert [column.kind for column in look(X).columns] == ["number", "number"]
-    scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_matrix(np.where(X > 0, X, 0)))
-    assert look(tmp_path / "x.npz").columns[0].min == 0
 
 
 # --- dates written as text ---
@@ -248,20 +193,6 @@ def test_one_column_that_holds_most_of_the_variance(rng):
     assert "--scale" in sentence
 
 
-def test_a_study_names_them_with_the_remedy(rng):
-    import pandas as pd
-
-    frame = pd.DataFrame(rng.standard_normal((100, 3)), columns=list("abc"))
-    frame = frame.assign(zip=rng.integers(10_000, 99_999, 100))
-    advice = lowland.compare(frame, None, ["pca"], cache=False).advice[0]
-    evidence = advice.evidence
-    assert "Caveat: 'zip' alone holds more than 99.9% of the variance." in advice.text
-    assert any("'zip' looks like a code" in s and "drop=['zip']" in s for s in evidence)
-    assert any("'zip' holds more than 99.9% of the total variance" in s and "scale='standard'" in s for s in evidence)
-    scaled = lowland.compare(frame, None, ["pca"], scale="standard", cache=False).advice[0].evidence
-    assert not any("total variance" in s for s in scaled)
-
-
 # --- what ``look`` advises ---
 
 
@@ -271,14 +202,6 @@ def test_plain_data(tmp_path):
     facts = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert (facts["rows"], facts["id"], facts["drop"]) == (2, "column 1", ["b"])
     assert [column["kind"] for column in facts["columns"]] == ["id", "integer", "constant"]
-
-
-def test_lists_and_empty_tables(tmp_path):
-    (tmp_path / "x.jsonl").write_text('{"a": 1.5, "b": [1, 2]}\n{"a": 2, "b": [3]}\n')
-    assert [column.kind for column in look(tmp_path / "x.jsonl").columns] == ["number", "text"]
-    (tmp_path / "x.csv").write_text("a,b\n")
-    with pytest.raises(DataError, match="no rows"):
-        look(tmp_path / "x.csv")
 
 
 def test_a_column_of_ids_beside_incomplete_columns(tmp_path):
@@ -306,8 +229,3 @@ def test_numbers_with_units_are_not_ids(tmp_path):
     found = look(tmp_path / "x.csv")
     assert [column.kind for column in found.columns] == ["text", "text", "id", "id", "number"]
     assert any("'height', 'time': numbers with units" in sentence for sentence in found.suggestions)
-
-
-def test_classes_have_more_than_one_row(tmp_path):
-    (tmp_path / "x.csv").write_text("name,g,a\nx,u,1\ny,u,2\nz,v,4\n")
-    assert look(tmp_path / "x.csv").label == "g"

@@ -162,9 +162,3 @@ def test_fit_transform_opens_chunks_once(X):
     in_fit = chunks.begun - opened - in_fit_transform
     np.testing.assert_allclose(Z, model.transform(X), atol=1e-12)
     assert in_fit_transform == in_fit + 1  # one more pass, not one more opening
-
-
-def test_fit_transform_notices_chunks_that_change_after_the_fit(X):
-    chunks = Changing(X, X, X[1:])  # the opening looks at the first
-    with pytest.raises(DataError, match="changed between two passes"):
-        lowland.PCA(2).fit_transform(chunks)

@@ -42,22 +42,6 @@ def test_slabs_depend_on_shape_and_dtype_alone(X, small_slabs, tmp_path):
         np.testing.assert_allclose(whole(open_rows(source)), X, rtol=1e-12)
 
 
-def test_rows_can_be_read_again(X, tmp_path):
-    np.save(tmp_path / "x.npy", X)
-    for source in (X, tmp_path / "x.npy", [X[:10], X[10:]], iter):
-        if source is iter:
-            continue
-        rows = open_rows(source)
-        np.testing.assert_array_equal(whole(rows), whole(rows))
-        assert rows.d == 3
-
-
-def test_float16_and_big_endian_and_bool(X):
-    assert open_rows(X.astype(np.float16)).dtype == np.float32
-    assert open_rows(X.astype(">f8")).dtype == np.float64
-    np.testing.assert_array_equal(whole(open_rows(X > 0)), (X > 0).astype(float))
-
-
 def test_chunks_with_other_columns_are_refused(X, tmp_path):
     import pandas as pd
 

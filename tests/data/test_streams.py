@@ -35,13 +35,13 @@ def pipe_with(content, path):
     return path
 
 
-TEXT = "a,b,y\n" + "".join(f"{i},{i * i % 7},{'uv'[i % 2]}\n" for i in range(50_000))
+TEXT = "a,b,y\n" + "".join(f"{i},{i * i % 7},{'uv'[i % 2]}\n" for i in range(5_000))
 
 
 def test_a_pipe_is_read_once_and_used_repeatedly(tmp_path, temporary):
     rows, labels, _ = open_labelled(pipe_with(TEXT.encode(), tmp_path / "x.csv"), "y")
     for _ in range(2):
-        assert sum(len(chunk) for chunk in rows.chunks()) == len(labels) == 50_000
+        assert sum(len(chunk) for chunk in rows.chunks()) == len(labels) == 5_000
     assert lowland.VectorQuantizer(3, random_state=0).fit(rows).n_features_in_ == 2
     assert os.listdir(temporary)
     del rows
@@ -69,7 +69,7 @@ def test_pipes_of_other_formats(tmp_path, temporary):
         open_rows(pipe_with((tmp_path / "file.npy").read_bytes(), tmp_path / "x.npy")).to_array(), X
     )
     zipped = open_rows(pipe_with(gzip.compress(TEXT.encode()), tmp_path / "x.csv.gz"), drop=["y"])
-    assert sum(len(chunk) for chunk in zipped.chunks()) == 50_000
+    assert sum(len(chunk) for chunk in zipped.chunks()) == 5_000
     del zipped
     assert not os.listdir(temporary)
 
@@ -94,9 +94,8 @@ def test_a_device_is_refused(tmp_path):
         open_rows(tmp_path / "x.csv")
 
 
-@pytest.mark.parametrize("ending", [".csv", ".npy", ".parquet"])
-def test_ctrl_c_ends_the_wait_for_a_slow_program(tmp_path, ending):
-    pipe = tmp_path / f"x{ending}"
+def test_ctrl_c_ends_the_wait_for_a_slow_program(tmp_path):
+    pipe = tmp_path / "x.csv"
     os.mkfifo(pipe)
     program = "import sys, lowland; print('begins', flush=True); lowland.PCA(1).fit(sys.argv[1])"
     process = subprocess.Popen(

@@ -47,30 +47,6 @@ def test_decay_draws_powers(drawn):
         plots.decay([])
 
 
-@pytest.mark.parametrize("draw", [plots.scree, plots.distortion_curve])
-def test_invalid_spectra_are_refused(draw):
-    with pytest.raises(DataError, match="list of one or more"):
-        draw([])
-    with pytest.raises(DataError, match="shape"):
-        draw(np.ones((2, 2)))
-    for choice in (7, -1, True, "two"):
-        with pytest.raises(ParameterError, match="choice="):
-            draw([2, 1, 0], choice=choice)
-    with pytest.raises(DataError, match=r"eigenvalues add up to zero"):
-        plots.scree([0.0, 0.0])
-    with pytest.raises(DataError, match="contains strings"):
-        draw(["a", "b"])
-    with pytest.raises(DataError, match="NaN"):
-        draw([1.0, np.nan])
-
-
-def test_eigenvalues_that_are_not_of_a_random_walk_are_refused(drawn):
-    for values in ([2, -1], [0.5, -1.1]):
-        with pytest.raises(DataError, match=r"random walk.*DiffusionMap"):
-            plots.decay(values)
-    drawn(plots.decay([np.float32(1) + np.float32(2e-7), -1]))
-
-
 def test_shepard_draws_pairs_and_the_best_scale(drawn):
     X = load_dataset("iris").X[:50]
     found = quality.shepard(X, X[:, :2])

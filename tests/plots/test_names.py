@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
@@ -27,10 +26,10 @@ def test_short_names_are_kept_and_long_ones_keep_their_ends_and_differences():
     assert shorten(["two\nlines"], 20) == ["two lines"]
 
 
-@pytest.mark.parametrize(("classes", "names"), [(3, None), (20, None), (20, LONG), (30, LONG), (3, LONG)])
+@pytest.mark.parametrize(("classes", "names"), [(3, None), (20, None), (30, LONG)])
 def test_a_legend_leaves_the_axes_their_size_and_stays_in_the_figure(classes, names):
     figure = plots.embedding(SOME, np.arange(600) % classes, label_names=names)
-    FigureCanvasAgg(figure).draw()
+    figure.draw_without_rendering()
     ax = figure.axes[0]
     box, frame, whole = ax.get_legend().get_window_extent(), ax.get_window_extent(), figure.bbox
     assert len(ax.get_legend().get_texts()) == classes
@@ -48,7 +47,7 @@ def test_a_long_legend_does_not_push_the_axes_out_of_a_panel():
     figure = Figure(figsize=(8, 5), layout="constrained")
     ax = figure.subplots(1, 2)[0]
     plots.embedding(SOME, np.arange(600) % 20, label_names=LONG, ax=ax)
-    FigureCanvasAgg(figure).draw()
+    figure.draw_without_rendering()
     assert ax.get_window_extent().height > 100
     assert (figure.get_figwidth(), figure.get_figheight()) == (8, 5)
 
@@ -56,13 +55,13 @@ def test_a_long_legend_does_not_push_the_axes_out_of_a_panel():
 def test_many_curves_have_their_legend_below():
     curve = quality.co_ranking(SOME[:40], SOME[:40, :1])
     figure = plots.rnx_curve(dict.fromkeys(LONG[:12], curve))
-    FigureCanvasAgg(figure).draw()
+    figure.draw_without_rendering()
     ax = figure.axes[0]
     assert not ax.get_window_extent().overlaps(ax.get_legend().get_window_extent())
     assert ax.get_window_extent().height > 200
     assert all("area" in text.get_text() for text in ax.get_legend().get_texts())
     inside = plots.rnx_curve([curve, curve])
-    FigureCanvasAgg(inside).draw()
+    inside.draw_without_rendering()
     ax = inside.axes[0]
     assert ax.get_window_extent().overlaps(ax.get_legend().get_window_extent())
     assert ax.get_legend().get_texts()[1].get_text().startswith("2: area")
@@ -70,7 +69,7 @@ def test_many_curves_have_their_legend_below():
 
 def test_names_at_the_centers_of_classes_do_not_overlap():
     figure = plots.embedding(SOME, np.arange(600) % 20, label_names=LONG, centers=True)  # all centers are close
-    FigureCanvasAgg(figure).draw()
+    figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in figure.axes[0].texts]
     assert len(boxes) == 20
     common = [Bbox.intersection(*pair) for pair in itertools.combinations(boxes, 2)]
@@ -80,7 +79,7 @@ def test_names_at_the_centers_of_classes_do_not_overlap():
 
 def test_a_legend_of_many_components_has_several_lines_below_the_title():
     figure = plots.loadings(np.random.default_rng(0).standard_normal((20, 30)), most=20, title="all components")
-    FigureCanvasAgg(figure).draw()
+    figure.draw_without_rendering()
     ax = figure.axes[0]
     box = ax.get_legend().get_window_extent()
     assert box.x1 <= figure.bbox.x1 + 1

@@ -6,7 +6,6 @@ import pytest
 import lowland
 from lowland import plots
 from lowland.data import load_dataset
-from lowland.errors import DataError, ParameterError
 
 
 @pytest.mark.parametrize(("topology", "corners"), [("hexagonal", 6), ("rectangular", 4)])
@@ -36,25 +35,3 @@ def test_hit_map_marks_by_area(drawn):
     sides = [np.ptp(path.vertices[:, 0]) for path in ax.collections[1].get_paths()]
     np.testing.assert_allclose(np.array(sides) / sides[0], [1, 0.5, 0, 0])
     assert ax.get_title(loc="left") == "5 rows, 4 units, 2 dead"
-
-
-def test_invalid_grids_are_refused():
-    for draw in (plots.u_matrix, plots.hit_map, lambda *given: plots.component_planes(given[0], (3, 1), *given[1:])):
-        for wrong in ("square", [["a", "b"]]):
-            with pytest.raises(DataError, match="contains strings"):
-                draw(wrong)
-        with pytest.raises(ParameterError, match="topology='square': choose 'hexagonal' or 'rectangular'"):
-            draw(np.eye(3), "square")
-    with pytest.raises(DataError, match="NaN"):
-        plots.hit_map([[1.0, np.nan]])
-    with pytest.raises(ParameterError, match="grid=6"):
-        plots.component_planes(np.ones((6, 2)), 6)
-    with pytest.raises(ParameterError, match="panels_across=0"):
-        plots.component_planes(np.ones((6, 2)), (2, 3), panels_across=0)
-    for draw in (plots.u_matrix, plots.hit_map):
-        with pytest.raises(DataError, match="one number per unit"):
-            draw(np.ones(4))
-    with pytest.raises(DataError, match=r"units has shape.*a grid of 2 x 3 has 6 units"):
-        plots.component_planes(np.ones((5, 2)), (2, 3))
-    with pytest.raises(DataError, match="1 names for 2"):
-        plots.component_planes(np.ones((6, 2)), (2, 3), names=["a"])

@@ -46,22 +46,16 @@ def test_every_figure_is_called_here():
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_draws_into_the_axes_given(name):
-    figure = Figure()
-    left, right = figure.subplots(1, 2)
+def test_draws_into_the_axes_given_and_changes_nothing_else(name):
+    before = dict(matplotlib.rcParams)
+    left, right = Figure().subplots(1, 2)
     assert CALLS[name](right) is right  # returned, a figure of pyplot would be shown twice by a notebook
     assert not left.has_data()
     assert right.has_data()
     inner = Figure()
     part = inner.subfigures(1, 2)[0]
     assert CALLS[name](part.add_subplot()).figure.figure is inner
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_changes_nothing_global(name):
-    before = dict(matplotlib.rcParams)
-    figure = CALLS[name](None)
-    assert isinstance(figure, Figure)
+    assert isinstance(CALLS[name](None), Figure)
     assert dict(matplotlib.rcParams) == before
     if "matplotlib.pyplot" in sys.modules:
         assert not sys.modules["matplotlib.pyplot"].get_fignums()

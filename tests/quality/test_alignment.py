@@ -35,7 +35,7 @@ def test_procrustes_agrees_with_scipy(rng):
     np.testing.assert_allclose(same(4 * A @ turn - 1), A, atol=1e-12)
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-90, 1e80, 1e200, 1e307])
+@pytest.mark.parametrize("size", [1e-300, 1e200, 1e307])
 def test_procrustes_does_not_depend_on_extreme_scales(size, rng):
     A, B = rng.uniform(-1, 1, (2, 30, 3))
     plain, laid = Procrustes.onto(A, B), Procrustes.onto(size * A, size * B)
@@ -141,11 +141,6 @@ def test_by_hand_and_the_worst():
     found = quality.amari_distance(P, np.eye(2))
     assert found.better == "lower"
     assert "Amari" in str(found)
-
-
-def test_tensors_and_lists():
-    torch = pytest.importorskip("torch")
-    assert quality.amari_distance(torch.eye(2), [[0.0, 1.0], [1.0, 0.0]]).value == 0
 
 
 def test_wrong_shapes_and_values():

@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import pickle
 import warnings
 from typing import get_args
 
@@ -32,13 +31,6 @@ def torus(n, rng):
     return np.column_stack([(2 + np.cos(b)) * np.cos(a), (2 + np.cos(b)) * np.sin(a), np.sin(b)])
 
 
-def moebius(n, rng):
-    a, w = 2 * np.pi * rng.random(n), rng.uniform(-0.5, 0.5, n)
-    return np.column_stack(
-        [(1 + w * np.cos(a / 2)) * np.cos(a), (1 + w * np.cos(a / 2)) * np.sin(a), w * np.sin(a / 2)]
-    )
-
-
 def helix(n, rng):
     t = 12 * rng.random(n)
     return np.column_stack([np.cos(t), np.sin(t), t / 3])
@@ -52,42 +44,30 @@ def turned(X, d, rng):
 # --- known dimensions -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("n", [1000, 3000])
+@pytest.mark.parametrize(("n", "seed"), [(1000, 0), (3000, 1)])
 def test_two_on_the_swiss_roll(n, seed):
     assert quality.intrinsic_dimension(load_dataset("swiss_roll", n=n, seed=seed).X).value == pytest.approx(2, rel=0.1)
 
 
-@pytest.mark.parametrize("digit", [3, 6])
-def test_three_on_shifted_and_turned_digits(digit):
-    X = load_dataset("moved_digits", digit=digit).X
-    found = quality.intrinsic_dimension(X)
+def test_three_on_shifted_and_turned_digits():
+    found = quality.intrinsic_dimension(load_dataset("moved_digits").X)
     assert found.value == pytest.approx(3, rel=0.1)
     assert "extrapolated to scale zero" in found.about
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("n", [2000, 4000])
-def test_ten_in_a_ball_of_ten(n, seed):
-    found = quality.intrinsic_dimension(ball(n, 10, np.random.default_rng(seed)))
-    assert found.value == pytest.approx(10, rel=0.1)
-    assert quality.intrinsic_dimension(ball(n, 10, np.random.default_rng(seed)), "mle").value < 9
+def test_ten_in_a_ball_of_ten(rng):
+    X = ball(2000, 10, rng)
+    assert quality.intrinsic_dimension(X).value == pytest.approx(10, rel=0.1)
+    assert quality.intrinsic_dimension(X, "mle").value < 9
 
 
 SPACES = {
     "helix": (1, helix),
     "torus": (2, torus),
-    "moebius": (2, moebius),
-    "sphere of 2": (2, lambda n, rng: load_dataset("sphere", n=n, d=3, seed=rng).X),
-    "sphere of 5": (5, lambda n, rng: load_dataset("sphere", n=n, d=6, seed=rng).X),
     "sphere of 10": (10, lambda n, rng: load_dataset("sphere", n=n, d=11, seed=rng).X),
-    "s curve": (2, lambda n, rng: load_dataset("s_curve", n=n, seed=rng).X),
     "noisy roll": (2, lambda n, rng: load_dataset("swiss_roll", n=n, seed=rng, noise=0.3).X),
-    "cube of 3": (3, lambda n, rng: rng.random((n, 3))),
-    "cube of 10": (10, lambda n, rng: rng.random((n, 10))),
     "cube of 20": (20, lambda n, rng: rng.random((n, 20))),
     "Gaussian of 5 in 50": (5, lambda n, rng: turned(rng.standard_normal((n, 5)), 50, rng)),
-    "Gaussian of 50": (50, lambda n, rng: rng.standard_normal((n, 50))),
 }
 
 
@@ -102,7 +82,7 @@ def test_estimates_on_other_spaces(name, rng):
 
 
 def test_the_fraction_of_a_ball_agrees_with_simulation(rng):
-    for d in (1, 2, 5, 10):
+    for d in (1, 5):
         Y, rho, r = ball(200_000, d, rng), np.array([0.3, 0.9, 1.0]), np.array([0.4, 0.8, 1.2])
         centers = np.eye(1, d) * rho[:, None]
         counted = [[np.mean(np.linalg.norm(Y - c, axis=1) <= each) for each in r] for c in centers]
@@ -123,7 +103,7 @@ def test_expected_spacings_equal_simulated_ones():
 
 
 @given(d=st.floats(0.7, 60), n=st.integers(60, 10**7))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_spacings_approach_their_limit_as_points_are_added(d, n):
     """Spacings are never below 1/d, approach it as points are added, and decrease with d."""
     edges = spacings.shell_edges(20)
@@ -140,17 +120,6 @@ def test_the_curve_of_spacings_is_inverted():
         curve = spacings.BallCurve.around(means, 1000, edges)
         for shell, mean in enumerate(means):
             assert float(curve.dimension(np.array([mean]), shell)[0]) == pytest.approx(d, rel=2e-3)
-
-
-@pytest.mark.parametrize("k", [2, 3, 4, 7, 20, 100])
-def test_shells_hold_every_spacing_once(k, rng):
-    edges = spacings.shell_edges(k)
-    assert edges[0] == 1
-    assert edges[-1] == k
-    assert np.all(np.diff(edges) > 0)
-    values = rng.random((5, k - 1))
-    means = spacings.shell_means(values, edges)
-    np.testing.assert_allclose(means @ np.diff(edges) / (k - 1), values.mean(axis=1))
 
 
 def test_the_mean_spacing_is_the_likelihood_of_levina_and_bickel(rng):
@@ -185,7 +154,7 @@ def test_standard_errors_account_for_dependent_neighbors(rng):
 
 
 def test_intervals_have_the_nominal_coverage(rng):
-    found = [quality.intrinsic_dimension(ball(400, 3, rng)) for _ in range(40)]
+    found = [quality.intrinsic_dimension(ball(400, 3, rng)) for _ in range(20)]
     assert np.mean([each.low <= 3 <= each.high for each in found]) >= 0.8
     narrow = quality.intrinsic_dimension(load_dataset("swiss_roll").X, confidence=0.5)
     wide = quality.intrinsic_dimension(load_dataset("swiss_roll").X, confidence=0.99)
@@ -222,10 +191,10 @@ def test_two_nearest_neighbors_with_exact_ratios():
 def test_correlation_sum_counts_pairs(rng):
     X = rng.random((200, 2))
     D = np.linalg.norm(X[:, None] - X[None], axis=2)
-    found = spacings.correlation_sum(D, 0.02, 0.2)
+    radius, fraction, slope, _ = spacings.correlation_sum(D, 0.02, 0.2)
     pairs = D[np.triu_indices(200, 1)]
-    np.testing.assert_allclose(found.fraction, [np.mean(pairs <= r) for r in found.radius])
-    assert found.slope == pytest.approx(np.polyfit(np.log(found.radius), np.log(found.fraction), 1)[0])
+    np.testing.assert_allclose(fraction, [np.mean(pairs <= r) for r in radius])
+    assert slope == pytest.approx(np.polyfit(np.log(radius), np.log(fraction), 1)[0])
 
 
 def test_participation_of_a_known_spectrum(rng):
@@ -266,7 +235,7 @@ def test_local_estimates_separate_a_line_from_a_sheet(method, rng):
 
 
 @given(scale=st.floats(1e-3, 1e3), shift=st.floats(-100, 100), seed=st.integers(0, 100))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_units_place_and_direction_do_not_matter(scale, shift, seed):
     X = load_dataset("swiss_roll", n=300).X
     Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))[0]
@@ -317,7 +286,6 @@ def test_neighbors_of_a_sample_are_searched_among_all_rows(rng):
     ("X", "options", "error", "words"),
     [
         (np.zeros((30, 3)), {}, DataError, "All rows are equal"),
-        (np.ones((10, 3)), {}, DataError, "All rows are equal"),
         (np.arange(40.0).reshape(20, 2), {"n_neighbors": 20}, ParameterError, "has 20 rows. Choose at most 19"),
         (np.repeat(np.arange(10.0), 5)[:, None], {"n_neighbors": 10}, ParameterError, "10 distinct rows. Choose at"),
         (np.arange(4.0).reshape(2, 2), {"n_neighbors": 2}, DataError, "too few"),
@@ -326,11 +294,8 @@ def test_neighbors_of_a_sample_are_searched_among_all_rows(rng):
         (scipy.sparse.eye_array(30).tocsr(), {}, DataTypeError, "TruncatedSVD"),
         (np.eye(30), {"method": "best"}, ParameterError, "Choose one of 'auto'"),
         (np.eye(30), {"n_neighbors": 1}, ParameterError, "at least 2"),
-        (np.eye(30), {"n_neighbors": 2.5}, ParameterError, "n_neighbors=2.5.*integer"),
         (np.eye(30), {"confidence": 95}, ParameterError, "between 0 and 1"),
-        (np.eye(30), {"confidence": "x"}, ParameterError, "between 0 and 1"),
         (np.eye(30), {"random_state": -1}, ParameterError, "at least 0"),
-        (np.eye(30), {"random_state": "x"}, ParameterError, "at least 0"),
         (np.eye(30), {"sample": 0}, ParameterError, "at least 20"),
         (np.eye(30), {"method": "correlation", "per_point": True}, ParameterError,
          "per_point=True.*[Cc]hoose among 'auto'"),
@@ -349,20 +314,19 @@ def grid(n, d):
 
 
 @pytest.mark.parametrize("method", ["auto", "mle", "twonn"])
-@pytest.mark.parametrize("k", [10, 20])
-@pytest.mark.parametrize(("n", "d", "noise"), [(30, 2, 0), (30, 2, 0.001), (25, 2, 0.05), (8, 3, 0), (200, 1, 0.01)])
-def test_estimates_on_a_grid_give_a_warning(method, k, n, d, noise, rng):
+@pytest.mark.parametrize(("n", "d", "noise"), [(25, 2, 0.05), (8, 3, 0), (200, 1, 0.01)])
+def test_estimates_on_a_grid_give_a_warning(method, n, d, noise, rng):
     X = grid(n, d) + noise * rng.standard_normal((n**d, d))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with contextlib.suppress(DataError):  # where all ratios are one
-            found = quality.intrinsic_dimension(X, method, n_neighbors=k)
+            found = quality.intrinsic_dimension(X, method, n_neighbors=10)
             assert 0 < found.low <= found.value <= found.high < math.inf
     assert ["discrete, as on a grid" in str(each.message) for each in caught] == [True]
     assert quality.intrinsic_dimension(X, "pca").value == pytest.approx(d, abs=0.1)  # as the warning advises
 
 
-@pytest.mark.parametrize("digits", [0, 1, 2])
+@pytest.mark.parametrize("digits", [0, 2])
 def test_rounded_rows_are_not_a_grid(digits):
     """Ties alone change nothing and give no warning."""
     X = np.unique(load_dataset("swiss_roll").X.round(digits), axis=0)
@@ -370,7 +334,7 @@ def test_rounded_rows_are_not_a_grid(digits):
 
 
 @pytest.mark.parametrize("method", get_args(Estimator))
-@pytest.mark.parametrize("power", [-1000, -300, 300, 1000])
+@pytest.mark.parametrize("power", [-1000, 300])
 def test_units_far_from_one_do_not_matter(method, power):
     X = load_dataset("swiss_roll", n=200).X
     here, there = (quality.intrinsic_dimension(each, method) for each in (X, X * 2.0**power))
@@ -409,10 +373,9 @@ def test_the_elbow_is_never_beyond_the_columns(rng):
     assert found.low <= found.value <= found.high <= 2
 
 
-@pytest.mark.parametrize("n", [21, 25, 40])
 @pytest.mark.parametrize("method", NO_ISOMAP)
-def test_few_rows_give_an_estimate(n, method, rng):
-    found = quality.intrinsic_dimension(rng.random((n, 3)), method)
+def test_few_rows_give_an_estimate(method, rng):
+    found = quality.intrinsic_dimension(rng.random((21, 3)), method)
     assert 0 < found.low <= found.value <= found.high < math.inf
 
 
@@ -421,19 +384,11 @@ def test_it_can_be_stopped(rng):
         quality.intrinsic_dimension(rng.random((5000, 40)), sample=1000)
 
 
-def test_the_result_can_be_pickled_and_used_as_a_number():
-    found = quality.intrinsic_dimension(load_dataset("iris").X[50:].round(1) + np.linspace(0, 0.01, 100)[:, None])
-    again = pickle.loads(pickle.dumps(found))
-    assert float(again) == found.value
-    with pytest.raises(AttributeError):
-        found.value = 3
-
-
 # --- few rows, and what the interval covers ---------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
-@pytest.mark.parametrize("n", [50, 200, 800])
+@pytest.mark.parametrize("n", [50, 200])
 def test_the_interval_covers_the_dimension_of_a_normal_distribution(n):
     draws = [np.random.default_rng(seed).standard_normal((n, 3)) for seed in range(20)]
     found = [quality.intrinsic_dimension(X) for X in draws]

@@ -12,7 +12,6 @@ import lowland
 from lowland import quality
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.kernels import ranks as kernels
 from lowland.math.neighbors import ranks as blocks
 from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.quality.original_space import OriginalSpace
@@ -66,9 +65,10 @@ def cloud():
 # --- ranks
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("d", [2, 17, 40])
-@pytest.mark.parametrize("lattice", [False, True])
+@pytest.mark.parametrize(
+    ("d", "kind", "lattice"),
+    [(2, np.float64, False), (2, np.float32, True), (17, np.float64, True), (17, np.float32, False)],
+)
 def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
     monkeypatch.setattr(blocks, "_TILE", 64)  # several products, and a last one that is smaller
     rng = np.random.default_rng(d)
@@ -87,9 +87,10 @@ def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
             np.testing.assert_array_equal(side.ranks(targets, LocalRun()), expected)
 
 
-@pytest.mark.parametrize("d", [3, 30])
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("lattice", [False, True])
+@pytest.mark.parametrize(
+    ("d", "kind", "lattice"),
+    [(3, np.float64, True), (3, np.float32, False), (30, np.float64, False), (30, np.float32, True)],
+)
 def test_ranks_and_nearest_from_products_agree_with_sorting(d, kind, lattice, monkeypatch):
     """Columns that are the same in all points, with ties and duplicates, also where candidates cannot decide."""
     monkeypatch.setattr(blocks, "_TILE", 64)
@@ -107,7 +108,7 @@ def test_ranks_and_nearest_from_products_agree_with_sorting(d, kind, lattice, mo
             np.testing.assert_array_equal(found[1], near[chosen])
 
 
-@pytest.mark.parametrize("k", [1, 6, 59])
+@pytest.mark.parametrize("k", [1, 59])
 def test_a_shuffled_side_breaks_ties_in_its_own_order(k, rng, monkeypatch):
     X = rng.integers(0, 3, (60, 2)).astype(float)
     expected, run, rows = shuffled_twin(X), LocalRun(), np.array([50, 2, 31])
@@ -147,26 +148,10 @@ def test_ranks_in_any_metric(metric, rng):
     np.testing.assert_allclose(side.distances(np.arange(40)), D, atol=1e-12)
 
 
-def test_kernels_of_orders_against_numpy(rng):
-    D = rng.integers(0, 5, (6, 30)).astype(float)
-    own = np.arange(6)
-    out = np.empty((6, 29), dtype=np.int32)
-    for around in (True, False):
-        kernels.settle_orders(D, own, around, np.argsort(D, axis=1), out)
-        for i in range(6):
-            sorted_ = np.lexsort(((np.arange(30) - around * i) % 30, D[i]))
-            np.testing.assert_array_equal(out[i], sorted_[sorted_ != i])
-    ranks = np.empty((6, 30), dtype=np.int32)
-    kernels.ranks_of_orders(out, ranks)
-    np.testing.assert_array_equal(np.take_along_axis(ranks, out.astype(int), axis=1), np.tile(np.arange(1, 30), (6, 1)))
-    assert kernels.rank_by_counting.targetoptions["nogil"]
-
-
 # --- definitions
 
 
-@pytest.mark.parametrize("d", [3, 40])
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize(("d", "kind"), [(3, np.float64), (40, np.float32)])
 def test_trustworthiness_agrees_with_scikit_learn(d, kind, rng):
     X = rng.standard_normal((400, d)).astype(kind)
     Z = X[:, :2].copy()
@@ -219,7 +204,7 @@ clouds = arrays.arrays(
 
 
 @given(clouds, st.integers(1, 5), st.integers(0, 99))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_definitions_hold_with_ties(X, k, seed):
     Z = np.random.default_rng(seed).integers(0, 4, (len(X), 2)).astype(float)
     if (Z[0] == Z).all():
@@ -266,7 +251,7 @@ def test_unrelated_spaces_with_many_ties_are_at_chance_level(rows_in_order):
 
 
 @given(clouds, st.integers(1, 5))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_perfect_embedding_has_the_best_value_except_for_ties(X, k):
     """Points have noise, so that no two distances are equal."""
     X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
@@ -276,15 +261,6 @@ def test_a_perfect_embedding_has_the_best_value_except_for_ties(X, k):
     curves = quality.co_ranking(X, X)
     np.testing.assert_array_equal(curves.q_nx, 1)
     assert curves.area.value == pytest.approx(1, abs=1e-12)
-
-
-def test_duplicates_among_the_nearest_neighbors_cost_nothing():
-    """Groups of four equal rows: the three others are the nearest in any order, and so are the next 4."""
-    X = np.repeat(np.random.default_rng(0).standard_normal((40, 3)), 4, axis=0)
-    for k in (3, 7, 11):
-        assert [m.value for m in quality.trustworthiness_and_continuity(X, 2 * X, k)] == [1, 1]
-        assert quality.lcmc(X, X, k).value == pytest.approx(1 - k / 159)
-    assert quality.trustworthiness(X, X, 2).value < 1  # which two of the three is undetermined
 
 
 def test_identical_spaces_with_ties_score_their_expected_value():
@@ -297,36 +273,21 @@ def test_identical_spaces_with_ties_score_their_expected_value():
     assert [m.value for m in both] == pytest.approx([1 - 2 * beyond / (2 * n - 3 * k - 1)] * 2, abs=0.001)
 
 
-@pytest.mark.parametrize("k", [3, 10])
-def test_turn_scale_and_shift_do_not_matter(cloud, k, rng):
-    X, Z = cloud
-    turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
-    other = 1e-3 * (Z @ turn) + 7
-    for measure in (quality.trustworthiness, quality.continuity, quality.lcmc):
-        assert measure(X, other, k).value == pytest.approx(measure(X, Z, k).value, abs=1e-12)
-    assert quality.r_nx_area(X, other).value == pytest.approx(quality.r_nx_area(X, Z).value, abs=1e-12)
-
-
 # --- samples
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_intervals_of_samples_contain_the_value_of_all_rows(seed):
-    digits = load_dataset("digits")
-    Z = lowland.PCA(2).fit_transform(digits.X)
-    whole = {
-        quality.trustworthiness: quality.trustworthiness(digits.X, Z).value,
-        quality.continuity: quality.continuity(digits.X, Z).value,
-        quality.lcmc: quality.lcmc(digits.X, Z).value,
-        quality.r_nx_area: quality.r_nx_area(digits.X, Z).value,
-    }
-    for measure, value in whole.items():
-        found = measure(digits.X, Z, sample=200, random_state=seed)
-        assert found.sample == 200
-        assert found.low < found.value < found.high
-        assert found.low - 0.005 < value < found.high + 0.005
-    curves = quality.co_ranking(digits.X, Z, sample=200, random_state=seed)
-    exact = quality.co_ranking(digits.X, Z)
+def test_intervals_of_samples_contain_the_value_of_all_rows():
+    X = load_dataset("digits").X
+    Z = lowland.PCA(2).fit_transform(X)
+    for measure in (quality.trustworthiness, quality.continuity, quality.lcmc):
+        value = measure(X, Z).value
+        for seed in range(4):
+            found = measure(X, Z, sample=200, random_state=seed)
+            assert found.sample == 200
+            assert found.low < found.value < found.high
+            assert found.low - 0.005 < value < found.high + 0.005
+    exact, curves = quality.co_ranking(X, Z), quality.co_ranking(X, Z, sample=200)
+    assert curves.area.low - 0.005 < exact.area.value < curves.area.high + 0.005
     inside = (curves.r_nx_low <= exact.r_nx) & (exact.r_nx <= curves.r_nx_high)
     assert inside.mean() > 0.7
     assert exact.r_nx_low is None
@@ -360,17 +321,9 @@ def test_ranks_beyond_the_memory_budget_are_recomputed(cloud, monkeypatch):
 
 
 def test_curves_of_many_blocks_are_added_as_they_come(cloud, monkeypatch):
-    done = LocalRun.each
-
-    def nothing_kept(self, name, tasks, work):
-        found = done(self, name, tasks, work)
-        assert name != "comparing ranks" or set(found) == {None}
-        return found
-
     X, Z = cloud
     once = quality.co_ranking(X, Z, sample=200)
     monkeypatch.setattr("lowland.quality.original_space._RANKS", 300)  # a row at a time
-    monkeypatch.setattr(LocalRun, "each", nothing_kept)
     again = quality.co_ranking(X, Z, sample=200)
     np.testing.assert_array_equal(again.q_nx, once.q_nx)
     np.testing.assert_array_equal(again.r_nx_low, once.r_nx_low)

@@ -1,7 +1,5 @@
 """Reconstruction measures compared with the theory of PCA and with the definition."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -26,7 +24,7 @@ def by_hand(model, X):
     return ((X - model.inverse_transform(model.transform(X))) ** 2).sum(axis=1)
 
 
-@pytest.mark.parametrize("m", [1, 5, 10, 64])
+@pytest.mark.parametrize("m", [1, 64])
 def test_equals_the_discarded_eigenvalues(X, m):
     pca = lowland.PCA(m).fit(X)
     found = quality.reconstruction_error(pca, X)
@@ -38,14 +36,12 @@ def test_equals_the_discarded_eigenvalues(X, m):
     [
         lowland.PCA(6, whiten=True),
         lowland.PCA(6, scale=True),
-        lowland.IncrementalPCA(6),
         lowland.TruncatedSVD(6),
         lowland.Whitening(6),
-        lowland.Whitening(method="zca"),
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array, scipy.sparse.csr_matrix, scipy.sparse.coo_array])
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array, scipy.sparse.csr_matrix])
 def test_each_row_equals_the_error_by_hand(X, model, kind):
     model.fit(X)
     found = quality.reconstruction_error(model, kind(X), per_row=True)
@@ -119,33 +115,3 @@ def test_invalid_input_is_refused(X, pca):
         quality.reconstruction_error(pca, np.where(X == 16, np.nan, X))
     with pytest.raises(DataError, match="no variance"):
         quality.explained_variance_fraction(pca, np.ones((3, 64)))
-
-
-def test_slabs_do_not_exceed_the_slab_size(X, pca, monkeypatch):
-    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 100 * 64 * 8)
-    heights = []
-    of_rows = quality.reconstruction.SquaredErrorsOfRows.of_rows
-    monkeypatch.setattr(
-        quality.reconstruction.SquaredErrorsOfRows,
-        "of_rows",
-        lambda self, X: (heights.append(len(X)), of_rows(self, X))[1],
-    )
-    quality.reconstruction_error(pca, X)
-    assert 50 < max(heights) <= 100
-    assert sum(heights) == len(X)
-
-
-def test_frames_keep_their_names_and_raise_no_warning(X):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(X, columns=[f"p{j}" for j in range(64)])
-    pca = lowland.PCA(4).fit(frame)
-    assert quality.reconstruction_error(pca, frame).value == pytest.approx(pca.distortion(), rel=1e-10)
-
-
-def test_a_measure_is_plain_and_frozen(X, pca):
-    found = quality.reconstruction_error(pca, X)
-    assert float(found) == found.value
-    assert found.per_row is None
-    assert str(found).startswith("reconstruction error: ")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        found.value = 0

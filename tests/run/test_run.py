@@ -1,6 +1,5 @@
 """The run: order, threads, budget, progress, stopping."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.math.statistics.moments import Total
 from lowland.run.local import LocalRun, serial_run
-from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
+from lowland.run.memory import parse_bytes, slabs_in_flight
 from lowland.run.progress import COMPILING, in_one_call, pulse
 
 
@@ -86,13 +85,6 @@ def counts():
     return [lib["num_threads"] for lib in libraries if lib["user_api"] == "blas"]
 
 
-def test_blas_is_limited_to_one_thread_and_restored():
-    before = counts()
-    with blas_on_one_thread(), blas_on_one_thread():
-        assert set(counts()) == {1}
-    assert counts() == before
-
-
 def test_the_caller_of_map_rows_has_all_threads(small_slabs):
     inside = []
 
@@ -109,6 +101,14 @@ def test_the_caller_of_map_rows_has_all_threads(small_slabs):
             parts.append(part)
     assert set(inside) == {1}
     np.testing.assert_array_equal(np.concatenate(parts), X)
+
+
+@pytest.mark.parametrize(("count", "words"), [(99, "at least 100 rows.* 99 labels"), (101, "100 rows.* 101 labels")])
+def test_vectors_beside_rows_of_unknown_length_are_checked(count, words):
+    X = np.ones((50, 2))
+    with pytest.raises(DataError, match=words):
+        LocalRun().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(count))
+    assert LocalRun().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(100)).value == 100
 
 
 def test_the_last_of_overlapping_runs_restores_blas():
@@ -131,14 +131,6 @@ def test_the_last_of_overlapping_runs_restores_blas():
     assert threadpoolctl.threadpool_info() == before
 
 
-@pytest.mark.parametrize(("count", "words"), [(99, "at least 100 rows.* 99 labels"), (101, "100 rows.* 101 labels")])
-def test_vectors_beside_rows_of_unknown_length_are_checked(count, words):
-    X = np.ones((50, 2))
-    with pytest.raises(DataError, match=words):
-        LocalRun().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(count))
-    assert LocalRun().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(100)).value == 100
-
-
 def test_an_error_in_a_worker_is_raised(small_slabs):
     def fail(chunk):
         raise ZeroDivisionError("in the worker")
@@ -159,11 +151,6 @@ def test_memory_sizes_as_strings(text, size):
 def test_invalid_memory_sizes_are_refused(text):
     with pytest.raises(ParameterError, match="memory"):
         lowland.config(memory=text)
-
-
-def test_show_bytes():
-    assert show_bytes(1536) == "1.54 kB"
-    assert show_bytes(3e15) == "3e+03 TB"
 
 
 def test_budget_limits_slabs_in_flight_or_refuses():
@@ -281,34 +268,32 @@ def test_a_callback_that_fails_during_compilation_raises_once():
     test_compilation_is_reported_to_a_callback()
 
 
-@pytest.mark.parametrize("solver", ["covariance_eigh", "randomized"])
-def test_ctrl_c_stops_within_a_second(solver):
-    program = f"""
-        import numpy as np, sys, time, lowland
+def test_ctrl_c_stops_within_a_second():
+    program = """
+        import numpy as np, lowland
         class Endless:
             def __iter__(self):
-                chunk = np.random.default_rng(0).standard_normal((2000, 200))
+                chunk = np.random.default_rng(0).standard_normal((500, 50))
                 for place in range(10**9):
                     if place == 10:
                         print("ready", flush=True)
                     yield chunk
-        try:
-            lowland.PCA(5, svd_solver={solver!r}).fit(Endless())
-        except KeyboardInterrupt:
-            print("stopped", flush=True)
+        for solver in ("covariance_eigh", "randomized"):
+            try:
+                lowland.PCA(5, svd_solver=solver).fit(Endless())
+            except KeyboardInterrupt:
+                print("stopped", flush=True)
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True, env={**os.environ}
-    )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.5)
-    begun = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    assert process.stdout.readline() == "stopped\n"
-    seconds = time.monotonic() - begun
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
+    for _ in range(2):
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "stopped\n"
+        assert time.monotonic() - begun < 5  # one second on an idle machine; the bound only distinguishes it from never
     process.stdout.close()
     process.wait(timeout=10)
-    assert seconds < 5  # one second on an idle machine; the bound only distinguishes it from never
 
 
 # --- tasks ---
@@ -325,22 +310,6 @@ def test_each_returns_results_in_the_order_of_the_tasks():
         assert [square for square, _ in found] == [i**2 for i in range(30)]
         assert (threading.get_ident() in {who for _, who in found}) == (threads == 1)
     assert LocalRun().each("nothing", [], work) == []
-
-
-def test_each_limits_blas_to_one_thread_and_shows_progress():
-    import threadpoolctl
-
-    def blas_threads(_):
-        return max(
-            lib["num_threads"]
-            for lib in threadpoolctl.threadpool_info()
-            if lib["user_api"] == "blas" and "faiss" not in lib["filepath"]
-        )
-
-    events = []
-    with lowland.config(threads=2, progress=lambda event: events.append(event) or True):
-        assert set(LocalRun().each("counting", range(4), blas_threads)) == {1}
-    assert (events[-1].stage, events[-1].done, events[-1].total) == ("counting", 4, 4)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -474,39 +443,36 @@ def test_a_factorization_that_was_stopped_ends_before_the_interpreter():
     assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
 
 
-@pytest.mark.parametrize(
-    ("work", "words"),
-    [
-        ("in_one_call(lambda: slow(0))", "after the factorization ends"),
-        ("LocalRun().each('waiting', [0, 1, 2], slow)", "after the current tasks end"),
-        ("list(LocalRun().map_rows(slow, ArrayRows(np.ones((9, 2)), most_rows=3)))", "after the current chunks end"),
-    ],
-)
-def test_ctrl_c_says_what_must_end_first(work, words):
-    program = f"""
-        import os, signal, threading, time, numpy as np, lowland
+def test_ctrl_c_says_what_must_end_first():
+    program = """
+        import os, signal, time, numpy as np, lowland
         from lowland.data.rows import ArrayRows
         from lowland.run import progress
         from lowland.run.local import LocalRun
-        from lowland.run.progress import in_one_call
         progress.SAY_AFTER = 0.05
-        begun = []
-        def slow(task):
-            begun.append(task)
-            if len(begun) == 1:
-                time.sleep(0.5)
-                os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(1.5)
-            return task
         lowland.config(threads=2)
-        try:
-            {work}
-        except KeyboardInterrupt:
-            print("stopped", len(begun) < 3)
+        for work in (
+            lambda: progress.in_one_call(lambda: slow(0)),
+            lambda: LocalRun().each("waiting", [0, 1, 2], slow),
+            lambda: list(LocalRun().map_rows(slow, ArrayRows(np.ones((9, 2)), most_rows=3))),
+        ):
+            begun = []
+            def slow(task):
+                begun.append(task)
+                if len(begun) == 1:
+                    time.sleep(0.2)
+                    os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.8)
+                return task
+            try:
+                work()
+            except KeyboardInterrupt:
+                print("stopped", len(begun) < 3)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "stopped True\n", done.stderr
-    assert words in done.stderr
+    assert done.stdout == "stopped True\n" * 3, done.stderr
+    for words in ("after the factorization ends", "after the current tasks end", "after the current chunks end"):
+        assert words in done.stderr
 
 
 def test_a_call_of_lapack_is_announced(monkeypatch, capsys):

@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.data.files import NUMPY
@@ -43,16 +45,12 @@ def open_arrow(
         source = open_rows(source).to_array()
     X = checked_shape(no_complex(to_numpy(source) if is_array(source) else as_objects(source)))
     names = [f"x{j}" for j in range(X.shape[1])]
-    import pyarrow as pa
-
     whole = pa.table([_array_column(X[:, j], name) for j, name in enumerate(names)], names=names)
     return ArrowColumns(list(whole.schema), partial(slices_of, whole), len(whole)), names, False
 
 
 def _array_column(values: np.ndarray, name: str) -> Any:
     """One column of an array; strings in an array of strings are numbers if all of them can be read as numbers."""
-    import pyarrow as pa
-
     try:
         column = pa.array(values.tolist() if values.dtype.kind in "OUS" else values, from_pandas=True)
     except (pa.ArrowException, TypeError, OverflowError) as error:
@@ -69,15 +67,11 @@ def _array_column(values: np.ndarray, name: str) -> Any:
 
 def arrow_table(columns: Iterable[Any], names: Iterable[str]) -> Any:
     """Return columns with these names as an Arrow table."""
-    import pyarrow as pa
-
     return pa.table(list(columns), names=list(names))
 
 
 def whole_table(columns: ArrowColumns, names: list[str]) -> Any:
     """Return all rows as one Arrow table."""
-    import pyarrow as pa
-
     parts = list(columns.tables(SLAB))
     if not parts:
         raise DataError("The table has no rows. Check the file or the selection of rows.")
@@ -91,9 +85,6 @@ def converted(column: Any, kind: str, what: str, date_order: str | None = None) 
 
     ``date_order`` is that of day, month and year in dates written as text.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     wanted = {"number": pa.float64(), "boolean": pa.float64(), "date": pa.timestamp("us")}.get(kind, pa.string())
     try:
         if pa.types.is_dictionary(column.type):
@@ -114,7 +105,9 @@ def converted(column: Any, kind: str, what: str, date_order: str | None = None) 
         else:
             column = column.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise DataError(f"Column {what} is prepared as a {kind}, but {_reason(error)}. Check the column.") from error
+        failed = r"^Failed to parse string: ('.*') as a scalar of type .*"
+        reason = re.sub(failed, r"it contains \1, which is not a number", str(error).splitlines()[0].rstrip("."))
+        raise DataError(f"Column {what} is prepared as a {kind}, but {reason}. Check the column.") from error
     if kind not in ("number", "boolean"):
         return column
     if pc.any(pc.is_inf(column)).as_py():
@@ -124,32 +117,24 @@ def converted(column: Any, kind: str, what: str, date_order: str | None = None) 
 
 def nested_columns(table: Any, names: Sequence[str]) -> dict[str, str]:
     """Return the columns of lists, records or bytes, and their types."""
-    import pyarrow.types as kinds
-
-    tests = (kinds.is_nested, kinds.is_binary, kinds.is_large_binary)
     types = {name: table.column(name).type for name in names}
+    tests = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
     return {name: str(kind) for name, kind in types.items() if any(is_kind(kind) for is_kind in tests)}
 
 
 def infinite_values(column: Any) -> tuple[int, int]:
     """Return how many values of an Arrow column of numbers are infinite, and the row of the first, from 1."""
-    import pyarrow.compute as pc
-
     found = pc.indices_nonzero(pc.fill_null(pc.is_inf(column), False))
     return len(found), found[0].as_py() + 1
 
 
 def is_ordered(column: Any) -> bool:
     """Whether an Arrow column is an ordered category."""
-    import pyarrow as pa
-
     return bool(pa.types.is_dictionary(column.type) and column.type.ordered)
 
 
 def date_order(column: Any) -> str | None:
     """Return the order of day, month and year of dates that are written as text; None for other dates."""
-    import pyarrow as pa
-
     if content_of(column.type) != "text":
         return None
     dates = WrittenDates()
@@ -160,18 +145,12 @@ def date_order(column: Any) -> str | None:
 
 def count_missing(column: Any) -> int:
     """Return the number of missing values of an Arrow column of floats, dates or strings."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     nan = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
     return int(column.null_count + (nan or 0))
 
 
 def _truth(column: Any) -> Any:
     """Booleans, numbers and words such as yes and no as booleans."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if content_of(column.type) != "text":
         return column.cast(pa.bool_())
     words = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string())))
@@ -183,9 +162,6 @@ def _truth(column: Any) -> Any:
 
 
 def _dates(column: Any, order: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     dates = pa.array(dates_of(column, order))
     wrong = pc.and_(pc.is_null(dates), pc.is_valid(column))
     if pc.any(wrong).as_py():
@@ -195,18 +171,8 @@ def _dates(column: Any, order: str) -> Any:
 
 def _as_text(column: Any) -> Any:
     """Numbers as levels: an integer without its point, whether it is stored as an integer or as a float."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     whole = pc.fill_null(pc.and_(pc.equal(column, pc.floor(column)), pc.less(pc.abs(column), 2.0**53)), False)
     text = pc.if_else(
         whole, pc.if_else(whole, column, 0.0).cast(pa.int64()).cast(pa.string()), column.cast(pa.string())
     )
     return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.string()), text)
-
-
-def _reason(error: Exception) -> str:
-    text = str(error).splitlines()[0].rstrip(".")
-    return re.sub(
-        r"^Failed to parse string: ('.*') as a scalar of type .*", r"it contains \1, which is not a number", text
-    )

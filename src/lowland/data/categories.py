@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,9 +44,21 @@ def open_categories(
     ``levels`` are those of an earlier table, as in its ``Rows.levels``. Without them, one pass over the table finds
     them: sorted; those of an ordered categorical column in their order. ``read``: options of reading a file.
     """
-    if (isinstance(source, Reader) and source.has_names) or _has_types(source):
+    if isinstance(source, Reader):
+        has_types = source.has_names
+    else:  # a frame, or a file that is not of numpy
+        has_types = is_frame(source) or (has_named_columns(source) and Path(source).suffix.lower() not in NUMPY)
+    if has_types:
         table = open_table(source, read)
-        return not_empty(_open_table(table, columns, drop, levels))
+        keep = table.positions(columns, drop)
+        found = table.arrow(keep)
+        if any(_coded_columns(found, table.source, levels)):
+            named = all(isinstance(key, str) for key in getattr(table, "keys", ()))
+            rows: Rows = _coded_rows(found, table.source, levels, named=named)
+        else:
+            rows = table.rows_at(keep)
+        rows.notes = tuple(table.notes)
+        return not_empty(rows)
     if columns is None and not drop:
         if not (isinstance(source, Rows) or is_array(source) or is_sparse(source)) and is_chunked(source):
             return _open_chunked(source, levels)
@@ -71,7 +82,7 @@ def _recoded(rows: Rows, levels: Levels) -> Rows:
         None if own is None or place is None else np.array([place.get(v, -1) for v in own.tolist()] + [-1], dtype=float)
         for own, place in zip(known, places, strict=True)
     )
-    found = MappedRows(rows, _Recode(tables))
+    found = MappedRows(rows, partial(_recode, tables))
     found.levels = tuple(None if own is None else new for own, new in zip(known, levels, strict=True))
     found.ordered, found.notes = rows.ordered, rows.notes
     return found
@@ -84,37 +95,27 @@ def with_ranks(rows: Rows, orders: Mapping[int, Sequence[Any]], ranked: Iterable
     """
     levels = tuple(_as_levels(list(orders[j])) if j in orders else own for j, own in enumerate(levels_of(rows)))
     found = _recoded(rows, levels)
-    mapped = MappedRows(found, _UnknownAsMissing(tuple(sorted({*orders, *ranked}))))
+    mapped = MappedRows(found, partial(_unknown_as_missing, sorted({*orders, *ranked})))
     mapped.levels, mapped.ordered, mapped.notes = found.levels, found.ordered, found.notes
     return mapped
 
 
-@dataclass(frozen=True)
-class _UnknownAsMissing:
-    """The map that replaces the code -1 in some columns by NaN."""
-
-    columns: tuple[int, ...]
-
-    def __call__(self, X: Any) -> np.ndarray:
-        Y = np.array(X, dtype=np.float64)
-        for j in self.columns:
-            Y[Y[:, j] == -1, j] = np.nan
-        return Y
+def _unknown_as_missing(columns: Sequence[int], X: Any) -> np.ndarray:
+    """Replace the code -1 in some columns by NaN."""
+    Y = np.array(X, dtype=np.float64)
+    for j in columns:
+        Y[Y[:, j] == -1, j] = np.nan
+    return Y
 
 
-@dataclass(frozen=True)
-class _Recode:
-    """The map from codes to other codes, column by column; None: a column that is unchanged."""
-
-    tables: tuple[np.ndarray | None, ...]
-
-    def __call__(self, X: Any) -> np.ndarray:
-        Y = np.array(X, dtype=np.float64)
-        for j, table in enumerate(self.tables):
-            if table is not None:
-                given = ~np.isnan(Y[:, j])
-                Y[given, j] = table[Y[given, j].astype(np.intp)]  # -1, not among the levels, is the last entry
-        return Y
+def _recode(tables: Sequence[np.ndarray | None], X: Any) -> np.ndarray:
+    """Replace codes by other codes, column by column; None: a column that is unchanged."""
+    Y = np.array(X, dtype=np.float64)
+    for j, table in enumerate(tables):
+        if table is not None:
+            given = ~np.isnan(Y[:, j])
+            Y[given, j] = table[Y[given, j].astype(np.intp)]  # -1, not among the levels, is the last entry
+    return Y
 
 
 def levels_of(rows: Rows) -> Levels:
@@ -133,24 +134,6 @@ def check_types(rows: Rows, levels: Levels) -> None:
             )
 
 
-def _has_types(source: Any) -> bool:
-    """Whether a source has columns of several types: a frame, or a file that is not of numpy."""
-    is_path = has_named_columns(source) and not isinstance(source, Reader)
-    return is_frame(source) or (is_path and Path(source).suffix.lower() not in NUMPY)
-
-
-def _open_table(table: Reader, columns: Sequence[str] | None, drop: Sequence[str], levels: Levels | None) -> Rows:
-    keep = table.positions(columns, drop)
-    found = table.arrow(keep)
-    if not any(_coded_columns(found, table.source, levels)):
-        rows = table.rows_at(keep)
-    else:
-        named = all(isinstance(key, str) for key in getattr(table, "keys", ()))
-        rows = _coded_rows(found, table.source, levels, named=named)
-    rows.notes = tuple(table.notes)
-    return rows
-
-
 def _open_objects(X: np.ndarray, levels: Levels | None) -> Rows:
     """Open an array of strings or objects, each column by its own type."""
     import pyarrow as pa
@@ -167,9 +150,8 @@ def _open_objects(X: np.ndarray, levels: Levels | None) -> Rows:
         ) from error
 
     found = ArrowColumns(list(table.schema), partial(slices_of, table), len(table))
-    if not any(_coded_columns(found, "X", levels)):
-        return open_rows(X)
-    return _coded_rows(found, "X", levels, named=False)
+    has_text = any(_coded_columns(found, "X", levels))
+    return _coded_rows(found, "X", levels, named=False) if has_text else open_rows(X)
 
 
 def _open_chunked(source: Iterable[Any], levels: Levels | None) -> Rows:
@@ -241,26 +223,22 @@ def _checked(levels: Levels, coded: list[bool], names: list[str], source: str) -
 
 def _levels_in(found: ArrowColumns, coded: list[bool]) -> Levels:
     """The levels of every column of text, from one pass."""
+    import pyarrow as pa
+
     seen: list[dict[Any, None]] = [{} for _ in coded]
     for table in found.tables(2**16):
         for j in (j for j, is_text in enumerate(coded) if is_text):
-            seen[j] |= dict.fromkeys(_distinct(table.column(j)))
+            column = table.column(j)
+            if pa.types.is_dictionary(column.type):  # all categories, in their order
+                values = [v for chunk in column.chunks for v in chunk.dictionary.to_pylist()]
+            else:
+                values = column.unique().to_pylist()
+            seen[j] |= dict.fromkeys(v for v in values if v is not None)
     ordered = [getattr(f.type, "ordered", False) for f in found.fields]
     return tuple(
         _as_levels(list(seen[j]) if ordered[j] else sorted(seen[j])) if is_text else None
         for j, is_text in enumerate(coded)
     )
-
-
-def _distinct(column: Any) -> list[Any]:
-    """The values in an Arrow column without missing ones; all categories of a categorical column, in their order."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        values = [v for chunk in column.chunks for v in chunk.dictionary.to_pylist()]
-    else:
-        values = column.unique().to_pylist()
-    return [v for v in values if v is not None]
 
 
 def _as_levels(values: Sequence[Any]) -> np.ndarray:
@@ -283,26 +261,17 @@ def _codes(column: Any, places: dict[Any, int]) -> np.ndarray:
 
 
 def _coded_columns(found: ArrowColumns, source: str, levels: Levels | None) -> list[bool]:
-    """Which columns hold text; a column without any value holds text if it did in the earlier table."""
+    """Which columns hold text, categories or booleans; a column without any value, if it did in the earlier table."""
     import pyarrow.types as kinds
 
     known = levels if levels is not None and len(levels) == len(found.fields) else (None,) * len(found.fields)
-    return [
-        _is_coded(f, source) or (own is not None and kinds.is_null(f.type))
-        for f, own in zip(found.fields, known, strict=True)
-    ]
-
-
-def _is_coded(field: Any, source: str) -> bool:
-    """Whether a column holds text, categories or booleans; an error if it holds neither them nor numbers."""
-    import pyarrow.types as kinds
-
-    kind = field.type
-    if kinds.is_boolean(kind) or kinds.is_dictionary(kind) or content_of(kind) == "text":
-        return True
-    if not holds_numbers(kind):
-        raise _not_categories(f"Column {field.name!r} of {source}")
-    return False
+    coded = []
+    for f, own in zip(found.fields, known, strict=True):
+        is_text = kinds.is_boolean(f.type) or kinds.is_dictionary(f.type) or content_of(f.type) == "text"
+        if not is_text and not holds_numbers(f.type):
+            raise _not_categories(f"Column {f.name!r} of {source}")
+        coded.append(is_text or (own is not None and kinds.is_null(f.type)))
+    return coded
 
 
 def _not_categories(what: str) -> DataTypeError:

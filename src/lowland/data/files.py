@@ -16,6 +16,7 @@ import tempfile
 import time
 import zipfile
 import zlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -88,7 +89,8 @@ def copied(pipe: Path) -> Path:
     folder = Path(tempfile.mkdtemp(prefix=f"lowland-pipe{mark()}"))
     try:
         with open(folder / pipe.name, "wb") as copy:
-            _copy(pipe, copy)
+            for block in _blocks_of(pipe):
+                copy.write(block)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError) and not isinstance(error, FileProblem):
@@ -100,7 +102,7 @@ def copied(pipe: Path) -> Path:
     return folder / pipe.name
 
 
-def _copy(pipe: Path, copy: object) -> None:
+def _blocks_of(pipe: Path) -> Iterator[bytes]:
     """Read until the writing program closes the pipe. No call blocks for long, so that Ctrl-C works."""
     handle = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
@@ -116,7 +118,7 @@ def _copy(pipe: Path, copy: object) -> None:
                 continue
             if block:
                 begun = True
-                copy.write(block)  # type: ignore[attr-defined]
+                yield block
             elif begun:
                 return
             elif time.monotonic() > deadline:

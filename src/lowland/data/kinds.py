@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lowland.data.problems import MOST_MARKS
 from lowland.data.reader import content_of, holds_numbers
@@ -96,9 +98,6 @@ class _Counts:
 
     def add(self, column: Any) -> None:
         """Count a batch of values that are not numbers."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         kinds, kind = pa.types, column.type
         self.is_nested = self.is_nested or bool(kinds.is_nested(kind))
         if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
@@ -123,21 +122,17 @@ class _Counts:
 
     def _add_text(self, column: Any, distinct: Any) -> None:
         """Count words and the numbers among text; collect the other texts while they are few."""
-        import pyarrow.compute as pc
-
         self.is_text = True
         self.dates.add(distinct)
         self.words += pc.sum(pc.count_substring_regex(column, r"\S+")).as_py() or 0
         self.longest = max(self.longest, pc.max(pc.utf8_length(distinct)).as_py() or 0)
-        self.repeats = self.repeats or len(distinct) < len(column) or self._has_seen(distinct)
-        is_number = pc.match_substring_regex(pc.utf8_trim_whitespace(column), WrittenNumbers().pattern)
+        seen = self.values or ()
+        self.repeats = self.repeats or len(distinct) < len(column) or any(text in seen for text in distinct.to_pylist())
+        is_number = WrittenNumbers().matches(column)
         self.written += pc.sum(is_number).as_py() or 0
         if len(self.others) <= MOST_MARKS:
             others = pc.unique(column.filter(pc.invert(is_number))).slice(0, MOST_MARKS + 1).to_pylist()
             self.others = {**dict.fromkeys(others, -1), **self.others}
-
-    def _has_seen(self, distinct: Any) -> bool:
-        return bool(self.values) and any(text in (self.values or ()) for text in distinct.to_pylist())
 
     def add_numbers(self, numbers: _Numbers, j: int, *, is_boolean: bool) -> None:
         """Count column j of a batch of numbers."""
@@ -182,6 +177,11 @@ class _Numbers:
         self.X = X
         self._ordered: np.ndarray | None = None
 
+    def hashes(self) -> np.ndarray:
+        """Return one hash per number, uint64; equal numbers have equal hashes."""
+        bits = (np.where(np.isnan(self.X), np.nan, self.X) + 0.0).view(np.uint64)
+        return bits ^ (bits >> np.uint64(32))
+
     def distinct(self, j: int) -> list[float]:
         """Return the distinct values of column j, at most one more than are counted."""
         if self.n > 4 * SEEN_FIRST:  # the first rows show of most columns that they have too many
@@ -219,8 +219,6 @@ def kinds_of(
     duplicates: bool = True,
 ) -> TableKinds:
     """Return the kinds of the columns of Arrow record batches, read once; ``duplicates``: whether to count rows."""
-    import pyarrow as pa
-
     counts: dict[str, _Counts] = {}
     hashes: list[np.ndarray] | None = [] if duplicates else None
     held: dict[str, list[np.ndarray]] = {}
@@ -234,14 +232,16 @@ def kinds_of(
         factors[[name == id_name for name in names]] = 0  # rows that differ only in their ids are duplicates
         keeps = n < HELD_ROWS and n * len(names) < HELD_CELLS
         numeric = [j for j, kind in enumerate(kinds) if holds_numbers(kind)]
-        for block in _blocks(numeric, batch.num_rows):
-            numbers = _Numbers(np.stack([_floats(batch.column(j)) for j in block]))
+        width = max(1, BLOCK_CELLS // max(1, batch.num_rows))
+        for block in [numeric[start : start + width] for start in range(0, len(numeric), width)]:
+            floats = [batch.column(j).cast(pa.float64(), safe=False) for j in block]
+            numbers = _Numbers(np.stack([column.to_numpy(zero_copy_only=False) for column in floats]))
             for i, j in enumerate(block):
                 counts[names[j]].add_numbers(numbers, i, is_boolean=kinds[j] == pa.bool_())
                 if keeps:
                     held.setdefault(names[j], []).append(numbers.X[i])
             if hashes is not None:
-                row_hash += factors[block] @ _number_hashes(numbers.X)
+                row_hash += factors[block] @ numbers.hashes()
         for j in sorted({*range(len(names))} - {*numeric}):
             counts[names[j]].add(batch.column(j))
             if hashes is not None:
@@ -250,45 +250,17 @@ def kinds_of(
         if hashes is not None:
             hashes.append(row_hash)
             hashes = hashes if n <= MOST_ROWS_COMPARED else None
-    equal = None if hashes is None else _repeats(np.concatenate([np.empty(0, dtype=np.uint64), *hashes]))
+    equal = None
+    if hashes is not None:  # sorting is several times as fast as np.unique
+        ordered = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *hashes]))
+        equal = int((ordered[1:] == ordered[:-1]).sum())
     suspects = _suspects({k: v for k, v in held.items() if counts[k].is_numeric}, len(counts))
     columns = tuple(_kind(name, c, suspects.get(name), name == id_name) for name, c in counts.items())
     return TableKinds(source, n, columns, equal, tuple(suspects.values()), id_name, tuple(notes))
 
 
-def _repeats(hashes: np.ndarray) -> int:
-    """How many values equal another one before them, by sorting: several times as fast as ``np.unique``."""
-    hashes.sort()
-    return int((hashes[1:] == hashes[:-1]).sum())
-
-
-def _blocks(places: list[int], height: int) -> Iterator[list[int]]:
-    """Yield the places of columns that are counted at once."""
-    width = max(1, BLOCK_CELLS // max(1, height))
-    for start in range(0, len(places), width):
-        yield places[start : start + width]
-
-
-def _floats(column: Any) -> np.ndarray:
-    """An Arrow column of numbers as (m,) float64, NaN for missing."""
-    import pyarrow as pa
-
-    if column.type != pa.float64():
-        column = column.cast(pa.float64(), safe=False)
-    values: np.ndarray = column.to_numpy(zero_copy_only=False)
-    return values
-
-
-def _number_hashes(X: np.ndarray) -> np.ndarray:
-    """One hash per number, uint64; equal numbers have equal hashes."""
-    bits = (np.where(np.isnan(X), np.nan, X) + 0.0).view(np.uint64)
-    return bits ^ (bits >> np.uint64(32))
-
-
 def _hashes(column: Any) -> np.ndarray:
     """One hash per cell, (m,) uint64; equal cells have equal hashes."""
-    import pyarrow as pa
-
     if pa.types.is_nested(column.type):
         column = pa.array(list(map(str, column.to_pylist())), pa.string())
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
@@ -314,7 +286,9 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> 
     values = None if c.values is None else list(c.values)
     distinct = None if values is None or len(values) > MOST_DISTINCT else len(values)
     found = ColumnKind(name, n=c.n, missing=c.missing, distinct=distinct)
-    found.examples = tuple([_shown(v, c) for v in (values or [])[:3]])
+    for v in (values or [])[:3]:
+        text = f"{v:.0f}" if isinstance(v, float) and v.is_integer() and abs(v) < 2**53 else str(v)
+        found.examples += (("true" if v else "false") if c.is_boolean and isinstance(v, float) else text,)
     if c.is_numeric and c.count:
         found.min, found.max, found.mean = c.low, c.high, c.mean
         found.sd = float(np.sqrt(c.squares / (c.count - 1))) if c.count > 1 else 0.0
@@ -332,22 +306,13 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> 
     return found
 
 
-def _shown(value: Any, c: _Counts) -> str:
-    if c.is_boolean and isinstance(value, float):
-        return "true" if value else "false"
-    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else str(value)
-
-
 def _has_marks(c: _Counts, values: list[Any] | None) -> bool:
     """Whether a column of text has numbers in most cells, and a few other texts that may mark missing values."""
     if not 0 < len(c.others) <= MOST_MARKS or 2 * (c.count + c.written) <= c.n - c.missing:
         return False
-    return values is None or len(values) > FEW or all(_looks_missing(text) for text in c.others)
-
-
-def _looks_missing(text: str) -> bool:
-    word = text.strip().lower()
-    return word in _WORDS_OF_MARKS or not any(character.isalnum() for character in word)
+    words = [text.strip().lower() for text in c.others]
+    look_missing = all(word in _WORDS_OF_MARKS or not any(map(str.isalnum, word)) for word in words)
+    return values is None or len(values) > FEW or look_missing
 
 
 def _kind_of(name: str, c: _Counts, values: list[Any] | None, suspect: SuspectColumn | None, is_id: bool) -> Kind:

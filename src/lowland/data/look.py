@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,10 +18,11 @@ from lowland.errors import DataError
 from lowland.plain import to_plain
 
 ENCODED = ("text", "date", "category", "ordered")  # features after they are encoded as numbers
-EMPTY = ("missing", "constant")  # without information
+COMPLETE = ("missing", "constant", "id", "category", "text")  # a missing category is a level, a missing text is empty
 MAX_RATIO = 10.0  # of standard deviations: above it, columns in large units dominate
 MOST_CLASSES = 50
 SHOWN = 60  # columns printed
+SINGULAR = {"missing": "all missing", "ordered": "ordered category"}
 PLURAL = {"category": "categories", "missing": "all missing", "text": "text", "ordered": "ordered categories"}
 
 
@@ -56,8 +58,10 @@ class Look:
         )  # fmt: skip
 
     def __str__(self) -> str:
-        counted = Counter(column.kind for column in self.columns)
-        kinds = ", ".join(f"{count:,} {_counted(kind, count)}" for kind, count in counted.items())
+        kinds = ", ".join(
+            f"{count:,} {SINGULAR.get(kind, kind) if count == 1 else PLURAL.get(kind, f'{kind}s')}"
+            for kind, count in Counter(column.kind for column in self.columns).items()
+        )
         rows = [_row(column) for column in self.columns[:SHOWN]]
         head = ("Column", "Kind", "Missing", "Distinct", "Values")
         widths = [max(len(row[j]) for row in (head, *rows)) for j in range(4)]
@@ -96,93 +100,73 @@ def look(source: Any, **options: Any) -> Look:
 
 def advised(found: TableKinds, label: str | None = None) -> Look:
     """Add suggestions to what was found; ``label``: the column of labels, if it is known."""
-    of = _Sorts(found, label)
-    said = [f"{_listed(of.ids)}: ids of the rows, not features."] if of.ids else []
-    said += [f"{_listed(of.classes)}: may contain classes. Name one as the label."] if of.classes else []
-    if of.marked:
-        said.append(
-            f"{_listed(of.marked)}: numbers, except {_listed(of.marks)}. If these mark missing values, name "
-            "them with the option 'missing'."
-        )
-    said += [f"{_listed(of.encoded)}: not numbers, but can be encoded as numbers."] if of.encoded else []
-    said += [f"{_listed(of.assumed)}: dates of which {of.order} was assumed."] if of.assumed else []
-    if of.quantities:
-        said.append(f"{_listed(of.quantities)}: numbers with units, read as text. Write them in one unit, without it.")
-    said += [f"{_listed(of.nested)}: lists or records. Drop."] if of.nested else []
-    if of.infinite:
-        said.append(f"{_listed(of.infinite)}: infinity. Replace it by a number or a missing value, or drop the column.")
-    said += [f"{_listed(of.kind('missing'))}: no values at all."] if of.kind("missing") else []
-    said += [f"{_listed(of.kind('constant'))}: constant, so without information."] if of.kind("constant") else []
-    if of.gaps:
-        share = sum(c.missing for c in of.gaps) / (found.n * len(found.columns))
-        said.append(f"{_listed([c.name for c in of.gaps])}: missing values ({share:.2%} of the table). Impute or drop.")
+    columns = found.columns
+
+    def named(test: Callable[[ColumnKind], Any]) -> list[str]:
+        return [c.name for c in columns if test(c)]
+
+    ids, missing, constant = ([c.name for c in columns if c.kind == kind] for kind in ("id", "missing", "constant"))
+    classes = named(
+        lambda c: label is None and c.kind in ("category", "boolean") and c.sd is None
+        and c.distinct and c.distinct <= MOST_CLASSES and c.distinct < c.n - c.missing
+    )  # fmt: skip
+    encoded = named(
+        lambda c: (c.kind in ENCODED or (c.kind in ("boolean", "number") and c.sd is None))
+        and not c.marks and not c.is_nested
+    )  # fmt: skip
+    nested, infinite = named(lambda c: c.is_nested), named(lambda c: c.is_infinite)
+    marks = list(dict.fromkeys(mark for c in columns for mark in c.marks))
+    assumed = {c.name: c.detail.removesuffix(" assumed") for c in columns if c.detail.endswith(" assumed")}
+    gaps = {c.name: c.missing for c in columns if 0 < c.missing < c.n and c.kind not in COMPLETE}
+    share = sum(gaps.values()) / max(1, found.n * len(columns))
+    findings: list[tuple[Collection[str], str]] = [
+        (ids, "ids of the rows, not features."),
+        (classes, "may contain classes. Name one as the label."),
+        (
+            named(lambda c: c.marks),
+            f"numbers, except {_listed(marks)}. If these mark missing values, name them with the option 'missing'.",
+        ),
+        (encoded, "not numbers, but can be encoded as numbers."),
+        (assumed, f"dates of which {next(iter(assumed.values()), '')} was assumed."),
+        (
+            named(lambda c: c.detail.startswith("numbers with units")),
+            "numbers with units, read as text. Write them in one unit, without it.",
+        ),
+        (nested, "lists or records. Drop."),
+        (infinite, "infinity. Replace it by a number or a missing value, or drop the column."),
+        (missing, "no values at all."),
+        (constant, "constant, so without information."),
+        (gaps, f"missing values ({share:.2%} of the table). Impute or drop."),
+    ]
+    said = [f"{_listed(names)}: {words}" for names, words in findings if names]
     if found.duplicates:
         one = found.duplicates == 1
         said.append(f"{found.duplicates:,} row{'' if one else 's'} equal{'s' * one} an earlier row.")
-    spread = [c.sd for c in found.columns if c.sd and c.sd == c.sd and c.kind in ("number", "integer")]
+    spread = [c.sd for c in columns if c.sd and c.sd == c.sd and c.kind in ("number", "integer")]
     ratio = max(spread) / min(spread) if spread else 1.0
     if ratio > MAX_RATIO:
         times = f"{ratio:,.0f}" if ratio < 1e9 else f"{ratio:.0e}" if ratio < np.inf else "more than 1e300"
         said.append(f"The largest standard deviation is {times} times the smallest. Standardize the columns.")
-    label = of.classes[0] if of.classes else label
-    own = None if found.id_name is not None or not of.ids else of.ids[0]
-    useless = {*of.ids, *of.kind("missing"), *of.kind("constant"), *of.nested, *of.infinite} - {
-        label,
-        own,
-        found.id_name,
-    }
-    used = [c for c in found.columns if c.name not in {*useless, label, own, found.id_name}]
-    encoded = [c.name for c in used if c.name in of.encoded]
-    incomplete = [c.name for c in used if (c.missing and c.kind not in ("category", "text")) or c.marks]
+    label = classes[0] if classes else label
+    own = None if found.id_name is not None or not ids else ids[0]
+    roles = {label, own, found.id_name}
+    useless = {*ids, *missing, *constant, *nested, *infinite} - roles
+    used = [c for c in columns if c.name not in {*useless, *roles}]
+    encode = tuple(c.name for c in used if c.name in encoded)
+    incomplete = tuple(c.name for c in used if (c.missing and c.kind not in ("category", "text")) or c.marks)
     return Look(
-        found, tuple(said), tuple(c.name for c in found.columns if c.name in useless), label,
-        ratio > MAX_RATIO and not encoded, own, tuple(of.marks), tuple(encoded), tuple(incomplete),
+        found, tuple(said), tuple(named(lambda c: c.name in useless)), label, ratio > MAX_RATIO and not encode, own,
+        tuple(marks), encode, incomplete,
     )  # fmt: skip
 
 
-class _Sorts:
-    """The names of the columns of each sort."""
-
-    def __init__(self, found: TableKinds, label: str | None) -> None:
-        columns = found.columns
-        self.columns = columns
-        self.ids = self.kind("id")
-        self.classes = [
-            c.name for c in columns
-            if c.kind in ("category", "boolean") and c.distinct and c.distinct <= MOST_CLASSES and c.sd is None
-            and c.distinct < c.n - c.missing and label is None
-        ]  # fmt: skip
-        self.marked = [c.name for c in columns if c.marks]
-        self.marks = list(dict.fromkeys(mark for c in columns for mark in c.marks))
-        self.quantities = [c.name for c in columns if c.detail.startswith("numbers with units")]
-        self.nested = [c.name for c in columns if c.is_nested]
-        self.infinite = [c.name for c in columns if c.is_infinite]
-        self.encoded = [
-            c.name for c in columns
-            if (c.kind in ENCODED or (c.kind == "boolean" and c.sd is None) or (c.kind == "number" and c.sd is None))
-            and not c.marks and not c.is_nested
-        ]  # fmt: skip
-        assumed = [c for c in columns if c.detail.endswith(" assumed")]
-        self.assumed, self.order = [c.name for c in assumed], assumed[0].detail.split(" assumed")[0] if assumed else ""
-        complete = (*EMPTY, "id", "category", "text")  # a missing category is a level, a missing text is empty
-        self.gaps = [c for c in columns if 0 < c.missing < c.n and c.kind not in complete]
-
-    def kind(self, kind: str) -> list[str]:
-        return [c.name for c in self.columns if c.kind == kind]
-
-
-def _listed(names: list[str], most: int = 6) -> str:
+def _listed(names: Iterable[str], most: int = 6) -> str:
+    names = list(names)
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _number(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
-
-
-def _counted(kind: str, count: int) -> str:
-    if count == 1:
-        return {"missing": "all missing", "ordered": "ordered category"}.get(kind, kind)
-    return PLURAL.get(kind, f"{kind}s")
 
 
 def _row(column: ColumnKind) -> tuple[str, str, str, str, str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import pyarrow.compute as pc
 
 from lowland.errors import DataTypeError
 
@@ -33,20 +34,12 @@ class Problem:
     """A column with cells that are not numbers."""
 
     column: str
-    cells: list[tuple[int | None, str]] = field(default_factory=list)  # the first bad ones: line of the file, value
+    cells: list[tuple[int, str]] = field(default_factory=list)  # the first bad ones: line of the file, value
     count: int = 0  # bad cells
     total: int = 0  # cells that are not missing
     missing: int = 0  # cells that are
-    values: Counter[str] = field(default_factory=Counter)  # the bad ones, while they are few
+    values: dict[str, None] = field(default_factory=dict)  # the bad ones, while they are few
     what: str = ""  # the type of the column, where the format gives one
-
-    def add(self, line: int | None, value: str) -> None:
-        """Count one bad cell."""
-        self.count += 1
-        if len(self.cells) < SHOWN_CELLS:
-            self.cells.append((line, value))
-        if len(self.values) <= MOST_MARKS:
-            self.values[value] += 1
 
     @property
     def is_text(self) -> bool:
@@ -63,7 +56,7 @@ class Problem:
         """Return what the column contains, with its first bad cells."""
         if self.what:
             return self.what
-        cells = ", ".join((f"line {line}: " if line else "") + repr(_short(value)) for line, value in self.cells)
+        cells = ", ".join(f"line {line}: {_short(value)!r}" for line, value in self.cells)
         more = f", and {self.count - len(self.cells):,} more" if self.count > len(self.cells) else ""
         kind = "text, dates or categories" if self.is_text else f"{self.count:,} of {self.total:,} values not numeric"
         return f"{kind} ({cells}{more})"
@@ -168,21 +161,15 @@ class ProblemCounter:
 
         ``lines`` are the lines of the file where the rows begin.
         """
-        import pyarrow.compute as pc
-
         problem = self.found[name]
         problem.total += len(column) - column.null_count
         problem.missing += column.null_count
         bad = pc.indices_nonzero(pc.fill_null(pc.invert(is_good), False))
-        if not len(bad):
-            return
-        some = bad.slice(0, 1000)
-        for i, value in zip(some.to_pylist(), column.take(some).to_pylist(), strict=True):
-            problem.add(int(lines[i]), value)
-        problem.count += len(bad) - len(some)
-        if len(bad) > len(some) and len(problem.values) <= MOST_MARKS:
-            for value in pc.unique(column.take(bad)).to_pylist()[: MOST_MARKS + 1]:
-                problem.values[value] += 1
+        problem.count += len(bad)
+        first = bad.slice(0, SHOWN_CELLS - len(problem.cells))
+        problem.cells += zip(lines[first.to_numpy()].tolist(), column.take(first).to_pylist(), strict=True)
+        if len(problem.values) <= MOST_MARKS:
+            problem.values |= dict.fromkeys(pc.unique(column.take(bad)).to_pylist()[: MOST_MARKS + 1])
 
     def problems(self) -> list[Problem]:
         """Return the columns with bad cells."""
@@ -190,8 +177,8 @@ class ProblemCounter:
 
     def error(self, source: str) -> TableProblems:
         """Return the error that names all columns with bad cells, and the numbers of missing values of the others."""
-        incomplete = [problem for problem in self.found.values() if problem.missing and not problem.is_text]
-        return problems_error(self.problems(), source, [p for p in incomplete if not p.count or p.marks])
+        incomplete = [p for p in self.found.values() if p.missing and not p.is_text and (p.marks or not p.count)]
+        return problems_error(self.problems(), source, incomplete)
 
 
 def _short(value: str) -> str:

@@ -28,7 +28,6 @@ class ReadOptions:
         if isinstance(self.missing, str):
             object.__setattr__(self, "missing", (self.missing,))
         object.__setattr__(self, "missing", tuple(self.missing))
-        self._check_characters()
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding)
@@ -36,8 +35,6 @@ class ReadOptions:
                 raise ParameterError(
                     f"`encoding={self.encoding!r}`: unknown encoding. Choose one such as 'utf-8', 'cp1252' or 'utf-16'."
                 ) from error
-
-    def _check_characters(self) -> None:
         if self.separator is not None and (len(self.separator) != 1 or not self.separator.isascii()):
             raise ParameterError(
                 f"`separator={self.separator!r}` must be one character, such as ';'. Write '\\t' for a tab."

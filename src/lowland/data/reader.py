@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.problems import Problem, ProblemCounter, problems_error
 from lowland.data.rows import Rows, Stamps, StreamRows, columns_as_floats
-from lowland.data.written import WrittenNumbers
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.suggestions import closest
+from lowland.suggestions import closest, did_you_mean
 
 BATCH = 2**16  # rows of a batch of all columns
+SHOWN_NAMES = 12  # columns listed where an unknown one was asked for
 
 
 @dataclass(frozen=True)
@@ -71,37 +70,33 @@ class Reader(ABC):
 
         fields = self.fields_at(keep)
         if text_fields(fields):
-            raise problems_error(self._problems(fields), self.source)
+            raise self._not_numbers([f for f in fields if text_fields([f])])
         single = all(f.type == pa.float32() for f in fields)
         fields = [f.with_type(pa.float32() if single else pa.float64()) for f in fields]
-        names, source, dtype = (
-            tuple(f.name for f in fields),
-            self.source,
-            np.dtype(np.float32 if single else np.float64),
-        )
+        names, dtype = tuple(f.name for f in fields), np.dtype(np.float32 if single else np.float64)
+        source = self.source
         return StreamRows(
             lambda slab: tables_of(self.batches(fields, slab), slab),
             lambda table: columns_as_floats([c.to_numpy() for c in table.columns], dtype, names, source),
             self.n, len(fields), dtype, names, source, stamps=self.stamps,
         )  # fmt: skip
 
-    def _problems(self, fields: list[Any]) -> list[Problem]:
-        """Return the columns that are not numbers; of text, the first cells that are none."""
-        import pyarrow.compute as pc
+    def _not_numbers(self, fields: list[Any]) -> DataTypeError:
+        """Return the error for columns that are not numbers; of text, it shows the first cells that are none."""
+        from lowland.data.problems import Problem, ProblemCounter, problems_error
+        from lowland.data.written import WrittenNumbers
 
-        texts = [f for f in fields if text_fields([f])]
-        plain = [f for f in texts if content_of(f.type) == "text" and "dictionary" not in str(f.type)]
+        plain = [f for f in fields if content_of(f.type) == "text" and "dictionary" not in str(f.type)]
         counter, start = ProblemCounter(f.name for f in plain), self.first_row
         for batch in self.batches(plain) if plain else ():
             lines = start + np.arange(batch.num_rows)
             for f, column in zip(plain, batch.columns, strict=True):
-                good = pc.match_substring_regex(pc.utf8_trim_whitespace(column), WrittenNumbers().pattern)
-                counter.add(f.name, column, good, lines)
+                counter.add(f.name, column, WrittenNumbers().matches(column), lines)
             start += batch.num_rows
-        named = {problem.column: problem for problem in counter.problems()}
-        return [
-            named.get(f.name, Problem(f.name, count=1, what=f"text, dates or categories ({f.type})")) for f in texts
-        ]
+        found = {problem.column: problem for problem in counter.problems()}
+        for f in fields:
+            found.setdefault(f.name, Problem(f.name, count=1, what=f"text, dates or categories ({f.type})"))
+        return problems_error([found[f.name] for f in fields], self.source)
 
     def arrow(self, keep: list[int]) -> ArrowColumns:
         """Return the columns at these positions as Arrow tables, text and categories included."""
@@ -139,7 +134,12 @@ class Reader(ABC):
     def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
         """Return the positions of the named columns, or of all, without the dropped ones."""
         refuse_duplicates(self.names, self.source)
-        _refuse_surrogates(self.names, self.source)
+        for name in self.names:
+            if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
+                raise DataError(
+                    f"The column name {name!r} of {self.source} contains half of a surrogate pair, which is not a "
+                    "character. Rename the column."
+                )
         if columns is None and self.id_name is not None:
             drop = [*drop, self.id_name]
         return selected(self.names, columns, [name for name in drop if name not in self.beside], self.source)
@@ -277,10 +277,13 @@ def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence
     asked = (*(columns or ()), *drop)
     unknown = [name for name in asked if name not in names]
     if unknown:
-        cut = next(
-            (name for name in names if "," in name and {part.strip() for part in name.split(",")} <= {*asked}), None
-        )
-        remedy = _available_columns(unknown[0], names) if cut is None else _quoted_name(cut)
+        nearest = closest(unknown[0], names, n=len(names), cutoff=0.0) if len(names) > SHOWN_NAMES else names
+        meant = did_you_mean(unknown[0], names, n=3)
+        remedy = f"{meant}Available columns: {_listed(nearest, SHOWN_NAMES)}."
+        for name in names:
+            if "," in name and {part.strip() for part in name.split(",")} <= {*asked}:
+                remedy = f"If you mean {name!r}, whose name contains a comma, pass it as one name: [{name!r}]."
+                break
         source = f"{source[:1].upper()}{source[1:]}"  # 'the frame' starts the sentence
         raise ParameterError(f"{source} has no column {', '.join(map(repr, unknown))}. {remedy}")
     if columns is None:
@@ -289,34 +292,11 @@ def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence
     return [places[name] for name in columns if name not in drop]
 
 
-def _quoted_name(name: str) -> str:
-    """The remedy for a column name that was split at its comma."""
-    return f"If you mean {name!r}, whose name contains a comma, pass it as one name: [{name!r}]."
-
-
-def _available_columns(wanted: str, names: Sequence[str], most: int = 12) -> str:
-    """List the available columns, of many the most similar names first, with a suggestion."""
-    nearest = closest(wanted, names, n=len(names), cutoff=0.0)
-    meant = [repr(name) for name in closest(wanted, names)]
-    asked = f"Did you mean {' or '.join(meant)}? " if meant else ""
-    return f"{asked}Available columns: {_listed(nearest if len(names) > most else names, most)}."
-
-
 def refuse_duplicates(names: Sequence[Hashable], source: str) -> None:
     """Raise an error for duplicate column names."""
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
         raise DataError(f"Duplicate column name {_listed(duplicates, 8)} in {source}. Rename the columns.")
-
-
-def _refuse_surrogates(names: Sequence[str], source: str) -> None:
-    """Raise an error for a name that no file can hold."""
-    for name in names:
-        if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
-            raise DataError(
-                f"The column name {name!r} of {source} contains half of a surrogate pair, which is not a character. "
-                "Rename the column."
-            )
 
 
 def refuse_text(texts: Sequence[str], source: str) -> None:

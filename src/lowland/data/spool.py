@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,7 @@ def spooled(rows: Rows) -> Iterator[Rows]:
         yield SpooledRows(rows, Path(folder) / "rows")
 
 
-@dataclass(frozen=True)
-class _Slab:
-    """A raw slab, or None if it is stored, and its place in the table."""
-
-    raw: Any
-    start: int
-    height: int
+_Slab = tuple[Any, int, int]  # a raw slab, or None if it is stored; its first row; its number of rows
 
 
 class SpooledRows(Rows):
@@ -64,35 +58,36 @@ class SpooledRows(Rows):
     def pieces(self) -> Iterator[_Slab]:
         """Yield the slabs of the temporary file, or raw ones while it is not complete."""
         if self.total is not None and sum(self.stored.values()) == self.total:
-            yield from (_Slab(None, start, height) for start, height in sorted(self.stored.items()))
+            yield from ((None, start, height) for start, height in sorted(self.stored.items()))
             return
         start = 0
         for raw in self.rows.pieces():
             height = self.rows.height(raw)
-            yield _Slab(raw, start, height)
+            yield raw, start, height
             start += height
             del raw  # only the caller refers to the slab
         self.total = start
 
     def height(self, piece: _Slab) -> int:
         """Return the number of rows in a slab."""
-        return piece.height
+        return piece[2]
 
     def prepare(self, piece: _Slab) -> Array:
         """Return the slab as floats; store it if it was parsed."""
-        offset = piece.start * self.d * self.dtype.itemsize
-        if piece.raw is None:
-            slab = np.fromfile(self.path, self.dtype, piece.height * self.d, offset=offset)
-            return slab.reshape(self.d, piece.height).T
-        chunk = self.rows.prepare(piece.raw)
-        if self.has_room and piece.start not in self.stored:
+        raw, start, height = piece
+        offset = start * self.d * self.dtype.itemsize
+        if raw is None:
+            slab = np.fromfile(self.path, self.dtype, height * self.d, offset=offset)
+            return slab.reshape(self.d, height).T
+        chunk = self.rows.prepare(raw)
+        if self.has_room and start not in self.stored:
             try:
                 if shutil.disk_usage(self.path.parent).free < chunk.nbytes + _LEFT_FREE:
                     raise OSError("the disk is full")
                 with open(self.path, "r+b") as file:
                     file.seek(offset)
                     file.write(np.ascontiguousarray(chunk.T).data)
-                self.stored[piece.start] = piece.height
+                self.stored[start] = height
             except OSError:  # such as a quota: every pass parses the text
                 self.has_room, self.stored = False, {}
                 with suppress(OSError):

@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as parquet
+from pyarrow import csv
 
 from lowland.data.arrow_columns import DAY, converted, date_order
 from lowland.data.reader import Reader, content_of, holds_numbers
@@ -23,8 +27,6 @@ class StoredTable:
     """A table that was written by ``write_stored``; only what is asked for is read from the disk."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        import pyarrow as pa
-
         self.path = Path(path)
         with pa.memory_map(str(path)) as file:
             self.table = pa.ipc.open_file(file).read_all()
@@ -39,23 +41,16 @@ class StoredTable:
             found = table.slice(start, max(0, stop - start))
         else:
             found = table.take(np.asarray(rows, dtype=np.int64))
-        return (
-            [list(row) for row in zip(*(_plain_values(c) for c in found.columns), strict=True)] if columns != [] else []
-        )
+        values = [map(_plain_value, column.to_pylist()) for column in found.columns]
+        return [list(row) for row in zip(*values, strict=True)]
 
     def numbers(self, j: int) -> np.ndarray | None:
         """Return a column as floats, (n,), NaN where missing; dates as days since 1970. None: it contains text."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column = self.table.column(j)
         return pc.cast(column, pa.float64(), safe=False).to_numpy() if holds_numbers(column.type) else None
 
     def days(self, j: int) -> np.ndarray | None:
         """Return a column of dates as days since 1970, (n,), NaN where missing; None: its values are not dates."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column = self.table.column(j)
         order = date_order(column)
         if order is None and content_of(column.type) == "text":
@@ -68,9 +63,6 @@ class StoredTable:
 
     def codes(self, j: int, most: int = MOST_LEVELS) -> tuple[np.ndarray, list[str]] | None:
         """Return codes, (n,) int32 with -1 where missing, and the levels in order; None: more levels than ``most``."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column = self.table.column(j)
         if holds_numbers(column.type) and not pa.types.is_boolean(column.type):
             values = pc.cast(column, pa.float64(), safe=False).to_numpy()
@@ -93,17 +85,12 @@ class StoredTable:
 
     def missing(self, j: int) -> np.ndarray:
         """Return which cells of a column are missing, (n,) bool."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column = self.table.column(j)
         absent = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
         return np.asarray(absent.to_numpy(), dtype=bool)
 
     def matches(self, j: int, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Return which cells of a column contain a text, and which equal it, (n,) bool; in any case of letters."""
-        import pyarrow.compute as pc
-
         column = pc.utf8_lower(_as_text(self.table.column(j)))
         contains = pc.match_substring(column, text.lower())
         equals = pc.equal(pc.utf8_trim_whitespace(column), text.strip().lower())
@@ -111,9 +98,6 @@ class StoredTable:
 
     def equals(self, j: int, texts: Sequence[str]) -> np.ndarray:
         """Return which cells of a column equal one of the texts, (n,) bool."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         return _is_true(pc.is_in(_as_text(self.table.column(j)), value_set=pa.array(list(texts), pa.string())))
 
     def select(self, columns: Sequence[int], rows: np.ndarray | None = None) -> Any:
@@ -127,8 +111,6 @@ def write_stored(batches: Iterable[Any], path: str | os.PathLike[str], most_byte
 
     Lists and records become text. ``most_bytes`` limits the size of the columns in memory.
     """
-    import pyarrow as pa
-
     n, size, writer = 0, 0, None
     with atomic_write(path) as temporary:
         try:
@@ -157,8 +139,6 @@ def write_stored(batches: Iterable[Any], path: str | os.PathLike[str], most_byte
 
 def _merged(batches: Iterable[Any]) -> Iterator[Any]:
     """Join small batches, so that a column has few pieces."""
-    import pyarrow as pa
-
     held: list[Any] = []
     cells = 0
     for batch in batches:
@@ -173,36 +153,25 @@ def _merged(batches: Iterable[Any]) -> Iterator[Any]:
 
 def _simple(column: Any) -> Any:
     """A column without dictionaries, lists, records and bytes."""
-    import pyarrow as pa
-
     kinds, kind = pa.types, column.type
     if kinds.is_dictionary(kind):
         return _simple(column.dictionary_decode())
     if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
         return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
-    if kinds.is_decimal(kind):
-        return column.cast(pa.float64())
-    return column
+    return column.cast(pa.float64()) if kinds.is_decimal(kind) else column
 
 
 def _as_text(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return column if pa.types.is_string(column.type) else pc.cast(column, pa.string(), safe=False)
 
 
 def _is_true(column: Any) -> np.ndarray:
     """A column of booleans as an array, False where missing."""
-    import pyarrow.compute as pc
-
     return np.asarray(pc.fill_null(column, False).to_numpy(), dtype=bool)
 
 
 def write_table_file(table: Any, path: Path, more: dict[str, np.ndarray]) -> None:
     """Write an Arrow table as .csv or .parquet, with more columns of numbers; equal names get a number."""
-    import pyarrow as pa
-
     for name, values in more.items():
         number = 2
         while name in table.column_names:
@@ -210,21 +179,13 @@ def write_table_file(table: Any, path: Path, more: dict[str, np.ndarray]) -> Non
         table = table.append_column(name, pa.array(values))
     with atomic_write(path) as temporary:
         if path.suffix == ".parquet":
-            import pyarrow.parquet as parquet
-
             parquet.write_table(table, temporary)
         else:
-            from pyarrow import csv
-
             csv.write_csv(table, temporary)
 
 
-def _plain_values(column: Any) -> list[Any]:
-    """The values of an Arrow column as numbers, strings and None."""
-    return [_plain_value(value) for value in column.to_pylist()]
-
-
 def _plain_value(value: Any) -> Any:
+    """A value as a number, a string or None."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -241,8 +202,6 @@ def stored_batches(table: Any) -> Iterator[Any]:
 
 def with_names_of_rows(table: Reader) -> Iterator[Any]:
     """Yield the record batches of a table; its column of row names comes first also where ``scan`` leaves it out."""
-    import pyarrow as pa
-
     names, start = None, 0
     for batch in table.scan():
         if table.id_name is None or table.id_name in batch.schema.names:

@@ -52,28 +52,19 @@ def suspect_columns(
     n, d = X.shape
     if n < 2 or d < 2 - has_others:
         return []
-    found = []
-    for j in _possible(X):
-        column, name = np.asarray(X[:, j], dtype=np.float64), str(names[int(j)])
-        if not np.isfinite(column).all() or (column % 1).any():
-            continue
-        suspect = _of_integers(name, column, _words(name) if named else set())
-        if suspect is not None:
-            found.append(suspect)
-    if not scaled:
-        found += _dominant(X, names)
-    return found
-
-
-def _possible(X: np.ndarray) -> np.ndarray:
-    """The columns of integers that the first rows do not exclude: most columns are excluded by a few rows."""
     head = np.asarray(X[:MIN_ROWS], dtype=np.float64)
-    is_possible = (head == np.floor(head)).all(axis=0)
-    if len(X) < MIN_ROWS:  # too few for identifiers and codes, and row numbers have equal steps
+    is_possible = (head == np.floor(head)).all(axis=0)  # most columns are excluded by a few rows
+    if n < MIN_ROWS:  # too few for identifiers and codes, and row numbers have equal steps
         with np.errstate(invalid="ignore"):
             steps = np.diff(head, axis=0)
         is_possible &= (steps == steps[0]).all(axis=0)
-    return np.flatnonzero(is_possible)
+    found = []
+    for j in np.flatnonzero(is_possible):
+        column, name = np.asarray(X[:, j], dtype=np.float64), str(names[int(j)])
+        if np.isfinite(column).all() and not (column % 1).any():
+            suspect = _of_integers(name, column, _words(name) if named else set())
+            found += [] if suspect is None else [suspect]
+    return found if scaled else [*found, *_dominant(X, names)]
 
 
 def _of_integers(name: str, column: np.ndarray, words: set[str]) -> SuspectColumn | None:
@@ -97,22 +88,16 @@ def _of_integers(name: str, column: np.ndarray, words: set[str]) -> SuspectColum
 
 def _dominant(X: np.ndarray, names: Sequence[str]) -> list[SuspectColumn]:
     with np.errstate(over="ignore", invalid="ignore"):
-        variances = _variances(X)
+        variances = X.var(axis=0, dtype=np.float64)
+        for gap in np.flatnonzero(np.isnan(X).any(axis=0)):
+            observed = X[~np.isnan(X[:, gap]), gap]
+            variances[gap] = observed.var(dtype=np.float64) if len(observed) else 0.0
         fractions = variances / variances.sum()
     j = int(np.argmax(variances))
     if not np.isfinite(fractions[j]) or fractions[j] <= MOST or np.sum(variances > 0) < 2:
         return []
     fraction = f"{fractions[j]:.1%}" if fractions[j] < 0.9995 else "more than 99.9%"
     return [SuspectColumn(str(names[j]), "dominant", fraction)]
-
-
-def _variances(X: np.ndarray) -> np.ndarray:
-    """The variances of the columns, of the values that are not missing."""
-    variances = X.var(axis=0, dtype=np.float64)
-    for j in np.flatnonzero(np.isnan(X).any(axis=0)):
-        observed = X[~np.isnan(X[:, j]), j]
-        variances[j] = observed.var(dtype=np.float64) if len(observed) else 0.0
-    return np.asarray(variances)
 
 
 def is_called_id(name: str) -> bool:

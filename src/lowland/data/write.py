@@ -42,7 +42,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:  # the file is created inside, so that Ctrl-C at any moment removes it
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())
+        mask = os.umask(0)  # the only way to read it is to set it
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, target)
     except UnicodeEncodeError as error:
         near = error.object[max(0, error.start - 20) : error.end + 20]
@@ -59,12 +61,6 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def check_writable(path: str | os.PathLike[str]) -> str:
     """Return the extension of an output path, or raise an error before any work is done."""
     name = Path(path).name.lower()
@@ -79,10 +75,7 @@ def check_writable(path: str | os.PathLike[str]) -> str:
 
 
 def write_chunks(
-    chunks: Iterable[Any],
-    path: str | os.PathLike[str],
-    names: Sequence[str],
-    format: str | None = None,
+    chunks: Iterable[Any], path: str | os.PathLike[str], names: Sequence[str], format: str | None = None
 ) -> int:
     """Write chunks of rows to a file as they arrive; return the number of rows written.
 
@@ -91,10 +84,9 @@ def write_chunks(
     suffix = format or check_writable(path)
     if str(path) == STANDARD_OUTPUT:
         return _write_standard_output(chunks, names, suffix)
-    writers = {".npy": _write_npy, ".parquet": _write_parquet, ".csv": _write_csv, ".csv.gz": _write_csv_gz}
-    writers |= {".jsonl": _write_json_lines}
+    writers = {".npy": _write_npy, ".jsonl": _write_json_lines}
     with atomic_write(path) as temporary:
-        count = writers[suffix](chunks, temporary, names)
+        count = writers.get(suffix, _write_file)(chunks, temporary, names, suffix)
         if count == 0:
             raise DataError(f"There are no rows to write to {str(path)!r}. Check the input.")
         return count
@@ -130,7 +122,13 @@ def with_columns(
     """Yield chunks as Arrow tables with further columns, whose types are those of the whole columns."""
     import pyarrow as pa
 
-    first, last = ([_arrow_array(values) for values in part.values()] for part in (before, after))
+    def arrow(values: Any) -> Any:
+        try:
+            return pa.array(values, from_pandas=True)
+        except (pa.ArrowException, TypeError, OverflowError):  # of several types
+            return pa.array([None if value is None else str(value) for value in values])
+
+    first, last = ([arrow(values) for values in part.values()] for part in (before, after))
     start = 0
     for chunk in chunks:
         table = _arrow_chunk(chunk, names)
@@ -138,16 +136,6 @@ def with_columns(
         parts = [column.slice(start, n) for column in first], [column.slice(start, n) for column in last]
         yield pa.table([*parts[0], *table.columns, *parts[1]], names=[*before, *names, *after])
         start += n
-
-
-def _arrow_array(values: Any) -> Any:
-    """A column as an Arrow array; values of several types as strings."""
-    import pyarrow as pa
-
-    try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, OverflowError):
-        return pa.array([None if value is None else str(value) for value in values])
 
 
 def _arrow_chunk(chunk: Any, names: Sequence[str]) -> Any:
@@ -160,16 +148,14 @@ def _arrow_chunk(chunk: Any, names: Sequence[str]) -> Any:
     return pa.table(list(columns), names=list(names))
 
 
-def _write_parquet(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
+def _write_file(chunks: Iterable[Any], path: Path, names: Sequence[str], suffix: str) -> int:
+    """Write .parquet, .csv or .csv.gz."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    return _write_tables(chunks, names, lambda schema: pq.ParquetWriter(path, schema))
-
-
-def _write_csv(chunks: Iterable[Any], path: Path, names: Sequence[str], compression: str | None = None) -> int:
-    import pyarrow as pa
-
-    with pa.output_stream(str(path), compression=compression) as stream:
+    if suffix == ".parquet":
+        return _write_tables(chunks, names, lambda schema: pq.ParquetWriter(path, schema))
+    with pa.output_stream(str(path), compression="gzip" if suffix == ".csv.gz" else None) as stream:
         return _write_text(chunks, stream, names)
 
 
@@ -180,7 +166,7 @@ def _write_text(chunks: Iterable[Any], stream: Any, names: Sequence[str]) -> int
     return _write_tables(chunks, names, lambda schema: csv.CSVWriter(stream, schema, write_options=options))
 
 
-def _write_json_lines(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
+def _write_json_lines(chunks: Iterable[Any], path: Path, names: Sequence[str], suffix: str) -> int:
     """Write one JSON object per line; NaN and infinity, which JSON lacks, become null."""
     count = 0
     with open(path, "w", encoding="utf-8") as file:
@@ -189,10 +175,6 @@ def _write_json_lines(chunks: Iterable[Any], path: Path, names: Sequence[str]) -
                 file.write(json.dumps(to_plain(record, unknown=str), ensure_ascii=False) + "\n")
                 count += 1
     return count
-
-
-def _write_csv_gz(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
-    return _write_csv(chunks, path, names, compression="gzip")
 
 
 def _write_tables(chunks: Iterable[Any], names: Sequence[str], open_writer: Callable[[Any], Any]) -> int:
@@ -210,7 +192,7 @@ def _write_tables(chunks: Iterable[Any], names: Sequence[str], open_writer: Call
     return count
 
 
-def _write_npy(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
+def _write_npy(chunks: Iterable[Any], path: Path, names: Sequence[str], suffix: str) -> int:
     """Write .npy; the number of rows may be unknown until the end, so the header is written twice."""
     count = 0
     with open(path, "wb") as file:
@@ -218,11 +200,8 @@ def _write_npy(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
         for chunk in chunks:
             block = np.ascontiguousarray(to_numpy(chunk))
             if not header:
-                header = {
-                    "descr": np.lib.format.dtype_to_descr(block.dtype),
-                    "fortran_order": False,
-                    "shape": (10**15, block.shape[1]),
-                }
+                header = {"descr": np.lib.format.dtype_to_descr(block.dtype), "fortran_order": False}
+                header["shape"] = (10**15, block.shape[1])
                 np.lib.format.write_array_header_1_0(file, header)
                 begin = file.tell()
             file.write(block.data)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 MISSING = (  # as Arrow knows them
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",
@@ -53,15 +55,10 @@ class WrittenNumbers:
 
     def matches(self, column: Any) -> Any:
         """Return for each cell of an Arrow column of text whether it is a number of this form; null if missing."""
-        import pyarrow.compute as pc
-
         return pc.match_substring_regex(pc.utf8_trim_whitespace(column), self.pattern)
 
     def convert(self, column: Any) -> Any:
         """Return an Arrow column of text as float64; a cell of another form is missing, ``matches`` finds it."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         text = pc.utf8_trim_whitespace(column)
         text = pc.if_else(pc.match_substring_regex(text, self.pattern), text, pa.scalar(None, text.type))
         if self.affix == "parentheses":
@@ -86,8 +83,6 @@ class WrittenNumbers:
 
 def form_of(column: Any, decimal: str, thousands: str | None) -> WrittenNumbers | None:
     """Return the form of an Arrow column of text if every cell is a number of one form; None for other text."""
-    import pyarrow.compute as pc
-
     column = column.drop_null()
     if not len(column):
         return None
@@ -106,7 +101,7 @@ def form_of(column: Any, decimal: str, thousands: str | None) -> WrittenNumbers 
 ORDERS = ("year first", "day first", "month first")
 _TIME = (
     r"(?:[ T,]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d{1,9})?))?"
-    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?)? ?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?)? ?(?:Z|UTC|(?P<zone_sign>[+-])(?P<zone_hours>\d{2}):?(?P<zone_minutes>\d{2}))?"
 )
 _YEAR_FIRST = rf"^\s*(?P<year>\d{{4}})[-/.](?P<b>\d{{1,2}})[-/.](?P<c>\d{{1,2}}){_TIME}\s*$"
 _YEAR_LAST = rf"^\s*(?P<b>\d{{1,2}})[./-](?P<c>\d{{1,2}})[./-](?P<year>\d{{4}}|\d{{2}}){_TIME}\s*$"
@@ -143,9 +138,6 @@ class WrittenDates:
 
 def dates_of(texts: Any, order: str) -> np.ndarray:
     """Return an Arrow column of texts as datetime64[us]; NaT where a text is missing or not a date of this order."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     parts = pc.extract_regex(texts.cast(pa.string()), _YEAR_FIRST if order == "year first" else _YEAR_LAST)
 
     def text(name: str) -> Any:
@@ -168,24 +160,11 @@ def dates_of(texts: Any, order: str) -> np.ndarray:
     months = (np.where(good, year, 1970) - 1970).astype("M8[Y]").astype("M8[M]") + np.where(good, month - 1, 0)
     days = months.astype("M8[D]") + np.where(good, day - 1, 0)
     good &= days.astype("M8[M]") == months
-    seconds = 3600.0 * hour + 60.0 * (minute - _zone_minutes(text("zone"))) + second
+    zone = number("zone_hours") * 60 + number("zone_minutes")  # dates with a time zone become those of UTC
+    east = np.where(_numpy(pc.equal(text("zone_sign"), "-")), -1, 1) * zone
+    seconds = 3600.0 * hour + 60.0 * (minute - east) + second
     return np.where(good, days.astype("M8[us]") + np.round(seconds * 1e6).astype("m8[us]"), np.datetime64("NaT", "us"))
 
 
-def _zone_minutes(zones: Any) -> np.ndarray:
-    """Minutes east of Greenwich, (n,): dates with a time zone become those of UTC."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = pc.extract_regex(zones, r"^(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})$")
-    hours, minutes = (
-        _numpy(pc.fill_null(pc.struct_field(found, name).cast(pa.int64()), 0)) for name in ("hours", "minutes")
-    )
-    negative = _numpy(pc.fill_null(pc.equal(pc.struct_field(found, "sign"), "-"), False))
-    return np.where(negative, -1, 1) * (60 * hours + minutes)
-
-
 def _numpy(values: Any) -> np.ndarray:
-    import pyarrow as pa
-
     return values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(zero_copy_only=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.errors import DataError, MissingExtra
+from lowland.errors import DataError
 from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.plots.models import attribute, called_as, column_names, coordinates
 from lowland.plots.names import legend_above, place_names, shorten
@@ -20,6 +20,7 @@ from lowland.plots.style import (
     as_integer,
     axes_for,
     figure_of,
+    label_axes,
     names_of,
     numbers,
     on_host,
@@ -64,16 +65,19 @@ def loadings(
 
     Examples
     --------
-    >>> from lowland import PCA, plots
-    >>> from lowland.data import load_dataset
-    >>> wine = load_dataset("wine")
+    >>> from lowland import PCA, data, plots
+    >>> wine = data.load_dataset("wine")
     >>> figure = plots.loadings(PCA(2, scale=True).fit(wine.X), wine.names)
     """
-    if names is not None:
-        names = list(names)
-    table, frame_names = _loadings_table(components, None if names is None else len(names))
-    names = frame_names if names is None else names
-    table = table[: as_integer(most, "most")]
+    table = _table(components)
+    k, d = table.shape
+    names = None if names is None else list(names)
+    count = None if names is None else len(names)
+    rows, columns = getattr(components, "index", None), getattr(components, "columns", None)
+    upright = k > d if count not in (k, d) else count == k != d  # (d, k)
+    if names is None and rows is not None and columns is not None and not callable(rows):  # of a data frame
+        names = [str(one) for one in (rows if upright else columns)]
+    table = (table.T if upright else table)[: as_integer(most, "most")]
     k, d = table.shape
     words = [plain(word) for word in shorten(names_of(names, d, "columns of the components", first=1), _LONGEST)]
     below = 0.05 * max(0, max(map(len, words)) - 12) if names is not None else 0.0  # space for long names
@@ -114,23 +118,18 @@ def _apart_by_size(sizes: np.ndarray, most: int) -> np.ndarray:
 
 
 def _rows_and_axes_of(model: Any, X: Any) -> dict[str, Any]:
+    """Rows and axes; or columns or categories at their own coordinates, the numbers of a mixed table as arrows."""
     points = attribute(model, "column_points_", "category_points_", default=None)
-    if points is not None:
-        return _rows_and_points_of(model, X, points)
-    table = attribute(model, "components_")
-    return {"Z": coordinates(model, X), "components": table, **column_names(model, table.shape[1], X)}
-
-
-def _rows_and_points_of(model: Any, X: Any, points: Any) -> dict[str, Any]:
-    """Rows, and columns or categories at their own coordinates; the numbers of a mixed table as arrows."""
+    if points is None:
+        table = attribute(model, "components_")
+        return {"Z": coordinates(model, X), "components": table, **column_names(model, table.shape[1], X)}
     names = column_names(model, len(points)).get("names") if points.names is None else [str(n) for n in points.names]
     found = {"Z": coordinates(model, X), "components": None, "points": points.coordinates, "point_names": names}
     correlations = attribute(model, "correlations_", default=None)
     if correlations is None or not len(correlations):
         return found
     own = attribute(model, "feature_names_in_", default=None)
-    places = attribute(model, "numeric_columns_")
-    words = [f"x{j}" if own is None else str(own[j]) for j in places]
+    words = [f"x{j}" if own is None else str(own[j]) for j in attribute(model, "numeric_columns_")]
     return found | {"components": correlations.T, "names": words}
 
 
@@ -181,28 +180,26 @@ def biplot(
 
     Examples
     --------
-    >>> from lowland import PCA, plots
-    >>> from lowland.data import load_dataset
-    >>> wine = load_dataset("wine")
+    >>> from lowland import PCA, data, plots
+    >>> wine = data.load_dataset("wine")
     >>> pca = PCA(2, scale=True).fit(wine.X)
     >>> figure = plots.biplot(pca, wine.X, wine.names, wine.y)
     """
     rows = plane_of(Z)
     tips, tip_words, unseen = _points_of(points, point_names)
-    none: tuple[np.ndarray, list[str], int] = np.empty((0, 2)), [], 0
-    only_points = components is None and points is not None
-    arrows, arrow_words, left = none if only_points else _arrows_of(components, rows, names, labels)
+    arrows, arrow_words, left = _points_of(None, None)
+    if components is not None or points is None:
+        arrows, arrow_words, left = _arrows_of(components, rows, names, labels)
     ax = axes_for(ax, (6.2, 5.2))
     embedding(Z, labels, label_names=label_names, axis_names=axis_names, title=title, ax=ax)
-    ax.update_datalim(1.15 * np.concatenate([arrows, tips]))
+    marked = np.concatenate([arrows, tips])
+    ax.update_datalim(1.15 * marked)
     ax.autoscale_view()
     ax.axhline(0, color=WEAK, linewidth=0.7, zorder=0)
     ax.axvline(0, color=WEAK, linewidth=0.7, zorder=0)
-    marked = np.concatenate([arrows, tips])
     own, own_words, _ = _points_of(None if row_names is None else rows, row_names)
-    named = _draw_named(
-        ax, np.concatenate([marked, own]), [*arrow_words, *tip_words, *own_words], len(arrows), len(marked)
-    )
+    every, words = np.concatenate([marked, own]), [*arrow_words, *tip_words, *own_words]
+    named = _draw_named(ax, every, words, len(arrows), len(marked))
     kinds = [word for word, count in (("arrows", len(arrows)), ("points", len(tips))) if count]
     drawn, what = len(marked), " and ".join(kinds)
     few = f"{drawn} longest of {drawn + left + unseen} {what}" if left + unseen else f"{drawn} {what}"
@@ -277,17 +274,6 @@ def _draw_named(ax: Any, tips: np.ndarray, words: list[str], arrows: int, marked
     return count
 
 
-def _loadings_table(components: Any, named: int | None) -> tuple[np.ndarray, list[str] | None]:
-    """Components, (k, d), from either orientation, and the names of the columns of a data frame."""
-    table = _table(components)
-    k, d = table.shape
-    rows, columns = getattr(components, "index", None), getattr(components, "columns", None)
-    upright = k > d if named is None or named not in (k, d) else named == k != d  # (d, k)
-    if rows is None or columns is None or callable(rows):
-        return (table.T if upright else table), None
-    return (table.T, [str(one) for one in rows]) if upright else (table, [str(one) for one in columns])
-
-
 def _table(components: Any) -> np.ndarray:
     table = numbers(components, "components")
     if table.ndim != 2 or not table.size:
@@ -331,29 +317,27 @@ def dendrogram(
 
     Examples
     --------
-    >>> from lowland import FeatureAgglomeration, plots
-    >>> from lowland.data import load_dataset
-    >>> wine = load_dataset("wine")
+    >>> from lowland import FeatureAgglomeration, data, plots
+    >>> wine = data.load_dataset("wine")
     >>> groups = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
     >>> figure = plots.dendrogram(groups, names=wine.names)
     """
     table = on_host(children)
     if table.ndim == 2 and table.shape[1] == 4 and distances is None:  # scipy: two nodes, distance, size
         children, distances = table[:, :2], table[:, 2]
-    tree, heights, groups = _checked(children, distances, labels)
+    tree, heights = _checked_tree(children, distances)
     d = len(tree) + 1
+    groups = None if labels is None else _groups(labels, d)
     words = shorten(names_of(names, d, "leaves"))
     order = _leaves_in_order(tree)
     ax = axes_for(ax, (min(14.0, max(5.5, 0.24 * d + 1.5)), 4.2))
     _draw_bars(ax, tree, heights, groups, order)
     ax.set_xlim(-0.7, d - 0.3)
     ax.set_ylim(min(0.0, float(heights.min())), 1.05 * float(heights.max()) or 1.0)
-    ax.set_ylabel("merge step" if distances is None else "merge distance")
-    title_above(ax, title)
-    quiet(ax)
+    across = f"{d:,} leaves" if d > _MOST_LEAVES else ""
+    label_axes(ax, across, "merge step" if distances is None else "merge distance", title)
     if d > _MOST_LEAVES:
         ax.set_xticks([])
-        ax.set_xlabel(f"{d:,} leaves")
         return figure_of(ax)
     ax.set_xticks(range(d), [plain(words[leaf]) for leaf in order], rotation=60, ha="right", rotation_mode="anchor")
     ax.tick_params(axis="x", length=0, labelsize="small")
@@ -363,7 +347,7 @@ def dendrogram(
     return figure_of(ax)
 
 
-def _checked(children: Any, distances: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def _checked_tree(children: Any, distances: Any) -> tuple[np.ndarray, np.ndarray]:
     tree = numbers(children, "children")
     if tree.ndim != 2 or tree.shape[1] != 2 or not len(tree):
         raise DataError(f"children has shape {tree.shape}. Pass two nodes per merge, shape (d - 1, 2).")
@@ -380,7 +364,7 @@ def _checked(children: Any, distances: Any, labels: Any) -> tuple[np.ndarray, np
         raise DataError(
             f"There are {d - 1} merges and distances has shape {heights.shape}. Pass one distance per merge."
         )
-    return tree.astype(int), heights, None if labels is None else _groups(labels, d)
+    return tree.astype(int), heights
 
 
 def _groups(labels: Any, d: int) -> np.ndarray:
@@ -410,10 +394,8 @@ def _leaves_in_order(tree: np.ndarray) -> list[int]:
 
 def _draw_bars(ax: Any, tree: np.ndarray, heights: np.ndarray, groups: np.ndarray | None, order: list[int]) -> None:
     """One bar per merge: up from each child, and across."""
-    try:
-        from matplotlib.collections import LineCollection
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "plot") from error
+    from matplotlib.collections import LineCollection
+
     d = len(tree) + 1
     across, up = np.zeros(2 * d - 1), np.zeros(2 * d - 1)
     across[order] = np.arange(d)

@@ -21,12 +21,11 @@ from lowland.plots.style import (
     as_integer,
     axes_for,
     figure_of,
+    label_axes,
     names_of,
     numbers,
     on_host,
     plain,
-    quiet,
-    title_above,
 )
 
 _FEW_PAIRS = 3_000  # more are drawn as a histogram
@@ -45,10 +44,7 @@ def _variances_of(model: Any) -> dict[str, Any]:
     return {"values": values, **({"total": 1.0} if ratios else {})}
 
 
-@called_as(
-    "scree(model)",
-    read=_variances_of,
-)
+@called_as("scree(model)", read=_variances_of)
 def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: Any = None) -> Any:
     """Draw a scree plot: the explained variance ratio of each component as a bar.
 
@@ -66,9 +62,8 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
 
     Examples
     --------
-    >>> from lowland import PCA, plots
-    >>> from lowland.data import load_dataset
-    >>> pca = PCA().fit(load_dataset("iris").X)
+    >>> from lowland import PCA, data, plots
+    >>> pca = PCA().fit(data.load_dataset("iris").X)
     >>> figure = plots.scree(pca, choice=2)
     """
     values = _line(values, "values")
@@ -86,11 +81,9 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
         ax.axvline(kept + 0.5, color=MARK, linewidth=1.2, linestyle="--")
         text = reason or f"{kept} of {len(values)} components: {percent[:kept].sum():.1f}% of {of}"
         ax.set_title(text, fontsize="medium", color=INK, loc="left")
-    ax.set_xlabel("component")
-    ax.set_ylabel("explained variance (%)" if total is not None else f"fraction of {of} (%)")
-    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlim(0.3, len(values) + 0.7)
-    quiet(ax)
+    up = "explained variance (%)" if total is not None else f"fraction of {of} (%)"
+    label_axes(ax, "component", up, integers=True)
     return figure_of(ax)
 
 
@@ -117,9 +110,8 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
 
     Examples
     --------
-    >>> from lowland import PCA, plots
-    >>> from lowland.data import load_dataset
-    >>> pca = PCA().fit(load_dataset("iris").X)
+    >>> from lowland import PCA, data, plots
+    >>> pca = PCA().fit(data.load_dataset("iris").X)
     >>> figure = plots.distortion_curve(pca, choice=2)
     """
     J = _line(distortions, "distortions")
@@ -131,11 +123,8 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
         ax.annotate(
             f"J({kept}) = {J[kept]:.3g}", (kept, J[kept]), xytext=(8, 10), textcoords="offset points", color=INK
         )
-    ax.set_xlabel("number of components M")
-    ax.set_ylabel("mean squared error J(M)")
-    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
-    quiet(ax)
+    label_axes(ax, "number of components M", "mean squared error J(M)", integers=True)
     return figure_of(ax)
 
 
@@ -159,9 +148,8 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
 
     Examples
     --------
-    >>> from lowland import DiffusionMap, plots
-    >>> from lowland.data import load_dataset
-    >>> figure = plots.decay(DiffusionMap(10).fit(load_dataset("iris").X))
+    >>> from lowland import DiffusionMap, data, plots
+    >>> figure = plots.decay(DiffusionMap(10).fit(data.load_dataset("iris").X))
     """
     values, times = _line(eigenvalues, "eigenvalues"), _line(times, "times")
     if (worst := float(np.abs(values).max())) > 1 + 1e-6:  # rounding error of float32
@@ -176,13 +164,9 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
         shade = 1 - 0.65 * i / max(1, len(times) - 1)
         powers = np.maximum(values, 0) ** t
         lines += ax.plot(places, powers, marker="o", markersize=3.5, color=STRONG, alpha=shade)
-    ax.set_xlabel("diffusion coordinate")
+    ax.set(xlim=(0.3, len(values) + 0.7), ylim=(0, 1.03))
+    label_axes(ax, "diffusion coordinate", "weight λᵗ", integers=True)
     legend_of(ax, lines, [f"t = {t:g}" for t in times], inside=6)
-    ax.set_ylabel("weight λᵗ")
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlim(0.3, len(values) + 0.7)
-    ax.set_ylim(0, 1.03)
-    quiet(ax)
     return figure_of(ax)
 
 
@@ -226,9 +210,8 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from lowland import PCA, plots, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, plots, quality
+    >>> X = data.load_dataset("iris").X
     >>> figure = plots.shepard(quality.shepard(X, PCA(2).fit_transform(X)))
     """
     if not hasattr(diagram, "original"):
@@ -247,13 +230,11 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
     far = float(x.max())
     ax.plot([0, far], [0, far / diagram.scale], color=MARK, linewidth=1.4, label="least-squares scale")
     ax.legend(frameon=False, labelcolor=INK, loc="best")
-    ax.set_xlabel("distance in the data")
-    ax.set_ylabel("distance in the embedding")
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
-    correlations = f"Spearman {diagram.spearman.value:.3f}, Pearson {diagram.pearson.value:.3f}"
-    title_above(ax, correlations if title is None else title)
-    quiet(ax)
+    if title is None:
+        title = f"Spearman {diagram.spearman.value:.3f}, Pearson {diagram.pearson.value:.3f}"
+    label_axes(ax, "distance in the data", "distance in the embedding", title)
     return figure_of(ax)
 
 
@@ -273,9 +254,8 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from lowland import PCA, plots, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, plots, quality
+    >>> X = data.load_dataset("iris").X
     >>> found = {f"PCA({k})": quality.co_ranking(X, PCA(k).fit_transform(X)) for k in (1, 2)}
     >>> figure = plots.rnx_curve(found)
     """
@@ -300,19 +280,12 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
     ax.set_ylim(min(0.0, *(float(one.r_nx.min()) for one in several.values())), 1.02)
     short = shorten(list(several), 22)
     areas = [f"{name}: area {one.area.value:.3f}" for name, one in zip(short, several.values(), strict=True)]
-    areas = [area.removeprefix(": ") for area in areas]
-    ax.set_xlabel("neighborhood size k")
-    legend_of(ax, lines, areas, inside=5, most=40)
-    ax.set_ylabel("neighborhood agreement R_NX(k)")
-    title_above(ax, title)
-    quiet(ax)
+    label_axes(ax, "neighborhood size k", "neighborhood agreement R_NX(k)", title)
+    legend_of(ax, lines, [area.removeprefix(": ") for area in areas], inside=5, most=40)
     return figure_of(ax)
 
 
-@called_as(
-    "residual_variances(model)",
-    read=lambda model: {"variances": attribute(model, "residual_variances_")},
-)
+@called_as("residual_variances(model)", read=lambda model: {"variances": attribute(model, "residual_variances_")})
 def residual_variances(variances: Any, choice: int | None = None, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the residual variance over the number of dimensions; the elbow suggests how many are enough.
 
@@ -326,9 +299,8 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
 
     Examples
     --------
-    >>> from lowland import Isomap, plots
-    >>> from lowland.data import load_dataset
-    >>> isomap = Isomap(6).fit(load_dataset("swiss_roll", n=300, seed=1).X)
+    >>> from lowland import Isomap, data, plots
+    >>> isomap = Isomap(6).fit(data.load_dataset("swiss_roll", n=300, seed=1).X)
     >>> figure = plots.residual_variances(isomap, choice=2)
     """
     line = numbers(variances, "variances")
@@ -342,23 +314,16 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
         at = (choice, line[choice - 1])
         ax.plot(*([each] for each in at), color=MARK, marker="o", markersize=9, fillstyle="none", markeredgewidth=1.8)
         ax.annotate(f"{choice}: {at[1]:.3g}", at, xytext=(8, 10), textcoords="offset points", color=INK)
-    ax.set_xlabel("number of dimensions")
-    ax.set_ylabel("residual variance")
-    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
     ax.axhline(0, color=WEAK, linewidth=0.8)
-    title_above(ax, title)
-    quiet(ax)
+    label_axes(ax, "number of dimensions", "residual variance", title, integers=True)
     return figure_of(ax)
 
 
 # --- feature selection ---
 
 
-@called_as(
-    "selection_path(model)",
-    read=lambda model: {"path": attribute(model, "path_")},
-)
+@called_as("selection_path(model)", read=lambda model: {"path": attribute(model, "path_")})
 def selection_path(path: Any, *, ax: Any = None) -> Any:
     """Draw the score after each step of a feature selection, with the column that was added or removed.
 
@@ -370,9 +335,8 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from lowland import SequentialFeatureSelector, plots
-    >>> from lowland.data import load_dataset
-    >>> wine = load_dataset("wine")
+    >>> from lowland import SequentialFeatureSelector, data, plots
+    >>> wine = data.load_dataset("wine")
     >>> figure = plots.selection_path(SequentialFeatureSelector().fit(wine.X, wine.y))
     """
     steps = list(path)
@@ -381,25 +345,22 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
     if not all(hasattr(step, "score") for step in steps):
         raise DataError("selection_path: path does not contain steps of a feature selection. Pass model.path_.")
     ax = axes_for(ax, (max(5.5, 0.3 * min(len(steps), _MOST_NAMED) + 1.5), 3.8))
-    numbers, scores = [step.number for step in steps], [step.score for step in steps]
-    ax.plot(numbers, scores, color=WEAK, linewidth=1.4, zorder=1)
+    points = np.array([(step.number, step.score) for step in steps])
+    ax.plot(*points.T, color=WEAK, linewidth=1.4, zorder=1)
     shown = (("remove", "v", MARK, "removed"), ("add", "^", STRONG, "added"), ("find", "o", STRONG, "selected"))
     drawn = {}
     for action, marker, color, words in shown:
-        some = [step for step in steps if step.action == action]
-        if some:
-            places, heights = [step.number for step in some], [step.score for step in some]
-            drawn[words] = ax.scatter(places, heights, s=36, marker=marker, color=color, zorder=2)
+        some = points[[step.action == action for step in steps]]
+        if len(some):
+            drawn[words] = ax.scatter(*some.T, s=36, marker=marker, color=color, zorder=2)
     if len(steps) <= _MOST_NAMED:
         signs = {"add": "+ ", "remove": "− ", "find": ""}
         short = dict(zip(given := sorted({str(step.name) for step in steps}), shorten(given), strict=True))
         labels = [f"{signs[step.action]}{plain(short[str(step.name)])}" for step in steps]
-        ax.set_xticks(numbers, labels, rotation=60, ha="right", rotation_mode="anchor", fontsize="small")
-    ax.set_xlabel("step")
-    ax.set_ylabel("score")
+        ax.set_xticks(points[:, 0], labels, rotation=60, ha="right", rotation_mode="anchor", fontsize="small")
+    label_axes(ax, "step", "score")
     if len(drawn) > 1:
         legend_of(ax, list(drawn.values()), list(drawn), inside=3)
-    quiet(ax)
     return figure_of(ax)
 
 
@@ -429,9 +390,8 @@ def coefficient_paths(
 
     Examples
     --------
-    >>> from lowland import L1Selector, plots
-    >>> from lowland.data import load_dataset
-    >>> wine = load_dataset("wine")
+    >>> from lowland import L1Selector, data, plots
+    >>> wine = data.load_dataset("wine")
     >>> selector = L1Selector(3).fit(wine.X, wine.y)
     >>> figure = plots.coefficient_paths(selector, names=wine.names)
     """
@@ -461,9 +421,7 @@ def coefficient_paths(
         ax.axvline(chosen, color=INK, linewidth=1, linestyle="--")
     ax.set_xscale("log")
     ax.invert_xaxis()
-    ax.set_xlabel("penalty α")
-    ax.set_ylabel("coefficient")
-    quiet(ax)
+    label_axes(ax, "penalty α", "coefficient")
     return figure_of(ax)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -52,9 +51,8 @@ def images(
 
     Examples
     --------
-    >>> from lowland import plots
-    >>> from lowland.data import load_dataset
-    >>> digits = load_dataset("digits")
+    >>> from lowland import data, plots
+    >>> digits = data.load_dataset("digits")
     >>> figure = plots.images(digits.X[:20], digits.image_shape)
     """
     pixels, (height, width) = _pixels(rows, image_shape, "rows")
@@ -68,13 +66,13 @@ def images(
     if columns is None:
         columns = min(len(table), math.ceil(math.sqrt(2 * len(table))))
     columns = as_integer(columns, "columns")
-    words = [""] * len(table) if titles is None else [_short_lines(one) for one in titles] if ax is None else titles
+    words = [""] * len(table) if titles is None else [str(one) for one in titles]
+    if ax is None:
+        words = ["\n".join(shorten([line], _LONGEST)[0] for line in one.split("\n")) for one in words]
     words = [plain(one) for one in words]
     gap, beside = max(1, round(0.06 * height)), max(1, round(0.06 * width))  # space between the images in pixels
-    titled = [
-        any(words[start : start + columns]) for start in range(0, len(table), columns)
-    ]  # whether each line has titles
-    tops = np.cumsum([(max(2, round(0.3 * height)) if line else gap) + height for line in titled]) - height
+    lines = [words[start : start + columns] for start in range(0, len(table), columns)]
+    tops = np.cumsum([(max(2, round(0.3 * height)) if any(line) else gap) + height for line in lines]) - height
     mosaic = np.full((tops[-1] + height + 1, columns * (width + beside) - beside + 2), np.nan)  # room for frames
     ax = axes_for(ax, (0.9 * columns, 0.9 * (tops[-1] + height) / height))
     from matplotlib.patches import Rectangle
@@ -113,13 +111,8 @@ def _pixels(images: Any, image_shape: Any, name: str) -> tuple[np.ndarray, tuple
     return pixels, (height, width)
 
 
-def _short_lines(title: Any) -> str:
-    return "\n".join(shorten([line], _LONGEST)[0] for line in str(title).split("\n"))
-
-
 @called_as(
-    "components_as_images(model, image_shape)",
-    read=lambda model: {"components": attribute(model, "components_")},
+    "components_as_images(model, image_shape)", read=lambda model: {"components": attribute(model, "components_")}
 )
 def components_as_images(
     components: Any,
@@ -140,18 +133,15 @@ def components_as_images(
 
     Examples
     --------
-    >>> from lowland import PCA, plots
-    >>> from lowland.data import load_dataset
-    >>> digits = load_dataset("digits")
+    >>> from lowland import PCA, data, plots
+    >>> digits = data.load_dataset("digits")
     >>> figure = plots.components_as_images(PCA(10).fit(digits.X), digits.image_shape)
     """
     table = numbers(components, "components")
     largest = np.abs(table).max(axis=1, keepdims=True) if table.ndim == 2 and table.size else 1.0
     scaled = table / np.where(largest > 0, largest, 1.0)
     titles = [str(i + 1) for i in range(len(table))] if titles is None else titles
-    return images(
-        scaled, image_shape, columns=columns, titles=titles, limits=(-1.0, 1.0), colors=DIVERGING, ax=ax
-    )  # fmt: skip
+    return images(scaled, image_shape, columns=columns, titles=titles, limits=(-1.0, 1.0), colors=DIVERGING, ax=ax)
 
 
 @called_as("reconstructions(model, X[:4], image_shape)", model=True)
@@ -181,9 +171,8 @@ def reconstructions(
 
     Examples
     --------
-    >>> from lowland import PCA, plots
-    >>> from lowland.data import load_dataset
-    >>> digits = load_dataset("digits")
+    >>> from lowland import PCA, data, plots
+    >>> digits = data.load_dataset("digits")
     >>> figure = plots.reconstructions(PCA().fit(digits.X), digits.X[:4], digits.image_shape, (1, 5, 10, 30))
     """
     if not (hasattr(model, "transform") and hasattr(model, "inverse_transform")):
@@ -270,6 +259,8 @@ def thumbnails(
     >>> patch = moved_patch(100)
     >>> figure = plots.thumbnails(Isomap(2, n_neighbors=4).fit(patch.X), patch.X, patch.image_shape)
     """
+    from scipy.optimize import linear_sum_assignment
+
     plane = plane_of(Z)
     images, image_shape = _pixels(images, image_shape, "images")
     if len(images) != len(plane):
@@ -284,81 +275,56 @@ def thumbnails(
     else:
         shown = _rows("rows", rows, known, 1)
     pixels = numbers(images[shown], "images", finite=False)
-    frame = MapFrame.around(plane[known], len(shown), image_shape)
-    corners = frame.matched(plane[shown])
-    everything, edge = np.vstack([plane[known], corners, corners + frame.size]), 0.1 * frame.size[1]
+    corners, (width, height) = _places_around(plane[known], len(shown), image_shape)
+    # The total length of the lines is minimal, so no two lines cross: swapping their ends would shorten them.
+    half = np.array([width, height]) / 2
+    lengths = np.linalg.norm(plane[shown][:, None] - (corners + half)[None], axis=2)  # (m, places)
+    corners = corners[linear_sum_assignment(lengths)[1]]
+    everything, edge = np.vstack([plane[known], corners, corners + 2 * half]), 0.1 * height
     low, high = everything.min(axis=0) - edge, everything.max(axis=0) + edge
     sides = (high - low) / (high - low).max()
     ax = axes_for(ax, (8.0 * sides[0] + (0.4 if labels is None else 1.6), 8.0 * sides[1] + 0.5))
-    embedding(
-        plane, labels, label_names=label_names, axis_names=axis_names, title=title, size=size, ax=ax
-    )  # fmt: skip
+    from matplotlib.patches import Rectangle
+
+    embedding(plane, labels, label_names=label_names, axis_names=axis_names, title=title, size=size, ax=ax)
     if way is not None:
         ax.plot(*way.T, color=MARK, linewidth=1.6, alpha=0.9, zorder=3, solid_joinstyle="round")
-    limits = limits or (float(np.nanmin(pixels)), float(np.nanmax(pixels)))
-    for point, image, corner in zip(plane[shown], pixels, corners, strict=True):
-        _draw(ax, point, image.reshape(image_shape), frame, corner, limits, colors)
+    lowest, highest = limits or (float(np.nanmin(pixels)), float(np.nanmax(pixels)))
+    look = {"cmap": colors, "vmin": lowest, "vmax": highest, "interpolation": "nearest"}
+    for point, image, corner in zip(plane[shown], pixels.reshape(-1, *image_shape), corners, strict=True):
+        ends = np.stack([point, corner + half])  # the image covers the rest of the line
+        ax.plot(*ends.T, color=INK, linewidth=0.6, alpha=0.7, zorder=4)
+        ax.plot(*point, marker="o", markersize=5, color="white", markeredgecolor=MARK, markeredgewidth=1.4, zorder=5)
+        left, bottom = corner
+        ax.imshow(image, extent=(left, left + width, bottom, bottom + height), zorder=6, **look)
+        ax.add_patch(Rectangle(corner, width, height, fill=False, edgecolor=WEAK, linewidth=0.8, zorder=7))
     ax.set_aspect("equal", adjustable="box")  # keep the limits, with the images at the border
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
     return figure_of(ax)
 
 
-@dataclass(frozen=True)
-class MapFrame:
-    """Positions for images of one size around the points, without overlap."""
-
-    corners: np.ndarray  # (places, 2) lower left
-    size: np.ndarray  # (2,) width and height of an image
-
-    @classmethod
-    def around(cls, points: np.ndarray, count: int, image_shape: tuple[int, int]) -> MapFrame:
-        """Choose the size of the images, and positions on all four sides, 1.4 times as many as needed."""
-        low, high = points.min(axis=0), points.max(axis=0)
-        longer = float((high - low).max()) or 1.0
-        middle, sides = (low + high) / 2, np.maximum(high - low, _LEAST_SIDE * longer)
-        width = image_shape[1] / image_shape[0]
-        tall = _LARGEST * longer
-        while True:
-            size, gap = np.array([tall * width, tall]), 0.18 * tall
-            inner = sides + 2 * gap  # area of the points
-            across = int((inner[0] + 2 * size[0] + gap) // (size[0] + gap))
-            up = int((inner[1] - gap) // (tall + gap))
-            if 2 * (across + up) >= _SPARE * count:
-                break
-            tall *= 0.9
-        outer = np.maximum(inner + 2 * size, [across * (size[0] + gap) - gap, 0])
-        left, bottom = middle - outer / 2
-        x = np.linspace(left, left + outer[0] - size[0], max(across, 2))
-        y = np.linspace(bottom, bottom + outer[1] - tall, up + 2)
-        corners = [(u, v) for v in (y[0], y[-1]) for u in x] + [(u, v) for u in (x[0], x[-1]) for v in y[1:-1]]
-        return cls(np.array(corners), size)
-
-    def matched(self, points: np.ndarray) -> np.ndarray:
-        """Return the lower left corner of each point's image, (m, 2).
-
-        The total length of the lines is minimal, so no two lines cross: swapping their ends would shorten them.
-        """
-        from scipy.optimize import linear_sum_assignment
-
-        middles = self.corners + self.size / 2
-        lengths = np.linalg.norm(points[:, None] - middles[None], axis=2)  # (m, places)
-        return self.corners[linear_sum_assignment(lengths)[1]]
-
-
-def _draw(
-    ax: Any, point: np.ndarray, image: np.ndarray, frame: MapFrame, corner: np.ndarray, limits: Any, colors: str
-) -> None:
-    from matplotlib.patches import Rectangle
-
-    (left, bottom), (width, height) = corner, frame.size
-    ends = np.stack([point, corner + frame.size / 2])  # the image covers the rest of the line
-    ax.plot(*ends.T, color=INK, linewidth=0.6, alpha=0.7, zorder=4)
-    ax.plot(*point, marker="o", markersize=5, color="white", markeredgecolor=MARK, markeredgewidth=1.4, zorder=5)
-    box = (left, left + width, bottom, bottom + height)
-    ax.imshow(
-        image, cmap=colors, vmin=limits[0], vmax=limits[1], extent=box, interpolation="nearest", zorder=6
-    )  # fmt: skip
-    ax.add_patch(Rectangle((left, bottom), width, height, fill=False, edgecolor=WEAK, linewidth=0.8, zorder=7))
+def _places_around(
+    points: np.ndarray, count: int, image_shape: tuple[int, int]
+) -> tuple[np.ndarray, tuple[float, float]]:
+    """Lower left corners of images on all four sides of the points, 1.4 times as many as needed; width and height."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    longer = float((high - low).max()) or 1.0
+    middle, sides = (low + high) / 2, np.maximum(high - low, _LEAST_SIDE * longer)
+    tall = _LARGEST * longer
+    while True:
+        wide, gap = tall * (image_shape[1] / image_shape[0]), 0.18 * tall
+        inner = sides + 2 * gap  # area of the points
+        across = int((inner[0] + 2 * wide + gap) // (wide + gap))
+        up = int((inner[1] - gap) // (tall + gap))
+        if 2 * (across + up) >= _SPARE * count:
+            break
+        tall *= 0.9
+    outer = np.maximum(inner + 2 * np.array([wide, tall]), [across * (wide + gap) - gap, 0])
+    left, bottom = middle - outer / 2
+    x = np.linspace(left, left + outer[0] - wide, max(across, 2))
+    y = np.linspace(bottom, bottom + outer[1] - tall, up + 2)
+    corners = [(u, v) for v in (y[0], y[-1]) for u in x] + [(u, v) for u in (x[0], x[-1]) for v in y[1:-1]]
+    return np.array(corners), (wide, tall)
 
 
 def _path_points(plane: np.ndarray, known: np.ndarray, path: Any) -> np.ndarray:
@@ -402,11 +368,20 @@ def walk(Z: np.ndarray, stops: np.ndarray) -> np.ndarray:
 
     Z      (n, 2) finite points stops  (p,) two or more rows to visit
     """
+    from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
+    from scipy.spatial import Delaunay, QhullError
 
     places, first, node = np.unique(Z, axis=0, return_index=True, return_inverse=True)
     node = node.reshape(-1)
-    graph = _edges(places)
+    try:  # edges of the Delaunay triangulation
+        i, j = Delaunay(places).simplices[:, [[0, 1, 2], [1, 2, 0]]].transpose(1, 0, 2).reshape(2, -1)
+    except (QhullError, ValueError):  # collinear, or fewer than three points: connect consecutive points
+        i = np.arange(len(places) - 1)
+        j = i + 1
+    i, j = np.unique(np.sort(np.stack([i, j]), axis=0), axis=1)
+    squares = np.sum((places[i] - places[j]) ** 2, axis=1)
+    graph = csr_matrix((squares, (i, j)), shape=(len(places), len(places)))
     rows = [int(stops[0])]
     for start, end in pairwise(stops):
         before = dijkstra(graph, directed=False, indices=node[start], return_predecessors=True)[1]
@@ -416,21 +391,6 @@ def walk(Z: np.ndarray, stops: np.ndarray) -> np.ndarray:
             at = int(before[at])
         rows += way[::-1]
     return np.array(rows)
-
-
-def _edges(places: np.ndarray) -> Any:
-    """Edges of the Delaunay triangulation with their squared lengths; the points are distinct and sorted."""
-    from scipy.sparse import csr_matrix
-    from scipy.spatial import Delaunay, QhullError
-
-    try:
-        i, j = Delaunay(places).simplices[:, [[0, 1, 2], [1, 2, 0]]].transpose(1, 0, 2).reshape(2, -1)
-    except (QhullError, ValueError):  # collinear, or fewer than three points: connect consecutive points
-        i = np.arange(len(places) - 1)
-        j = i + 1
-    i, j = np.unique(np.sort(np.stack([i, j]), axis=0), axis=1)
-    squares = np.sum((places[i] - places[j]) ** 2, axis=1)
-    return csr_matrix((squares, (i, j)), shape=(len(places), len(places)))
 
 
 def rows_along(Z: np.ndarray, path: np.ndarray, count: int) -> np.ndarray:

@@ -20,11 +20,10 @@ from lowland.plots.style import (
     WEAK,
     axes_for,
     figure_of,
+    label_axes,
     numbers,
     on_host,
     plain,
-    quiet,
-    title_above,
 )
 
 MOST_CLASSES = 30  # more are not distinguishable in a legend
@@ -59,16 +58,15 @@ def embedding(
 
     Examples
     --------
-    >>> from lowland import PCA, plots
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, plots
+    >>> iris = data.load_dataset("iris")
     >>> figure = plots.embedding(PCA(2).fit(iris.X), iris.X, iris.y, label_names=iris.label_names)
     """
     Z = plane_of(Z)
     size = float(np.clip(20_000 / len(Z), 2, 30)) if size is None else size
     if not size > 0 or len(axis_names) != 2:
         raise ParameterError(f"size={size!r}, axis_names={axis_names!r}: choose a size above 0 and two axis names.")
-    words, labels = getattr(labels, "name", None), _values_of(labels)
+    words = getattr(labels, "name", None)
     marks, known = (None, None) if labels is None else _one_per_row(labels, len(Z))
     classes = [] if marks is None or marks.dtype.kind == "f" else _classes(marks)
     if label_names is not None and any(isinstance(one, int) and one >= len(label_names) for one in classes):
@@ -77,15 +75,15 @@ def embedding(
             f"Pass one name for each of the classes 0 to {int(classes[-1])}."
         )
     ax = axes_for(ax, (5.5, 4.6))
-    ax.set_xlabel(plain(axis_names[0]))
-    ax.set_ylabel(plain(axis_names[1]))
-    title_above(ax, title)
+    label_axes(ax, plain(axis_names[0]), plain(axis_names[1]), title)
+    ax.grid(visible=False)
     if marks is None or known is None:
         ax.scatter(*Z.T, s=size, color=STRONG, alpha=0.7, linewidths=0)
     else:
         blank = None if known.all() else ax.scatter(*Z[~known].T, s=size, color=WEAK, linewidths=0)
         if classes:
-            names = {one: _name(one, label_names) for one in classes}
+            named = () if label_names is None else label_names  # -1 is no class, such as noise
+            names = {one: str(named[one] if isinstance(one, int) and 0 <= one < len(named) else one) for one in classes}
             _draw_classes(ax, Z[known], marks, names, blank, size)
         elif known.any():
             points = ax.scatter(*Z[known].T, s=size, c=marks, cmap=SEQUENTIAL, alpha=0.8, linewidths=0)
@@ -94,8 +92,6 @@ def embedding(
             bar.set_label("" if words is None else plain(words), color=INK)
     shared = all(len(group.get_siblings(ax)) > 1 for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes()))
     ax.set_aspect("equal", adjustable="box" if shared else "datalim")  # limits of shared axes cannot be changed
-    quiet(ax)
-    ax.grid(visible=False)
     if centers and classes and marks is not None and known is not None:
         _name_centers(ax, Z[known], marks, names)
     return figure_of(ax)
@@ -145,18 +141,11 @@ def _name_centers(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, st
         text.set_position(to_pixels.inverted().transform(place))
 
 
-def _values_of(labels: Any) -> Any:
-    """The values per row of a Measure, or the labels as they are."""
-    if not hasattr(labels, "per_row"):
-        return labels
-    if labels.per_row is None:
-        raise DataError(f"This measure ({labels.name}) has no values per row. Compute it with per_row=True.")
-    return labels.per_row
-
-
 def _one_per_row(labels: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The labels, and a mask of the rows that have one, (n,)."""
-    marks = on_host(labels)
+    """The labels, or the values per row of a Measure, and a mask of the rows that have one, (n,)."""
+    if hasattr(labels, "per_row") and labels.per_row is None:
+        raise DataError(f"This measure ({labels.name}) has no values per row. Compute it with per_row=True.")
+    marks = on_host(getattr(labels, "per_row", labels))
     if marks.shape == (n, 1):  # a data frame of one column
         marks = marks[:, 0]
     if marks.shape != (n,):
@@ -178,11 +167,3 @@ def _classes(marks: np.ndarray) -> list[Any]:
             "Pass labels as floats for a color bar, or draw fewer classes."
         )
     return classes
-
-
-def _name(one: Any, label_names: Sequence[str] | None) -> str:
-    if (
-        label_names is not None and isinstance(one, int) and one >= 0
-    ):  # negative values are no class, such as -1 for noise
-        return str(label_names[one])
-    return str(one)

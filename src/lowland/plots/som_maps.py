@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lowland.errors import DataError, MissingExtra, ParameterError
+from lowland.errors import DataError, ParameterError
 from lowland.plots.models import attribute, called_as, column_names
 from lowland.plots.names import shorten
 from lowland.plots.style import (
@@ -54,15 +54,18 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
 
     Examples
     --------
-    >>> from lowland import SelfOrganizingMap, plots
-    >>> from lowland.data import load_dataset
-    >>> som = SelfOrganizingMap((6, 10)).fit(load_dataset("iris").X)
+    >>> from lowland import SelfOrganizingMap, data, plots
+    >>> som = SelfOrganizingMap((6, 10)).fit(data.load_dataset("iris").X)
     >>> figure = plots.u_matrix(som)
     """
     table = _table(distances, "distances", topology)
     ax = _axes(ax, table)
     cells = _draw_cells(ax, table, topology, "gray_r")
-    _bar(ax, cells, "mean distance to neighboring units")
+    beside = ax.inset_axes((1.03, 0.1, 0.035, 0.8))  # as high as the map, whatever the width of the panel
+    bar = ax.figure.colorbar(cells, cax=beside)
+    bar.set_label("mean distance to neighboring units", fontsize="small", color=INK)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize="x-small", color=WEAK, labelcolor=INK)
     return _finished(ax, title)
 
 
@@ -91,9 +94,8 @@ def component_planes(
 
     Examples
     --------
-    >>> from lowland import SelfOrganizingMap, plots
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import SelfOrganizingMap, data, plots
+    >>> iris = data.load_dataset("iris")
     >>> som = SelfOrganizingMap((6, 10)).fit(iris.X)
     >>> figure = plots.component_planes(som, names=iris.names)
     """
@@ -133,9 +135,8 @@ def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = 
 
     Examples
     --------
-    >>> from lowland import SelfOrganizingMap, plots
-    >>> from lowland.data import load_dataset
-    >>> som = SelfOrganizingMap((6, 10)).fit(load_dataset("iris").X)
+    >>> from lowland import SelfOrganizingMap, data, plots
+    >>> som = SelfOrganizingMap((6, 10)).fit(data.load_dataset("iris").X)
     >>> figure = plots.hit_map(som)
     """
     table = _table(hits, "hits", topology, finite=True)
@@ -184,10 +185,8 @@ def _corners(topology: Topology) -> np.ndarray:
 
 
 def _collection(corners: np.ndarray, centers: np.ndarray, sizes: np.ndarray) -> Any:
-    try:
-        from matplotlib.collections import PolyCollection
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "plot") from error
+    from matplotlib.collections import PolyCollection
+
     return PolyCollection(list(centers[:, None, :] + sizes[:, None, None] * corners[None]))
 
 
@@ -200,14 +199,6 @@ def _draw_cells(ax: Any, table: np.ndarray, topology: Topology, colors: str | No
         cells.set_array(table.ravel())
     ax.add_collection(cells)
     return cells
-
-
-def _bar(ax: Any, cells: Any, label: str) -> None:
-    beside = ax.inset_axes((1.03, 0.1, 0.035, 0.8))  # as high as the map, whatever the width of the panel
-    bar = ax.figure.colorbar(cells, cax=beside)
-    bar.set_label(label, fontsize="small", color=INK)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize="x-small", color=WEAK, labelcolor=INK)
 
 
 def _finished(ax: Any, title: str | None) -> Any:

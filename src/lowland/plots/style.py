@@ -58,6 +58,16 @@ def title_above(ax: Any, title: Any, **options: Any) -> None:
         ax.set_title(plain(title), fontsize="medium", color=INK, loc="left", **options)
 
 
+def label_axes(ax: Any, across: str, up: str, title: Any = None, *, integers: bool = False) -> None:
+    """Label both axes of a minimal frame, with a title if there is one; ``integers``: ticks across only at integers."""
+    ax.set_xlabel(across)
+    ax.set_ylabel(up)
+    if integers:
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    title_above(ax, title)
+    quiet(ax)
+
+
 def on_host(values: Any) -> np.ndarray:
     """Return numbers or labels as a numpy array on the host."""
     return to_numpy(values) if is_array(values) else np.asarray(values)

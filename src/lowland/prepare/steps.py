@@ -29,10 +29,9 @@ class DateParts(TransformerMixin, BaseEstimator):
         """Find the first date of each column, and the parts that vary."""
         D = _dates(X)
         self.n_features_in_ = D.shape[1]
-        self.feature_names_in_ = np.asarray(
-            getattr(X, "column_names", [f"x{j}" for j in range(D.shape[1])]), dtype=object
-        )
-        self.origins_ = np.array([_first(column) for column in D.T], dtype="datetime64[us]")
+        self.feature_names_in_ = _names(X, D.shape[1])
+        first = np.fmin.reduce(D, axis=0)  # without missing dates
+        self.origins_ = np.where(np.isnat(first), np.datetime64("1970-01-01", "us"), first)
         parts = self._all_parts(D)
         self.kept_ = np.array([np.unique(part[~np.isnan(part)]).size > 1 for part in parts.T])
         return self
@@ -52,33 +51,29 @@ class DateParts(TransformerMixin, BaseEstimator):
         return [pair for pair, kept in zip(pairs, self.kept_, strict=True) if kept]
 
     def _all_parts(self, D: np.ndarray) -> np.ndarray:
-        columns = [part for column, origin in zip(D.T, self.origins_, strict=True) for part in _parts(column, origin)]
+        """The five parts of each column of dates, NaN where a date is missing."""
+        columns = []
+        for dates, origin in zip(D.T, self.origins_, strict=True):
+            days, months, years = (dates.astype(f"datetime64[{unit}]") for unit in "DMY")
+            parts = [
+                years.astype(np.int64) + 1970.0,
+                months.astype(np.int64) % 12 + 1.0,
+                (days.astype(np.int64) + 3.0) % 7,  # Monday is 0; the first of January 1970 was a Thursday
+                (dates - days).astype(np.float64) * 24 / _DAY,
+                (dates - origin).astype(np.float64) / _DAY,
+            ]
+            columns += [np.where(np.isnat(dates), np.nan, part) for part in parts]
         return np.column_stack(columns)
+
+
+def _names(X: Any, d: int) -> np.ndarray:
+    return np.asarray(getattr(X, "column_names", [f"x{j}" for j in range(d)]), dtype=object)
 
 
 def _dates(X: Any) -> np.ndarray:
     """The columns of a table of dates, (n, d)."""
     columns = X.columns if hasattr(X, "column_names") else np.asarray(X).T
     return np.column_stack([np.asarray(column).astype("datetime64[us]") for column in columns])
-
-
-def _first(dates: np.ndarray) -> np.datetime64:
-    observed = dates[~np.isnat(dates)]
-    return observed.min() if observed.size else np.datetime64("1970-01-01", "us")
-
-
-def _parts(dates: np.ndarray, origin: np.datetime64) -> list[np.ndarray]:
-    """The five parts of a column of dates, NaN where a date is missing."""
-    days, months, years = (dates.astype(f"datetime64[{unit}]") for unit in "DMY")
-    since = (days.astype(np.int64), months.astype(np.int64), years.astype(np.int64))
-    parts = [
-        since[2] + 1970.0,
-        since[1] % 12 + 1.0,
-        (since[0] + 3.0) % 7,  # Monday is 0; the first of January 1970 was a Thursday
-        (dates - days).astype(np.float64) * 24 / _DAY,
-        (dates - origin).astype(np.float64) / _DAY,
-    ]
-    return [np.where(np.isnat(dates), np.nan, part) for part in parts]
 
 
 class TextComponents(TransformerMixin, BaseEstimator):
@@ -95,9 +90,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
         """Fit one decomposition per column."""
         columns = _texts(X)
         self.n_features_in_ = len(columns)
-        self.feature_names_in_ = np.asarray(
-            getattr(X, "column_names", [f"x{j}" for j in range(len(columns))]), dtype=object
-        )
+        self.feature_names_in_ = _names(X, len(columns))
         svd = load_method("TruncatedSVD")
         self.models_ = []
         for column in columns:

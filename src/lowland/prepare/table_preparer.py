@@ -178,7 +178,12 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                 self.date_orders_[name] = order
         prepared = self._converted(table)
         for name in self.ordered or ():
-            _check_levels(prepared.column(name), levels[name], name)
+            others = sorted({*prepared.column(name).unique().drop_null().to_pylist()} - {*levels[name]})
+            if others:  # they would count as missing values
+                raise ParameterError(
+                    f"`TablePreparer(ordered=...)`: column {name!r} has the level {others[0]!r}, which is not listed. "
+                    "List all levels, lowest first."
+                )
         if not prepared.column_names:
             one = "The table has 1 sample. " if len(table) == 1 else ""
             raise DataError(
@@ -196,7 +201,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         columns, names = self._opened(X)
         Z = self._encoded(whole_table(columns, names))
-        if self.output == "array" or _is_framed(self):
+        frames = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+        if self.output == "array" or frames != "default":  # scikit-learn turns the array into a data frame
             return Z
         return arrow_table(Z.T, self.get_feature_names_out())
 
@@ -271,10 +277,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             max_categories=int(self.max_levels), handle_unknown="infrequent_if_exist", sparse_output=False
         )
         scaled = [("scale", StandardScaler())] if self.standardize else []
-        frequent = self.impute and "most_frequent"
         steps = {
             "number": [*_imputer(self.impute), *scaled],
-            "boolean": _imputer(frequent),
+            "boolean": _imputer(self.impute and "most_frequent"),
             "ordered": [("rank", ranks), *_imputer(self.impute), *scaled],
             "date": [("parts", DateParts()), *_imputer(self.impute), *scaled],
             "category": [("levels", levels_as_columns)],
@@ -332,22 +337,6 @@ def _levels(column: Any, name: str) -> list[str]:
     return [str(v) for v in column.combine_chunks().dictionary.to_pylist()]
 
 
-def _check_levels(column: Any, levels: list[str], name: str) -> None:
-    """Raise an error for a level of the training data that is not listed: it would count as a missing value."""
-    others = sorted({*column.unique().drop_null().to_pylist()} - {*levels})
-    if others:
-        raise ParameterError(
-            f"`TablePreparer(ordered=...)`: column {name!r} has the level {others[0]!r}, which is not listed. List "
-            "all levels, lowest first."
-        )
-
-
-def _is_framed(transformer: Any) -> bool:
-    """Whether scikit-learn turns what a transformer returns into a data frame."""
-    own = getattr(transformer, "_sklearn_output_config", {}).get("transform")
-    return (own or get_config()["transform_output"]) != "default"
-
-
 def _listed(values: Sequence[Any]) -> str:
     return ", ".join(repr(value) for value in values)
 
@@ -366,14 +355,10 @@ def _kinds_in(table: Any, names: Sequence[str], X: Any) -> dict[str, ColumnKind]
     infinite = {c.name: infinite_values(table.column(c.name)) for c in found if c.is_infinite}
     if marks or infinite or nested:
         gaps = {c.name: c.missing for c in found if 0 < c.missing < c.n and c.kind not in _COMPLETE}
-        raise preparation_error(marks, infinite, nested, gaps, source, takes_marks=_takes_marks(X))
+        path = X if isinstance(X, str | os.PathLike) else getattr(getattr(X, "table", None), "path", "")
+        takes_marks = suffix_of(Path(path)).removesuffix(".gz") in (".csv", ".tsv", ".txt", ".xlsx", ".ods")
+        raise preparation_error(marks, infinite, nested, gaps, source, takes_marks=takes_marks)
     return {column.name: column for column in found}
-
-
-def _takes_marks(X: Any) -> bool:
-    """Whether marks of missing values can be given for a table: that of a text file or a spreadsheet."""
-    path = X if isinstance(X, str | os.PathLike) else getattr(getattr(X, "table", None), "path", "")
-    return suffix_of(Path(path)).removesuffix(".gz") in (".csv", ".tsv", ".txt", ".xlsx", ".ods")
 
 
 def _require_memory(X: Any, columns: ArrowColumns, names: Sequence[str]) -> None:
@@ -405,7 +390,9 @@ def _sentence(preparer: Any, name: str, levels: dict[str, list[str]], found: Col
         return f"{kind}, dropped as requested"
     missing = preparer.missing_[name]
     scaled = ", standardized" if preparer.standardize else ""
-    filled = _filled(missing, preparer.impute if kind != "boolean" else preparer.impute and "most_frequent")
+    how = preparer.impute and ("most_frequent" if kind == "boolean" else preparer.impute)
+    words = "left missing" if how is None else f"replaced by the {how.replace('_', ' ')}"
+    filled = f", {missing:,} missing {words}{' value' * (how == 'most_frequent')}" if missing else ""
     if kind == "category":
         return _category(preparer, name, missing)
     if kind == "text":
@@ -439,10 +426,3 @@ def _category(preparer: Any, name: str, missing: int) -> str:
 
 def _encoder(preparer: Any, kind: str, step: str) -> Any:
     return preparer.transformer_.named_transformers_[kind].named_steps[step]
-
-
-def _filled(missing: int, how: str | None) -> str:
-    if not missing:
-        return ""
-    words = "left missing" if how is None else f"replaced by the {how.replace('_', ' ')}"
-    return f", {missing:,} missing {words}{' value' * (how == 'most_frequent')}"

@@ -69,14 +69,14 @@ def stability(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> round(quality.stability(PCA(2), load_dataset("iris").X).value, 4)
+    >>> from lowland import PCA, data, quality
+    >>> round(quality.stability(PCA(2), data.load_dataset("iris").X).value, 4)
     0.9999
     """
     _check(method, resamples, resample)
     rows = open_rows(X)
-    pairwise = _takes_pairs(method)
+    tags = getattr(method, "__sklearn_tags__", None)
+    pairwise = tags is not None and bool(tags().input_tags.pairwise)  # columns are resampled together with rows
     if rows.is_sparse:
         dense = "Sparse distances are not supported here. Pass a dense matrix of all pairs."
         raise DataTypeError(dense if pairwise else SPARSE_ROWS)
@@ -90,7 +90,8 @@ def stability(
     explained, squares, times = [], np.zeros(n), np.zeros(n)
     place = np.cumsum(kept) - 1
     for _ in range(resamples):
-        picked = _draw_rows(n, resample, rng)
+        halves = resample == "halves"
+        picked = np.sort(rng.permutation(n)[: max(3, n // 2)] if halves else rng.integers(n, size=n))
         if len(np.unique(picked)) < MIN_ROWS:
             raise DataError(f"A resample of the {n} rows has fewer than {MIN_ROWS} different rows. Pass more rows.")
         try:
@@ -142,23 +143,11 @@ def _embed(method: Any, X: Any, y: np.ndarray | None) -> np.ndarray:
     return to_numpy(model.fit_transform(X) if y is None else model.fit_transform(X, y))
 
 
-def _takes_pairs(method: Any) -> bool:
-    """Whether X contains one number per pair of rows, so that columns are resampled together with rows."""
-    tags = getattr(method, "__sklearn_tags__", None)
-    return tags is not None and bool(tags().input_tags.pairwise)
-
-
 def _take(table: Any, picked: np.ndarray, pairwise: bool) -> Any:
     xp = xp_of(table)
     rows = like(picked, table, xp.int64)
     part = xp.take(table, rows, axis=0)
     return xp.take(part, rows, axis=1) if pairwise else part
-
-
-def _draw_rows(n: int, resample: str, rng: np.random.Generator) -> np.ndarray:
-    if resample == "halves":
-        return np.sort(rng.permutation(n)[: max(3, n // 2)])
-    return np.sort(rng.integers(n, size=n))
 
 
 def _pad(Z: np.ndarray, width: int) -> np.ndarray:

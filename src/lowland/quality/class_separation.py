@@ -62,14 +62,12 @@ def neighborhood_hit(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, quality
+    >>> iris = data.load_dataset("iris")
     >>> round(quality.neighborhood_hit(PCA(2).fit_transform(iris.X), iris.y).value, 3)
     0.951
     """
-    near = _NearestLabels.of(Z, y, n_neighbors, "euclidean", sample, random_state)
-    return near.hit(per_row)
+    return _NearestLabels.of(Z, y, n_neighbors, "euclidean", sample, random_state).hit(per_row)
 
 
 @with_parameters(SHARED, LABELED, SEARCHED)
@@ -89,9 +87,8 @@ def nearest_neighbor_accuracy(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, quality
+    >>> iris = data.load_dataset("iris")
     >>> Z = PCA(2).fit_transform(iris.X)
     >>> [round(quality.nearest_neighbor_accuracy(A, iris.y).value, 3) for A in (Z, iris.X)]
     [0.967, 0.967]
@@ -126,9 +123,8 @@ def silhouette(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, quality
+    >>> iris = data.load_dataset("iris")
     >>> round(quality.silhouette(PCA(2).fit_transform(iris.X), iris.y).value, 3)
     0.534
     """
@@ -142,7 +138,7 @@ def silhouette_of(
     side: PointSet, codes: np.ndarray, classes: int, evaluated: EvaluatedRows, *, per_row: bool = False
 ) -> Measure:
     """The silhouette of points that are already opened."""
-    rows = np.arange(side.n) if evaluated.rows is None else evaluated.rows
+    rows = evaluated.places
     sizes = np.bincount(codes, minlength=classes)  # no class is empty
     by_class, starts = np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes
     values = np.empty(len(rows))
@@ -201,9 +197,8 @@ def downstream_accuracy(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, quality
+    >>> iris = data.load_dataset("iris")
     >>> round(quality.downstream_accuracy(PCA(2).fit_transform(iris.X), iris.y).value, 2)
     0.96
     """
@@ -225,7 +220,10 @@ def downstream_accuracy(
     if classifier is None:
         C = PointSet.of(C).X  # rescaled: nearest neighbors stay the same, and squares cannot overflow
     labels, right, scores = classes[codes], np.empty(len(C)), []
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=_seed(random_state)).split(C, codes):
+    seed = 0 if random_state is None else random_state
+    if isinstance(seed, np.random.Generator):  # which scikit-learn does not accept
+        seed = int(seed.integers(2**31))
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(C, codes):
         predicted = np.asarray(clone(model).fit(C[train], labels[train]).predict(C[test]))
         right[test] = predicted.reshape(len(test)) == labels[test]
         scores.append(right[test].mean())
@@ -262,13 +260,6 @@ def _classifier(classifier: Any, n: int) -> Any:
     return classifier
 
 
-def _seed(random_state: Any) -> Any:
-    """A seed that scikit-learn accepts, which excludes Generator; None uses the same seed every time."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    return 0 if random_state is None else random_state
-
-
 def held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float, float]:
     """The confidence interval of a cross-validated accuracy, at least as wide as Wilson's for n rows."""
     f = len(scores)
@@ -282,7 +273,7 @@ class _NearestLabels:
 
     def __init__(self, near: np.ndarray, codes: np.ndarray, evaluated: EvaluatedRows) -> None:
         self.evaluated, self.k = evaluated, near.shape[1]
-        self.own = codes if evaluated.rows is None else codes[evaluated.rows]  # (m,)
+        self.own = codes[evaluated.places]  # (m,)
         self.near = codes[near]  # (m, k)
 
     @classmethod

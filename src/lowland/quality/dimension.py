@@ -13,7 +13,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.random import generator
 from lowland.data.open import open_rows
-from lowland.errors import DataError, DataTypeError, DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataTypeError, ParameterError, warn
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.graphs.geodesics import elbow, geodesic_distances, residual_variances
 from lowland.math.neighbors.connectivity import ShortestBridges, connected
@@ -110,7 +110,7 @@ class Work:
             self.indices, self.distances = self._neighbors()
         if self.k < _NEIGHBORS and k is None:
             warn(f"intrinsic_dimension: with {self.n} distinct rows, {self.k} neighbors per row are used instead of "
-                 f"{_NEIGHBORS}. The estimate is uncertain. Pass more rows.", DataWarning)  # fmt: skip
+                 f"{_NEIGHBORS}. The estimate is uncertain. Pass more rows.")  # fmt: skip
         positive = self.distances[self.distances > 0]
         self.distances = np.maximum(self.distances, positive.min())  # distinct rows at distance zero due to rounding
 
@@ -136,15 +136,6 @@ class Work:
         if self.n <= self.k:
             raise _error(f"the data has {self.n} {kind}. Choose at most {self.n - 1}.", n_neighbors=self.k)
 
-    def warn_if_discrete(self) -> None:
-        """Warn if distances are discrete: a ball does not model rows on a grid, or groups of near-duplicate rows."""
-        if spacings.are_discrete(spacings.log_spacings(self.distances), self.n):
-            warn(
-                "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between near-duplicate "
-                "rows, so estimates from their spacings are unreliable. Choose `method='pca'`.",
-                DataWarning,
-            )
-
     def _drop_repeated(self) -> None:
         """Remove duplicate rows: a distance of zero has no logarithm."""
         host = to_numpy(self.X)
@@ -155,8 +146,7 @@ class Work:
         duplicates = len(host) - self.n
         self._check_rows()
         if duplicates:
-            warn(f"intrinsic_dimension: {duplicates} of {len(host)} rows are duplicates. Each row is counted once.",
-                 DataWarning)  # fmt: skip
+            warn(f"intrinsic_dimension: {duplicates} of {len(host)} rows are duplicates. Each row is counted once.")
 
     def _neighbors(self) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest neighbors, among all rows, of each sampled row, nearest first, (m, k)."""
@@ -229,13 +219,9 @@ def _auto(work: Work) -> IntrinsicDimension:
         each = spacings.neighborhood_means(spacings.log_spacings(work.distances).mean(axis=1), work.indices)
         local = work.expand(curve.dimension(each))
     details = {
-        "sampled rows": len(work.asked),
-        "neighbors": work.k,
-        "radius": radius,
-        "dimension at radius": trend.at_scale,
-        "slope in standard errors": trend.slope,
-        "taken from": trend.taken,
-    }
+        "sampled rows": len(work.asked), "neighbors": work.k, "radius": radius, "dimension at radius": trend.at_scale,
+        "slope in standard errors": trend.slope, "taken from": trend.taken,
+    }  # fmt: skip
     return work.result("auto", trend.value, trend.error, about, per_point=local, details=details)
 
 
@@ -271,15 +257,15 @@ def _correlation(work: Work) -> IntrinsicDimension:
     low = min(3 / m, 0.1)
     high = min(max(0.03, 10 * low), 0.5)
     D = to_numpy(distance_matrix(work.take(rows), work.run))
-    found = spacings.correlation_sum(D, low, high)
-    radius = found.radius * work.unit
+    radius, fraction, slope, error = spacings.correlation_sum(D, low, high)
+    radius = radius * work.unit
     about = (
         f"Slope of the correlation sum over radii from {radius[0]:.3g} to {radius[-1]:.3g}, which contain "
-        f"{found.fraction[0]:.2%} to {found.fraction[-1]:.2%} of the pairs of {m} rows."
+        f"{fraction[0]:.2%} to {fraction[-1]:.2%} of the pairs of {m} rows."
     )
-    details = {"rows": m, "radius": radius, "fraction of pairs": found.fraction}
+    details = {"rows": m, "radius": radius, "fraction of pairs": fraction}
     interval = "normal, from the variance between rows"
-    return work.result("correlation", found.slope, found.error, about, interval=interval, details=details)
+    return work.result("correlation", slope, error, about, interval=interval, details=details)
 
 
 def _pca(work: Work) -> IntrinsicDimension:
@@ -322,8 +308,7 @@ def _isomap(work: Work) -> IntrinsicDimension:
     if components > 1:
         warn(f"`intrinsic_dimension(method='isomap')`: the graph of {k} nearest neighbors has "
              f"{components} connected components, which were joined by their shortest edges. "
-             "Estimate the dimension of each component separately.",
-             DataWarning)  # fmt: skip
+             "Estimate the dimension of each component separately.")  # fmt: skip
     left_out = work.order[: len(rows)] % 10
     parts = []
     for part in work.run.iterate("fitting Isomap to subsets", _REPEATS):
@@ -374,13 +359,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
 }
 ESTIMATORS: dict[str, Callable[[Work], IntrinsicDimension]] = {
-    "auto": _auto,
-    "mle": _mle,
-    "twonn": _twonn,
-    "correlation": _correlation,
-    "pca": _pca,
-    "global_pca": _global_pca,
-    "isomap": _isomap,
+    estimate.__name__[1:]: estimate for estimate in (_auto, _mle, _twonn, _correlation, _pca, _global_pca, _isomap)
 }
 
 
@@ -434,9 +413,8 @@ def intrinsic_dimension(
 
     Examples
     --------
-    >>> from lowland import quality
-    >>> from lowland.data import load_dataset
-    >>> roll = quality.intrinsic_dimension(load_dataset("swiss_roll").X)
+    >>> from lowland import data, quality
+    >>> roll = quality.intrinsic_dimension(data.load_dataset("swiss_roll").X)
     >>> f"{roll.value:.2f}, from {roll.low:.2f} to {roll.high:.2f}"
     '1.96, from 1.70 to 2.19'
     """
@@ -448,8 +426,11 @@ def intrinsic_dimension(
     table = run.to_array(rows, "The intrinsic dimension")
     rng = generator(0 if random_state is None else random_state)
     work = Work(table, run, n_neighbors, per_point, confidence, sample, rng)
-    if method in (*BY_SPACINGS, "all"):
-        work.warn_if_discrete()
+    if method in (*BY_SPACINGS, "all") and spacings.are_discrete(spacings.log_spacings(work.distances), work.n):
+        warn(
+            "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between near-duplicate "
+            "rows, so estimates from their spacings are unreliable. Choose `method='pca'`."
+        )
     if method != "all":
         return ESTIMATORS[method](work)
     others = [ESTIMATORS[each] for each in get_args(Estimator) if each != "auto"]

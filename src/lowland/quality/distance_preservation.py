@@ -57,9 +57,8 @@ def raw_stress(
 
     Examples
     --------
-    >>> from lowland import MDS, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("airports").X
+    >>> from lowland import MDS, data, quality
+    >>> X = data.load_dataset("airports").X
     >>> mds = MDS(metric="precomputed").fit(X)
     >>> raw = quality.raw_stress(X, mds.embedding_, metric="precomputed", rescale=False).value
     >>> round(raw / mds.stress_, 6)
@@ -88,9 +87,8 @@ def normalized_stress(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.normalized_stress(X, PCA(2).fit_transform(X)).value, 3)
     0.04
     """
@@ -117,9 +115,8 @@ def sammon_stress(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.sammon_stress(X, PCA(2).fit_transform(X)).value, 4)
     0.0063
     """
@@ -146,9 +143,8 @@ def residual_variance(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.residual_variance(X, PCA(2).fit_transform(X)).value, 4)
     0.0032
     """
@@ -203,9 +199,8 @@ def shepard(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> found = quality.shepard(X, PCA(2).fit_transform(X))
     >>> round(found.spearman.value, 3), round(found.pearson.value, 3)
     (0.996, 0.998)
@@ -225,7 +220,7 @@ class DistanceMeasures:
     def of(cls, high: OriginalSpace, Z: PointSet) -> DistanceMeasures:
         """Compute all of them from one table of distances; the scale of Z is free."""
         compared = _DistanceComparison(high.pairs, Z)
-        diagram, differ = compared.shepard(), compared.differ
+        diagram, differ = compared.shepard(), compared.moments.differ
         correlations = (diagram.spearman, diagram.pearson, compared.residual()) if all(differ) else ()
         stresses = compared.normalized(rescale=True), compared.sammon(rescale=True)
         return cls((*stresses, *correlations), diagram, differ)
@@ -254,8 +249,9 @@ class _DistanceComparison:
     # --- stresses ---
 
     def raw(self, rescale: bool, per_row: bool = False) -> Measure:
-        fit, m, n, unit = self._fit(rescale), self.pairs.m, self.pairs.side.n, self.pairs.side.length
-        total, most = fit.errors.sum() / 2, fit.squares.sum() / 2
+        squares, errors, factor = self._fit(rescale)
+        m, n, unit = self.pairs.m, self.pairs.side.n, self.pairs.side.length
+        total, most = errors.sum() / 2, squares.sum() / 2
         whole = n * (n - 1) / (m * (m - 1))  # number of all pairs over number of sampled pairs
         with np.errstate(over="ignore", under="ignore"):
             value, top = (float(whole * each * unit * unit) for each in (total, most))
@@ -266,21 +262,21 @@ class _DistanceComparison:
             )
 
         def left() -> np.ndarray:
-            return n * (n - 1) / ((m - 1) * (m - 2)) * (total - fit.errors) * unit * unit
+            return n * (n - 1) / ((m - 1) * (m - 2)) * (total - errors) * unit * unit
 
-        about = f"Sum of squared differences between distances in data and embedding, {fit.unit}."
+        about = f"Sum of squared differences between distances in data and embedding, {factor}."
         return self.pairs.measure(
             "raw stress", value, "lower", about, left, ends=(0.0, top if rescale else value + max(top, value)),
-            each=(lambda: whole * fit.errors / 2 * unit * unit) if per_row else None,
+            each=(lambda: whole * errors / 2 * unit * unit) if per_row else None,
         )  # fmt: skip
 
     def normalized(self, rescale: bool, per_row: bool = False) -> Measure:
-        fit = self._fit(rescale)
+        squares, errors, factor = self._fit(rescale)
         about = (
             "Square root of the sum of squared differences between distances, divided by the sum of squared distances "
-            f"in the data (Kruskal's stress-1), {fit.unit}."
+            f"in the data (Kruskal's stress-1), {factor}."
         )
-        return self._relative_stress("normalized stress", fit.errors, fit.squares, about, rescale, per_row, root=True)
+        return self._relative_stress("normalized stress", errors, squares, about, rescale, per_row, root=True)
 
     def sammon(self, rescale: bool, per_row: bool = False) -> Measure:
         x, z, zz = self.pairs.sums(
@@ -325,13 +321,13 @@ class _DistanceComparison:
         """Sums of δ², δd and d² over the pairs of each row, (3, m)."""
         return self.pairs.sums(self.delta, self.d, lambda x, z: x * x, lambda x, z: x * z, lambda x, z: z * z)
 
-    def _fit(self, rescale: bool) -> _Fit:
-        """The residuals with the least-squares factor, or with the units as given."""
+    def _fit(self, rescale: bool) -> tuple[np.ndarray, np.ndarray, str]:
+        """For each row, the sums of δ² and of (δ - s d)² over its pairs, and s in words."""
         xx, _, zz = self._squares
         _check_apart(xx.sum(), zz.sum())
         s = self._scale if rescale else self._same_unit
         (errors,) = self.pairs.sums(self.delta, self.d, lambda x, z: (x - s * z) ** 2)
-        return _Fit(xx, errors, self._unit(s, rescale))
+        return xx, errors, self._unit(s, rescale)
 
     @cached_property
     def _scale(self) -> float:
@@ -369,7 +365,7 @@ class _DistanceComparison:
     @cached_property
     def pearson(self) -> Measure:
         about = "Linear correlation between distances in the data and in the embedding."
-        return self._correlation("Pearson correlation", about, self._moments)
+        return self._correlation("Pearson correlation", about, self.moments)
 
     def shepard(self) -> Shepard:
         ranks = _Moments.of(self.pairs, self.pairs.original_ranks, self.pairs.ranks(self.d))
@@ -382,37 +378,23 @@ class _DistanceComparison:
         return Shepard(x, z, self._given(self._scale), spearman, self.pearson, evaluated.sample, evaluated.left_out)
 
     def _correlation(self, name: str, about: str, of: _Moments) -> Measure:
-        r = of.r if all(self.differ) else math.nan
+        r = of.r if all(self.moments.differ) else math.nan
         # unlike in sums over pairs, one row moves r toward an end by at most its fraction of the rows: shared=1
         return self.pairs.measure(name, r, "higher", about, of.left, ends=(-1.0, 1.0), shared=1)
 
     def correlating(self) -> _DistanceComparison:
         """Raise an error if all distances are equal."""
-        if not all(self.differ):
-            where = "the data" if not self.differ[0] else "the embedding"
+        if not all(self.moments.differ):
+            where = "the embedding" if self.moments.differ[0] else "the data"
             raise DataError(
                 f"All distances are equal in {where}, so their correlation is undefined. Pass more rows, or use a "
                 "stress measure."
             )
         return self
 
-    @property
-    def differ(self) -> tuple[bool, bool]:
-        """Whether distances differ by more than rounding error, in the data and in the embedding."""
-        return self._moments.differ
-
     @cached_property
-    def _moments(self) -> _Moments:
+    def moments(self) -> _Moments:
         return _Moments.of(self.pairs, self.delta, self.d)
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """The residuals of scaled distances in Z."""
-
-    squares: np.ndarray  # (m,) of the distances in X, summed over the pairs of each row
-    errors: np.ndarray  # (m,) the same of the differences
-    unit: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,9 +52,8 @@ def evaluate(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> iris = load_dataset("iris")
+    >>> from lowland import PCA, data, quality
+    >>> iris = data.load_dataset("iris")
     >>> for measure in quality.evaluate(iris.X, PCA(2).fit_transform(iris.X), iris.y)[:3]:
     ...     print(f"{measure.name} {measure.value:.3f}, {measure.better} is better")
     trustworthiness 0.979, higher is better

@@ -68,6 +68,11 @@ class EvaluatedRows:
         """Number of rows with coordinates."""
         return int(self.kept.sum())
 
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The indices of the evaluated rows among the kept rows, (m,)."""
+        return np.arange(self.n) if self.rows is None else self.rows
+
     @property
     def left_out(self) -> int:
         """Number of rows without coordinates."""
@@ -94,8 +99,7 @@ class EvaluatedRows:
     def spread(self, values: np.ndarray) -> np.ndarray:
         """The values at the positions of their rows among all rows, (N,); NaN elsewhere."""
         each = np.full(len(self.kept), np.nan)
-        places = np.flatnonzero(self.kept)
-        each[places if self.rows is None else places[self.rows]] = values
+        each[np.flatnonzero(self.kept)[self.places]] = values
         return each
 
 
@@ -219,15 +223,6 @@ def check_neighbors(k: int, n: int, *, half: bool = True) -> None:
         raise ParameterError(f"`n_neighbors={k}`: there are {n:,} rows with coordinates. Choose at most {most:,}.")
 
 
-def check_sample(sample: Sample) -> None:
-    """Raise an error if the sample is too small for a confidence interval."""
-    integer = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
-    if sample not in (None, "auto") and (not integer or int(sample) < MIN_SAMPLE):
-        raise ParameterError(
-            f"`sample={sample!r}`: choose an integer of at least {MIN_SAMPLE}, 'auto', or `None` for all rows."
-        )
-
-
 def sample_rows(
     side: PointSet,
     sample: Sample,
@@ -242,7 +237,11 @@ def sample_rows(
     are sorted by class and by ring around the mean, and every n/m-th row is taken from a random first one. Each row has
     the same probability, and every region of the data is represented in proportion.
     """
-    check_sample(sample)
+    integer = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
+    if sample not in (None, "auto") and (not integer or int(sample) < MIN_SAMPLE):  # for a confidence interval
+        raise ParameterError(
+            f"`sample={sample!r}`: choose an integer of at least {MIN_SAMPLE}, 'auto', or `None` for all rows."
+        )
     n = side.n
     m = max(least, comparisons // n) if sample == "auto" else sample
     if m is None or m >= n:
@@ -257,17 +256,14 @@ def sample_rows(
 
 def _distance_from_center(side: PointSet) -> np.ndarray:
     """The squared distance of each row from the mean, (n,), or its mean distance from the other rows."""
+    X = side.X
     if side.metric == "precomputed":
-        return side.X.mean(axis=1, dtype=np.float64)
-    mean, out = _column_means(side.X), np.empty(side.n)
+        return X.mean(axis=1, dtype=np.float64)
+    known = ~np.isnan(X)
+    mean = np.where(known, X, 0).sum(axis=0, dtype=np.float64) / np.maximum(known.sum(axis=0), 1)
+    out = np.empty(side.n)
     with np.errstate(over="ignore"):
         for block in slices(side.n, 1024):
-            C = np.nan_to_num(side.X[block] - mean)  # a missing value is at the mean
+            C = np.nan_to_num(X[block] - mean)  # a missing value is at the mean
             out[block] = np.einsum("ij,ij->i", C, C)
     return out
-
-
-def _column_means(X: np.ndarray) -> np.ndarray:
-    """The means of the columns, without missing values."""
-    known = ~np.isnan(X)
-    return np.asarray(np.where(known, X, 0).sum(axis=0, dtype=np.float64) / np.maximum(known.sum(axis=0), 1))

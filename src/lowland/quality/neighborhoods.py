@@ -34,6 +34,8 @@ from lowland.quality.original_space import OriginalSpace
 from lowland.run.local import LocalRun
 
 COUNTED = 1 << 30  # pairs of rows that "auto" compares to rank k neighbors
+TRUSTWORTHINESS = ("trustworthiness", "embedding", "data")  # whose neighbors, and where they should be near, too
+CONTINUITY = ("continuity", "data", "embedding")
 ROWS = """
 X : array-like of shape (n, d) or path
     Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
@@ -66,15 +68,14 @@ def trustworthiness(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.trustworthiness(X, PCA(2).fit_transform(X)).value, 3)
     0.979
     """
     near = _Neighbors.of(X, Z, n_neighbors, metric, sample, random_state)
     ranks = near.ranks(near.X, near.nearest(near.Z))
-    return _trustworthiness(near.evaluated, _excess(ranks, n_neighbors), n_neighbors, per_row)
+    return _nearness(TRUSTWORTHINESS, near.evaluated, _excess(ranks, n_neighbors), n_neighbors, per_row)
 
 
 @with_parameters(SHARED, SEARCHED, ROWS)
@@ -98,15 +99,14 @@ def continuity(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.continuity(X, PCA(2).fit_transform(X)).value, 3)
     0.99
     """
     near = _Neighbors.of(X, Z, n_neighbors, metric, sample, random_state)
     ranks = near.ranks(near.Z, near.nearest(near.X))
-    return _continuity(near.evaluated, _excess(ranks, n_neighbors), n_neighbors, per_row)
+    return _nearness(CONTINUITY, near.evaluated, _excess(ranks, n_neighbors), n_neighbors, per_row)
 
 
 @with_parameters(SHARED, SEARCHED, ROWS)
@@ -127,16 +127,15 @@ def trustworthiness_and_continuity(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> [round(each.value, 3) for each in quality.trustworthiness_and_continuity(X, PCA(2).fit_transform(X))]
     [0.979, 0.99]
     """
     near = _Neighbors.of(X, Z, n_neighbors, metric, sample, random_state)
     false, missed = (_excess(ranks, n_neighbors) for ranks in near.both_ranks())
-    trust = _trustworthiness(near.evaluated, false, n_neighbors, per_row)
-    return trust, _continuity(near.evaluated, missed, n_neighbors, per_row)
+    trust = _nearness(TRUSTWORTHINESS, near.evaluated, false, n_neighbors, per_row)
+    return trust, _nearness(CONTINUITY, near.evaluated, missed, n_neighbors, per_row)
 
 
 @with_parameters(SHARED, SEARCHED, ROWS)
@@ -161,9 +160,8 @@ def mean_relative_rank_errors(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> [round(each.value, 3) for each in quality.mean_relative_rank_errors(X, PCA(2).fit_transform(X))]
     [0.03, 0.016]
     """
@@ -200,9 +198,8 @@ def lcmc(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.lcmc(X, PCA(2).fit_transform(X)).value, 3)
     0.602
     """
@@ -235,9 +232,8 @@ def r_nx_area(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.r_nx_area(X, PCA(2).fit_transform(X)).value, 3)
     0.692
     """
@@ -308,9 +304,8 @@ def co_ranking(
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> found = quality.co_ranking(X, PCA(2).fit_transform(X))
     >>> found.k_max, round(float(found.r_nx[9]), 3)  # at 10 neighbors
     (24, 0.716)
@@ -483,8 +478,8 @@ def neighborhood_measures(
     false, missed, relative_false, relative_missed, shared = orders.errors.T
     curves = orders.curves(high)
     return (
-        _trustworthiness(evaluated, false, k, per_row),
-        _continuity(evaluated, missed, k, per_row),
+        _nearness(TRUSTWORTHINESS, evaluated, false, k, per_row),
+        _nearness(CONTINUITY, evaluated, missed, k, per_row),
         *_relative_rank_errors(evaluated, relative_false, relative_missed, k),
         _lcmc(evaluated, shared, k),
         curves.area,
@@ -499,21 +494,14 @@ def _excess(ranks: np.ndarray, k: int) -> np.ndarray:
     return np.maximum(ranks - k, 0).sum(axis=1)
 
 
-def _one_minus_worst_fraction(excess: np.ndarray, n: int, k: int) -> np.ndarray:
+def _nearness(
+    which: tuple[str, str, str], evaluated: EvaluatedRows, excess: np.ndarray, k: int, per_row: bool
+) -> Measure:
     """1 - 2/(k(2n - 3k - 1)) excess of each row: trustworthiness, and continuity with data and embedding exchanged."""
-    return 1 - 2 * excess / (k * (2 * n - 3 * k - 1))
-
-
-def _trustworthiness(evaluated: EvaluatedRows, excess: np.ndarray, k: int, per_row: bool) -> Measure:
-    about = f"Whether the {k} nearest neighbors in the embedding are also near in the data."
-    values = _one_minus_worst_fraction(excess, evaluated.n, k)
-    return evaluated.mean("trustworthiness", values, "higher", about, per_row=per_row)
-
-
-def _continuity(evaluated: EvaluatedRows, excess: np.ndarray, k: int, per_row: bool) -> Measure:
-    about = f"Whether the {k} nearest neighbors in the data are also near in the embedding."
-    values = _one_minus_worst_fraction(excess, evaluated.n, k)
-    return evaluated.mean("continuity", values, "higher", about, per_row=per_row)
+    name, here, there = which
+    about = f"Whether the {k} nearest neighbors in the {here} are also near in the {there}."
+    values = 1 - 2 * excess / (k * (2 * evaluated.n - 3 * k - 1))
+    return evaluated.mean(name, values, "higher", about, per_row=per_row)
 
 
 def _relative_rank_errors(

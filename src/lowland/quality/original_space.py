@@ -46,9 +46,8 @@ class OriginalSpace:
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> high = quality.OriginalSpace.of(X)
     >>> [round(quality.co_ranking(high, PCA(k).fit_transform(X)).area.value, 2) for k in (1, 2, 3)]
     [0.48, 0.69, 0.87]
@@ -74,10 +73,10 @@ class OriginalSpace:
         """Number of evaluated rows."""
         return len(self.places)
 
-    @cached_property
+    @property
     def places(self) -> np.ndarray:
         """The indices of the evaluated rows, (m,)."""
-        return np.arange(self.n) if self.evaluated.rows is None else self.evaluated.rows
+        return self.evaluated.places
 
     @property
     def step(self) -> int:
@@ -201,15 +200,10 @@ class SampledPairs:
     evaluated: EvaluatedRows
     run: Run
 
-    @cached_property
-    def rows(self) -> np.ndarray:
-        """The sampled rows, (m,)."""
-        return np.arange(len(self.side.X)) if self.evaluated.rows is None else self.evaluated.rows
-
     @property
     def m(self) -> int:
         """Number of sampled rows."""
-        return len(self.rows)
+        return len(self.evaluated.places)
 
     @cached_property
     def original(self) -> Table:
@@ -223,14 +217,13 @@ class SampledPairs:
 
     def of(self, side: PointSet) -> Table:
         """The distances on one side, in its unit."""
-        few = side.alone(self.rows)
+        rows = self.evaluated.places
+        few = side.alone(rows)
 
         def measured(block: slice) -> np.ndarray:
-            return (
-                side.distances(self.rows[block])[:, self.rows]
-                if few is None
-                else few.distances(np.arange(self.m)[block])
-            )
+            if few is None:
+                return side.distances(rows[block])[:, rows]
+            return few.distances(np.arange(self.m)[block])
 
         if 8 * self.m**2 > KEPT_DISTANCES:
             return measured

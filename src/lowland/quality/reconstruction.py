@@ -51,9 +51,8 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> pca = PCA(2).fit(X)
     >>> round(float(quality.reconstruction_error(pca, X)), 4), round(pca.distortion(), 4)
     (0.1014, 0.1014)
@@ -82,9 +81,8 @@ def explained_variance_fraction(model: Any, X: Any) -> Measure:
 
     Examples
     --------
-    >>> from lowland import PCA, quality
-    >>> from lowland.data import load_dataset
-    >>> X = load_dataset("iris").X
+    >>> from lowland import PCA, data, quality
+    >>> X = data.load_dataset("iris").X
     >>> round(quality.explained_variance_fraction(PCA(2).fit(X), X).value, 4)
     0.9777
     """

@@ -241,33 +241,25 @@ def two_nearest(distances: np.ndarray, kept: float = 0.9) -> float:
     return float(x @ y / (x @ x)) if x[-1] > 0 else math.inf
 
 
-@dataclass(frozen=True)
-class CorrelationSum:
-    """The fraction C(r) of pairs within r, at several radii, and the slope of ln C over ln r."""
+def correlation_sum(
+    D: np.ndarray, low: float, high: float, levels: int = 16
+) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return radii, the fraction C(r) of pairs within each, the slope of ln C over ln r, and its standard error.
 
-    radius: np.ndarray  # (l,)
-    fraction: np.ndarray  # (l,)
-    slope: float
-    error: float
-
-
-def correlation_sum(D: np.ndarray, low: float, high: float, levels: int = 16) -> CorrelationSum:
-    """Return C(r) between the radii at which it is ``low`` and ``high``, from the distances of all pairs, (m, m).
-
-    The standard error follows from how much each point's own fraction of near pairs differs from C, as for any
-    U-statistic.
+    ``D`` are the distances of all pairs, (m, m); the radii lie between those at which C is ``low`` and ``high``. The
+    standard error follows from how much each point's own fraction of near pairs differs from C, as for any U-statistic.
     """
     m = len(D)
     smallest, largest = (float(r) for r in np.quantile(D[np.triu_indices(m, 1)], [low, high]))
     if not 0 < smallest < largest:
-        return CorrelationSum(np.array([smallest, largest]), np.array([low, high]), math.nan, math.nan)
+        return np.array([smallest, largest]), np.array([low, high]), math.nan, math.nan
     radius = np.geomspace(smallest, largest, levels)
     counts = np.array([(r >= D).sum(axis=1) - 1 for r in radius])  # (l, m): a point is not its own neighbor
     fraction = counts.mean(axis=1) / (m - 1)
     x = np.log(radius) - np.log(radius).mean()
     tilt = x / (x @ x)
     each = 2 * tilt @ (counts / (m - 1) / fraction[:, None] - 1)  # (m,)
-    return CorrelationSum(radius, fraction, float(tilt @ np.log(fraction)), float(each.std() / math.sqrt(m)))
+    return radius, fraction, float(tilt @ np.log(fraction)), float(each.std() / math.sqrt(m))
 
 
 def local_ranks(X: Array, asked: np.ndarray, indices: np.ndarray) -> np.ndarray:

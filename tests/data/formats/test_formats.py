@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland import PCA, Table
+from lowland import PCA
 from lowland.data import files as streams
 from lowland.data import rows as rows_module
 from lowland.data.formats import arrow_files
@@ -68,26 +68,6 @@ def test_parquet_files_of_different_types(tmp_path):
     assert list(read_column(tmp_path, "b")) == [1, 2] * 3
 
 
-def test_folders_within_folders(tmp_path):
-    (tmp_path / "y=1").mkdir()
-    for path in (tmp_path / "0.parquet", tmp_path / "y=1" / "1.parquet"):
-        pa.parquet.write_table(pa.table({"a": [1.0]}), path)
-    with pytest.raises(DataError, match="one folder"):
-        open_rows(tmp_path)
-
-
-def test_a_pandas_index_is_not_a_feature(tmp_path):
-    import pandas as pd
-
-    frame = pd.DataFrame({"a": [1.0, 2, 3], "b": [4.0, 5, 7], "plant": [7, 8, 9]})
-    frame[frame.a > 1].to_parquet(tmp_path / "filtered.parquet")
-    frame.set_index("plant").to_parquet(tmp_path / "named.parquet")
-    assert open_rows(tmp_path / "filtered.parquet").names == ("a", "b", "plant")
-    assert open_rows(tmp_path / "named.parquet").names == ("a", "b")
-    frame.to_csv(tmp_path / "x.csv")
-    assert open_rows(tmp_path / "x.csv").names == ("a", "b", "plant")
-
-
 def test_the_parts_of_a_folder_are_read_in_natural_order(tmp_path):
     for part in range(12):
         pa.parquet.write_table(
@@ -95,13 +75,6 @@ def test_the_parts_of_a_folder_are_read_in_natural_order(tmp_path):
         )
     np.testing.assert_array_equal(whole(open_rows(tmp_path, drop=["y"]))[:, 0], np.arange(12))
     assert list(read_column(tmp_path, "y")) == [f"class {part}" for part in range(12)]
-
-
-def test_a_part_with_more_columns_is_named(tmp_path):
-    pa.parquet.write_table(pa.table({"a": [1.0]}), tmp_path / "part.2.parquet")
-    pa.parquet.write_table(pa.table({"a": [1.0], "b": [2.0]}), tmp_path / "part.10.parquet")
-    with pytest.raises(DataError, match=r"part\.10\.parquet.* 2 columns.*part\.2\.parquet has 1"):
-        open_rows(tmp_path)
 
 
 def test_a_part_of_missing_values_fits_every_type(tmp_path):
@@ -136,14 +109,6 @@ def test_any_row_groups_give_the_same_rows(n, group):
         patch.setattr(rows_module, "SLAB_BYTES", 16 * 50)
         pa.parquet.write_table(pa.table({"a": X[:, 0], "b": X[:, 1]}), f"{folder}/x.parquet", row_group_size=group)
         np.testing.assert_array_equal(whole(open_rows(f"{folder}/x.parquet")), X)
-
-
-def test_decimals_and_booleans(tmp_path):
-    table = pa.table({"a": [decimal.Decimal("1.5"), None], "b": [True, False], "c": pa.nulls(2)})
-    pa.parquet.write_table(table, tmp_path / "x.parquet")
-    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.parquet")), [[1.5, 1, np.nan], [np.nan, 0, np.nan]])
-    (tmp_path / "x.csv").write_text("a,b\ntrue,1\nfalse,2\n,3\n")
-    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv")), [[1, 1], [0, 2], [np.nan, 3]])
 
 
 # --- numpy's files: archives, memory maps, sparse matrices, and damaged or malicious files ---
@@ -348,14 +313,6 @@ def test_anndata(X, tmp_path, kind):
         open_rows(path, array="raw")
 
 
-def test_anndata_in_slabs_gives_the_same_fit(X, tmp_path, monkeypatch):
-    write_h5ad(tmp_path / "x.h5ad", np.where(X > 0, X, 0), "csr")
-    monkeypatch.setattr("lowland.data.formats.h5ad.SPARSE_SLAB_ROWS", 7)
-    np.testing.assert_allclose(
-        PCA(2).fit(tmp_path / "x.h5ad").explained_variance_, PCA(2).fit(np.where(X > 0, X, 0)).explained_variance_
-    )
-
-
 def test_one_of_several_arrays(X, tmp_path):
     np.savez(tmp_path / "x.npz", train=X, test=2 * X)
     np.testing.assert_array_equal(open_rows(tmp_path / "x.npz", array="test").to_array(), 2 * X)
@@ -397,17 +354,6 @@ def test_standard_input(X, monkeypatch):
         give(saved.getvalue())
         np.testing.assert_array_equal(open_rows("-").to_array(), X)
     streams._copied_input.cache_clear()
-
-
-def test_titles_above_the_header_of_a_sheet(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for row in [["Report"], [], ["by hand"], ["name", "a", "b"], ["x", 1, 2.5], ["y", 2, 3.5]]:
-        book.active.append(row)
-    book.save(tmp_path / "x.xlsx")
-    table = Table(tmp_path / "x.xlsx", id="name")
-    assert (table.names, table.ids.tolist()) == (["a", "b"], ["x", "y"])
-    assert "2 lines above the header skipped" in table.notes[0]
 
 
 @pytest.mark.parametrize("suffix", [".xlsx", ".ods"])
@@ -457,3 +403,19 @@ def test_a_sparse_matrix_that_contradicts_itself_is_an_error(X, tmp_path, change
         file["X"].attrs.update(change)
     with pytest.raises((DataError, FileProblem), match=r"index pointers do not fit|encoding 'unknown'"):
         open_rows(tmp_path / "x.h5ad")
+
+
+def test_decimals_and_booleans(tmp_path):
+    table = pa.table({"a": [decimal.Decimal("1.5"), None], "b": [True, False], "c": pa.nulls(2)})
+    pa.parquet.write_table(table, tmp_path / "x.parquet")
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.parquet")), [[1.5, 1, np.nan], [np.nan, 0, np.nan]])
+    (tmp_path / "x.csv").write_text("a,b\ntrue,1\nfalse,2\n,3\n")
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv")), [[1, 1], [0, 2], [np.nan, 3]])
+
+
+def test_anndata_in_slabs_gives_the_same_fit(X, tmp_path, monkeypatch):
+    write_h5ad(tmp_path / "x.h5ad", np.where(X > 0, X, 0), "csr")
+    monkeypatch.setattr("lowland.data.formats.h5ad.SPARSE_SLAB_ROWS", 7)
+    np.testing.assert_allclose(
+        PCA(2).fit(tmp_path / "x.h5ad").explained_variance_, PCA(2).fit(np.where(X > 0, X, 0)).explained_variance_
+    )

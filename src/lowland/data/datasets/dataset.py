@@ -72,12 +72,10 @@ def check_points(call: str, n: int, noise: float) -> None:
 
 def check_integer(call: str, name: str, value: int, at_least: int) -> None:
     """Raise an error unless the value is an integer of at least ``at_least``."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise ParameterError(
-            f"{name} must be an integer.", f"Choose {at_least} or more.", method=call, given={name: value}
-        )
-    if value < at_least:
-        raise ParameterError(f"{name} is too small.", f"Choose {at_least} or more.", method=call, given={name: value})
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_integer or value < at_least:
+        reason = f"{name} is too small." if is_integer else f"{name} must be an integer."
+        raise ParameterError(reason, f"Choose {at_least} or more.", method=call, given={name: value})
 
 
 def check_number(call: str, name: str, value: float, at_least: float = -math.inf) -> None:
@@ -94,12 +92,8 @@ def one_of(call: str, name: str, value: Any, choices: Any) -> str:
     """Return the value if it is one of the choices; otherwise raise an error with a suggestion."""
     if isinstance(value, str) and value in choices:
         return value
-    raise ParameterError(
-        f"unknown {name}.",
-        f"{did_you_mean(value, choices)}Choose one of: {', '.join(choices)}.",
-        method=call,
-        given={name: value},
-    )
+    remedy = f"{did_you_mean(value, choices)}Choose one of: {', '.join(choices)}."
+    raise ParameterError(f"unknown {name}.", remedy, method=call, given={name: value})
 
 
 def random_generator(call: str, seed: Seed) -> np.random.Generator:

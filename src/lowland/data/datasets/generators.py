@@ -1,7 +1,7 @@
 """Random manifolds, point clouds, and images of one picture at many positions, with known ground truth."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -27,7 +27,12 @@ def swiss_roll(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, hole: bool 
     """
     check_points("swiss_roll", n, noise)
     rng = random_generator("swiss_roll", seed)
-    u = _square_with_hole(n, rng) if hole else rng.random((n, 2))
+    if hole:  # of the nine cells of a 3 × 3 grid, the middle one is never sampled
+        cell = rng.integers(0, 8, n)
+        cell += cell >= 4
+        u = (rng.random((n, 2)) + np.column_stack([cell // 3, cell % 3])) / 3
+    else:
+        u = rng.random((n, 2))
     t, height = 1.5 * np.pi * (1 + 2 * u[:, 0]), 21 * u[:, 1]
     X = np.column_stack([t * np.cos(t), height, t * np.sin(t)])
     return rolled_sheet(
@@ -105,20 +110,12 @@ def low_rank(
     check_integer("low_rank", "d", d, 1)
     check_integer("low_rank", "rank", rank, 1)
     if rank > min(n, d):
-        raise ParameterError(
-            f"a table of {n} × {d} has rank at most {min(n, d)}.",
-            f"Choose at most {min(n, d)}.",
-            method="low_rank",
-            rank=rank,
-        )
+        reason, remedy = f"a table of {n} × {d} has rank at most {min(n, d)}.", f"Choose at most {min(n, d)}."
+        raise ParameterError(reason, remedy, method="low_rank", rank=rank)
     check_number("low_rank", "decay", decay)
     if not 0 < decay <= 1:
-        raise ParameterError(
-            "decay is the ratio of successive singular values.",
-            "Choose above 0, at most 1.",
-            method="low_rank",
-            decay=decay,
-        )
+        reason = "decay is the ratio of successive singular values."
+        raise ParameterError(reason, "Choose above 0, at most 1.", method="low_rank", decay=decay)
     rng = random_generator("low_rank", seed)
     U = np.linalg.qr(rng.standard_normal((n, rank)))[0]  # (n, rank)
     V = np.linalg.qr(rng.standard_normal((d, rank)))[0]  # (d, rank)
@@ -139,30 +136,17 @@ def sphere(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, d: int = 3, cap
     check_points("sphere", n, noise)
     check_integer("sphere", "d", d, 1)
     if cap is not None:
-        _check_cap(d, cap)
+        check_number("sphere", "cap", cap)
+        if d != 3 or not 0 < cap < 180:
+            remedy = "Choose d=3 and a cap above 0 and below 180."
+            raise ParameterError("cap is an angle in degrees, in 3 dimensions.", remedy, method="sphere", cap=cap, d=d)
     rng = random_generator("sphere", seed)
     # a standard normal distribution is isotropic, so its directions are uniform
     X = rng.standard_normal((n, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    if cap is not None:
-        return _cap_of(X, cap, noise, rng)
-    about = f"Uniform points on the unit sphere in {d} dimensions, generated. y: height."
-    return Dataset(with_noise(X, noise, rng), X[:, -1].copy(), _numbered("x", d), about=about)
-
-
-def _check_cap(d: int, cap: float) -> None:
-    check_number("sphere", "cap", cap)
-    if d != 3 or not 0 < cap < 180:
-        raise ParameterError(
-            "cap is an angle in degrees, in 3 dimensions.",
-            "Choose d=3 and a cap above 0 and below 180.",
-            method="sphere",
-            cap=cap,
-            d=d,
-        )
-
-
-def _cap_of(X: Array, cap: float, noise: float, rng: np.random.Generator) -> Dataset:
+    if cap is None:
+        about = f"Uniform points on the unit sphere in {d} dimensions, generated. y: height."
+        return Dataset(with_noise(X, noise, rng), X[:, -1].copy(), _numbered("x", d), about=about)
     # heights are uniform on a sphere (Archimedes), so rescaled they are uniform on its cap
     height = 1 - (1 - X[:, 2]) * (1 - np.cos(np.radians(cap))) / 2
     east = X[:, :2] / np.linalg.norm(X[:, :2], axis=1, keepdims=True)  # (n, 2) directions from the pole
@@ -184,17 +168,15 @@ def randu(n: int = 400, seed: int = 1) -> Dataset:
         raise ParameterError(
             "the seed must be an odd number below 2^31.", "Choose one, such as 1.", method="randu", seed=seed
         )
-    whole = np.fromiter(_randu_integers(int(seed), 3 * n), dtype=np.int64, count=3 * n).reshape(n, 3)
+    integers, value = [], int(seed)
+    for _ in range(3 * n):
+        value = 65539 * value % 2**31
+        integers.append(value)
+    whole = np.array(integers, dtype=np.int64).reshape(n, 3)
     y = whole @ [9, -6, 1] // 2**31 + 5
     label_names = tuple(f"9x-6y+z={value}" for value in range(-5, 10))
     about = "Consecutive triples of RANDU, IBM's generator of the 1960s, by its integer recurrence. y: the plane."
     return Dataset(whole / 2**31, y, ("x", "y", "z"), label_names, about)
-
-
-def _randu_integers(value: int, count: int) -> Iterator[int]:
-    for _ in range(count):
-        value = 65539 * value % 2**31
-        yield value
 
 
 def rolled_sheet(X: Array, t: Array, height: Array, source: str) -> Dataset:
@@ -203,13 +185,6 @@ def rolled_sheet(X: Array, t: Array, height: Array, source: str) -> Dataset:
     arc = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
     about = f"A rolled-up sheet, {source}. truth: arc length and height on the flat sheet."
     return Dataset(X, arc, ("x", "y", "z"), about=about, truth=np.column_stack([arc, height]))
-
-
-def _square_with_hole(n: int, rng: np.random.Generator) -> Array:
-    # of the nine cells of a 3 × 3 grid, the middle one is never sampled
-    cell = rng.integers(0, 8, n)
-    cell += cell >= 4
-    return (rng.random((n, 2)) + np.column_stack([cell // 3, cell % 3])) / 3
 
 
 def with_noise(X: Array, noise: float, rng: np.random.Generator) -> Array:
@@ -251,12 +226,20 @@ def moved_digits(
     counterclockwise angle; y is the angle. X is float32, with 1 for ink and 0 for background.
     """
     from scipy.ndimage import affine_transform, center_of_mass
+    from sklearn.datasets import load_digits
 
     _check_moved_digits(n, noise, digit, size, shift, rotation)
-    glyph = _glyph(digit)
+    digits = load_digits()
+    glyph = digits.images[np.argmax(digits.target == digit)] / 16  # (8, 8)
     heart = np.array(center_of_mass(glyph))
     zoom = size / 25
-    _check_room(glyph, heart, zoom, size, shift)
+    # linear interpolation spreads ink over one more glyph pixel each way, √2 along the diagonal
+    reach = zoom * (np.linalg.norm(np.argwhere(glyph > 0) - heart, axis=1).max() + np.sqrt(2))
+    room = (size - 1) / 2 - reach
+    if shift > room:
+        reason = f"the digit would leave the image of {size} × {size}."
+        remedy = f"Choose a shift of at most {math.floor(10 * room) / 10}, or a larger size."
+        raise ParameterError(reason, remedy, method="moved_digits", shift=shift)
     rng = random_generator("moved_digits", seed)
     truth = rng.uniform(-1, 1, (n, 3)) * [shift, shift, rotation]
     images = np.empty((n, size, size), dtype=np.float32)
@@ -284,27 +267,6 @@ def _check_moved_digits(n: int, noise: float, digit: int, size: int, shift: floa
     check_number("moved_digits", "rotation", rotation, at_least=0)
 
 
-def _check_room(glyph: Array, heart: Array, zoom: float, size: int, shift: float) -> None:
-    # linear interpolation spreads ink over one more glyph pixel each way, √2 along the diagonal
-    reach = zoom * (np.linalg.norm(np.argwhere(glyph > 0) - heart, axis=1).max() + np.sqrt(2))
-    room = (size - 1) / 2 - reach
-    if shift > room:
-        limit = math.floor(10 * room) / 10
-        raise ParameterError(
-            f"the digit would leave the image of {size} × {size}.",
-            f"Choose a shift of at most {limit}, or a larger size.",
-            method="moved_digits",
-            shift=shift,
-        )
-
-
-def _glyph(digit: int) -> Array:
-    from sklearn.datasets import load_digits
-
-    digits = load_digits()
-    return np.asarray(digits.images[np.argmax(digits.target == digit)] / 16)  # (8, 8)
-
-
 def moved_patch(n: int = 961, noise: float = 0.05, seed: Seed = 0) -> Dataset:
     """A small face at each position of a square grid over background noise, a test of locally linear embedding.
 
@@ -314,12 +276,8 @@ def moved_patch(n: int = 961, noise: float = 0.05, seed: Seed = 0) -> Dataset:
     check_points("moved_patch", n, noise)
     steps = math.isqrt(n)
     if steps**2 != n:
-        raise ParameterError(
-            "the positions form a square grid.",
-            f"Choose n = {steps**2} or {(steps + 1) ** 2}.",
-            method="moved_patch",
-            n=n,
-        )
+        remedy = f"Choose n = {steps**2} or {(steps + 1) ** 2}."
+        raise ParameterError("the positions form a square grid.", remedy, method="moved_patch", n=n)
     patch = _drawn_face(20)
     size = len(patch) + steps - 1
     images = with_noise(np.zeros((n, size, size)), noise, random_generator("moved_patch", seed))

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.json as json
+
 from lowland.data.reader import BATCH, Reader, cast_batch, pandas_index
 from lowland.data.rows import Stamps, stamps_of
 from lowland.errors import DataError, FileProblem, reading
@@ -43,8 +46,6 @@ class FeatherReader(Reader):
 
     @contextmanager
     def _file(self) -> Iterator[Any]:
-        import pyarrow as pa
-
         with reading(self.path, self.source, self.path.suffix), pa.memory_map(str(self.path)) as source:
             is_file = source.read(6) == b"ARROW1"
             source.seek(0)
@@ -72,9 +73,6 @@ class JsonLinesReader(Reader):
 
     @contextmanager
     def _open(self, schema: Any, unexpected: str) -> Iterator[Any]:
-        import pyarrow as pa
-        import pyarrow.json as json
-
         with reading(self.path, self.source, self.path.suffix):
             stream = pa.input_stream(str(self.path), compression="detect")
             with json.open_json(
@@ -85,8 +83,6 @@ class JsonLinesReader(Reader):
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches of blocks of the file."""
-        import pyarrow as pa
-
         kinds = {f.name: f.type for f in fields}
         done = 0
         try:

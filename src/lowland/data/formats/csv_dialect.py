@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,8 +100,13 @@ def count_titles(records: list[list[str]]) -> int:
 
     They count only if a line of names follows, and then rows as wide as that line.
     """
-    count = next((i for i, record in enumerate(records[: MOST_TITLES + 1]) if not _is_title(record, records[-1])), 0)
-    if count == 0:
+    count = 0
+    for record in records[: MOST_TITLES + 1]:
+        filled = sum(bool(cell.strip()) for cell in record)
+        if filled > 1 and (not record[0].startswith("#") or len(record) == len(records[-1])):
+            break  # neither one filled cell, nor a comment that is not as wide as a row
+        count += 1
+    if not 0 < count <= min(MOST_TITLES, len(records) - 1):
         return 0
     header, rows = records[count], records[count + 1 :]
     width = len(header)
@@ -109,12 +114,6 @@ def count_titles(records: list[list[str]]) -> int:
     if not rows or width < (2 if is_comment else 3) or any(len(row) != width for row in rows):
         return 0
     return 0 if any(not cell.strip() or _is_number(cell) for cell in header[1:]) else count
-
-
-def _is_title(record: list[str], row: list[str]) -> bool:
-    """Whether a line has one filled cell, or is a comment that is not as wide as a row."""
-    filled = sum(bool(cell.strip()) for cell in record)
-    return filled <= 1 or (record[0].startswith("#") and len(record) != len(row))
 
 
 def in_words(titles: int) -> str:
@@ -164,26 +163,21 @@ def _is_number(text: str) -> bool:
 
 def _records(text: str, separator: str) -> list[list[str]]:
     """Return the first lines cut into cells, without the last, which may be cut off; blank lines are skipped."""
-    return list(_cut(text, separator))
-
-
-def _cut(text: str, separator: str) -> Iterator[list[str]]:
+    found: list[list[str]] = []
     cells = 0
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    held: list[str] | None = None
-    complete = text.endswith(("\n", "\r")) or len(text) < 2**20
+    held: list[str] = []
     try:
         for record in reader:
-            if held is not None:
-                yield held
-                cells += len(held)
+            found += [held] if held else []
+            cells += len(held)
             if cells > MOST_CELLS or reader.line_num > MOST_LINES:
-                return
-            held = record or None
+                return found
+            held = record
     except csv.Error:  # a cell longer than a block: not this separator
-        return
-    if held is not None and complete:
-        yield held
+        return found
+    complete = text.endswith(("\n", "\r")) or len(text) < 2**20
+    return [*found, held] if held and complete else found
 
 
 def _find_decimal(found: Dialect, read: ReadOptions) -> None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
 
 from lowland.data.formats.csv_dialect import are_separated_by_spaces, complete_names, detect, has_row_names, listed
 from lowland.data.problems import ProblemCounter
@@ -49,7 +52,7 @@ class CsvReader(Reader):
         self.has_header = True
         self.given_names: list[str] | None = None
         self.keeps_blank_lines = False
-        self._held: Any = None  # a small table of numbers, as it was parsed
+        self._held: Any = None  # a small table of numbers, so that its text is parsed once
         self._find_names([cell.strip() for cell in first], is_quoted='"' in _line(head))
         with self._reader() as reader:
             self.schema = reader.schema
@@ -58,7 +61,8 @@ class CsvReader(Reader):
             self.keeps_blank_lines = len(self.names) == 1 and first != []  # a missing value of the only column
             self._find_forms(reader)
             if is_small and not self.keeps_blank_lines and all(holds_numbers(f.type) for f in self.schema):
-                self._hold(reader)
+                with suppress(pa.ArrowInvalid):  # a later block has decimals or text
+                    self._held = reader.read_all()
         if self.read.header is None and self.given_names is None and '"' not in _line(head):
             self._warn_of_numbers()
         if self.dialect.doubt:
@@ -98,7 +102,7 @@ class CsvReader(Reader):
     def _find_forms(self, reader: Any) -> None:
         """Find the columns of numbers with thousands separators, currencies or percent signs, in the first block."""
         self.forms: dict[str, WrittenNumbers] = {}
-        texts = [name for name in text_fields(list(self.schema)) if self._is_string(name)]
+        texts = [f.name for f in self.schema if pa.types.is_string(f.type)]
         if not texts or len(set(self.names)) < len(self.names):
             return
         with self._reading():
@@ -115,28 +119,11 @@ class CsvReader(Reader):
             named = [name for name, form in self.forms.items() if form.in_words() == words]
             self.clauses.append(f"{words} in {listed(named)}")
 
-    def _hold(self, reader: Any) -> None:
-        """Keep a small table of numbers, so that its text is parsed once; a table may have 100,000 columns."""
-        import pyarrow as pa
-
-        try:
-            self._held = reader.read_all()
-        except pa.ArrowInvalid:  # a later block has decimals or text
-            return
-
     def _without_marks(self, column: Any) -> Any:
         """Return a column of text with the marks of missing values as missing."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         marks = pa.array([*MISSING, *self.read.missing], column.type)
         missing = pc.is_in(pc.utf8_trim_whitespace(column), value_set=marks)
         return pc.if_else(missing, pa.scalar(None, column.type), column)
-
-    def _is_string(self, name: str) -> bool:
-        import pyarrow as pa
-
-        return bool(pa.types.is_string(self.schema.field(name).type))
 
     def _warn_of_numbers(self) -> None:
         """Warn if the column names may be a row: some are numbers, and no column of numbers has a name of letters."""
@@ -155,13 +142,9 @@ class CsvReader(Reader):
         return all(_is_number(cell) or cell in missing for cell in cells) and any(map(_is_number, cells))
 
     def _stream(self) -> Any:
-        import pyarrow as pa
-
         return pa.input_stream(str(self.path), compression="detect")
 
     def _reader(self, **convert: Any) -> Any:
-        from pyarrow import csv as arrow_csv
-
         renamed = self.given_names is not None and self.has_header
         if self.read.missing:
             convert["null_values"] = [*MISSING, *self.read.missing]
@@ -184,8 +167,6 @@ class CsvReader(Reader):
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Translate the errors of Arrow, on opening and on reading."""
-        import pyarrow as pa
-
         try:
             yield
         except pa.ArrowInvalid as error:
@@ -234,25 +215,22 @@ class CsvReader(Reader):
     def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows of float64."""
         if self._held is not None:
-            return self._held_rows(keep)
+            names, dtype = tuple(self.names[j] for j in keep), np.dtype(np.float64)
+            held = [self._held.column(j) for j in keep]
+            floats = [(c.cast(pa.float64()) if c.null_count else c).to_numpy() for c in held]  # missing: NaN
+            X = columns_as_floats(floats, dtype, names, self.source)
+            return StreamRows(  # the number of rows is unknown, as in every text file
+                lambda slab: (X[start : start + slab] for start in range(0, len(X), slab)), np.asfortranarray, None,
+                len(keep), dtype, names, self.source, stamps=self.stamps,
+            )  # fmt: skip
         if text_fields(self.fields_at(keep)):
             raise self._count_problems([self.names[j] for j in keep]).error(self.source)
         rows = super().rows_at(keep)
         rows.is_text = True
         return rows
 
-    def _held_rows(self, keep: list[int]) -> Rows:
-        """The columns of a small table, converted once; their number of rows is unknown, as in every text file."""
-        names, dtype = tuple(self.names[j] for j in keep), np.dtype(np.float64)
-        X = columns_as_floats([_floats(self._held.column(j)) for j in keep], dtype, names, self.source)
-        return StreamRows(
-            lambda slab: (X[start : start + slab] for start in range(0, len(X), slab)), np.asfortranarray, None,
-            len(keep), dtype, names, self.source, stamps=self.stamps,
-        )  # fmt: skip
-
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
         """Return name and type of the columns at these positions: numbers are float64."""
-        import pyarrow as pa
 
         def typed(f: Any) -> Any:
             is_number = f.name in self.forms or (holds_numbers(f.type) and f.type != pa.bool_())
@@ -263,8 +241,6 @@ class CsvReader(Reader):
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches; the first cell that is not a number leads to an error that names all of them."""
-        import pyarrow as pa
-
         names = [f.name for f in fields]
         kinds = {f.name: f.type for f in fields}
         for f in fields:
@@ -287,8 +263,6 @@ class CsvReader(Reader):
 
     def _converted(self, batch: Any, fields: Sequence[Any]) -> Any:
         """Return a batch with the written numbers as numbers."""
-        import pyarrow as pa
-
         columns = list(batch.columns)
         for j, name in enumerate(batch.schema.names):
             if name in self.forms:
@@ -300,8 +274,6 @@ class CsvReader(Reader):
 
     def scan(self) -> Iterator[Any]:
         """Yield record batches of all columns; a column with a cell that is not a number is text."""
-        import pyarrow as pa
-
         fields = self.fields_at(range(len(self.names)))
         read = 0
         try:
@@ -321,9 +293,6 @@ class CsvReader(Reader):
 
     def _count_problems(self, names: list[str]) -> ProblemCounter:
         """Return the columns that are not numbers, with their first bad cells, after a pass over the text."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         counter, line = ProblemCounter(names), 1 + self.dialect.skipped + self.has_header
         if self.has_header and self.dialect.records:
             line += sum(cell.count("\n") for cell in self.dialect.records[0])
@@ -347,9 +316,6 @@ class CsvReader(Reader):
 
     def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
         """The values of a column; without missing values, as ids: integers that change as numbers stay text."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if holds_numbers(self.schema.field(name).type) and not missing_text:
             text = list(self._parsed([name], column_types={name: pa.string()}))
             changed = r"^\s*[+-]?0\d+\s*$|^\s*[+-]?\d{19,}\s*$"  # leading zeros, or beyond 64 bits
@@ -359,8 +325,6 @@ class CsvReader(Reader):
 
     def _parsed(self, names: list[str], **convert: Any) -> Iterator[Any]:
         """Yield record batches of the named columns."""
-        import pyarrow as pa
-
         for name in names:
             if pa.types.is_binary(self.schema.field(name).type):
                 raise self._not_decoded(f"column {name!r}")
@@ -370,13 +334,6 @@ class CsvReader(Reader):
 
 class _NotNumbers(Exception):
     """A cell of a column of written numbers has another form."""
-
-
-def _floats(column: Any) -> np.ndarray:
-    """A column of numbers as an array in which missing values are NaN."""
-    import pyarrow as pa
-
-    return (column if column.type == pa.float64() or not column.null_count else column.cast(pa.float64())).to_numpy()
 
 
 def _line(head: bytes) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lowland.data.reader import BATCH, Reader, holds_dates, refuse_duplicates, refuse_text, slices_of, too_large
 from lowland.data.rows import Rows, StreamRows, columns_as_floats
@@ -46,7 +48,6 @@ class FrameReader(Reader):
     def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows."""
         import narwhals as nw
-        import pyarrow as pa
 
         names, kinds = [self.names[j] for j in keep], [self.table.schema[self.keys[j]] for j in keep]
         is_text = [not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)) for kind in kinds]
@@ -68,14 +69,10 @@ class FrameReader(Reader):
 
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
         """Return name and type of the columns at these positions."""
-        import pyarrow as pa
-
         return [pa.field(self.names[j], self._column(self.names[j]).type) for j in keep]
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches."""
-        import pyarrow as pa
-
         names = [f.name for f in fields]
         return iter(pa.table([self._column(name) for name in names], names=names).to_batches(max_chunksize=size))
 
@@ -114,14 +111,9 @@ def _narwhal(frame: Any) -> Any:
 
 def _arrow_column(column: Any, name: str) -> Any:
     """A column as an Arrow array; text as a dictionary array."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     native = column.to_native()
     try:
-        if str(getattr(native, "dtype", "")) == "object" and hasattr(
-            native, "factorize"
-        ):  # pandas hashes objects faster
+        if str(getattr(native, "dtype", "")) == "object" and hasattr(native, "factorize"):  # faster with pandas
             codes, found = native.factorize()
             distinct = pa.array(found, from_pandas=True)
             if pa.types.is_string(distinct.type):
@@ -143,24 +135,17 @@ def _arrow_column(column: Any, name: str) -> Any:
 
 def _number_column(column: Any, name: str) -> Any:
     """A column of numbers as an Arrow array, in which missing values become NaN."""
-    import pyarrow as pa
-
     values = column.to_numpy() if str(column.dtype) == "Object" else None
     if values is not None and values.dtype.kind == "O":
-        return pa.array(_objects_as_numbers(values, name))
+        missing = np.asarray([v is None or type(v).__name__ == "NAType" for v in values])
+        if holds_dates(values):
+            refuse_text([name], "the frame")
+        try:
+            return pa.array(np.where(missing, np.nan, values).astype(np.float64))
+        except (TypeError, ValueError):
+            refuse_text([name], "the frame")
+        except OverflowError as error:
+            raise too_large(f"Column {name!r} of the frame") from error
     found = column.to_arrow()
     is_plain = pa.types.is_integer(found.type) or pa.types.is_floating(found.type)
     return found if is_plain or (pa.types.is_boolean(found.type) and not found.null_count) else found.cast(pa.float64())
-
-
-def _objects_as_numbers(values: np.ndarray, name: str) -> np.ndarray:
-    missing = np.asarray([v is None or type(v).__name__ == "NAType" for v in values])
-    if holds_dates(values):
-        refuse_text([name], "the frame")
-    try:
-        values = np.where(missing, np.nan, values).astype(np.float64)
-    except (TypeError, ValueError):
-        refuse_text([name], "the frame")
-    except OverflowError as error:
-        raise too_large(f"Column {name!r} of the frame") from error
-    return values

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from lowland.arrays.precision import float_dtype
 from lowland.data.read_options import ReadOptions
@@ -24,7 +25,10 @@ def open_h5ad(path: Path, source: str, read: ReadOptions) -> RowsReader:
         index = _text(obs.attrs.get("_index", "_index"))
         beside = [name for name in map(_text, obs.attrs.get("column-order", ())) if name in obs]
         beside += [index] * (index in obs)
-        names = _names(file, place, d)
+        names = [f"{place[5:]} {j + 1}" for j in range(d)]
+        if not place.startswith("obsm/"):
+            var = file["var"]
+            names = [_text(name) for name in var[_text(var.attrs.get("_index", "_index"))][:]]
     stamps = stamps_of([path])
     found = RowsReader(
         names, lambda keep: _rows_at(path, place, (n, d), keep, names, source, stamps), source, n,
@@ -50,13 +54,6 @@ def _place(file: Any, source: str, read: ReadOptions) -> str:
     return found[0]
 
 
-def _names(file: Any, place: str, d: int) -> list[str]:
-    if place.startswith("obsm/"):
-        return [f"{place[5:]} {j + 1}" for j in range(d)]
-    var = file["var"]
-    return [_text(name) for name in var[_text(var.attrs.get("_index", "_index"))][:]]
-
-
 def _rows_at(
     path: Path, place: str, shape: tuple[int, int], keep: list[int], names: list[str], source: str, stamps: Stamps
 ) -> Rows:
@@ -77,7 +74,8 @@ def _rows_at(
                     "Choose another matrix (`array=...`)."
                 )
             if kind.startswith("csc"):
-                X = _matrix(stored, "csc_matrix", shape).tocsr()
+                parts = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
+                X = _checked(scipy.sparse.csc_matrix(parts, shape=shape)).tocsr()
                 return SparseRows(X if columns is None else X[:, columns], source, chosen)
             ends = stored["indptr"]
             if len(ends) != n + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
@@ -89,7 +87,13 @@ def _rows_at(
             stored = file[place]
             for start in range(0, n, slab):
                 stop = min(start + slab, n)
-                yield _csr_slab(stored, start, stop, d) if is_sparse else stored[start:stop]
+                if not is_sparse:
+                    yield stored[start:stop]
+                    continue
+                offsets = stored["indptr"][start : stop + 1].astype(np.int64)
+                some = slice(int(offsets[0]), int(offsets[-1]))
+                parts = (stored["data"][some], stored["indices"][some], offsets - offsets[0])
+                yield _checked(scipy.sparse.csr_matrix(parts, shape=(stop - start, d)))
 
     def convert(piece: Any) -> Any:
         return as_floats(piece if columns is None else piece[:, columns], dtype)
@@ -104,17 +108,15 @@ def _observed(path: Path, source: str, place: str) -> np.ndarray:
     """A column of obs."""
     with _opened(path, source) as file:
         stored = file[place]
-        if hasattr(stored, "keys"):  # categories and their codes, or values and a mask
-            if "codes" not in stored:
-                values, mask = stored["values"][:], stored["mask"][:]
-                values = _decoded(values).astype(object)
-                values[mask] = None
-                return values
-            codes, categories = stored["codes"][:], _decoded(stored["categories"][:])
-            values = categories.astype(object)[np.maximum(codes, 0)]
-            values[codes < 0] = None
-            return values
-        return _decoded(stored[:])
+        if not hasattr(stored, "keys"):
+            return _decoded(stored[:])
+        if "codes" in stored:  # categories and their codes
+            codes = stored["codes"][:]
+            values, mask = _decoded(stored["categories"][:]).astype(object)[np.maximum(codes, 0)], codes < 0
+        else:
+            values, mask = _decoded(stored["values"][:]).astype(object), stored["mask"][:]
+        values[mask] = None
+        return values
 
 
 def other_files(path: Path) -> list[str]:
@@ -155,23 +157,8 @@ def _shape(stored: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _csr_slab(stored: Any, start: int, stop: int, width: int) -> Any:
-    import scipy.sparse
-
-    offsets = stored["indptr"][start : stop + 1].astype(np.int64)
-    some = slice(int(offsets[0]), int(offsets[-1]))
-    parts = (stored["data"][some], stored["indices"][some], offsets - offsets[0])
-    X = scipy.sparse.csr_matrix(parts, shape=(stop - start, width))
+def _checked(X: Any) -> Any:
     X.check_format(full_check=True)  # an index beyond the shape would read outside the array
-    return X
-
-
-def _matrix(stored: Any, kind: str, shape: tuple[int, int]) -> Any:
-    import scipy.sparse
-
-    parts = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
-    X = getattr(scipy.sparse, kind)(parts, shape=shape)
-    X.check_format(full_check=True)
     return X
 
 

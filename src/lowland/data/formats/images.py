@@ -37,9 +37,12 @@ class ImageReader(RowsReader):
     def _pixels(self, keep: list[int]) -> Rows:
         """Return the pixels at these positions as Rows in float32, from 0 to 1."""
 
+        def pixels(image: Any) -> np.ndarray:
+            return np.asarray(image.convert(self.mode), dtype=np.uint8).ravel()
+
         def read(slab: int) -> Iterator[np.ndarray]:
             for start in range(0, len(self.files), slab):
-                yield np.stack([self._read(file) for file in self.files[start : start + slab]])
+                yield np.stack([_opened(file, pixels) for file in self.files[start : start + slab]])
 
         return StreamRows(
             read, lambda piece: piece[:, keep].astype(np.float32) / np.float32(255), len(self.files), len(keep),
@@ -47,13 +50,10 @@ class ImageReader(RowsReader):
             image_shape=self.image_shape if len(keep) == len(self.names) else None,
         )  # fmt: skip
 
-    def _read(self, file: Path) -> np.ndarray:
-        return _opened(file, lambda image: np.asarray(image.convert(self.mode), dtype=np.uint8).ravel())
-
 
 def _common_size(files: list[Path], source: str) -> tuple[str, tuple[int, int]]:
     """Return the mode and size of the images; only their headers are read."""
-    found = [_head(file) for file in files]
+    found = [_opened(file, lambda image: (image.mode, image.size)) for file in files]
     sizes = Counter(size for _, size in found)
     if len(sizes) > 1:
         common = sizes.most_common(1)[0][0]
@@ -65,10 +65,6 @@ def _common_size(files: list[Path], source: str) -> tuple[str, tuple[int, int]]:
         )
     is_gray = all(mode in ("1", "L", "LA", "I;16") for mode, _ in found)
     return "L" if is_gray else "RGB", found[0][1]
-
-
-def _head(file: Path) -> tuple[str, tuple[int, int]]:
-    return _opened(file, lambda image: (image.mode, image.size))
 
 
 def _opened(file: Path, use: Any) -> Any:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lowland.data.files import check_readable, natural_order
 from lowland.data.reader import (
@@ -47,7 +49,8 @@ class ParquetReader(Reader):
         self.n = sum(n for _, n in heads)
         index = pandas_index(heads[0][0])
         self.names = [name for name in heads[0][0].names if name not in index]
-        self.index = {_shown_name(name, self.names): name for name in index}
+        free = "index" not in self.names  # pandas writes an unnamed index as __index_level_0__
+        self.index = {"index" if name.startswith("__index_level_") and free else name: name for name in index}
         self.beside = tuple(self.index)
         self.id_name = self.beside[0] if len(index) == 1 else None
         for part, (schema, _) in zip(self.parts, heads, strict=True):
@@ -82,9 +85,6 @@ class ParquetReader(Reader):
                     )
 
     def _open(self, part: Path) -> Any:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         try:
             # Without these two, Arrow prefetches whole row groups, whatever the memory budget.
             return pq.ParquetFile(part, pre_buffer=False, buffer_size=_READ_BUFFER)
@@ -99,16 +99,19 @@ class ParquetReader(Reader):
 
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
         """Return name and type of the columns at these positions: the common type of all files."""
-        import pyarrow as pa
-
         names = [self.names[j] for j in keep]
         self._check_types(names)
-        return [pa.field(name, _common_type([schema.field(name).type for schema in self.schemas])) for name in names]
+        fields = []
+        for name in names:  # floats where numbers have several types
+            types = [schema.field(name).type for schema in self.schemas]
+            kind = next((kind for kind in types if not pa.types.is_null(kind)), types[0])
+            if holds_numbers(kind) and any(each != types[0] for each in types):
+                kind = pa.float32() if {*types} <= {pa.float32(), pa.float16()} else pa.float64()
+            fields.append(pa.field(name, kind))
+        return fields
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches of the columns, file after file."""
-        import pyarrow as pa
-
         names = [f.name for f in fields]
         for part in self.parts:
             with self._open(part) as file:
@@ -125,26 +128,8 @@ class ParquetReader(Reader):
         return joined(self.batches([self.schemas[0].field(self.index[name])]))
 
 
-def _common_type(types: Sequence[Any]) -> Any:
-    """The type of a column in all files: floats where numbers have several types."""
-    import pyarrow as pa
-
-    known = [kind for kind in types if not pa.types.is_null(kind)] or types
-    if not holds_numbers(known[0]) or all(kind == types[0] for kind in types):
-        return known[0]
-    return pa.float32() if all(kind in (pa.float32(), pa.float16()) for kind in types) else pa.float64()
-
-
-def _shown_name(name: str, taken: list[str]) -> str:
-    """The name of an index column; pandas writes an unnamed index as __index_level_0__."""
-    return "index" if name.startswith("__index_level_") and "index" not in taken else name
-
-
 def read_columns(path: Path) -> dict[str, np.ndarray]:
     """Return every column of a Parquet file by its name, numbers and strings."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         table = pq.read_table(path)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:

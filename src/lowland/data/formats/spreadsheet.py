@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow as pa
 
 from lowland.data.formats.arrow_files import MemoryReader
 from lowland.data.formats.csv_dialect import MOST_TITLES, complete_names, count_titles, in_words, listed
@@ -40,8 +40,6 @@ def open_spreadsheet(path: Path, source: str, read: ReadOptions) -> MemoryReader
 
 def _table(grid: list[list[Any]], source: str, read: ReadOptions, clauses: list[str]) -> tuple[Any, str | None, int]:
     """The cells as an Arrow table, the column of ids, and the number of the first row of values."""
-    import pyarrow as pa
-
     widths = [max((j + 1 for j, cell in enumerate(row) if cell not in (None, "")), default=0) for row in grid]
     width, filled = max(widths, default=0), np.flatnonzero(widths)
     keep = range(filled[0], filled[-1] + 1) if width == 1 else filled  # as blank lines of a text file
@@ -76,8 +74,6 @@ def _table(grid: list[list[Any]], source: str, read: ReadOptions, clauses: list[
 
 def _column(values: list[Any], missing: tuple[str, ...]) -> Any:
     """Return the cells of a spreadsheet as an Arrow column: numbers, dates or text; marks of missing values as null."""
-    import pyarrow as pa
-
     marks = {*MISSING, *missing}
     values = [None if v is None or (isinstance(v, str) and v.strip() in marks) else v for v in values]
     kinds = {type(v) for v in values if v is not None}
@@ -123,7 +119,11 @@ def _open_document_cells(path: Path, source: str, read: ReadOptions, clauses: li
     grid: list[list[Any]] = []
     blank = 0
     for row in sheets[_chosen_sheet(list(sheets), source, read, clauses)].iter(f"{_TABLE}table-row"):
-        cells = list(_cells(row))
+        cells: list[Any] = []
+        for cell in row:
+            if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+                value, times = _value(cell), int(cell.get(f"{_TABLE}number-columns-repeated", 1))
+                cells += [value] * min(times, MOST_COLUMNS if value is not None else 1024)
         again = min(int(row.get(f"{_TABLE}number-rows-repeated", 1)), MOST_ROWS + 1)
         if all(cell is None for cell in cells):  # the last ones may repeat to the end of the sheet
             blank += again
@@ -133,14 +133,6 @@ def _open_document_cells(path: Path, source: str, read: ReadOptions, clauses: li
         if len(grid) > MOST_ROWS:
             raise DataError(f"{source} has more than {MOST_ROWS:,} rows. Save it as .csv.")
     return grid
-
-
-def _cells(row: Any) -> Iterator[Any]:
-    for cell in row:
-        if cell.tag not in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
-            continue
-        value, again = _value(cell), int(cell.get(f"{_TABLE}number-columns-repeated", 1))
-        yield from [value] * (min(again, MOST_COLUMNS) if value is not None else min(again, 1024))
 
 
 def _value(cell: Any) -> Any:
