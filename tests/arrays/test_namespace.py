@@ -6,11 +6,21 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from lowland.arrays.namespace import is_array, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
-from lowland.arrays.precision import as_double, float_dtype, result_dtype
+from lowland.arrays.namespace import (
+    as_double,
+    float_dtype,
+    is_array,
+    is_sparse,
+    is_torch,
+    like,
+    on_accelerator,
+    result_dtype,
+    slices,
+    to_numpy,
+    xp_of,
+)
 from lowland.arrays.random import generator, standard_normal
 from lowland.arrays.records import RECORDS, record
-from lowland.arrays.slices import slices
 
 
 def test_numpy_arrays_are_their_own_namespace_and_are_not_copied():

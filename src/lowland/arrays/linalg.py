@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.arrays.namespace import Array, device_of, is_torch, on_accelerator, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, device_of, is_torch, on_accelerator, xp_of
 
 _OUTER_ROWS = 128  # rows of an outer product made at a time
 SUM_ROWS = 256  # rows summed in the precision of the data

@@ -15,8 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy, xp_of
-from lowland.arrays.precision import float_dtype
+from lowland.arrays.namespace import Array, float_dtype, is_sparse, on_accelerator, to_numpy, xp_of
 from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile
 
 SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C

@@ -11,8 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.engines import choose_engine
-from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
-from lowland.arrays.precision import result_dtype
+from lowland.arrays.namespace import Array, like, on_accelerator, result_dtype, xp_of
 from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import in_slabs

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_dask, like, to_numpy, xp_of
-from lowland.arrays.precision import result_dtype
+from lowland.arrays.namespace import Array, is_dask, like, result_dtype, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import warn
 from lowland.math.distances.to_points import (
@@ -32,9 +31,9 @@ from lowland.math.scaling.classical import (
 )
 from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.leading import fix_signs
+from lowland.math.spectra.operators import Affine
 from lowland.math.statistics.rescaling import unit_of
 from lowland.math.statistics.sampling import SelectedRows, count_rows
-from lowland.methods.base.affine import Affine
 from lowland.methods.base.choices import choose_landmarks, positional
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import (

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import is_sparse, to_numpy
-from lowland.arrays.precision import rounding_of
+from lowland.arrays.namespace import is_sparse, rounding_of, to_numpy
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, warn

@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.linalg import on_one_thread_if_small
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, result_dtype
+from lowland.arrays.namespace import Array, as_double, dtype_of_squares, like, result_dtype, to_numpy, xp_of
 from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.data.spool import spooled
@@ -32,6 +31,7 @@ from lowland.math.factors.maximum_likelihood import factor_loadings, fewest_by_b
 from lowland.math.factors.model import FactorModel, FitFactors, in_units
 from lowland.math.factors.rotations import Kind, Rotation, rotate, unrotated
 from lowland.math.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
+from lowland.math.spectra.operators import Affine
 from lowland.math.spectra.probabilistic_axes import available_columns, saturated_fit
 from lowland.math.statistics.available_cases import AvailableColumns
 from lowland.math.statistics.latent_gaussian import (
@@ -43,8 +43,6 @@ from lowland.math.statistics.latent_gaussian import (
     expectation_maximization,
 )
 from lowland.math.statistics.moments import Moments
-from lowland.math.statistics.rescaling import dtype_of_squares
-from lowland.methods.base.affine import Affine
 from lowland.methods.base.choices import ignored, positional, refusal
 from lowland.methods.base.imputation import impute_rows
 from lowland.methods.base.method import RandomState, attribute, param

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import result_dtype
+from lowland.arrays.namespace import Array, like, result_dtype, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, shown, warn
 from lowland.math.ica.ica import Unmixing, unmixing_matrix
@@ -19,7 +18,7 @@ from lowland.math.ica.negentropy import count_gaussian, mutual_information, nege
 from lowland.math.ica.whitened_rows import Contrast, WhitenedRows, already_white, as_contrast, whitened
 from lowland.math.spectra.component_rules import ComponentChoice
 from lowland.math.spectra.leading import fix_signs
-from lowland.methods.base.affine import Affine
+from lowland.math.spectra.operators import Affine
 from lowland.methods.base.choices import positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.run.run import Run

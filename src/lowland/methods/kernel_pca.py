@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, is_sparse, to_numpy, xp_of
 from lowland.data.open import open_rows, opened_once
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn

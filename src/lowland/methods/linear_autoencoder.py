@@ -7,8 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, xp_of
-from lowland.arrays.precision import result_dtype
+from lowland.arrays.namespace import Array, result_dtype, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.networks.linear_autoencoder import (
@@ -18,8 +17,8 @@ from lowland.math.networks.linear_autoencoder import (
     untrained,
 )
 from lowland.math.optimize.outcome import Divergence
+from lowland.math.spectra.operators import Affine
 from lowland.math.statistics.moments import Moments
-from lowland.methods.base.affine import Affine
 from lowland.methods.base.choices import check_most, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod

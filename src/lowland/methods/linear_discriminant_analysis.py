@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, result_dtype, rounding_of
+from lowland.arrays.namespace import Array, as_double, like, result_dtype, rounding_of, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.data.open import read_column
 from lowland.data.rows import Rows
@@ -29,6 +28,7 @@ from lowland.math.spectra.discriminants import (
     within_axes,
     within_axes_of_rows,
 )
+from lowland.math.spectra.operators import Affine
 from lowland.math.statistics.available_cases import AvailableColumns, FilledThen, available_class_moments
 from lowland.math.statistics.class_moments import (
     ClassCovariances,
@@ -49,7 +49,6 @@ from lowland.math.statistics.labels import (
     merged_classes,
     normalized_priors,
 )
-from lowland.methods.base.affine import Affine
 from lowland.methods.base.choices import check_most, positional
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod, in_library_of

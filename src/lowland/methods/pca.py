@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, like, to_numpy, xp_of
 from lowland.data.open import as_vector
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, to_numpy
-from lowland.arrays.precision import as_double, rounding_of
+from lowland.arrays.namespace import Array, as_double, like, rounding_of, to_numpy
 from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.math.ica.projection_indices import INDICES
@@ -25,9 +24,9 @@ from lowland.math.ica.pursuit import (
     unit_rows,
 )
 from lowland.math.spectra.leading import fix_signs
+from lowland.math.spectra.operators import Affine
 from lowland.math.statistics.moments import Moments
 from lowland.math.statistics.sampling import SelectedRows, evenly_spread
-from lowland.methods.base.affine import Affine
 from lowland.methods.base.choices import check_most, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints

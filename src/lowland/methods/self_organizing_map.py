@@ -10,8 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import result_dtype
+from lowland.arrays.namespace import Array, like, result_dtype, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.optimize.outcome import Snapshot, Watch

@@ -6,14 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, xp_of
-from lowland.arrays.precision import as_double, result_dtype
+from lowland.arrays.namespace import Array, as_double, dtype_of_squares, result_dtype, xp_of
 from lowland.data.rows import Rows
 from lowland.math.spectra.leading import Eigenpairs
+from lowland.math.spectra.operators import Affine
 from lowland.math.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.math.statistics.moments import ColumnMoments, Moments
-from lowland.math.statistics.rescaling import dtype_of_squares
-from lowland.methods.base.affine import Affine
 from lowland.methods.base.choices import ignored, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.run.run import Run

@@ -9,8 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils import Tags
 
-from lowland.arrays.namespace import Array, is_array, is_dask, like, to_numpy, xp_of
-from lowland.arrays.precision import result_dtype
+from lowland.arrays.namespace import Array, is_array, is_dask, like, result_dtype, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import DistancesTo, in_slabs

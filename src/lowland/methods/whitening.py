@@ -6,14 +6,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, xp_of
-from lowland.arrays.precision import result_dtype, rounding_of
+from lowland.arrays.namespace import Array, dtype_of_squares, result_dtype, rounding_of, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
+from lowland.math.spectra.operators import Affine
 from lowland.math.spectra.whitening_matrices import whitening_matrix
 from lowland.math.statistics.moments import Moments, refuse_tiny_columns
-from lowland.math.statistics.rescaling import dtype_of_squares
-from lowland.methods.base.affine import Affine
 from lowland.methods.base.choices import check_most, positional, refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod

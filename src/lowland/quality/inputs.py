@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.arrays.namespace import is_sparse, slices, to_numpy
 from lowland.arrays.random import generator
-from lowland.arrays.slices import slices
 from lowland.data.categories import levels_of, open_categories
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError

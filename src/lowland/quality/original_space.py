@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.slices import slices
+from lowland.arrays.namespace import slices
 from lowland.docstrings import with_parameters
 from lowland.errors import ParameterError
 from lowland.math.distances.metrics import Metric

@@ -12,12 +12,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, is_sparse, like, to_numpy, xp_of
 from lowland.docstrings import with_parameters
 from lowland.errors import DataError, DataTypeError
+from lowland.math.spectra.operators import Affine
 from lowland.math.statistics.moments import ColumnMoments
-from lowland.methods.base.affine import Affine
 from lowland.quality.measure import Measure
 
 MODEL = """

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.precision import float_dtype
+from lowland.arrays.namespace import float_dtype
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import RowsReader
 from lowland.data.rows import SPARSE_SLAB_ROWS, Rows, SparseRows, Stamps, StreamRows, as_floats, stamps_of

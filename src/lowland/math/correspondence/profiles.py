@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.data.rows import DaskRows, MappedRows, Rows
 

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.namespace import Array, as_double, device_of, eps_of, is_sparse, is_torch, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows, SlicedRows, SparseRows, slab_rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.distances.metrics import squared_euclidean

@@ -9,8 +9,18 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.namespace import (
+    Array,
+    as_double,
+    device_of,
+    eps_of,
+    is_sparse,
+    is_torch,
+    like,
+    on_accelerator,
+    to_numpy,
+    xp_of,
+)
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, SparseRows, own_array, slab_rows
 from lowland.errors import DataError
 from lowland.math.distances.incomplete_rows import no_shared_column

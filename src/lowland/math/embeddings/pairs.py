@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
-from lowland.arrays.slices import slices
+from lowland.arrays.namespace import Array, is_sparse, slices, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.kernels import pacmap
 from lowland.kernels.neighbor_search import measure_table

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, is_sparse, like, slices, to_numpy
 from lowland.arrays.records import record
-from lowland.arrays.slices import slices
 from lowland.data.rows import ArrayRows, SparseRows
 from lowland.errors import DataError, warn
 from lowland.math.distances.metrics import Metric

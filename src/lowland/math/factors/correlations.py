@@ -12,8 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
-from lowland.arrays.namespace import dense, is_array, to_numpy
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import as_double, dense, is_array, to_numpy
 from lowland.errors import DataError, ParameterError
 from lowland.math.factors.likelihood_searches import MANY, Root
 from lowland.math.factors.maximum_likelihood import inverse_of

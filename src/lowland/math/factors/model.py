@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, is_sparse, like, xp_of
 from lowland.math.factors.correlations import Correlations
 from lowland.math.factors.maximum_likelihood import factor_loadings
 from lowland.math.factors.rotations import Rotation

@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.namespace import Array, as_double, eps_of, is_sparse, like, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.graph import NeighborGraph

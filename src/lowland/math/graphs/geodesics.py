@@ -11,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.slices import slices
+from lowland.arrays.namespace import Array, is_sparse, like, slices, to_numpy, xp_of
 from lowland.data.rows import ArrayRows
 from lowland.errors import DataError, ParameterError
 from lowland.kernels import graphs as kernels

@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows
 from lowland.math.graphs.affinities import (
     affinity_components,

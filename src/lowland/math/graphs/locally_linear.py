@@ -16,8 +16,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.arrays.slices import slices
+from lowland.arrays.namespace import Array, is_sparse, like, slices, to_numpy
 from lowland.kernels.local_problems import (
     count_entries,
     directions,

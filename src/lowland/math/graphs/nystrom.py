@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, is_sparse, like, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.math.distances.metrics import allows_nan
 from lowland.math.distances.to_points import DistancesTo

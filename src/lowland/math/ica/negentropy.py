@@ -10,8 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, like, to_numpy, xp_of
 from lowland.math.ica.whitened_rows import Whiten, in_blocks
 
 # Weights of the two functions in the maximum-entropy approximation (Hyvärinen 1998)

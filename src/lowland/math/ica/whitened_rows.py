@@ -15,8 +15,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, rounding_of
+from lowland.arrays.namespace import Array, as_double, like, rounding_of, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.spectra.component_rules import ComponentChoice, Fixed

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, to_numpy
-from lowland.arrays.slices import slices
+from lowland.arrays.namespace import Array, slices, to_numpy
 from lowland.math.distances.incomplete_rows import SharedColumns
 from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.distances.sparse_rows import csr, squared_differences, unit

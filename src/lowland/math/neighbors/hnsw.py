@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, to_numpy
-from lowland.arrays.slices import slices
+from lowland.arrays.namespace import Array, slices, to_numpy
 from lowland.errors import DataWarning, MissingExtra, ParameterError, warn
 from lowland.math.neighbors.brute_force import Products
 from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, Searcher

@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, to_numpy
-from lowland.arrays.slices import slices
+from lowland.arrays.namespace import Array, slices, to_numpy
 from lowland.kernels import neighbor_search as kernels
 from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, require_edges
 from lowland.run.run import Run

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.namespace import slices
 from lowland.arrays.random import generator
-from lowland.arrays.slices import slices
 from lowland.math.distances.incomplete_rows import no_shared_column
 from lowland.math.distances.metrics import METRICS, Metric, allows_nan
 from lowland.math.neighbors.brute_force import BruteForce, Products, candidates, serial_if_function

@@ -10,9 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, xp_of
-from lowland.arrays.precision import as_double
-from lowland.arrays.slices import slices
+from lowland.arrays.namespace import Array, as_double, is_sparse, slices, xp_of
 from lowland.errors import DataError
 from lowland.math.distances.metrics import Metric
 from lowland.math.statistics.rescaling import largest_of

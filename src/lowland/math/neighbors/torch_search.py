@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
-from lowland.arrays.slices import slices
+from lowland.arrays.namespace import Array, as_double, device_of, like, slices, to_numpy, xp_of
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.brute_force import rounding

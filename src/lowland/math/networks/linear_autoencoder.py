@@ -16,8 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from lowland.arrays.linalg import orthonormal
-from lowland.arrays.namespace import Array, is_sparse, like, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, is_sparse, like, xp_of
 from lowland.arrays.random import standard_normal
 from lowland.data.rows import ArrayRows, Rows, slab_rows
 from lowland.math.networks.training import windows

@@ -15,8 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.linalg import affine, product_into
-from lowland.arrays.namespace import Array, like, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, like, xp_of
 from lowland.math.spectra.operators import centered_product
 from lowland.math.statistics.rescaling import UniformScaling
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.engines import AdamSteps, Engine, torch_on
-from lowland.arrays.namespace import Array, like, on_accelerator, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, like, on_accelerator, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.math.networks.network import NetworkLoss
 from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Watch

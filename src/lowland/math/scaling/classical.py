@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.namespace import Array, as_double, device_of, eps_of, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.distances.to_points import check_new_distances

@@ -8,8 +8,7 @@ from typing import Self
 import numpy as np
 
 from lowland.arrays.linalg import eigh
-from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, like, on_accelerator, xp_of
 from lowland.errors import DataError
 from lowland.math.distances.metrics import allows_nan
 from lowland.math.distances.to_points import DistancesTo, check_new_distances

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, device_of, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, slab_rows
 from lowland.math.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
 from lowland.math.optimize.outcome import Outcome, Watch

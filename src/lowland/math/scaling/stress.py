@@ -11,8 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.linalg import eigh, over_root, plus_square
-from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.namespace import Array, as_double, device_of, eps_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.random import standard_normal
 from lowland.data.rows import ArrayRows, Rows, SlicedRows, slab_rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn

@@ -16,8 +16,7 @@ from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, like, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.metrics import METRICS

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 from lowland.arrays.linalg import column_squares
-from lowland.arrays.namespace import Array, device_of, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.namespace import Array, as_double, device_of, eps_of, is_sparse, like, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.math.selection.columns import listed
 from lowland.math.statistics.class_moments import membership

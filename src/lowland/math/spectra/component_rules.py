@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.precision import ROUNDINGS
+from lowland.arrays.namespace import ROUNDINGS
 from lowland.arrays.random import generator
 from lowland.arrays.records import record
 from lowland.errors import DataError, ParameterError

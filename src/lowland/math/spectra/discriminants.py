@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.linalg import eigh, less_rows_of, svd
-from lowland.arrays.namespace import Array, to_numpy, xp_of
-from lowland.arrays.precision import ROUNDINGS, as_double, rounding_in
+from lowland.arrays.namespace import ROUNDINGS, Array, as_double, rounding_in, to_numpy, xp_of
 from lowland.math.spectra.leading import fix_signs
 from lowland.math.statistics.labels import shown
 from lowland.math.statistics.moments import refuse_tiny_columns

@@ -14,8 +14,7 @@ import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import svd
-from lowland.arrays.namespace import Array, device_of, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, rounding_of
+from lowland.arrays.namespace import Array, as_double, device_of, is_sparse, like, rounding_of, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.math.distances.kernel_functions import KernelMatrix, KernelWith, check_kernel_matrix, rows_of

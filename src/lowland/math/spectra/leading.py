@@ -11,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.linalg import eigh, eigvalsh, on_one_thread_if_small, orthonormal
-from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.random import standard_normal
 from lowland.errors import ParameterError
 from lowland.math.optimize.outcome import Outcome

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.linalg import space_for_rows
-from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, device_of, is_sparse, like, on_accelerator, xp_of
 from lowland.data.rows import Rows
 from lowland.math.statistics.moments import Total, without_zero_weights
 from lowland.run.run import Run
@@ -246,3 +245,25 @@ def _centered_columns(X: Array, mean: Array, double: bool, block: int = 4096) ->
         part = X[:, start : min(start + block, X.shape[1])]
         part = as_double(part) if double else part
         yield part - like(mean[start : start + part.shape[1]], part)[None, :]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The map x -> (x - shift) A + offset, as an object that can be pickled and sent to a worker."""
+
+    A: Array  # (d, k)
+    shift: Array | None = None  # (d,)
+    offset: Array | None = None  # (k,)
+
+    @property
+    def width(self) -> int:
+        """The number of coordinates."""
+        return int(self.A.shape[1])
+
+    def __call__(self, X: Any) -> Array:
+        """Map one slab of rows."""
+        A = like(self.A, X.data if is_sparse(X) else X)
+        Z = centered_product(X, self.shift, A)
+        if self.offset is not None:
+            Z += like(self.offset, Z)[None, :]
+        return Z

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lowland.arrays.namespace import Array, device_of, like, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, device_of, like, xp_of
 from lowland.errors import DataError, warn
 from lowland.math.distances.kernel_functions import KernelWith
 from lowland.math.distances.metrics import squared_euclidean

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.linalg import orthonormal, svd
-from lowland.arrays.namespace import Array, to_numpy, xp_of
-from lowland.arrays.precision import as_double, rounding_of
+from lowland.arrays.namespace import Array, as_double, in_range_of_single, rounding_of, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataTypeError, ParameterError
 from lowland.math.optimize.outcome import Outcome
@@ -46,7 +45,7 @@ from lowland.math.statistics.moments import (
     refuse_tiny_columns,
     without_zero_weights,
 )
-from lowland.math.statistics.rescaling import in_range, in_range_of_single
+from lowland.math.statistics.rescaling import in_range
 from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run

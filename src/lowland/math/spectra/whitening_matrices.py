@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lowland.arrays.namespace import Array, xp_of
-from lowland.arrays.precision import rounding_in
+from lowland.arrays.namespace import Array, rounding_in, xp_of
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.run.local import LocalRun

@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, dense, like, xp_of
-from lowland.arrays.precision import rounding_of
+from lowland.arrays.namespace import Array, dense, like, rounding_of, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.math.statistics.class_moments import ClassMoments, membership

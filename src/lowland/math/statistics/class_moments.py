@@ -12,8 +12,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from lowland.arrays.linalg import gram, less_rows_of, shifted_with_sums
-from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, rounding_in
+from lowland.arrays.namespace import Array, as_double, device_of, like, rounding_in, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.errors import ParameterError
 from lowland.math.statistics.moments import (

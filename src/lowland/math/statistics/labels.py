@@ -9,8 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, is_dask, to_numpy, xp_of
-from lowland.arrays.precision import rounding_of
+from lowland.arrays.namespace import Array, device_of, is_dask, rounding_of, to_numpy, xp_of
 from lowland.data.open import as_vector
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.statistics.rescaling import power_of_two

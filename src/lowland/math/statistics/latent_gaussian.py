@@ -21,8 +21,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from lowland.arrays.linalg import gram
-from lowland.arrays.namespace import Array, dense, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import rounding_of
+from lowland.arrays.namespace import Array, dense, is_sparse, like, rounding_of, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, warn

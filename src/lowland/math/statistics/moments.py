@@ -23,11 +23,18 @@ from lowland.arrays.linalg import (
     shifted_with_sums,
     triangle,
 )
-from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
-from lowland.arrays.precision import as_double, rounding_in
+from lowland.arrays.namespace import (
+    Array,
+    as_double,
+    device_of,
+    in_range_of_single,
+    is_sparse,
+    like,
+    rounding_in,
+    xp_of,
+)
 from lowland.arrays.records import record
 from lowland.errors import DataError
-from lowland.math.statistics.rescaling import in_range_of_single
 
 _DIGITS_WANTED = 1e-6  # relative error of a sparse variance above which its scatter is not trusted
 _SHIFT_ROWS = 64  # rows whose mean is the shift; any point within about a standard deviation of the mean works

@@ -8,11 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.namespace import Array, as_double, in_range_of_single, is_sparse, like, xp_of
 from lowland.data.rows import ArrayRows, DaskRows, MappedRows, Rows
 
-_SINGLE_SQUARES = 2.0**-100, 2.0**100  # mean squares that float32 holds, with their products, with all digits
 _SINGLE, _DOUBLE = (-16, 30), (-200, 200)  # exponents of two between which the largest value needs no rescaling
 
 
@@ -67,16 +65,6 @@ class Largest:
     def is_finite(self) -> bool:
         """Always true: values that are not finite are ignored."""
         return True
-
-
-def in_range_of_single(square: float) -> bool:
-    """Whether float32 can hold a variance, or another mean square, and its products with all digits."""
-    return square == 0 or _SINGLE_SQUARES[0] < square < _SINGLE_SQUARES[1]
-
-
-def dtype_of_squares(xp: Any, square: float, kind: Any) -> Any:
-    """Return the dtype of results that are squares: ``kind``, or float64 where float32 cannot hold the largest."""
-    return kind if kind != xp.float32 or in_range_of_single(square) else xp.float64
 
 
 def in_range(rows: Rows, square: float) -> Rows:

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, xp_of
-from lowland.arrays.precision import as_double, result_dtype, rounding_in
+from lowland.arrays.namespace import Array, as_double, dtype_of_squares, like, result_dtype, rounding_in, xp_of
 from lowland.errors import DataError, DataWarning, warn
+from lowland.math.spectra.operators import Affine
 from lowland.math.spectra.principal_axes import Axes
 from lowland.math.statistics.moments import Moments
-from lowland.math.statistics.rescaling import dtype_of_squares
-from lowland.methods.base.affine import Affine
 from lowland.methods.base.params import shared_attributes
 
 _NEAR = 1e3  # standard deviations between mean and origin that cost three digits of a projection
