@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
-import scipy.sparse
 
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
+from lowland.kernels import prototypes as kernels
 from lowland.math.distances.metrics import squared_euclidean
 from lowland.math.prototypes.grids import Grid
 from lowland.math.statistics.moments import without_zero_weights
@@ -125,7 +125,7 @@ class Codebook:
         the first prototype, and a lower one of those to all others. The last result tells whether the first is sure.
         """
         xp = xp_of(single)
-        first, second, least, next_least = _two_smallest(single @ like(self.single, single, xp.float32))
+        first, second, least, next_least = _two_smallest(like(self.single, single, xp.float32).T @ single.T)
         least, next_least = (xp.astype(a, lengths.dtype) for a in (least, next_least))
         rounding = (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
         margins = (lengths + float(self.squares.max())) * rounding
@@ -147,19 +147,14 @@ class Codebook:
 
 
 def _two_smallest(D: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the positions of the two smallest entries in each row of D, and these entries. D is overwritten."""
+    """Return the positions of the two smallest entries in each column of D, and these entries."""
     if isinstance(D, np.ndarray):
-        rows = np.arange(len(D))
-        first = D.argmin(axis=1)
-        least = D[rows, first]  # in numpy argmin is faster than min
-        D[rows, first] = np.inf
-        second = D.argmin(axis=1)
-        return first, second, least, D[rows, second]
+        return kernels.two_smallest(D)
     xp = xp_of(D)
-    first, least = xp.argmin(D, axis=1), xp.min(D, axis=1)
-    numbers = xp.arange(D.shape[1], device=device_of(D))[None, :]
-    D = xp.where(numbers == first[:, None], xp.full_like(D, xp.inf), D)
-    return first, xp.argmin(D, axis=1), least, xp.min(D, axis=1)
+    first, least = xp.argmin(D, axis=0), xp.min(D, axis=0)
+    numbers = xp.arange(D.shape[0], device=device_of(D))[:, None]
+    D = xp.where(numbers == first[None, :], xp.full_like(D, xp.inf), D)
+    return first, xp.argmin(D, axis=0), least, xp.min(D, axis=0)
 
 
 # --- sums by prototype ------------------------------------------------------------------------------------------------
@@ -218,7 +213,9 @@ class SumByPrototype:
         xp, Y, torn = xp_of(near.Y), near.Y, 0.0
         w = None if weights is None else like(weights, Y)
         if isinstance(Y, np.ndarray):
-            add_by_label(Y, near.first, weights, sums, counts)
+            kernels.add_by_label(
+                Y, near.first, np.ones(len(Y)) if weights is None else weights, self.book.W, sums, counts
+            )
         else:  # a dense product, whose order of summation is fixed on every device
             numbers = xp.arange(len(sums), device=device_of(Y))[None, :]
             M = xp.astype(near.first[:, None] == numbers, Y.dtype)  # (m, u)
@@ -235,18 +232,6 @@ class SumByPrototype:
             torn = float(xp.sum(xp.astype(beyond, xp.int64)))
         squares, distances = (a if w is None else a * w for a in (squares, distances))
         return float(xp.sum(squares)), float(xp.sum(distances)), torn
-
-
-def add_by_label(
-    Y: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, sums: np.ndarray, counts: np.ndarray
-) -> None:
-    """Add each row, times its weight, to the sum of its label, and its weight to the count."""
-    m, u = len(Y), len(sums)
-    w = np.ones(m) if weights is None else weights
-    used = np.bincount(labels, minlength=u) > 0  # a tile may hold far fewer rows than there are labels
-    M = scipy.sparse.csr_array((w, (np.cumsum(used) - 1)[labels], np.arange(m + 1)), shape=(m, int(used.sum())))
-    sums[used] += M.T @ Y
-    counts += np.bincount(labels, w, minlength=u)
 
 
 # --- rows to code book indices and back -------------------------------------------------------------------------------

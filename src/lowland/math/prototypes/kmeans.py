@@ -21,8 +21,9 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.data.rows import ArrayRows, Rows
+from lowland.kernels import prototypes as kernels
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.prototypes.codebook import Codebook, PrototypeSums, SumByPrototype, add_by_label, in_small_slabs
+from lowland.math.prototypes.codebook import Codebook, PrototypeSums, SumByPrototype, in_small_slabs
 from lowland.math.statistics.moments import without_zero_weights
 from lowland.math.statistics.rescaling import UniformScaling
 from lowland.math.statistics.sampling import SelectedRows, evenly_spread
@@ -226,7 +227,7 @@ class BoundedPasses:
 
     def exact_sums(self, book: Codebook) -> PrototypeSums:
         """Return the sums of the present assignment, summed again: updates may have lost digits."""
-        self.sums = self._fold(SumByPrototype(book))
+        self.sums = self._fold(lambda X, labels: sums_by_label(book.scaling.apply(X), labels, book), self.labels)
         return self.sums
 
     def _fold(self, statistic: Callable[..., PrototypeSums], *aligned: np.ndarray) -> PrototypeSums:
@@ -311,12 +312,15 @@ class Reassignment:
             lower[which] = np.sqrt(np.maximum(others, 0.0))
         changed = np.flatnonzero(labels != before)
         Y = Y if begin else book.scaling.apply(X[changed])
-        sums, counts, error = np.zeros(book.W.shape), np.zeros(len(book.W)), 0.0
-        for sign, codes in ((1.0, labels),) if begin else ((1.0, labels), (-1.0, before)):
-            add_by_label(Y, codes[changed], np.full(len(Y), sign), sums, counts)
-            off = Y - book.W[codes[changed]]
-            error += sign * float(np.vecdot(off, off).sum())
-        return PrototypeSums(sums, counts, error)
+        added = sums_by_label(Y, labels[changed], book)
+        return added if begin else added + sums_by_label(Y, before[changed], book, weight=-1.0)
+
+
+def sums_by_label(Y: np.ndarray, labels: np.ndarray, book: Codebook, weight: float = 1.0) -> PrototypeSums:
+    """Return the sums of scaled rows whose code vectors are known."""
+    sums, counts = np.zeros(book.W.shape), np.zeros(len(book.W))
+    squares = kernels.add_by_label(Y, labels, np.full(len(Y), weight), book.W, sums, counts)
+    return PrototypeSums(sums, counts, float(squares))
 
 
 # --- initialization ---------------------------------------------------------------------------------------------------

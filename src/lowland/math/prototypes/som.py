@@ -168,7 +168,7 @@ def train_online(
     watch: Watch | None = None,
 ) -> TrainedMap:
     """Train with one row at a time, shuffled in each epoch: it moves its best-matching unit and the units near it."""
-    from lowland.kernels.som import learn_rows
+    from lowland.kernels.prototypes import learn_rows
 
     X = to_numpy(run.to_array(rows, "Online training"))
     W = np.ascontiguousarray(scaling.apply(start).T, dtype=X.dtype)  # (d, u)

@@ -1,8 +1,46 @@
-"""Online training of self-organizing maps, row by row."""
+"""Nearest prototypes and sums over their rows; online training of self-organizing maps, row by row."""
 
 import numpy as np
 
 from lowland.kernels.compile import vector_kernel
+
+
+@vector_kernel
+def two_smallest(D):
+    """Return the positions of the two smallest entries in each column of D, (k, m), and these entries.
+
+    Of equal entries the first counts. The inner loop runs over the columns and has no branches, so it is vectorized.
+    """
+    k, m = D.shape
+    first, second = np.zeros(m, np.int32), np.zeros(m, np.int32)
+    least, following = D[0].copy(), np.full(m, D.dtype.type(np.inf))
+    for a in range(1, k):
+        values = D[a]
+        for i in range(m):
+            value, before, place = values[i], least[i], first[i]
+            better = value < before
+            other = before if better else value
+            closer = other <= following[i] if better else other < following[i]
+            second[i] = (place if better else a) if closer else second[i]
+            following[i] = other if closer else following[i]
+            first[i] = a if better else place
+            least[i] = value if better else before
+    return first.astype(np.int64), second.astype(np.int64), least, following
+
+
+@vector_kernel
+def add_by_label(Y, labels, weights, W, sums, counts):
+    """Add each row, times its weight, to the sum of its label; return the weighted sum of |y - w|², w of its label."""
+    total = 0.0
+    for i in range(Y.shape[0]):
+        y, w, s, weight = Y[i], W[labels[i]], sums[labels[i]], weights[i]
+        square = 0.0
+        for j in range(y.size):
+            square += (y[j] - w[j]) * (y[j] - w[j])
+            s[j] += weight * y[j]
+        counts[labels[i]] += weight
+        total += weight * square
+    return total
 
 
 @vector_kernel
