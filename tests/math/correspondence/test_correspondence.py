@@ -253,6 +253,12 @@ def test_decompositions():
     assert len(points) == 3
 
 
+def test_an_axis_without_inertia_and_a_point_at_the_centroid():
+    points = map_points(None, np.ones(2) / 2, np.zeros((2, 1)), np.zeros(1), np.zeros(2))
+    for values in (points.contributions, points.cos2, points.standard_coordinates, points.inertias):
+        assert not values.any()
+
+
 def test_v_tests_are_standardized_under_chance():
     """Means of rows drawn without replacement: their v-tests have variance 1."""
     rng = np.random.default_rng(0)

@@ -99,9 +99,14 @@ def of(R, n=100):
     return Correlations(np.array(R), np.ones(len(R)), n)
 
 
-def test_two_columns_by_hand():
+def test_adequacy_by_hand():
     R = [[1.0, 0.6], [0.6, 1.0]]
     assert kmo(of(R)).overall == pytest.approx(0.5)  # the partial correlation is the correlation
+    three = np.array([[1.0, 0.7, 0.5], [0.7, 1.0, 0.4], [0.5, 0.4, 1.0]])
+    P, off = np.linalg.inv(three), ~np.eye(3, dtype=bool)
+    partial = -P / np.sqrt(np.outer(np.diagonal(P), np.diagonal(P)))
+    squares, left = np.sum(three[off] ** 2), np.sum(partial[off] ** 2)
+    assert kmo(of(three)).overall == pytest.approx(squares / (squares + left))
     test = sphericity(of(R))
     assert test.statistic == pytest.approx(-(100 - 1 - 9 / 6) * np.log(1 - 0.36))
     assert test.dof == 1

@@ -88,6 +88,9 @@ def test_values_whose_squares_overflow_are_refused(rng, search, d):
             nearest_neighbors(X * scale, 5, LocalRun(), search=search)
         with pytest.raises(DataError, match="too small to be squared"):
             neighbors_within(X * scale, scale, LocalRun(), search=search)
+    expected = nearest_neighbors(X, 5, LocalRun(), search=search)
+    for scale in (1e-150, 1e150):  # these squares neither overflow nor underflow
+        np.testing.assert_array_equal(nearest_neighbors(X * scale, 5, LocalRun(), search=search).to, expected.to)
     expected = nearest_neighbors(X, 5, LocalRun(), metric="cosine", search=search)
     for scale in (1e-165, 1e180):  # angles have no scale, and values that are only added may be large
         np.testing.assert_array_equal(
