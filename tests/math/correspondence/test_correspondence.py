@@ -103,6 +103,12 @@ def test_groups_of_any_size_count_the_same(cells, monkeypatch):
     np.testing.assert_allclose(burt_table(coding_of(sizes), X).pairs, expected.pairs)
 
 
+def test_levels_that_do_not_occur_are_dropped():
+    table, used = burt_table(coding_of([2, 3]), np.array([[0.0, 2.0], [0.0, 0.0]])).without_empty_levels()
+    assert used.tolist() == [True, False, True, False, True]
+    assert table.pairs.shape == (3, 3)
+
+
 def test_standardized():
     sizes = [3, 4, 2]
     X = drawn(1, sizes)

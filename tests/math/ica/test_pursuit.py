@@ -136,6 +136,12 @@ def test_expansions_by_hand(order):
         assert of(name, x, y, order=order) == pytest.approx(by_hand(functions, means, order, x, y), rel=1e-8)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if INDICES[name].by_axes])
+def test_sums_over_axes(name):
+    P = np.random.default_rng(0).laplace(size=(3, 60))
+    assert of(name, *P) == pytest.approx(sum(of(name, axis) for axis in P), rel=1e-12)
+
+
 def test_expansions_approach_their_integrals():
     """∫(f - φ)²φ and ∫(p - 1/2)² of a narrower normal, by quadrature."""
     z, h = np.linspace(-8, 8, 16_001, retstep=True)
