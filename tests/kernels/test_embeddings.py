@@ -1,8 +1,11 @@
-"""Steps, new rows and random numbers of neighbor embeddings by their formulas."""
+"""Steps, new rows, grids and random numbers of neighbor embeddings by their formulas."""
 
 import numpy as np
+import pytest
+import scipy.stats
+from scipy.interpolate import BSpline
 
-from lowland.kernels import tsne
+from lowland.kernels import repulsion, tsne, umap
 from lowland.kernels.compile import kernel
 from lowland.kernels.counter_random import below, draw, fraction, key_of
 from lowland.kernels.descent_steps import adam_rows, momentum_rows
@@ -53,6 +56,47 @@ def test_a_new_row_among_all_comes_to_rest_where_the_forces_cancel():
     np.testing.assert_allclose(pull, 0.1 * (u**2) @ (Z - Y), atol=1e-6)
 
 
+# --- grids ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_spreading_keeps_the_charge_and_its_center_and_a_linear_potential_is_read_exactly(k):
+    rng, spacing = np.random.default_rng(0), 0.5
+    steps, nodes = 12 ** np.arange(k)[::-1], np.indices((12,) * k).reshape(k, -1)
+    Z, grid, slopes = (4 * rng.random((50, k))).astype(np.float32), np.zeros(12**k, np.float32), rng.standard_normal(k)
+    repulsion.spread(Z, np.arange(50, dtype=np.int32), np.zeros(k), 1 / spacing, steps, grid)
+    assert grid.sum() == pytest.approx(50, rel=1e-5)
+    np.testing.assert_allclose(nodes @ grid / 50, Z.mean(axis=0) / spacing + 1, rtol=1e-4)  # cell 0 begins at node 1
+    potential, G = ((slopes * spacing) @ (nodes - 1)).astype(np.float32), np.empty_like(Z)
+    total = repulsion.read_potential(Z, 0, 50, np.zeros(k), 1 / spacing, steps, potential, G)
+    np.testing.assert_allclose(G, np.broadcast_to(-slopes / 2, G.shape), atol=1e-5)
+    assert total == pytest.approx(float((Z @ slopes).sum()), abs=1e-3)
+
+
+def spline(u):
+    """The cubic B-spline with support 0 ... 4."""
+    return np.nan_to_num(BSpline.basis_element(np.arange(5), extrapolate=False)(u))
+
+
+def test_refined_coefficients_are_the_same_function_and_coarsening_is_the_adjoint():
+    """Fine node j has the support j - 3 ... j + 1 in fine cells, coarse node J the same in coarse ones."""
+    rng = np.random.default_rng(0)
+    C, A, charges = rng.standard_normal((10, 13)), np.zeros((30, 41)), rng.standard_normal((30, 41))
+    R, coarse = np.empty((30, 13)), np.empty((10, 13))
+    for a, b in ((0, 7), (7, 30)):
+        repulsion.add_refined(C, a, b, A)
+        repulsion.coarsen_rows(charges, a, b, R)
+    repulsion.coarsen_columns(R, coarse)
+    u, v = rng.uniform(0, [[27], [38]], (2, 50))
+    fine = np.einsum("ij,in,jn->n", A, spline(u - np.arange(30)[:, None] + 3), spline(v - np.arange(41)[:, None] + 3))
+    U, V = (spline(each / 4 - np.arange(m)[:, None] + 3) for each, m in ((u, 10), (v, 13)))
+    np.testing.assert_allclose(fine, np.einsum("ij,in,jn->n", C, U, V), atol=1e-12)
+    assert np.vdot(coarse, C) == pytest.approx(np.vdot(charges, A))
+
+
+# --- random numbers ---------------------------------------------------------------------------------------------------
+
+
 @kernel
 def drawn(seed, iterations, rows, slots, n):
     out = np.empty((iterations, rows, slots), np.int64)
@@ -91,3 +135,11 @@ def test_the_first_numbers_of_a_counter_are_those_of_splitmix64():
     """SplitMix64 with seed 0 begins with 0xE220A8397B1DCDAF (a published test vector)."""
     assert int(draw(np.uint64(0), 0)) == 0xE220A8397B1DCDAF
     assert int(draw(np.uint64(0), 1)) == 0x6E789E6AA1B965F4
+
+
+def test_negatives_are_uniform():
+    counts, found = np.zeros(17), np.empty(40, np.int32)
+    for epoch in range(500):
+        umap.negatives(np.uint64(key_of(1, epoch, 5)), 0, 17, 40, found)
+        counts += np.bincount(found, minlength=17)
+    assert scipy.stats.chisquare(counts).pvalue > 1e-3

@@ -95,7 +95,14 @@ def test_pairs_blocks_and_both_directions_agree_to_the_last_bit(metric, params):
     np.testing.assert_array_equal(found.of_pairs(found.points, places), np.take_along_axis(D, places, axis=1))
 
 
-# --- k-d tree ---------------------------------------------------------------------------------------------------------
+def test_distances_of_complete_rows_are_euclidean_to_the_last_bit(rng):
+    X = rng.standard_normal((50, 7))
+    squares = np.empty((50, 50))
+    neighbor_search.distances_by_columns(X, np.ascontiguousarray(X.T), 2.0, squares)
+    np.testing.assert_array_equal(SharedColumns.of(X, "nan_euclidean", {}).to_all(X), np.sqrt(squares))
+
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -121,3 +128,11 @@ def test_a_step_of_the_filter_is_its_formula(A, rng):
     graphs.filter_step(A.data, A.indices, A.indptr, 0, 25, Y, Z, 0.3, 0.7, 1.5)
     graphs.filter_step(A.data, A.indices, A.indptr, 25, 40, Y, Z, 0.3, 0.7, 1.5)
     np.testing.assert_allclose(Z, expected, atol=1e-14)
+
+
+def test_mirroring_takes_the_smaller_of_both_entries(rng):
+    D = rng.random((130, 130))  # more than one tile
+    expected = np.minimum(D, D.T)
+    graphs.mirror(D, 0, 70)
+    graphs.mirror(D, 70, 130)
+    np.testing.assert_array_equal(D, expected)

@@ -103,6 +103,12 @@ def test_groups_of_any_size_count_the_same(cells, monkeypatch):
     np.testing.assert_allclose(burt_table(coding_of(sizes), X).pairs, expected.pairs)
 
 
+def test_levels_that_do_not_occur_are_dropped():
+    table, used = burt_table(coding_of([2, 3]), np.array([[0.0, 2.0], [0.0, 0.0]])).without_empty_levels()
+    assert used.tolist() == [True, False, True, False, True]
+    assert table.pairs.shape == (3, 3)
+
+
 def test_standardized():
     sizes = [3, 4, 2]
     X = drawn(1, sizes)
@@ -251,6 +257,12 @@ def test_decompositions():
     np.testing.assert_allclose(points.inertias.sum(), eigenvalues.sum())
     np.testing.assert_allclose(masses @ points.standard_coordinates**2, 1)
     assert len(points) == 3
+
+
+def test_an_axis_without_inertia_and_a_point_at_the_centroid():
+    points = map_points(None, np.ones(2) / 2, np.zeros((2, 1)), np.zeros(1), np.zeros(2))
+    for values in (points.contributions, points.cos2, points.standard_coordinates, points.inertias):
+        assert not values.any()
 
 
 def test_v_tests_are_standardized_under_chance():

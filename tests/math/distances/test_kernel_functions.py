@@ -97,6 +97,12 @@ def test_a_stored_and_a_recomputed_matrix_are_equal(hold, monkeypatch):
     np.testing.assert_allclose(matrix.means, K.mean(axis=0))
 
 
+def test_indefinite_kernels_are_not_declared_definite():
+    assert not KernelWith(rows(), "sigmoid").is_definite
+    assert not KernelWith(rows(), "poly", coef0=-1).is_definite
+    assert not KernelWith(None, "precomputed").is_definite
+
+
 def test_overflow_is_reported():
     X = rows() * 1e160
     with pytest.raises(DataError, match="'poly' overflow"):

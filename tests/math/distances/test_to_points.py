@@ -15,7 +15,7 @@ from lowland.errors import DataError, MemoryBudgetError, ParameterError
 from lowland.math.distances import metrics
 from lowland.math.distances.kernel_functions import KernelWith
 from lowland.math.distances.metrics import METRICS, check_metric, function_name
-from lowland.math.distances.sparse_rows import csr, squared_distances, unit
+from lowland.math.distances.sparse_rows import csr, manhattan, squared_distances, unit
 from lowland.math.distances.to_points import DistancesTo, check_distances, dissimilarities, distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
@@ -47,10 +47,12 @@ def test_near_rows_far_from_the_origin_keep_their_digits(d, rng):
     assert np.all(np.diagonal(DistancesTo(A)(A)) == 0)
 
 
-def test_a_function_of_two_rows(rng):
+def test_a_function_of_two_rows_and_other_names(rng):
     A = rng.standard_normal((5, 3))
     found = distance_matrix(A, LocalRun(), lambda a, b, power: float(np.sum(np.abs(a - b) ** power)), {"power": 2})
     np.testing.assert_allclose(found, cdist(A, A, "sqeuclidean"), atol=1e-12)
+    for name, theirs in (("l2", "euclidean"), ("l1", "cityblock"), ("manhattan", "cityblock")):
+        np.testing.assert_allclose(METRICS[name].of(A, A), cdist(A, A, theirs), atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -269,6 +271,13 @@ def test_a_function_that_returns_no_number_is_named(value, sparse):
 def rows(n=40, d=30, seed=0):
     rng = np.random.default_rng(seed)
     return np.where(rng.random((n, d)) < 0.2, rng.standard_normal((n, d)), 0.0)
+
+
+def test_distances_of_sparse_rows():
+    A, B = rows(), rows(25, seed=1)
+    B[:5], B[7] = A[:5], 0.0
+    np.testing.assert_allclose(squared_distances(csr(A), csr(B)), cdist(A, B, "sqeuclidean"), atol=1e-12)
+    np.testing.assert_allclose(manhattan(csr(A), csr(B)), cdist(A, B, "cityblock"), atol=1e-12)
 
 
 def test_distances_of_near_sparse_rows_far_from_the_origin_are_accurate():

@@ -89,6 +89,13 @@ def test_an_edge_is_sampled_in_proportion_to_its_weight():
     assert abs(counts - [200, 100, 60, 2]).max() <= 1
 
 
+def test_edges_that_are_never_sampled_are_left_out():
+    few, many = (problem(epochs=epochs).graph for epochs in (10, 500))
+    assert few.weight.min() >= 0.1
+    assert few.weight.max() == 1
+    assert len(many.to) > len(few.to)
+
+
 def test_powers():
     x = np.exp(np.linspace(-30, 20, kernels.BATCH)).astype(np.float32)
     out, scratch = np.empty(kernels.BATCH, np.float32), np.empty((2, kernels.BATCH), np.float32)

@@ -275,6 +275,12 @@ def test_joint_affinities_are_those_of_scikit_learn():
     )  # theirs: tolerance 1e-5, float32
 
 
+def test_several_perplexities_are_averaged():
+    graph = nearest_neighbors(POINTS, 90)
+    each = [conditional_affinities(graph, p, RUN) for p in (5.0, 30.0)]
+    np.testing.assert_allclose(conditional_affinities(graph, [5.0, 30.0], RUN), (each[0] + each[1]) / 2)
+
+
 def test_where_no_width_attains_the_perplexity():
     length = np.array([0, 0, 0, 0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0])
     graph = NeighborGraph(np.array([0, 5, 10, 12, 12]), np.array([1, 2, 3, 0, 2] * 2 + [0, 1], dtype=np.int32), length)
@@ -328,6 +334,7 @@ def test_the_value_is_the_mean_squared_distance_at_the_best_scale():
     Z = RNG.standard_normal((50, 2))
     tried = [((Z - s * A) ** 2).sum() / 50 for s in np.linspace(0, 1, 10_001)]
     assert Anchor(A, 1.0).with_value(Z, 3.0) == pytest.approx(min(tried), rel=1e-6)
+    assert Anchor(A, 0.5).scale(-A) == 0  # never negative
 
 
 def test_the_reference_is_rotated_or_reflected_to_the_start():

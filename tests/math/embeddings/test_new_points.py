@@ -16,6 +16,7 @@ from lowland.math.embeddings.new_points import (
     LocalRegression,
     PlacedByEdges,
     TSNEPlacing,
+    regression_weights,
 )
 from lowland.math.embeddings.repulsion import ExactRepulsion
 from lowland.math.neighbors.search import NearestAmong
@@ -211,6 +212,15 @@ def test_rows_on_a_plane_are_recovered():
     slope = np.linalg.lstsq(np.c_[np.ones(300), MAP], PLANE, rcond=None)[0]
     np.testing.assert_allclose(found(new), np.c_[np.ones(50), new] @ slope, atol=2e-2)
     assert found.leave_one_out_error() < 0.01
+    noise = LocalRegression.of(MAP, PLANE_RNG.normal(size=(300, 40)), 15)
+    assert 0.9 < noise.leave_one_out_error() < 1.5  # the error is that of the rows
+
+
+def test_weights_sum_to_one_for_neighbors_at_one_place_or_on_a_line():
+    near = np.stack([np.zeros((5, 2)), np.c_[np.linspace(0.1, 1, 5), np.zeros(5)]])
+    H = regression_weights(np.zeros((2, 2)), near, np.sqrt((near**2).sum(axis=2)))
+    np.testing.assert_allclose(H.sum(axis=1), 1, atol=1e-9)
+    assert np.abs(H).max() < 10
 
 
 def test_sparse_rows():

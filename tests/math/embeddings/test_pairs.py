@@ -62,6 +62,13 @@ def test_a_mid_near_row_is_the_second_nearest_of_six():
     np.testing.assert_array_equal(pairs.to.reshape(3000, 5), second)
 
 
+def test_random_rows_are_drawn_evenly():
+    drawn = np.empty((3000, 30), dtype=np.int32)
+    draw_candidates(3000, 3, 6, 0, 3000, drawn)
+    counts = np.bincount(drawn.ravel() // 300, minlength=10)
+    assert np.abs(counts - 9000).max() < 5 * np.sqrt(9000)
+
+
 @pytest.mark.parametrize("metric", ["canberra", "precomputed", "sparse"])
 def test_mid_near_rows_of_other_metrics_are_the_second_nearest_too(metric):
     D = cdist(FEW, FEW, "canberra" if metric == "canberra" else "euclidean")
@@ -189,6 +196,30 @@ def test_the_gradient_is_the_derivative_of_the_value(local):
         E[i, c] = h
         slope = (objective.value(Z + E, at, ALONE) - objective.value(Z - E, at, ALONE)) / (2 * h)
         assert slope == pytest.approx(G[i, c], rel=1e-5)
+
+
+def test_the_value_is_the_objective():
+    Z = 3 * RNG.standard_normal((N, 3))
+    total = 0.0
+    for pairs, term in (
+        (NEAR, lambda D: 2 * D / (10 + D)),
+        (MID, lambda D: 700 * D / (1e4 + D)),
+        (FAR, lambda D: 1.5 / (1 + D)),
+    ):
+        heads = np.repeat(np.arange(N), np.diff(pairs.start))
+        total += term(1 + ((Z[heads] - Z[pairs.to]) ** 2).sum(axis=1)).sum()
+    assert forces().value(Z, step(), ALONE) == pytest.approx(total)
+
+
+def test_the_schedule_is_that_of_pacmap():
+    first, second, third = pair_phases((100, 100, 250), 0.5)
+    assert [phase.iterations for phase in (first, second, third)] == [100, 100, 250]
+    assert first.weights == {"neighbors": 2, "mid_near": 1000, "further": 1}
+    assert first.weights_end == {"mid_near": 3}
+    assert second.weights == {"neighbors": 3, "mid_near": 3, "further": 1}
+    assert third.weights == {"neighbors": 1, "mid_near": 0, "further": 1}
+    assert second.rate == 0.5
+    assert second.keeps_state
 
 
 def test_further_pairs_are_drawn_again_within_the_radius():

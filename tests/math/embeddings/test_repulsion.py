@@ -50,6 +50,12 @@ def test_the_choice_is_by_rows_and_dimensions_and_has_a_reason():
     assert chosen(50_000, 3)[1].name == "Barnes-Hut"
     assert chosen(50_000, 4)[1].name == "sampled"
     assert all("50,000 rows" in chosen(50_000, k)[1].reason for k in (1, 2, 3, 4))
+    for k in (2, 3, 4):
+        exact, solver = chosen(50_000, k, exact=True)
+        assert isinstance(exact, ExactRepulsion)
+        assert (solver.name, solver.reason) == ("exact", "requested")
+    assert chosen(50_000, 3, theta=0.3)[0].theta == 0.3
+    assert isinstance(chosen(50_000, 3, theta=0.0)[0], ExactRepulsion)
 
 
 # --- convolution ------------------------------------------------------------------------------------------------------
@@ -272,6 +278,14 @@ def test_a_sample_of_all_rows_is_the_exact_sum(size):
     G = np.empty_like(Z)
     assert SampledRepulsion.of(EDGES, size, 1.0, 0)(Z, G, SERIAL) == pytest.approx(total, rel=1e-12)
     np.testing.assert_allclose(G, forces, rtol=1e-9, atol=1e-12)
+
+
+def test_exact_neighbors_and_larger_samples_reduce_the_noise():
+    def noise(P, size):
+        return estimates(P, size, draws=30)[0].std(axis=0).mean()
+
+    assert noise(EDGES, 100) < 0.9 * noise(NO_EDGES, 100)
+    assert noise(EDGES, 400) < 0.6 * noise(EDGES, 100)
 
 
 def test_a_sample_depends_on_the_seed_and_changes_with_the_iterations():

@@ -44,6 +44,17 @@ def test_more_dimensions_than_columns_are_filled_with_small_noise():
     assert 0 < np.abs(Z[:, 1:]).max() < 0.01 * np.abs(Z[:, 0]).max()
 
 
+def test_scaling_of_a_start():
+    Z = starts.scale_deviation(RNG.standard_normal((300, 2)) * 9 + 4, 1e-4)
+    assert np.std(Z[:, 0]) == pytest.approx(1e-4)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
+    assert np.abs(starts.scale_largest(Z, 10.0)).max() == pytest.approx(10)
+    wide = starts.scale_range(np.column_stack([Z * [1, 3], np.ones(300)]), 10.0)
+    np.testing.assert_allclose(wide.min(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(wide.max(axis=0), [10, 10, 0])
+    assert np.std(starts.add_jitter(np.zeros((3000, 2)), 0.1, RNG)) == pytest.approx(0.1, rel=0.05)
+
+
 def test_spectral_start_of_a_path_is_monotone():
     n = 60
     W = scipy.sparse.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1], format="csr")

@@ -6,7 +6,7 @@ import pytest
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, log_radii
 from lowland.math.embeddings.descent import DescentStep, RowBlocks
 from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
-from lowland.math.embeddings.kl_divergence import KLDivergence, gaussian_affinities, schedule
+from lowland.math.embeddings.kl_divergence import Anchor, KLDivergence, gaussian_affinities, schedule
 from lowland.math.embeddings.pairs import LocalAdjustment, PairForces, further_pairs, given_pairs, pair_phases
 from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion
 from lowland.math.neighbors.search import nearest_neighbors
@@ -123,6 +123,15 @@ def test_the_gradient_and_the_value_are_those_of_the_host(k, dof, exact, within)
     device.gradient(torch.as_tensor(Z), STEP, T, SERIAL)
     assert np.linalg.norm(T.numpy() - G) <= within * np.linalg.norm(G)
     assert device.value(torch.as_tensor(Z), STEP, SERIAL) == pytest.approx(host.value(Z, STEP, SERIAL), rel=1e-3)
+
+
+def test_an_anchor_moves_along():
+    host, device, Z = both_divergences(2, anchor=Anchor(RNG.standard_normal((600, 2)), 0.3))
+    G, T = np.empty_like(Z), torch.empty(600, 2)
+    host.gradient(Z, STEP, G, SERIAL)
+    device.gradient(torch.as_tensor(Z), STEP, T, SERIAL)
+    assert np.linalg.norm(T.numpy() - G) <= 0.02 * np.linalg.norm(G)
+    assert device.name == host.name
 
 
 def test_the_same_bits_every_time():

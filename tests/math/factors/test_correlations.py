@@ -17,12 +17,15 @@ from lowland.math.factors.adequacy import (
 from lowland.math.factors.correlations import (
     Correlations,
     checked_covariance,
+    checked_noise,
+    looks_like_covariance,
     low_root,
     moments_of_covariance,
 )
 from lowland.math.factors.maximum_likelihood import factor_loadings
 from lowland.math.factors.model import NO_NOISE, FactorModel, FitFactors, in_units
 from lowland.math.factors.rotations import unrotated
+from lowland.math.spectra.component_rules import Kaiser, ParallelAnalysis
 from lowland.math.statistics.moments import Moments
 from lowland.run.local import LocalRun
 
@@ -99,9 +102,31 @@ def of(R, n=100):
     return Correlations(np.array(R), np.ones(len(R)), n)
 
 
-def test_two_columns_by_hand():
+def test_rules_receive_the_eigenvalues():
+    found = of([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(found.spectrum.values, [1.8, 1.0, 0.2], atol=1e-12)
+    for rule in (Kaiser(), ParallelAnalysis(20)):
+        assert found.decide(rule, LocalRun()).n_components == 1
+
+
+def test_covariances_and_initial_noise_variances_are_recognized():
+    assert looks_like_covariance(np.cov(X.T))
+    for wrong in (np.ones((2, 3)), np.array([[1.0, 3.0], [3.0, 1.0]]), X[:4]):
+        assert not looks_like_covariance(wrong)
+    np.testing.assert_array_equal(checked_noise([1, 2], 2), [1.0, 2.0])
+    for wrong in ([1.0], [1.0, -1.0], [1.0, np.nan]):
+        with pytest.raises(DataError, match="initial noise variances"):
+            checked_noise(wrong, 2)
+
+
+def test_adequacy_by_hand():
     R = [[1.0, 0.6], [0.6, 1.0]]
     assert kmo(of(R)).overall == pytest.approx(0.5)  # the partial correlation is the correlation
+    three = np.array([[1.0, 0.7, 0.5], [0.7, 1.0, 0.4], [0.5, 0.4, 1.0]])
+    P, off = np.linalg.inv(three), ~np.eye(3, dtype=bool)
+    partial = -P / np.sqrt(np.outer(np.diagonal(P), np.diagonal(P)))
+    squares, left = np.sum(three[off] ** 2), np.sum(partial[off] ** 2)
+    assert kmo(of(three)).overall == pytest.approx(squares / (squares + left))
     test = sphericity(of(R))
     assert test.statistic == pytest.approx(-(100 - 1 - 9 / 6) * np.log(1 - 0.36))
     assert test.dof == 1

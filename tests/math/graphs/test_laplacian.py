@@ -15,6 +15,7 @@ from lowland.math.graphs.affinities import (
     kernel_sum_bandwidth,
     median_squared,
     require_graph,
+    sampled_distances,
     submatrix,
     symmetric_affinities,
 )
@@ -27,6 +28,7 @@ from lowland.math.graphs.laplacian import (
     slowest_modes,
 )
 from lowland.math.graphs.nystrom import FunctionWith, HeatTo, Nystrom, NystromNearest, check_new_affinities
+from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong, nearest_neighbors
 from lowland.run.local import LocalRun
 
@@ -238,6 +240,8 @@ def test_weights_of_edges():
     np.testing.assert_allclose(edge_weights(graph, "heat", t=2.0).toarray(), np.maximum(heat, 1e-6 * (heat > 0)))
     joined = found.with_edges(np.array([1]), np.array([2]), np.array([2.0]))
     assert edge_weights(joined.symmetric(), "average", found=found)[1, 2] == 1
+    duplicates = NeighborGraph(np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2))
+    assert edge_weights(duplicates, "heat").nnz == 2  # an edge of length zero is an edge
 
 
 def test_invalid_affinities_are_refused():
@@ -307,6 +311,22 @@ def test_the_kernel_sum_gives_bandwidth_and_dimension(dimension):
     np.testing.assert_allclose(again.epsilon, 1e6 * width.epsilon, rtol=1e-9)
     with pytest.raises(DataError, match="All rows are equal"):
         kernel_sum_bandwidth(np.zeros((3, 3)))
+
+
+def test_the_binned_kernel_sum_equals_the_sum():
+    x = np.linspace(0, 1, 80) ** 2
+    D = np.abs(x - x[:, None])
+    width = kernel_sum_bandwidth(D)
+    S = D**2 / width.epsilon
+    assert abs(2 * np.sum(S * np.exp(-S)) / np.sum(np.exp(-S)) - width.dimension) < 1e-3
+
+
+def test_distances_of_sampled_rows_are_rows_of_the_matrix(rng):
+    X = rng.random((700, 2))
+    D = sampled_distances(X, "euclidean", {})
+    assert D.shape == (500, 700)
+    np.testing.assert_allclose(D[-1], np.linalg.norm(X - X[-1], axis=1), atol=1e-12)
+    assert sampled_distances(D[:, :500], "precomputed", {}).shape == (500, 500)
 
 
 def test_the_median_of_squared_lengths_ignores_zeros_if_most_are_zero():

@@ -104,6 +104,16 @@ def test_weights_are_accurate_far_from_the_origin(rng):
     np.testing.assert_allclose(weights(far, far, indices), weights(far - 2.0**20, far - 2.0**20, indices), rtol=1e-12)
 
 
+def test_neighborhoods_of_different_sizes(rng):
+    X = rng.standard_normal((5, 2))
+    graph = graph_of([1], [0, 2, 3], [1, 4], [0], [3, 2])
+    W = weight_matrix(X, graph, RUN).toarray()
+    np.testing.assert_allclose(W.sum(axis=1), 1)
+    for i in range(5):
+        near = graph.to[graph.start[i] : graph.start[i + 1]]
+        np.testing.assert_allclose(W[i, near], by_numpy(X[[i]], X, near[None], 1e-3)[0], rtol=1e-9)
+
+
 def test_new_rows_are_the_weighted_means_of_their_neighbors(rng):
     P = rng.standard_normal((40, 3))
     A = rng.standard_normal((3, 2))

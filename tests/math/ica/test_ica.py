@@ -16,12 +16,13 @@ from lowland.math.ica import ica
 from lowland.math.ica import whitened_rows as white_rows
 from lowland.math.ica.ica import (
     ALGORITHMS,
+    polar,
     unmix_by_deflation,
     unmix_by_quasi_newton,
     unmix_in_parallel,
     unmixing_matrix,
 )
-from lowland.math.ica.negentropy import mutual_information, negentropies, shape_sums
+from lowland.math.ica.negentropy import count_gaussian, mutual_information, negentropies, shape_sums
 from lowland.math.ica.whitened_rows import (
     Cube,
     Custom,
@@ -258,6 +259,21 @@ def test_float32_and_float64_searches_converge_to_the_same_result(how, monkeypat
     assert unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=1).outcome.iterations == 1
 
 
+def test_polar_gives_the_nearest_orthogonal_matrix():
+    A = np.random.default_rng(0).standard_normal((5, 5))
+    Q = polar(A)
+    np.testing.assert_allclose(Q @ Q.T, np.eye(5), atol=1e-12)
+    values, vectors = np.linalg.eigh(A @ A.T)
+    np.testing.assert_allclose(Q, vectors / np.sqrt(values) @ vectors.T @ A, atol=1e-10)  # (AA')^-1/2 A
+
+
+def test_the_trace_shows_fast_convergence():
+    trace = np.array(unmix_by_quasi_newton(white(sources()), LogCosh(), start(4), 1e-12, 100).outcome.trace)
+    assert trace[-1] < 1e-12
+    assert len(trace) < 30
+    assert np.all(trace[-2:] < 0.1 * trace[-3:-1])  # faster than linear convergence
+
+
 def test_a_rotated_square_is_rotated_back():
     """The four corners of a square have independent coordinates only along its sides."""
     corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -315,3 +331,17 @@ def test_dependence_of_normal_functions_is_the_textbook_formula(rng):
     det = np.linalg.det
     expected = -np.log(det(S) / (det(S[:2, :2]) * det(S[2:, 2:]))) / 2 - 2 / 20_000
     np.testing.assert_allclose(mutual_information(shape_of(y)), expected, rtol=1e-6)
+
+
+def test_two_valued_sources_are_independent_and_few_rows_tell_nothing(rng):
+    signs = rng.choice([-1.0, 1.0], (1000, 2))
+    assert np.all(mutual_information(shape_of(signs)) < 0.01)
+    assert np.isnan(mutual_information(shape_of(rng.standard_normal((20, 5))))).all()
+
+
+@pytest.mark.parametrize(
+    ("J", "n", "count"),
+    [([0.2, 0.1, 0.05], 1000, 0), ([0.2, 0.1, 0.001], 1000, 1), ([0.2, 0.002, 0.001], 1000, 2), ([0.002] * 3, 150, 0)],
+)
+def test_gaussian_components_are_counted_if_the_rows_suffice(J, n, count):
+    assert count_gaussian(np.array(J), n) == count

@@ -136,6 +136,21 @@ def test_expansions_by_hand(order):
         assert of(name, x, y, order=order) == pytest.approx(by_hand(functions, means, order, x, y), rel=1e-8)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if INDICES[name].by_axes])
+def test_sums_over_axes(name):
+    P = np.random.default_rng(0).laplace(size=(3, 60))
+    assert of(name, *P) == pytest.approx(sum(of(name, axis) for axis in P), rel=1e-12)
+
+
+def test_expansions_approach_their_integrals():
+    """∫(f - φ)²φ and ∫(p - 1/2)² of a narrower normal, by quadrature."""
+    z, h = np.linspace(-8, 8, 16_001, retstep=True)
+    phi, f = (np.exp(-((z / s) ** 2) / 2) / math.sqrt(2 * math.pi) / s for s in (1.0, 0.8))
+    assert of("hermite", 0.8 * NORMAL, order=20) == pytest.approx(np.sum((f - phi) ** 2 * phi) * h, rel=1e-3)
+    integral = np.sum((f / (2 * phi) - 0.5) ** 2 * 2 * phi) * h  # p = f/2φ, dR = 2φ dz
+    assert of("legendre", 0.8 * NORMAL, order=20) == pytest.approx(integral, rel=1e-3)
+
+
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.sampled_from([1, 2, 3]), width=st.floats(0.05, 5))
 def test_pair_sums_against_all_pairs(seed, k, width):

@@ -190,3 +190,19 @@ def test_components_are_numbered_by_size_then_by_first_point():
     i, j = np.array([0, 2, 4, 5]), np.array([1, 3, 5, 6])
     G = scipy.sparse.coo_array((np.ones(4), (i, j)), shape=(8, 8))
     assert component_labels(given_graph(G)).tolist() == [1, 1, 2, 2, 0, 0, 0, 3]
+
+
+@pytest.mark.parametrize("links", [10, 30, 60])
+def test_components_agree_with_scipy(rng, links):
+    i, j = rng.integers(0, 40, (2, links))
+    G = scipy.sparse.coo_array((np.ones(np.sum(i != j)), (i[i != j], j[i != j])), shape=(40, 40))
+    ours, theirs = component_labels(given_graph(G)), connected_components(G, directed=False)[1]
+    assert len(set(zip(ours.tolist(), theirs.tolist(), strict=True))) == ours.max() + 1 == theirs.max() + 1
+
+
+def test_groups_of_duplicate_rows_are_components_and_are_connected(rng):
+    X = np.repeat(rng.random((5, 3)), 8, axis=0)
+    parts = connected(nearest_neighbors(X, 4, LocalRun()), "connect", ShortestBridges(X))
+    assert component_labels(parts.graph).max() == 0
+    assert parts.sizes.tolist() == [8] * 5
+    assert len(parts.bridges) == 4

@@ -88,6 +88,9 @@ def test_values_whose_squares_overflow_are_refused(rng, search, d):
             nearest_neighbors(X * scale, 5, LocalRun(), search=search)
         with pytest.raises(DataError, match="too small to be squared"):
             neighbors_within(X * scale, scale, LocalRun(), search=search)
+    expected = nearest_neighbors(X, 5, LocalRun(), search=search)
+    for scale in (1e-150, 1e150):  # these squares neither overflow nor underflow
+        np.testing.assert_array_equal(nearest_neighbors(X * scale, 5, LocalRun(), search=search).to, expected.to)
     expected = nearest_neighbors(X, 5, LocalRun(), metric="cosine", search=search)
     for scale in (1e-165, 1e180):  # angles have no scale, and values that are only added may be large
         np.testing.assert_array_equal(
@@ -158,6 +161,16 @@ def test_any_metric_and_given_distances(rng):
         given_ones = nearest_neighbors(D, 4, LocalRun(), metric="precomputed")
         assert given_ones.search == "given distances"
         np.testing.assert_array_equal(given_ones.table()[0], order)
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"), [(np.nan, "missing"), (np.inf, "infinite"), (-1.0, "negative"), (9.0, "not symmetric")]
+)
+def test_given_distances_are_checked(rng, broken, words):
+    D = cdist(*[rng.random((9, 2))] * 2)
+    D[2, 5] = broken
+    with pytest.raises(DataError, match=words):
+        nearest_neighbors(D, 3, LocalRun(), metric="precomputed")
 
 
 def test_n_neighbors_must_be_less_than_the_number_of_rows(rng):
@@ -407,6 +420,9 @@ def test_the_nearest_of_another_label(rng, metric):
     np.testing.assert_array_equal(
         search.nearest_in_other_component(np.arange(40), labels, LocalRun())[0], indices[:, 0]
     )
+    indices, lengths = search.nearest(1, LocalRun(), labels=np.zeros_like(labels))  # no row has another label
+    assert np.all(indices == -1)
+    assert np.all(np.isinf(lengths))
 
 
 def test_a_function_of_two_rows_is_called_on_one_thread(rng):

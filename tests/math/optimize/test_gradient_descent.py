@@ -38,6 +38,14 @@ def problem(seed=0):
     return LeastSquares(np.hstack([X, y])), np.linalg.lstsq(X, y)[0], largest
 
 
+def test_the_first_step_on_paper():
+    """θ = 0 for y = 2x at x = 1 and 3: the mean of x(0 - y) is -10, so a step of 0.1 gives 1."""
+    found = descend(np.zeros((1, 1)), LeastSquares(np.array([[1.0, 2.0], [3.0, 6.0]])), StepSize(0.1, 0.0, 5.0, 1), RUN)
+    assert found.theta[0, 0] == pytest.approx(1)
+    assert found.outcome.trace == (pytest.approx(10), pytest.approx(2.5))
+    assert found.outcome.stopped_because == "the limit of 1 iteration was reached"
+
+
 def test_momentum_finds_the_least_squares_solution():
     loss, expected, largest = problem()
     found = descend(np.zeros((3, 1)), loss, StepSize(1 / largest, 1e-10, largest, 5000), RUN)

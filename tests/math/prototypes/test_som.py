@@ -48,6 +48,13 @@ def test_the_initial_map_lies_in_the_principal_plane_and_spans_it():
         assert not np.allclose(W[a], W[b])
 
 
+@pytest.mark.parametrize("decay", ["exponential", "linear", "inverse"])
+def test_schedules_fall_from_first_to_last(decay):
+    values = decay_value((8.0, 0.5), np.linspace(0, 1, 11), decay)
+    assert (values[0], values[-1]) == (pytest.approx(8.0), pytest.approx(0.5))
+    assert np.all(np.diff(values) < 0)
+
+
 def test_an_epoch_follows_the_formula():
     """W = HS / Hc with the rows nearest to each unit, once for every radius of the schedule."""
     X, grid, W = rows(150), Grid(3, 4, "hexagonal"), rows(12, seed=3)

@@ -193,6 +193,13 @@ def test_exact_distances_are_reproduced_even_if_some_are_missing(rng):
     np.testing.assert_allclose(LeastStressPlacement(Z, None)(T), z, atol=1e-6)
 
 
+def test_a_nan_distance_gives_nan(rng):
+    T = np.full((2, 5), 1.0)
+    T[1, 3] = np.nan
+    placed = least_stress_points(T, np.ones((2, 5)), rng.standard_normal((5, 2)))
+    np.testing.assert_array_equal(np.isnan(placed).all(axis=1), [False, True])
+
+
 def test_sammon_places_a_duplicate_on_its_point(rng):
     Z = rng.standard_normal((20, 2))
     placed = LeastStressPlacement(Z, None, sammon=True)(cdist(Z[:3], Z))

@@ -15,6 +15,8 @@ from lowland.math.scaling.stress import (
     given_start,
     gradient_by_ratios,
     gradient_by_slabs,
+    random_start,
+    rotate_to_axes,
     stress_gradient,
     weight_sums,
 )
@@ -54,6 +56,8 @@ def test_points_without_any_known_distance_are_refused():
     D[0, 1] = D[1, 0] = D[2, 3] = D[3, 2] = 1
     with pytest.raises(DataError, match=r"disconnected: 2 of 4 points, such as point 2, .* point 0"):
         check_connected(D)
+    with pytest.raises(DataError, match="known distances is disconnected"):
+        stress_majorization(D)
     D[1, 2] = D[2, 1] = 1
     check_connected(D)
 
@@ -81,6 +85,19 @@ def test_a_degenerate_initialization_is_perturbed_and_a_single_point_refused(rng
         given_start(np.ones((6, 2)), D, rng)
     with pytest.raises(DataError, match="each of the 6 points"):
         given_start(full[:4], D, rng)
+
+
+def test_random_points_have_the_requested_scale(rng):
+    Z = random_start(500, 3, 5.0, rng, np.zeros((1, 1)))
+    assert np.sqrt(np.mean(pdist(Z) ** 2)) == pytest.approx(5, rel=0.05)
+
+
+def test_principal_axes_remove_rotation_and_shift(rng):
+    Z = rng.standard_normal((20, 3)) * [3, 2, 1]
+    Q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
+    turned = rotate_to_axes(Z @ Q + 7)
+    np.testing.assert_allclose(turned, rotate_to_axes(Z), atol=1e-12)
+    np.testing.assert_allclose(turned.T @ turned, np.diag(np.diag(turned.T @ turned)), atol=1e-10)
 
 
 def test_n_points_span_fewer_than_n_dimensions():

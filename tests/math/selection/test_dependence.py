@@ -1,6 +1,7 @@
 """Rank correlation, distance correlation and mutual information against other libraries and definitions."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from lowland.math.selection.dependence import (
     MutualInformation,
     Spearman,
     column_scores,
+    discrete_columns,
+    standardized,
 )
 from lowland.math.statistics.labels import Target
 from lowland.run.local import LocalRun
@@ -60,6 +63,21 @@ def test_p_values_of_few_rows_enumerate_all_permutations(n, ties):
     r, p = measure(z, 0)
     all_of_them = [abs(measure(z[list(order)], 0)[0]) for order in itertools.permutations(range(n))]
     assert p == pytest.approx(np.mean(np.array(all_of_them) >= abs(r) - 1e-9))
+
+
+def test_p_values_of_few_rows_are_not_too_small():
+    """Two of n! orders are as strongly correlated as the same order."""
+    x = np.arange(30.0)
+    for n in (6, 9, 12, 30):
+        measure = Spearman.to(x[:n])
+        assert measure(measure.prepare(x[:n] ** 3, 0), 0)[1] >= 2 / math.factorial(n) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_columns_are_standardized_also_where_squares_leave_the_range(unit):
+    z = standardized(np.array([1.0, 2.0, 6.0]) * unit)
+    assert z @ z == pytest.approx(3)
+    assert z.mean() == pytest.approx(0, abs=1e-15)
 
 
 def by_definition(x, y):
@@ -147,3 +165,9 @@ def test_tied_values_are_jittered():
     x = np.round(rng.standard_normal(600) + y)
     theirs = [mutual_info_classif(x[:, None], y, random_state=s)[0] for s in range(10)]
     assert information(x, Target.of_classes(y)) == pytest.approx(np.mean(theirs), abs=4 * np.std(theirs) + 1e-9)
+
+
+def test_discrete_columns_are_given_by_index_or_mask_and_sparse_ones_are_discrete():
+    assert discrete_columns("auto", 3, sparse=True).tolist() == [True, True, True]
+    assert discrete_columns([0, 2], 3, sparse=False).tolist() == [True, False, True]
+    assert discrete_columns([False, True, False], 3, sparse=False).tolist() == [False, True, False]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression, lasso_path
 
 import lowland
+from lowland.kernels.selection import descend
 from lowland.math.selection.lasso import LogLoss, SquaredLoss, minimize, without_shift
 from lowland.math.selection.lasso_path import grid_of, path_of
 from lowland.math.statistics.moments import Moments
@@ -86,6 +87,23 @@ def test_the_search_reports_and_ends_where_the_gap_no_longer_decreases(monkeypat
     assert gap > -1.0  # the tolerance cannot be reached
     assert steps < 10**5
     assert len(events) > 10
+
+
+def test_the_duality_gap_bounds_the_suboptimality():
+    X, y = lasso_table()
+    G, q, power, alpha = X.T @ X / len(y), X.T @ y / len(y), y @ y / len(y), 0.3
+
+    def after(sweeps, wanted=-np.inf):
+        beta, g = np.zeros(len(q)), q.copy()
+        _, gap = descend(G, q, g, beta, alpha, 0.0, power, wanted, sweeps)
+        return power / 2 - q @ beta + beta @ G @ beta / 2 + alpha * np.abs(beta).sum(), gap
+
+    best, gap = after(10_000, 1e-12)
+    assert gap <= 1e-12
+    for sweeps in range(6):
+        objective, gap = after(sweeps)
+        assert gap >= objective - best - 1e-12
+    assert gap < 0.01
 
 
 def classes(C, n=150, d=6, seed=0):

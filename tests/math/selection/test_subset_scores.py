@@ -91,6 +91,14 @@ def test_wilks_equals_training_r2_and_the_ratio_of_determinants():
     np.testing.assert_allclose(criterion.without_each(S), criterion.many([(3, 4), (1, 4), (1, 3)]), atol=1e-12)
 
 
+def test_covariances_give_the_same_scores_as_rows():
+    X, y = rows()
+    S = np.cov(np.column_stack([X, y]).T)
+    ours, truth = Wilks.of_covariances(S[:-1, :-1], S[:-1, -1], S[-1, -1]), Wilks.of(X, y, None, Tally())
+    for subset in ((2,), (0, 3), (1, 2, 4, 6)):
+        assert ours.value(subset) == pytest.approx(truth.value(subset), abs=1e-12)
+
+
 def test_wilks_of_collinear_columns_counts_them_once():
     X, y = rows()
     criterion = Wilks.of(np.column_stack([X, X[:, 0]]), y, None, Tally())

@@ -113,6 +113,11 @@ def test_columns_whose_small_difference_is_the_signal(apart):
     assert by(LinearDiscriminantAnalysis(), X, (z > 0) + 0, scoring="wilks").value((0, 1)) > 0.5
 
 
+def test_exhaustive_search_stops_where_the_gain_is_below_tol():
+    scores = Table(4, lambda S: [0, 1.0, 1.5, 1.6, 1.9][len(S)] + 0.001 * min(S))
+    assert [len(m.features) for m in exhaustive_search(scores, 4, least_gain=0.3)] == [1, 2]
+
+
 def test_an_exhaustive_search_over_too_many_subsets_is_refused():
     scores = Table(60, lambda S: float(len(S)))
     path = exhaustive_search(scores, 60, least_gain=0.1)

@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 
-from lowland.errors import DataError, DataWarning
+from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.math.statistics.labels import (
     ClassLabels,
     ClassProbabilities,
     MostProbableClass,
     Target,
+    check_class_counts,
+    classes_of,
+    merged_classes,
+    missing_labels,
+    normalized_priors,
     seems_classes,
 )
 
@@ -53,3 +58,50 @@ def test_standardization_is_inverted():
     np.testing.assert_allclose(target.values, (y - 6) / y.std())
     np.testing.assert_allclose(target.own, y)
     assert Target.of(np.array(["b", "a", "b"]), "classes").own.tolist() == ["b", "a", "b"]
+
+
+def test_classes_are_sorted_and_rows_encoded():
+    classes, codes = classes_of(np.array(["b", "a", "b"]))
+    assert (classes.tolist(), codes.tolist()) == (["a", "b"], [1, 0, 1])
+    assert missing_labels(np.array([1.0, np.nan])).tolist() == [False, True]
+    assert missing_labels(np.array(["a", None], dtype=object)).tolist() == [False, True]
+    classes, codes = merged_classes(np.array([1, 3]), np.array([2, 3]), None)
+    assert (classes.tolist(), codes.tolist()) == ([1, 2, 3], [1, 2])
+    with pytest.raises(DataError, match=r"numbers.*strings.*one type"):
+        merged_classes(np.array(["a"]), np.array([1]), None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (np.array([0.5, 1.5]), "continuous.*fractions.*integers or strings"),
+        (np.array([1.0, np.nan]), "1 row without a label"),
+        (np.array([1.0, np.inf]), "infinity"),
+        (np.array([1, 1]), "greater than one"),
+        (np.array(["a", 1], dtype=object), "mix types.*strings"),
+        (np.array([1j, 2j]), "complex128.*integers or strings"),
+    ],
+)
+def test_invalid_labels_are_refused(labels, words):
+    with pytest.raises(DataError, match=words):
+        classes_of(labels)
+
+
+def test_classes_must_have_enough_rows():
+    classes = np.array(["a", "b"])
+    for counts, words in (([5.0, 0.0], "no row of class 'b'"), ([1.0, 1.0], "2 rows in 2 classes")):
+        with pytest.raises(DataError, match=words):
+            check_class_counts(classes, np.array(counts))
+    with pytest.raises(DataError, match="All rows so far"):
+        check_class_counts(classes[:1], np.array([5.0]))
+    with pytest.warns(DataWarning, match="'a' has only one member"):
+        check_class_counts(classes, np.array([1.0, 4.0]))
+
+
+def test_priors_sum_to_one():
+    np.testing.assert_allclose(normalized_priors([0.25, 0.75], 2), [0.25, 0.75])
+    with pytest.warns(UserWarning, match="do not sum to 1"):
+        np.testing.assert_allclose(normalized_priors([1, 3], 2), [0.25, 0.75])
+    for wrong in ([0.5, -0.5, 1.0], [0.0, 0.0, 0.0], [1.0]):
+        with pytest.raises(ParameterError, match="priors"):
+            normalized_priors(wrong, 3)
