@@ -126,6 +126,14 @@ def test_columns_are_chosen_beside_the_labels(labeled):
         open_labelled(labeled, "z")
 
 
+def test_given_labels_are_returned_unchanged(X, labeled):
+    y = [0, 1, 2]
+    assert open_labelled(X, y)[1:] == (y, None)
+    assert open_labelled(X)[1:] == (None, None)
+    rows, labels, name = open_labelled(labeled, y, label="y")  # the column is dropped, and these are the labels
+    assert (rows.names, labels, name) == (("a", "b"), y, "y")
+
+
 def test_a_file_is_opened_once_for_rows_and_labels(tmp_path, monkeypatch):
     from lowland.data.formats.csv_file import CsvReader
 

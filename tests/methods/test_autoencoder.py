@@ -136,6 +136,16 @@ def test_both_engines_agree_with_adam(options):
     np.testing.assert_allclose(a.transform(X), b.transform(X), atol=1e-3)
 
 
+def test_both_engines_agree_with_lbfgs():
+    pytest.importorskip("torch")
+    X = load_dataset("iris").X
+    a, b = (
+        Autoencoder(2, solver="lbfgs", engine=engine, random_state=0, tol=1e-8, **LINEAR).fit(X)
+        for engine in ("numpy", "torch")
+    )
+    assert a.loss_ == pytest.approx(b.loss_, rel=1e-5)
+
+
 @pytest.mark.parametrize("engine", ["numpy", "torch"])
 def test_training_from_a_file_larger_than_memory_agrees_with_the_array(tmp_path, monkeypatch, engine):
     import pyarrow as pa
@@ -277,6 +287,13 @@ def test_early_stopping_keeps_the_best_weights(digits):
     assert model.validation_loss_ == min(model.validation_losses_)
 
 
+def test_early_stopping_waits_while_the_learning_rate_rises():
+    X = load_dataset("wine").X
+    X = X / X.std(axis=0)
+    model = Autoencoder(2, noise=0.3, noise_kind="masking", random_state=2).fit(X)
+    assert model.reconstruction_error(X).mean() < 0.42 * X.shape[1]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -301,6 +318,20 @@ def test_constant_rows_warn():
     with pytest.warns(DataWarning, match="Every column is constant"):
         model = Autoencoder(1).fit(np.full((60, 3), 7.0))
     np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 7.0))), 7.0, atol=1e-3)
+
+
+def test_a_constant_column_is_reconstructed():
+    X = np.column_stack([arc(200), np.full(200, 5.0)])
+    model = Autoencoder(2, random_state=0).fit(X)
+    np.testing.assert_allclose(model.decode(model.encode(X))[:, 3], 5.0, atol=0.1)
+
+
+@pytest.mark.parametrize("size", [2.0**-80, 2.0**100])
+def test_errors_of_tiny_and_huge_float32(size):
+    X = arc(100, dtype=np.float32)
+    errors, sized = (Autoencoder(1, random_state=0).fit(Y).reconstruction_error(Y) for Y in (X, X * np.float32(size)))
+    assert sized.dtype == np.float64
+    assert sized.mean() / size**2 == pytest.approx(errors.mean(), rel=1e-3)
 
 
 def test_every_form_of_hidden_layer_sizes():

@@ -73,6 +73,25 @@ def test_every_solver_finds_the_same(solver):
     assert (ours.n_iter_ > 0) == (solver in ("auto", "randomized"))
 
 
+def test_a_fixed_number_of_power_steps():
+    X = table(600)
+    options = {"kernel": "rbf", "random_state": 0}
+    exact = KernelPCA(4, **options).fit(X).eigenvalues_
+    none, five = (
+        np.abs(KernelPCA(4, eigen_solver="randomized", iterated_power=steps, **options).fit(X).eigenvalues_ / exact - 1)
+        for steps in (0, 5)
+    )
+    assert five.max() < 1e-3 < none.max()
+
+
+def test_three_circles_separate_on_one_component():
+    rings = load_dataset("concentric_circles")
+    Z = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)
+    ends = [(Z[rings.y == ring, 2].min(), Z[rings.y == ring, 2].max()) for ring in range(3)]
+    assert ends[0][1] < ends[1][0]
+    assert ends[1][1] < ends[2][0]
+
+
 def test_all_components():
     X = table(40)
     theirs, ours = Theirs(kernel="rbf").fit(X), KernelPCA(kernel="rbf").fit(X)

@@ -123,6 +123,13 @@ def test_coordinates_solve_the_stated_eigenproblem(weights):
     np.testing.assert_allclose((D - W) @ Y, D @ Y * model.eigenvalues_, atol=1e-9)
 
 
+def test_duplicates_have_finite_coordinates():
+    X = np.vstack([roll(100), roll(100)[:20], roll(100)[:20]])
+    model = SpectralEmbedding(2, n_neighbors=12).fit(X)
+    assert np.isfinite(model.embedding_).all()
+    assert np.isfinite(model.transform(X)).all()
+
+
 # --- connected components ---
 
 
@@ -220,6 +227,20 @@ def test_given_affinities_are_extended_exactly():
     model = SpectralEmbedding(3, affinity="precomputed").fit(A - np.eye(100))
     with pytest.raises(DataError, match="no affinity with any training row"):
         model.transform(np.zeros((1, 100)))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_new_rows_without_coordinates_are_named(kind):
+    A = rbf_kernel(roll(60), gamma=0.01)
+    model, new = SpectralEmbedding(2, affinity="precomputed").fit(kind(A)), A[:5].copy()
+    new[3] = 0
+    with pytest.raises(DataError, match=r"Row 3 of the 5 .* no affinity with any training row"):
+        model.transform(kind(new))
+    with pytest.raises(DataError, match=r"Row 0 .* negative affinity"):
+        model.transform(kind(-new))
+    X = roll(60) / 10
+    with pytest.raises(DataError, match=r"Row 1 of the 2 .* no affinity"):
+        SpectralEmbedding(2, affinity="rbf").fit(X).transform(X[:2] + np.array([[0], [1000]]))
 
 
 @pytest.mark.parametrize("weights", ["average", "heat"])

@@ -312,6 +312,20 @@ def test_each_returns_results_in_the_order_of_the_tasks():
     assert LocalRun().each("nothing", [], work) == []
 
 
+def test_each_limits_blas_to_one_thread():
+    import threadpoolctl
+
+    def blas_threads(_):
+        return max(
+            lib["num_threads"]
+            for lib in threadpoolctl.threadpool_info()
+            if lib["user_api"] == "blas" and "faiss" not in lib["filepath"]
+        )
+
+    with lowland.config(threads=2):
+        assert set(LocalRun().each("counting", range(4), blas_threads)) == {1}
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_raises_the_first_error_and_can_be_stopped(threads):
     def work(task):

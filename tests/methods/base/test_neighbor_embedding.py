@@ -115,6 +115,13 @@ def test_rows_that_store_few_distances_are_reported(cls, most, rng):
         given_distances(cls).fit(few)
 
 
+def test_a_sparse_matrix_of_all_distances_has_enough_of_them(rng):
+    X = rng.standard_normal((12, 3))
+    all_pairs = NearestNeighbors(n_neighbors=11).fit(X).kneighbors_graph(mode="distance")
+    model = TSNE(**QUICK[TSNE], metric="precomputed", random_state=0)
+    assert model.fit(all_pairs).n_neighbors_ == 11  # 13 are usual at this perplexity
+
+
 def test_a_perplexity_that_cannot_be_reached_is_reported(rng):
     X = rng.standard_normal((60, 3))
     few = NearestNeighbors(n_neighbors=5).fit(X).kneighbors_graph(mode="distance")
