@@ -288,10 +288,10 @@ def test_early_stopping_keeps_the_best_weights(digits):
 
 
 def test_early_stopping_waits_while_the_learning_rate_rises():
-    X = load_dataset("wine").X
-    X = X / X.std(axis=0)
-    model = Autoencoder(2, noise=0.3, noise_kind="masking", random_state=2).fit(X)
-    assert model.reconstruction_error(X).mean() < 0.42 * X.shape[1]
+    """No decrease is enough for this tolerance: a constant rate ends at once, a rising one is given its time."""
+    options = {"solver": "adam", "tol": 0.99, "n_iter_no_change": 1, "max_iter": 100, "random_state": 0}
+    ends = [Autoencoder(1, schedule=each, **options).fit(arc(60)).n_iter_ for each in ("constant", "one-cycle")]
+    assert ends[0] < 5 < 10 <= ends[1] < 30
 
 
 @pytest.mark.parametrize(
@@ -321,14 +321,14 @@ def test_constant_rows_warn():
 
 
 def test_a_constant_column_is_reconstructed():
-    X = np.column_stack([arc(200), np.full(200, 5.0)])
+    X = np.column_stack([arc(60), np.full(60, 5.0)])
     model = Autoencoder(2, random_state=0).fit(X)
     np.testing.assert_allclose(model.decode(model.encode(X))[:, 3], 5.0, atol=0.1)
 
 
 @pytest.mark.parametrize("size", [2.0**-80, 2.0**100])
 def test_errors_of_tiny_and_huge_float32(size):
-    X = arc(100, dtype=np.float32)
+    X = arc(60, dtype=np.float32)
     errors, sized = (Autoencoder(1, random_state=0).fit(Y).reconstruction_error(Y) for Y in (X, X * np.float32(size)))
     assert sized.dtype == np.float64
     assert sized.mean() / size**2 == pytest.approx(errors.mean(), rel=1e-3)
