@@ -44,6 +44,7 @@ def test_columns_are_chosen_by_name(tmp_path):
 ROWS = np.random.default_rng(0).standard_normal((20, 2))
 DAY, DAYS = np.datetime64("2020-01-01"), np.timedelta64(3, "D")
 HUGE = np.array([[10**400, 1], [1, 2]], dtype=object)
+ONCE = type("Once", (), {"chunks": iter([ROWS, ROWS]), "__iter__": lambda self: self.chunks})()
 HALF = pd.Index(["a", "b\udc80"], dtype=object)  # half of a surrogate pair
 
 
@@ -52,6 +53,7 @@ HALF = pd.Index(["a", "b\udc80"], dtype=object)  # half of a surrogate pair
     [
         (iter([ROWS]), {}, DataTypeError, "only once"),
         ((chunk for chunk in [ROWS]), {}, DataTypeError, "only once"),
+        (ONCE, {}, DataTypeError, "only once"),
         (ROWS, {"columns": ["a"]}, ParameterError, "by name"),
         (sp.csr_matrix(ROWS), {"drop": ["a"]}, ParameterError, "by name"),
         ([ROWS, ROWS], {"columns": ["a"]}, ParameterError, "by name"),

@@ -96,6 +96,18 @@ def _after_the_weights(model):
     return rng
 
 
+@pytest.mark.parametrize(
+    "options", [{"sparsity": 0.5}, {"noise": 1.0, "max_iter": 60}, {"solver": "adam", "max_iter": 60}], ids=str
+)
+def test_the_loss_is_that_of_the_stored_weights(options):
+    X = arc(120)
+    model = Autoencoder(2, random_state=0, **options).fit(X)
+    errors = model.reconstruction_error(X)
+    held = training.choose_validation_rows(120, 0.1, 10**6, _after_the_weights(model))
+    assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-4)
+    assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-4)
+
+
 def test_the_decoder_may_be_of_another_shape():
     model = Autoencoder(1, hidden_layer_sizes=(6, 5), decoder_layer_sizes=9, random_state=0).fit(arc(200))
     assert [b.shape[0] for _, b in model.encoder_] == [6, 5, 1]

@@ -313,6 +313,13 @@ def test_linear_landmarks_far_from_the_origin_are_pca(dtype):
     np.testing.assert_allclose(few.transform(X) * signs, Z, atol=rounding * np.abs(Z).max())
 
 
+@pytest.mark.parametrize("name", ["poly", "cosine"])
+def test_landmarks_far_from_the_origin_lose_no_more_than_all_rows_do(name):
+    X = table(300) + 1e5
+    exact, few = (KernelPCA(3, n_landmarks=m, **options(name), random_state=0).fit(X) for m in (None, 100))
+    np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
+
+
 def test_identical_landmarks():
     X = np.zeros((40, 2))
     X[0] = 1.0

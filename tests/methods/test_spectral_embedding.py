@@ -32,6 +32,15 @@ def test_affinities_far_below_those_of_rows_with_themselves_keep_their_digits():
         np.testing.assert_allclose(found.transform(X), found.embedding_, atol=1e-9 * np.abs(found.embedding_).max())
 
 
+def test_an_outlier_of_tiny_affinities_among_many_rows():
+    X = np.random.default_rng(0).standard_normal((1100, 3))
+    X[0] = [8, 0, 0]
+    found = SpectralEmbedding(2, affinity="rbf", gamma=1.0).fit(X)
+    W, y = found.affinity_matrix_ - np.diag(np.diag(found.affinity_matrix_)), found.embedding_
+    degree = W.sum(axis=1)[:, None]
+    np.testing.assert_allclose(degree * y - W @ y, found.eigenvalues_ * degree * y, atol=1e-6)
+
+
 def two_clouds(n=40, apart=50.0, seed=0):
     rng = np.random.default_rng(seed)
     return np.vstack([rng.standard_normal((n, 2)), rng.standard_normal((n // 2, 2)) + apart])

@@ -154,6 +154,11 @@ def test_by_hand_and_the_worst():
     assert "Amari" in str(found)
 
 
+def test_mixing_matrices_may_be_tensors_and_lists():
+    torch = pytest.importorskip("torch")
+    assert quality.amari_distance(torch.eye(2), [[0.0, 1.0], [1.0, 0.0]]).value == 0
+
+
 def test_wrong_shapes_and_values():
     with pytest.raises(DataError, match=r"unmixing.*\(3, 3\).*mixing.*\(2, 2\).*components_"):
         quality.amari_distance(np.eye(3), np.eye(2))

@@ -65,6 +65,19 @@ def test_a_callback_that_is_no_function_is_refused(rng):
 
 
 @pytest.mark.parametrize("cls", list(QUICK))
+def test_a_matrix_that_holds_no_distances_is_refused(cls, rng):
+    metric = "distance" if hasattr(cls(), "distance") else "metric"
+    D = np.abs(rng.standard_normal((40, 40)))
+    for wrong, words in [
+        (D[:, :9], "square"),
+        (-(D + D.T), "(?i)negative"),
+        (np.full((40, 40), np.nan), r"matrix of distances, first in row \d+, column \d+.*Compute these distances"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            cls(**QUICK[cls], **{metric: "precomputed"}).fit(wrong)
+
+
+@pytest.mark.parametrize("cls", list(QUICK))
 def test_ctrl_c_keeps_the_map_so_far(cls, rng):
     X = rng.standard_normal((60, 4))
 
