@@ -47,6 +47,33 @@ def test_with_nothing_missing_it_is_pca():
     np.testing.assert_allclose(found.transform(X), plain.transform(X), atol=1e-10)
 
 
+def test_one_missing_value_changes_little():
+    """The iteration itself, not the direct solver, agrees with PCA to the influence of one cell of 40,000."""
+    X, _ = factors(2000)
+    Y = X.copy()
+    Y[5, 3] = np.nan
+    plain, found = PCA(3).fit(X), PCA(3, missing="em").fit(Y)
+    np.testing.assert_allclose(found.components_, plain.components_, atol=1e-3)
+    np.testing.assert_allclose(found.explained_variance_, plain.explained_variance_, rtol=1e-3)
+    np.testing.assert_allclose(found.explained_variance_ratio_, plain.explained_variance_ratio_, rtol=2e-3)
+    assert found.noise_variance_ == pytest.approx(plain.noise_variance_, rel=1e-2)
+
+
+def test_all_components_are_orthonormal_and_a_fraction_chooses_fewer():
+    X = holes(factors(300, d=6)[0])
+    full, fraction = PCA(missing="em").fit(X), PCA(0.5, missing="em").fit(X)
+    np.testing.assert_allclose(full.components_ @ full.components_.T, np.eye(6), atol=1e-10)
+    assert fraction.n_components_ < 6
+    assert "explain" in fraction.choice_.reason
+
+
+def test_scaled_columns_do_not_depend_on_units():
+    X, units = holes(factors(300)[0]), np.geomspace(1e-3, 1e3, 20)
+    a, b = (PCA(3, scale=True, missing="em").fit(Y) for Y in (X, X * units))
+    np.testing.assert_allclose(a.components_, b.components_, atol=1e-5)
+    np.testing.assert_allclose(a.transform(X), b.transform(X * units), atol=1e-4)
+
+
 def test_a_duplicated_row_without_values_changes_nothing():
     X = holes(factors(300)[0])
     with pytest.warns(DataWarning, match="no value"):

@@ -7,7 +7,7 @@ import pytest
 
 import lowland
 from lowland.errors import DataError, DataTypeError, FileProblem, LowlandError, MissingFile, ParameterError
-from lowland.methods.registry import entries
+from lowland.methods.registry import entries, load_method
 
 from .battery import COUNTING, METHODS, READING_NUMBERS, labels, make, make_for, table, table_for
 
@@ -118,6 +118,15 @@ def test_other_columns_at_transform(name):
     bad.loc[4, "c"] = np.nan
     with pytest.raises(DataError, match=r"NaN \(1 value\) in column 'c'"):
         est.transform(bad)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if hasattr(load_method(name), "inverse_transform")])
+def test_coordinates_of_another_width_are_refused(name):
+    model = make(name, **({"fit_inverse_transform": True} if name == "KernelPCA" else {}))
+    Z = model.fit_transform(table_for(name), labels())
+    k = Z.shape[1]
+    with pytest.raises(DataError, match=f"has {2 * k} columns, but {name} has {k} component"):
+        model.inverse_transform(np.hstack([Z, Z]))
 
 
 @pytest.mark.parametrize("name", METHODS)

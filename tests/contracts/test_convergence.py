@@ -91,7 +91,7 @@ def test_too_few_iterations_are_one_warning(model):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(table(), labels())
-    told = [str(each.message) for each in caught if issubclass(each.category, ConvergenceWarning)]
-    assert len(told) == 1
-    assert "did not converge" in told[0]
+    (told,) = [each for each in caught if issubclass(each.category, ConvergenceWarning)]
+    assert "did not converge" in str(told.message)
+    assert told.filename == __file__  # the line of the caller
     assert not model.solver_.converged

@@ -93,6 +93,23 @@ def test_squares_that_float64_cannot_hold_are_refused(solver):
         TruncatedSVD(2).fit(np.full((5, 3), 1e-200))
 
 
+@pytest.mark.parametrize("solver", ["power", "arpack", "randomized"])
+def test_iterative_solvers_of_any_scale(solver):
+    X = table(60, 30)
+    here, *others = (PCA(3, svd_solver=solver, random_state=0).fit(np.ldexp(X, p)) for p in (0, -500, 495))
+    for there in others:
+        np.testing.assert_allclose(there.components_, here.components_, atol=1e-5)
+        np.testing.assert_allclose(there.explained_variance_ratio_, here.explained_variance_ratio_, rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # no two factors describe these rows
+@pytest.mark.parametrize("rotation", ["varimax", "quartimax", "promax"])
+def test_rotated_loadings_do_not_depend_on_the_scale(rotation):
+    here, *others = (FactorAnalysis(2, rotation=rotation).fit(np.ldexp(table(), p)) for p in (0, -400, 490))
+    for there in others:
+        np.testing.assert_allclose(there.loadings_, here.loadings_, atol=1e-7)
+
+
 def test_a_small_column_beside_large_ones_is_no_error():
     X = table()
     X[:, 5] *= 1e-170

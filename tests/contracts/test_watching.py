@@ -38,6 +38,8 @@ def test_a_callback_sees_the_map_and_can_end_the_fit(name):
     steps = [shot.iteration for shot in shots]
     assert steps == sorted(set(steps))
     assert all(shot.total >= shot.iteration and to_numpy(shot.embedding).shape == Z.shape for shot in shots)
-    ended = make(name, **options).fit(X, callback=lambda shot: False)
+    ended = make(name, **options).fit(X, callback=lambda shot: shots.append(shot) or False)
     assert ended.n_iter_ <= max(2, steps[0])
+    last = getattr(ended, "embedding_", ended.transform(X))
+    np.testing.assert_allclose(shots[-1].embedding, last, rtol=1e-4, atol=1e-4 * np.abs(last).max())
     assert "callback" in ended.solver_.stopped_because

@@ -90,6 +90,19 @@ def test_files_in_slabs(tmp_path, monkeypatch):
         np.testing.assert_allclose(np.concatenate(chunks), expected)
 
 
+def test_columns_missing_marks_and_changes_of_files(tmp_path):
+    assert open_categories(FRAME, columns=["f", "t"]).names == ("f", "t")
+    assert open_categories(FRAME, drop=["t", "f"]).names == ("x",)
+    path = tmp_path / "x.csv"
+    path.write_text("t,u\na,1\nNA,2\n,3\nb,4\n")
+    assert decoded(open_categories(path))[0] == ["a", None, None, "b"]
+    FRAME.to_parquet(tmp_path / "x.parquet")
+    rows = open_categories(tmp_path / "x.parquet")
+    FRAME[:3].to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(OSError, match="written"):
+        list(rows.chunks())
+
+
 def test_chunks_share_their_levels():
     rows = open_categories([FRAME[:2], FRAME[2:].assign(t=["c", "a"])])
     assert rows.levels[0].tolist() == ["a", "b", "c"]

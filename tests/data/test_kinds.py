@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse
 
 from lowland.data.kinds import kinds_of
 from lowland.data.look import look
 from lowland.data.suspect_columns import suspect_columns
 from lowland.data.written import WrittenDates, dates_of
+from lowland.errors import DataError
 
 # --- the kind of each column, in one pass ---
 
@@ -54,6 +56,13 @@ def test_the_kind_at_the_borders(values, kind):
     parts = kinds_of([batch.slice(i, 1) for i in range(len(values))], "x").columns[0]
     assert whole.kind == parts.kind == kind
     assert (whole.n, whole.missing, whole.distinct) == (parts.n, parts.missing, parts.distinct)
+
+
+def test_names_and_types_decide_where_values_do_not():
+    frame = pd.DataFrame({"PatientID": ["p1", "p2", "p3"], "city": ["Bonn", "Gent", "Metz"]})
+    levels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["S", "L"]), ordered=True)
+    arrow = pa.Table.from_pandas(frame).append_column("size", levels)
+    assert [column.kind for column in kinds_of(arrow.to_batches(), "x").columns] == ["id", "category", "ordered"]
 
 
 def test_ids_beyond_the_texts_that_are_counted(monkeypatch):
@@ -202,6 +211,18 @@ def test_plain_data(tmp_path):
     facts = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert (facts["rows"], facts["id"], facts["drop"]) == (2, "column 1", ["b"])
     assert [column["kind"] for column in facts["columns"]] == ["id", "integer", "constant"]
+
+
+def test_labels_sparse_files_and_tables_without_rows(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("name,g,a\nx,u,1\ny,u,2\nz,v,4\n")
+    assert look(path).label == "g"  # a class has more than one row
+    path.write_text("a,b\n")
+    with pytest.raises(DataError, match="no rows"):
+        look(path)
+    scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_matrix(np.diag([1.5, 2.5, 3.5])))
+    for source in (tmp_path / "x.npz", np.diag([1.5, 2.5, 3.5])):
+        assert [(column.kind, column.min) for column in look(source).columns] == [("number", 0)] * 3
 
 
 def test_a_column_of_ids_beside_incomplete_columns(tmp_path):

@@ -44,6 +44,7 @@ def test_columns_are_chosen_by_name(tmp_path):
 ROWS = np.random.default_rng(0).standard_normal((20, 2))
 DAY, DAYS = np.datetime64("2020-01-01"), np.timedelta64(3, "D")
 HUGE = np.array([[10**400, 1], [1, 2]], dtype=object)
+ONCE = type("Once", (), {"chunks": iter([ROWS, ROWS]), "__iter__": lambda self: self.chunks})()
 HALF = pd.Index(["a", "b\udc80"], dtype=object)  # half of a surrogate pair
 
 
@@ -52,6 +53,7 @@ HALF = pd.Index(["a", "b\udc80"], dtype=object)  # half of a surrogate pair
     [
         (iter([ROWS]), {}, DataTypeError, "only once"),
         ((chunk for chunk in [ROWS]), {}, DataTypeError, "only once"),
+        (ONCE, {}, DataTypeError, "only once"),
         (ROWS, {"columns": ["a"]}, ParameterError, "by name"),
         (sp.csr_matrix(ROWS), {"drop": ["a"]}, ParameterError, "by name"),
         ([ROWS, ROWS], {"columns": ["a"]}, ParameterError, "by name"),
@@ -124,6 +126,14 @@ def test_columns_are_chosen_beside_the_labels(labeled):
     assert (rows.names, list(labels)) == (("b",), ["u", "v", "u"])
     with pytest.raises(ParameterError, match="no column 'z'"):
         open_labelled(labeled, "z")
+
+
+def test_given_labels_are_returned_unchanged(X, labeled):
+    y = [0, 1, 2]
+    assert open_labelled(X, y)[1:] == (y, None)
+    assert open_labelled(X)[1:] == (None, None)
+    rows, labels, name = open_labelled(labeled, y, label="y")  # the column is dropped, and these are the labels
+    assert (rows.names, labels, name) == (("a", "b"), y, "y")
 
 
 def test_a_file_is_opened_once_for_rows_and_labels(tmp_path, monkeypatch):

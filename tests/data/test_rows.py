@@ -42,6 +42,15 @@ def test_slabs_depend_on_shape_and_dtype_alone(X, small_slabs, tmp_path):
         np.testing.assert_allclose(whole(open_rows(source)), X, rtol=1e-12)
 
 
+def test_float16_big_endian_booleans_and_masks_of_nothing(X):
+    assert open_rows(X.astype(np.float16)).dtype == np.float32
+    np.testing.assert_array_equal(whole(open_rows(X.astype(np.float16))), X.astype(np.float16))
+    assert open_rows(X.astype(">f8")).dtype == np.float64
+    for source in (X.astype(">f8"), np.ma.masked_array(X)):
+        np.testing.assert_array_equal(whole(open_rows(source)), X)
+    np.testing.assert_array_equal(whole(open_rows(X > 0)), (X > 0).astype(float))
+
+
 def test_chunks_with_other_columns_are_refused(X, tmp_path):
     import pandas as pd
 

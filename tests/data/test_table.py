@@ -66,6 +66,34 @@ def test_a_method_without_weights_refuses_them(frame):
         ll.Isomap().fit(ll.Table(frame, **ROLES))
 
 
+def test_what_is_passed_comes_before_the_roles(frame):
+    model = ll.PCA(2).fit(ll.Table(frame, **ROLES), sample_weight=np.ones(N))
+    np.testing.assert_allclose(model.components_, ll.PCA(2).fit(X).components_)
+    other = ll.Table(frame, label="city", keep=["who", "w", "kind"])
+    assert ll.LinearDiscriminantAnalysis().fit(other, CLASSES).classes_.tolist() == ["high", "low"]
+
+
+def test_partial_fit(frame):
+    table = ll.Table(frame, **ROLES)
+    np.testing.assert_allclose(ll.PCA(2).partial_fit(table).components_, ll.PCA(2).fit(table).components_)
+    labeled = ll.Table(frame, id="who", label="kind", keep=["city", "w"])
+    assert ll.LinearDiscriminantAnalysis().partial_fit(labeled).classes_.tolist() == ["high", "low"]
+
+
+def test_anndata(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "t.h5ad", "w") as file:
+        file["X"] = X
+        obs, var = file.create_group("obs"), file.create_group("var")
+        obs.attrs["_index"], obs.attrs["column-order"] = "cell", ["kind"]
+        obs["cell"], obs["kind"] = [f"c{i}".encode() for i in range(N)], [c.encode() for c in CLASSES]
+        var.attrs["_index"], var["g"] = "g", [b"a", b"b", b"c"]
+    table = ll.Table(tmp_path / "t.h5ad", label="kind")
+    assert (table.id_name, table.ids[2], table.n) == ("cell", "c2", N)
+    assert ll.LinearDiscriminantAnalysis().fit(table).classes_.tolist() == ["high", "low"]
+    assert ll.TablePreparer().fit(table).transform(table).shape == (N, 3)
+
+
 def test_roles_as_values():
     ids = [f"s{i}" for i in range(N)]
     table = ll.Table(X, id=ids, label={"kind": CLASSES}, weight=WEIGHTS, keep={"city": ["Ulm"] * N})
@@ -124,6 +152,13 @@ def test_the_index_in_a_parquet_file(frame, tmp_path):
     frame[["a", "b"]].set_index(frame.who.rename(None)).to_parquet(tmp_path / "unnamed.parquet")
     assert ll.Table(tmp_path / "unnamed.parquet").id_name == "index"
     assert ll.open_rows(tmp_path / "unnamed.parquet").names == ("a", "b")
+
+
+def test_an_unnamed_first_column(frame, tmp_path):
+    frame[["a", "b"]].set_index(frame.who.rename(None)).to_csv(tmp_path / "t.csv")
+    table = ll.Table(tmp_path / "t.csv")
+    assert (table.id_name, table.ids[2], table.names) == ("column 1", "p2", ["a", "b"])
+    assert "ids of the rows" in table.notes[0]
 
 
 def test_mistakes(frame, tmp_path):

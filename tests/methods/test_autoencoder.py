@@ -96,6 +96,18 @@ def _after_the_weights(model):
     return rng
 
 
+@pytest.mark.parametrize(
+    "options", [{"sparsity": 0.5}, {"noise": 1.0, "max_iter": 60}, {"solver": "adam", "max_iter": 60}], ids=str
+)
+def test_the_loss_is_that_of_the_stored_weights(options):
+    X = arc(120)
+    model = Autoencoder(2, random_state=0, **options).fit(X)
+    errors = model.reconstruction_error(X)
+    held = training.choose_validation_rows(120, 0.1, 10**6, _after_the_weights(model))
+    assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-4)
+    assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-4)
+
+
 def test_the_decoder_may_be_of_another_shape():
     model = Autoencoder(1, hidden_layer_sizes=(6, 5), decoder_layer_sizes=9, random_state=0).fit(arc(200))
     assert [b.shape[0] for _, b in model.encoder_] == [6, 5, 1]
@@ -134,6 +146,16 @@ def test_both_engines_agree_with_adam(options):
     )
     np.testing.assert_allclose(a.trace_, b.trace_, rtol=1e-4)
     np.testing.assert_allclose(a.transform(X), b.transform(X), atol=1e-3)
+
+
+def test_both_engines_agree_with_lbfgs():
+    pytest.importorskip("torch")
+    X = load_dataset("iris").X
+    a, b = (
+        Autoencoder(2, solver="lbfgs", engine=engine, random_state=0, tol=1e-8, **LINEAR).fit(X)
+        for engine in ("numpy", "torch")
+    )
+    assert a.loss_ == pytest.approx(b.loss_, rel=1e-5)
 
 
 @pytest.mark.parametrize("engine", ["numpy", "torch"])
@@ -277,6 +299,13 @@ def test_early_stopping_keeps_the_best_weights(digits):
     assert model.validation_loss_ == min(model.validation_losses_)
 
 
+def test_early_stopping_waits_while_the_learning_rate_rises():
+    """No decrease is enough for this tolerance: a constant rate ends at once, a rising one is given its time."""
+    options = {"solver": "adam", "tol": 0.99, "n_iter_no_change": 1, "max_iter": 100, "random_state": 0}
+    ends = [Autoencoder(1, schedule=each, **options).fit(arc(60)).n_iter_ for each in ("constant", "one-cycle")]
+    assert ends[0] < 5 < 10 <= ends[1] < 30
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -301,6 +330,20 @@ def test_constant_rows_warn():
     with pytest.warns(DataWarning, match="Every column is constant"):
         model = Autoencoder(1).fit(np.full((60, 3), 7.0))
     np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 7.0))), 7.0, atol=1e-3)
+
+
+def test_a_constant_column_is_reconstructed():
+    X = np.column_stack([arc(60), np.full(60, 5.0)])
+    model = Autoencoder(2, random_state=0).fit(X)
+    np.testing.assert_allclose(model.decode(model.encode(X))[:, 3], 5.0, atol=0.1)
+
+
+@pytest.mark.parametrize("size", [2.0**-80, 2.0**100])
+def test_errors_of_tiny_and_huge_float32(size):
+    X = arc(60, dtype=np.float32)
+    errors, sized = (Autoencoder(1, random_state=0).fit(Y).reconstruction_error(Y) for Y in (X, X * np.float32(size)))
+    assert sized.dtype == np.float64
+    assert sized.mean() / size**2 == pytest.approx(errors.mean(), rel=1e-3)
 
 
 def test_every_form_of_hidden_layer_sizes():

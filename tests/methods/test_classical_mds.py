@@ -270,6 +270,23 @@ def test_landmarks_do_not_store_the_full_matrix(tmp_path):
     assert model.embedding_.dtype == np.float32
 
 
+@pytest.mark.parametrize("landmarks", [None, 9])
+def test_invalid_distance_matrices_are_reported(landmarks):
+    good = load_dataset("airports").X
+    for words, spoiled in {
+        "square": good[:, :4],
+        "not symmetric": good + np.eye(10, k=1),
+        "negative": good - 2 * good.max() * (np.eye(10, k=1) + np.eye(10, k=-1)),
+        "diagonal must be zero": good + np.eye(10),
+        "not connected": np.where(good > 2500, np.inf, good),
+        "missing": np.where(good > 2500, np.nan, good),
+    }.items():
+        with pytest.raises(DataError, match=words if landmarks is None or words == "square" else "."):
+            ClassicalMDS(metric="precomputed", n_landmarks=landmarks).fit(spoiled)
+    with pytest.raises(ParameterError, match="n_landmarks"):
+        ClassicalMDS(n_landmarks=1).fit(rows())
+
+
 # --- invalid input ---
 
 

@@ -122,6 +122,11 @@ def test_independence_has_no_inertia():
     assert not ca.transform([[1, 9, 1, 1]]).any()
 
 
+def test_sparse_rows_lie_at_the_origin_where_rows_and_columns_are_independent():
+    X = scipy.sparse.csr_array(np.full((30, 3), 127.0))
+    np.testing.assert_allclose(CorrespondenceAnalysis().fit_transform(X), 0, atol=1e-12)
+
+
 def test_a_wide_sparse_table(monkeypatch):
     """Iterative solver on sparse rows and row facts agree with the dense table."""
     N = scipy.sparse.random_array((300, 80), density=0.1, rng=np.random.default_rng(0), format="csr")

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist
 
 import lowland
@@ -90,6 +91,23 @@ def test_given_and_computed_distances_agree():
     np.testing.assert_allclose(
         city.embedding_, DiffusionMap(2, metric="precomputed").fit(cdist(X, X, "cityblock")).embedding_, atol=1e-9
     )
+
+
+def test_enough_neighbors_agree_with_all_pairs():
+    X = cloud(60, 2)
+    whole, some = (DiffusionMap(3, epsilon=0.1, n_neighbors=k).fit(X) for k in (None, 59))
+    np.testing.assert_allclose(some.eigenvalues_, whole.eigenvalues_, rtol=1e-3)
+    assert procrustes(some.embedding_, whole.embedding_)[2] < 1e-3
+
+
+def test_kernel_values_below_rounding_are_not_edges(rng):
+    X = rng.normal(size=(100, 3))
+    X[50:] += 8
+    order, maps = rng.permutation(100), []
+    for rows in (X, X[order]):
+        with pytest.warns(DataWarning, match=r"2 connected components.*beyond rounding error"):
+            maps.append(np.abs(DiffusionMap(2).fit_transform(rows)))
+    np.testing.assert_allclose(maps[1], maps[0][order], atol=1e-9)
 
 
 def test_time_by_rule():

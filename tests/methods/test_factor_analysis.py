@@ -140,6 +140,15 @@ def test_leading_eigenpairs_give_the_result_of_all(monkeypatch):
             assert few.fit_test_.statistic == pytest.approx(whole.fit_test_.statistic, rel=1e-8)
 
 
+def test_a_covariance_of_full_rank_though_the_rows_are_few(monkeypatch):
+    """A regularized covariance: its rank does not follow from the number of rows."""
+    for place in ("likelihood_searches", "correlations"):
+        monkeypatch.setattr(f"lowland.math.factors.{place}.MANY", 100)
+    S = np.cov(sample(1000, 110, 3)[0], rowvar=False)
+    few, many = (FactorAnalysis(3).fit_covariance(S, n) for n in (40, 1000))
+    np.testing.assert_allclose(few.uniquenesses_, many.uniquenesses_, atol=1e-8)
+
+
 def test_a_wide_table_is_not_worse_than_scikit_learns():
     X, _ = sample(50, 450, 3)
     X = X.astype(np.float32)

@@ -116,6 +116,14 @@ def test_constant_and_collinear_columns_are_omitted_and_reported(dtype, solver):
         assert FastICA(5, random_state=0, whiten_solver=solver).fit_transform(X).shape == (2000, 4)
 
 
+def test_few_rows_are_reported():
+    X = np.random.default_rng(0).laplace(size=(6, 9))
+    with pytest.warns(DataWarning, match="5 sources in 9 columns.*6 rows span at most 5 dimensions"):
+        FastICA(random_state=0).fit(X)
+    with pytest.warns(UserWarning, match=r"set to 5.*6 rows span at most 5 dimensions"):
+        FastICA(6, random_state=0).fit(X)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_units_of_columns_do_not_matter(dtype):
     """After squaring, the smaller columns would be lost in the rounding errors of the larger."""

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 import sklearn.cluster
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 import lowland
@@ -131,6 +133,58 @@ def test_nearly_equal_columns_are_separated_by_every_metric(metric, far):
     model = FeatureAgglomeration(3, metric=metric, linkage="average").fit(X)
     assert len({frozenset(model.labels_[j : j + 2]) for j in (0, 2, 4)}) == 3
     assert all(len(set(model.labels_[j : j + 2])) == 1 for j in (0, 2, 4))
+
+
+@settings(max_examples=10, deadline=None)
+@given(far=st.sampled_from([0.0, 1e3, 1e6]), near=st.sampled_from([1.0, 1e-3, 1e-7]), seed=st.integers(0, 99))
+def test_distances_of_near_columns_far_from_the_origin_are_accurate(far, near, seed):
+    rng = np.random.default_rng(seed)
+    base = rng.standard_normal((40, 3)) + far
+    X = np.column_stack([base, base + near * rng.standard_normal((40, 3)), rng.standard_normal(40)])
+    np.testing.assert_allclose(distances(X), squareform(pdist(X.T)), rtol=2e-9)
+
+
+def test_float32_columns_are_compared_in_float64():
+    X = table(dtype=np.float32)
+    X = np.column_stack([X, X[:, 0] + np.float32(1e-3)])
+    np.testing.assert_allclose(distances(X), squareform(pdist(X.astype(float).T)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation", "absolute-correlation"])
+@pytest.mark.parametrize("far", [0.0, 1e3])
+def test_copies_are_at_distance_zero(metric, far):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((200, 5)) + far * rng.standard_normal(5), 3, axis=1)
+    model = FeatureAgglomeration(None, distance_threshold=1e-9, metric=metric, linkage="average").fit(X)
+    assert model.n_clusters_ == 5
+    assert np.all(model.distances_[:10] == 0)
+
+
+def test_distances_of_near_directions_are_accurate():
+    """1 - r of x and x + s·e with e ⊥ x, both centered and of one length, is 1 - 1/√(1 + s²)."""
+    A = np.random.default_rng(1).standard_normal((300, 2))
+    x, e = np.linalg.qr(A - A.mean(axis=0))[0].T
+    assert distances(np.column_stack([x, x + 1e-6 * e]), "correlation")[0, 1] == pytest.approx(5e-13, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "linkage"),
+    [("euclidean", "ward"), ("correlation", "ward"), ("euclidean", "complete"), ("cosine", "average"),
+     ("correlation", "single"), ("manhattan", "single"), ("chain", "ward")],
+)  # fmt: skip
+def test_columns_too_small_to_be_squared_have_the_tree_of_larger_ones(metric, linkage):
+    X, links = table(), np.eye(14, k=1) + np.eye(14, k=-1)
+    options = {"connectivity": links} if metric == "chain" else {"metric": metric}
+    large, small = (FeatureAgglomeration(4, linkage=linkage, **options).fit(Y) for Y in (X, np.ldexp(X, -570)))
+    np.testing.assert_array_equal(small.children_, large.children_)
+    height = 0 if metric in ("cosine", "correlation") else -570
+    np.testing.assert_allclose(small.distances_, np.ldexp(large.distances_, height), rtol=1e-9)
+
+
+def test_one_small_column_among_large_ones_is_not_constant():
+    X, small = table(), table()
+    small[:, 2] = np.ldexp(X[:, 2], -570)
+    np.testing.assert_allclose(distances(small, "correlation"), distances(X, "correlation"), rtol=1e-9)
 
 
 def test_correlations():

@@ -209,6 +209,34 @@ def test_units_origin_and_the_order_of_rows_do_not_matter(score, seed, scale, fa
         np.testing.assert_allclose(bent.scores_, before.scores_, rtol=1e-12)
 
 
+@pytest.mark.parametrize("score", [*ONE_PASS, *IN_MEMORY])
+@pytest.mark.parametrize("unit", [1e-170, 1e160])
+def test_extreme_units_change_nothing_or_are_reported(table, score, unit):
+    X, y = np.abs(table[0][:60, :5]), table[1][:60]
+    y = y if score in ("pearson", "spearman", "distance-correlation", "mrmr") else y > 2
+    if score in ("variance", "pearson", "anova", "mrmr"):
+        with pytest.raises(DataError, match=r"too small|overflow"):
+            FeatureFilter(score).fit(X * unit, y)
+        return
+    plain, other = (FeatureFilter(score).fit(Y, y) for Y in (X, X * unit))
+    if score != "chi2":  # which is one of counts
+        np.testing.assert_allclose(other.scores_, plain.scores_, rtol=1e-6)
+    np.testing.assert_array_equal(other.support_, plain.support_)
+
+
+def test_squares_that_underflow_float32_are_computed_in_float64(table):
+    X, y = (table[0] * 1e-25).astype(np.float32), table[1]
+    for score in ("mrmr", "pearson"):
+        found, expected = (FeatureFilter(score).fit(Y, y) for Y in (X, table[0]))
+        np.testing.assert_array_equal(found.support_, expected.support_)
+    np.testing.assert_allclose(found.scores_, expected.scores_, atol=1e-6)
+
+
+def test_a_threshold_of_correlations_is_on_their_absolute_values(table):
+    X, y = table
+    assert FeatureFilter("pearson", threshold=0.5).fit(-X, y).get_support(indices=True).tolist() == [2]
+
+
 # --- p-values by permutation
 
 
@@ -248,6 +276,7 @@ BAD = {
     "numbers said to be": ({"statistic": "chi2", "target": "numbers"}, 0, ParameterError, "compares classes"),
     "negative counts": ({"statistic": "chi2"}, np.arange(300) % 2, DataError, "Negative values.*'x1'.*anova"),
     "a y that does not vary": ({"statistic": "pearson", "target": "numbers"}, np.ones(300), DataError, "constant"),
+    "y of another length": ({"statistic": "spearman"}, np.arange(250.0), DataError, "rows"),
     "as many classes as rows": ({"statistic": "anova"}, np.arange(300), DataError, "300 classes and 300 rows"),
     "places beyond the columns": (
         {"statistic": "mutual-information", "discrete_features": [10]}, 0, ParameterError, "from 0 to 9",

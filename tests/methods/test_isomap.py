@@ -154,6 +154,13 @@ def test_the_sweep_of_iris_shows_the_split():
     assert [(s.split, s.sizes) for s in steps] == [(True, (100, 50)), (False, (150,))]
 
 
+def test_the_sweep_takes_one_number(roll):
+    (step,) = Isomap().neighbors_sweep(roll.X, 5)
+    assert step.n_neighbors == 5
+    with pytest.raises(ParameterError, match="integers from 1 to 599"):
+        Isomap().neighbors_sweep(roll.X, 5.5)
+
+
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
@@ -237,6 +244,12 @@ def test_units_do_not_matter(monkeypatch, roll, fitted, unit):
     np.testing.assert_allclose(other.dist_matrix_ / unit, fitted.dist_matrix_, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(other.residual_variances_, fitted.residual_variances_, atol=1e-5)
     assert other.reconstruction_error() / unit / unit == pytest.approx(fitted.reconstruction_error(), rel=1e-3)
+
+
+def test_training_rows_keep_a_small_second_coordinate_in_transform():
+    X = np.random.default_rng(0).standard_normal((25, 3)) * [1e-6, 1, 1e6]
+    found = Isomap(2, n_neighbors=24).fit(X)
+    np.testing.assert_allclose(found.transform(X)[:, 1], found.embedding_[:, 1], atol=1e-2)
 
 
 def test_coincident_points_are_handled(roll):

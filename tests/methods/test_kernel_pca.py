@@ -73,6 +73,25 @@ def test_every_solver_finds_the_same(solver):
     assert (ours.n_iter_ > 0) == (solver in ("auto", "randomized"))
 
 
+def test_a_fixed_number_of_power_steps():
+    X = table(600)
+    options = {"kernel": "rbf", "random_state": 0}
+    exact = KernelPCA(4, **options).fit(X).eigenvalues_
+    none, five = (
+        np.abs(KernelPCA(4, eigen_solver="randomized", iterated_power=steps, **options).fit(X).eigenvalues_ / exact - 1)
+        for steps in (0, 5)
+    )
+    assert five.max() < 1e-3 < none.max()
+
+
+def test_three_circles_separate_on_one_component():
+    rings = load_dataset("concentric_circles")
+    Z = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)
+    ends = [(Z[rings.y == ring, 2].min(), Z[rings.y == ring, 2].max()) for ring in range(3)]
+    assert ends[0][1] < ends[1][0]
+    assert ends[1][1] < ends[2][0]
+
+
 def test_all_components():
     X = table(40)
     theirs, ours = Theirs(kernel="rbf").fit(X), KernelPCA(kernel="rbf").fit(X)
@@ -292,6 +311,13 @@ def test_linear_landmarks_far_from_the_origin_are_pca(dtype):
     Z = pca.transform(X)
     signs = np.sign(np.sum(Z * few.transform(X), axis=0))
     np.testing.assert_allclose(few.transform(X) * signs, Z, atol=rounding * np.abs(Z).max())
+
+
+@pytest.mark.parametrize("name", ["poly", "cosine"])
+def test_landmarks_far_from_the_origin_lose_no_more_than_all_rows_do(name):
+    X = table(300) + 1e5
+    exact, few = (KernelPCA(3, n_landmarks=m, **options(name), random_state=0).fit(X) for m in (None, 100))
+    np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
 
 
 def test_identical_landmarks():

@@ -149,6 +149,19 @@ def test_stability_selection_reports_frequencies_and_the_bound(table):
     assert two.error_bound_ is None
 
 
+@pytest.mark.filterwarnings("ignore:.*no column is selected in")
+def test_stability_selection_rarely_selects_noise():
+    """The bound is on the mean over tables: of 20 columns of noise at most 1 is to be expected."""
+    kept = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((80, 20)), rng.standard_normal(80)
+        selector = L1Selector(rule="stability", n_subsamples=20, alphas=20).fit(X, y)
+        kept.append((selector.stability_ >= 0.75).sum())
+        assert selector.error_bound_ <= 1
+    assert np.mean(kept) <= 1
+
+
 def test_files_are_read_once_and_agree_with_arrays(table, tmp_path, monkeypatch):
     X, y = table
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 1000)

@@ -11,10 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lowland import PCA, LinearAutoencoder
 from lowland.data import load_dataset
+from lowland.data.open import open_rows
 from lowland.errors import ParameterError
 from lowland.math.networks.linear_autoencoder import (
     ENCODERS,
+    shuffled_batches,
 )
+from lowland.run.local import LocalRun
 
 
 def table(n=400, d=8, seed=0, far=50.0):
@@ -63,6 +66,31 @@ def test_mini_batches_do_not_depend_on_the_chunks():
         chunks = [X[a:b] for a, b in itertools.pairwise(borders)]
         parts = LinearAutoencoder(2, batch_size=48, max_iter=40, tol=1e-4, random_state=0).fit(chunks)
         np.testing.assert_allclose(parts.encode(X), whole.encode(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_condition_number_1000_far_from_the_origin(encoder):
+    X = np.random.default_rng(3).standard_normal((500, 20)) * np.geomspace(1000, 1, 20) ** 0.5 + 1e4
+    model = LinearAutoencoder(4, encoder=encoder, random_state=0).fit(X)
+    assert model.converged_
+    assert largest_angle(model, X) < 1e-3
+
+
+def test_batches_hold_every_row_once(monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 64 * 8 * 2)  # windows of 60 rows
+    X = np.stack([np.arange(205.0), -np.arange(205.0)], axis=1)
+    batches = list(shuffled_batches(open_rows(X), LocalRun(), np.zeros(2), 10, np.random.default_rng(0)))
+    assert [len(Y) for Y in batches] == [10] * 20 + [5]
+    seen = np.concatenate(batches)[:, 0]
+    assert sorted(seen) == sorted(X[:, 0])
+    assert 0 < np.abs(seen - X[:, 0]).max() < 64  # shuffled within a window only
+
+
+def test_a_batch_larger_than_the_table_is_the_table(rng):
+    X = rng.laplace(size=(60, 5)) * np.arange(1, 6)
+    whole, larger = (LinearAutoencoder(2, batch_size=size, tol=1e-6, random_state=0).fit(X) for size in (60, 10_000))
+    assert larger.n_iter_ == whole.n_iter_
+    np.testing.assert_array_equal(larger.decoder_, whole.decoder_)
 
 
 def test_the_tied_optimum_is_orthonormal_without_a_constraint():

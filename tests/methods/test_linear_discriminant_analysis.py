@@ -167,6 +167,21 @@ def test_more_columns_than_rows():
     np.testing.assert_allclose(Z, ours.transform(X), atol=1e-6)
 
 
+def test_shrinkage_uses_all_columns():
+    X, y = classes(n=40, d=100, apart=1.0)
+    lda = LinearDiscriminantAnalysis("eigen", "auto").fit(X, y)
+    assert lda.rank_ == 100
+    assert np.all((lda.shrinkage_ > 0) & (lda.shrinkage_ <= 1))
+
+
+@pytest.mark.parametrize("options", [{"shrinkage": "auto"}, {"priors": [0.2, 0.3, 0.5]}, {"shrinkage": 0.3}], ids=str)
+def test_the_strict_array_library_too(options):
+    xp = pytest.importorskip("array_api_strict")
+    X, y = classes(n=100)
+    strict, plain = (LinearDiscriminantAnalysis("eigen", **options).fit(Y, y).transform(Y) for Y in (xp.asarray(X), X))
+    np.testing.assert_allclose(to_numpy(strict), plain, atol=1e-9)
+
+
 @pytest.mark.parametrize("solver", ["svd", "eigen", "lsqr"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_collinear_and_constant_columns_change_nothing(solver, dtype):

@@ -79,6 +79,12 @@ def test_the_number_of_neighbors_grows_with_the_rows():
     assert PaCMAP(n_neighbors=None, num_iters=(1, 1, 1), random_state=0).fit(X).n_neighbors_ == 11
 
 
+def test_one_number_of_iterations_is_that_of_the_last_phase():
+    a, b = (PaCMAP(num_iters=each, random_state=0).fit(cloud()) for each in (30, np.array([100, 100, 30])))
+    assert a.n_iter_ == 230
+    np.testing.assert_array_equal(a.embedding_, b.embedding_)
+
+
 # --- start and scale --------------------------------------------------------------------------------------------------
 
 

@@ -242,6 +242,13 @@ def test_directions_without_variance_are_determined():
         assert np.isfinite(white).all()
 
 
+def test_tied_eigenvalues_give_the_same_subspace():
+    X = np.vstack([np.eye(6)[:4] * 3, -np.eye(6)[:4] * 3, np.eye(6)[4:], -np.eye(6)[4:]])
+    for solver in SOLVERS:
+        U = PCA(4, svd_solver=solver, random_state=0).fit(X).components_
+        np.testing.assert_allclose(U.T @ U, np.diag([1, 1, 1, 1, 0, 0]), atol=1e-6)
+
+
 # --- weights, scaling, streams ---
 
 
@@ -267,6 +274,12 @@ def test_weights_are_repetitions(X):
     for solver in SOLVERS:
         other = PCA(3, svd_solver=solver, random_state=0).fit(X, sample_weight=w)
         np.testing.assert_allclose(other.explained_variance_, repeated.explained_variance_)
+
+
+def test_fit_transform_accepts_sample_weight(X):
+    weights = np.arange(60) % 3
+    Z = PCA(2).fit_transform(X, sample_weight=weights)
+    np.testing.assert_allclose(Z, PCA(2).fit(X, sample_weight=weights).transform(X))
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,13 @@ def test_constant_directions_are_omitted():
         ProjectionPursuit(1).fit(np.full((20, 3), 0.1))
 
 
+def test_few_rows_of_many_columns():
+    X = np.random.default_rng(0).standard_normal((12, 40))
+    found = ProjectionPursuit(2, n_starts=50, n_null=4, random_state=0).fit(X)
+    assert found.rank_ == 11
+    assert found.p_value_[0] > 0.2  # with as many directions as rows, any structure can be found
+
+
 def test_wrong_parameters():
     X = load_dataset("iris").X
     with pytest.raises(ParameterError, match="at most 2"):

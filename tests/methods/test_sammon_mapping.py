@@ -55,6 +55,11 @@ def test_exact_distances_are_recovered_from_any_initialization(rng):
     np.testing.assert_allclose(pdist(SammonMapping().fit(X).embedding_), pdist(X), atol=1e-9)
 
 
+def test_two_points_keep_their_distance():
+    Z = SammonMapping(1).fit(np.array([[0.0, 0], [3, 4]])).embedding_
+    assert abs(Z[0, 0] - Z[1, 0]) == pytest.approx(5)
+
+
 def test_the_stress_falls_and_newton_needs_few_steps():
     sammon = SammonMapping().fit(load_dataset("iris").X)
     assert (np.diff(sammon.trace_) <= 0).all()

@@ -89,6 +89,44 @@ def test_a_radius_below_one_unit_gives_k_means(iris):
     np.testing.assert_allclose(again.cluster_centers_, som.prototypes_, atol=1e-9)
 
 
+def test_float32_far_from_the_origin_is_trained_as_float64():
+    X = (banana(500) + 3000).astype(np.float32)
+    single, double = SelfOrganizingMap((5, 9)).fit(X), SelfOrganizingMap((5, 9)).fit(X.astype(float))
+    np.testing.assert_allclose(
+        single.prototypes_, double.prototypes_, atol=4e-4
+    )  # one rounding error: a little more than half of 2.4e-4
+    assert single.n_iter_ == double.n_iter_
+    np.testing.assert_allclose(single.trace_[:-1], double.trace_[:-1], rtol=1e-5)
+    np.testing.assert_array_equal(single.hits_.ravel(), np.bincount(single.predict(X), minlength=45))
+    assert single.trace_[-1] == single.quantization_error_ == single.errors(X)[0]
+
+
+def test_the_map_follows_shift_rotation_and_scale(iris):
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    som = SelfOrganizingMap((4, 6)).fit(iris)
+    moved = SelfOrganizingMap((4, 6)).fit(100 * iris @ Q + 1000)
+    turned = (moved.prototypes_ - 1000) @ Q.T / 100
+    gaps = cdist(turned, som.prototypes_)  # the signs of the axes may differ, which mirrors the grid
+    assert moved.quantization_error_ == pytest.approx(100 * som.quantization_error_, rel=0.05)
+    assert min(gaps.min(axis=1).max(), gaps.min(axis=0).max()) < 0.5
+
+
+def test_rows_of_unknown_number_have_the_default_grid():
+    X = banana(300)
+    lazy = pytest.importorskip("dask.array").from_array(X, chunks=(100, 3))
+    assert SelfOrganizingMap().fit(lazy[lazy[:, 0] < 9]).grid_ == SelfOrganizingMap().fit(X).grid_
+
+
+@pytest.mark.parametrize("training", ["batch", "online"])
+def test_the_smallest_and_the_largest_radius(iris, training):
+    for radius in (1e-3, 1e6):
+        som = SelfOrganizingMap(
+            (3, 4), training=training, radius=radius, final_radius=radius, convergence_epochs=0
+        ).fit(iris)
+        assert np.isfinite(som.prototypes_).all()
+    np.testing.assert_allclose(som.prototypes_, np.broadcast_to(som.prototypes_[0], som.prototypes_.shape), atol=1e-6)
+
+
 @pytest.mark.parametrize("coordinates", ["unit", "smooth"])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_smooth_coordinates_stay_within_the_cell_and_reconstruct_better(iris, topology, coordinates):
@@ -224,6 +262,21 @@ def test_grids_may_be_written_in_several_ways():
     for grid in ((20,), (0, 3), "20", "axb", (2.5, 3), (1, 2, 3), "", (np.inf, 1)):
         with pytest.raises(ParameterError, match=r"grid=.*20x30"):
             grid_sides(grid)
+
+
+def test_the_command_line_writes_positions_and_units(tmp_path, iris, monkeypatch):
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", iris)
+    for words in ("fit som x.npy --grid 4x6 --to z.npy --model m.lowland", "predict m.lowland x.npy --to u.npy"):
+        done = CliRunner().invoke(cli, words.split())
+        assert done.exit_code == 0, done.output
+    som = SelfOrganizingMap((4, 6)).fit(iris)
+    np.testing.assert_array_equal(np.load("z.npy"), som.transform(iris))
+    np.testing.assert_array_equal(np.load("u.npy")[:, 0], som.predict(iris))
 
 
 def test_a_callback_sees_every_epoch_of_online_training():

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import scipy.sparse
+from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.cluster import KMeans
@@ -179,6 +180,15 @@ def test_the_unit_of_y_does_not_affect_the_selection(table, closed):
         assert small.score_ == pytest.approx(whole.score_ * 1e-6**power, rel=1e-9)
     tol = SequentialFeatureSelector("linear", scoring="neg_mean_squared_error", tol=0.01 * 1e-12, closed_form=closed)
     assert tol.fit(X, y * 1e-6).get_support(indices=True).tolist() == [2, 5, 7]
+
+
+def test_n_jobs_changes_nothing(table):
+    with parallel_config("threading"):
+        one, two = (
+            SequentialFeatureSelector(closed_form=False, n_features_to_select=1, cv=2, n_jobs=jobs).fit(*table)
+            for jobs in (None, 2)
+        )
+    assert one.path_ == two.path_
 
 
 def test_closed_form_and_refitted_scores_agree_far_from_zero_and_in_float32(table):

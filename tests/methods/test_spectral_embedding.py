@@ -32,6 +32,15 @@ def test_affinities_far_below_those_of_rows_with_themselves_keep_their_digits():
         np.testing.assert_allclose(found.transform(X), found.embedding_, atol=1e-9 * np.abs(found.embedding_).max())
 
 
+def test_an_outlier_of_tiny_affinities_among_many_rows():
+    X = np.random.default_rng(0).standard_normal((1100, 3))
+    X[0] = [8, 0, 0]
+    found = SpectralEmbedding(2, affinity="rbf", gamma=1.0).fit(X)
+    W, y = found.affinity_matrix_ - np.diag(np.diag(found.affinity_matrix_)), found.embedding_
+    degree = W.sum(axis=1)[:, None]
+    np.testing.assert_allclose(degree * y - W @ y, found.eigenvalues_ * degree * y, atol=1e-6)
+
+
 def two_clouds(n=40, apart=50.0, seed=0):
     rng = np.random.default_rng(seed)
     return np.vstack([rng.standard_normal((n, 2)), rng.standard_normal((n // 2, 2)) + apart])
@@ -121,6 +130,13 @@ def test_coordinates_solve_the_stated_eigenproblem(weights):
     np.testing.assert_allclose(Y.T @ D @ Y, np.eye(3), atol=1e-10)
     np.testing.assert_allclose(np.ones(200) @ D @ Y, 0, atol=1e-10)
     np.testing.assert_allclose((D - W) @ Y, D @ Y * model.eigenvalues_, atol=1e-9)
+
+
+def test_duplicates_have_finite_coordinates():
+    X = np.vstack([roll(100), roll(100)[:20], roll(100)[:20]])
+    model = SpectralEmbedding(2, n_neighbors=12).fit(X)
+    assert np.isfinite(model.embedding_).all()
+    assert np.isfinite(model.transform(X)).all()
 
 
 # --- connected components ---
@@ -220,6 +236,20 @@ def test_given_affinities_are_extended_exactly():
     model = SpectralEmbedding(3, affinity="precomputed").fit(A - np.eye(100))
     with pytest.raises(DataError, match="no affinity with any training row"):
         model.transform(np.zeros((1, 100)))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_new_rows_without_coordinates_are_named(kind):
+    A = rbf_kernel(roll(60), gamma=0.01)
+    model, new = SpectralEmbedding(2, affinity="precomputed").fit(kind(A)), A[:5].copy()
+    new[3] = 0
+    with pytest.raises(DataError, match=r"Row 3 of the 5 .* no affinity with any training row"):
+        model.transform(kind(new))
+    with pytest.raises(DataError, match=r"Row 0 .* negative affinity"):
+        model.transform(kind(-new))
+    X = roll(60) / 10
+    with pytest.raises(DataError, match=r"Row 1 of the 2 .* no affinity"):
+        SpectralEmbedding(2, affinity="rbf").fit(X).transform(X[:2] + np.array([[0], [1000]]))
 
 
 @pytest.mark.parametrize("weights", ["average", "heat"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.inspection import permutation_importance
+from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
@@ -67,6 +68,21 @@ def test_importances_agree_with_scikit_learn_on_held_out_rows(table):
         theirs.append(found.importances_mean)
     np.testing.assert_allclose(selector.permutation_importances_, np.mean(theirs, axis=0), atol=0.1)
     assert selector.permutation_importances_[2] > 0.5  # in the unit of y
+
+
+def test_scorers_receive_the_original_labels(wine):
+    seen = []
+
+    def score(estimator, X, y):
+        seen.append((set(y), set(estimator.predict(X))))
+        return estimator.score(X, y)
+
+    TreeSelector(scoring=score, n_repeats=1, random_state=0).fit(wine.X, np.array(["a", "b", "c"])[wine.y])
+    assert all(y | p <= {"a", "b", "c"} for y, p in seen)
+    errors = TreeSelector(
+        scoring=make_scorer(mean_absolute_error, greater_is_better=False), n_repeats=1, random_state=0
+    )
+    assert errors.fit(wine.X, wine.X[:, 12] / 3 + 1000).permutation_importances_[12] > 50
 
 
 def test_the_path_records_when_each_column_is_removed(table):
@@ -161,3 +177,8 @@ def test_bad_input_is_reported(table, what):
     with pytest.raises(error, match=words) as caught:
         TreeSelector(**options, random_state=0).fit(X, numbers if isinstance(y, int) else y)
     assert str(caught.value).endswith(".")
+
+
+def test_folds_of_one_row_have_no_score(table):
+    with pytest.raises(DataError, match="fewer folds"):
+        TreeSelector(cv=20, random_state=0).fit(table[0][:20], table[1][:20])

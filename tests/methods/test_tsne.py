@@ -217,6 +217,12 @@ def test_mistakes_have_clear_sentences():
         TSNE(anchor="mds", max_iter=10).fit(np.random.default_rng(0).standard_normal((5001, 2)))
 
 
+@pytest.mark.parametrize("name", ["init", "anchor"])
+def test_equal_coordinates_are_refused(name):
+    with pytest.raises(DataError, match=f"equal.*Check {name}"):
+        TSNE(**{name: np.ones((600, 2))}).fit(X)
+
+
 def test_few_rows():
     assert TSNE(perplexity=1, max_iter=300).fit_transform(X[:2]).shape == (2, 2)
     assert np.isfinite(TSNE(perplexity=2, max_iter=300).fit_transform(X[:4])).all()

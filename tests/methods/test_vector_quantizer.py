@@ -91,6 +91,11 @@ def test_the_distortion_never_rises(k, seed, init):
     assert len(trace) == model.n_iter_ + 1
 
 
+def test_more_initializations_are_never_worse(digits):
+    one, six = (VectorQuantizer(10, n_init=n, random_state=3).fit(digits[:300]).inertia_ for n in (1, 6))
+    assert six <= one
+
+
 def test_one_code_is_the_mean(digits):
     model = VectorQuantizer(1, random_state=0).fit(digits)
     np.testing.assert_allclose(model.cluster_centers_[0], digits.mean(axis=0))

@@ -125,6 +125,12 @@ def test_thumbnails_along_a_path(digits, pca, drawn):
     np.testing.assert_array_equal(ax.lines[0].get_xydata()[[0, -1]], Z[[3, 5], :2])
 
 
+def test_a_component_of_zeros_and_a_single_location_are_drawn(drawn):
+    ax = drawn(plots.components_as_images(np.zeros((1, 4)), (2, 2)))
+    assert np.nanmax(np.abs(np.asarray(ax.images[0].get_array()))) == 0
+    assert len(drawn(plots.thumbnails(np.zeros((3, 2)), np.eye(3, 4), (2, 2))).images) == 1
+
+
 # --- paths
 
 

@@ -68,6 +68,24 @@ def test_each_kind_is_encoded_by_its_definition():
     assert sum(name.startswith("title ") for name in preparer.get_feature_names_out()) == 10
 
 
+def test_the_report_has_one_line_per_column():
+    report = TablePreparer().fit(messy()).report_
+    assert list(report) == list(messy().columns)
+    assert all("\n" not in sentence for sentence in report.values())
+    for name, words in [("income", "1 missing replaced by the median"), ("size", "S < M < L"), ("id", "identifier"),
+                        ("country", "dropped"), ("joined", "month")]:  # fmt: skip
+        assert words in report[name]
+
+
+def test_standardized_columns_have_mean_zero_and_deviation_one():
+    preparer = TablePreparer()
+    Z = preparer.fit_transform(messy())
+    for name in ("income", "size", "joined elapsed days"):
+        assert abs(column(preparer, Z, name).mean()) < 1e-12
+        assert abs(column(preparer, Z, name).std() - 1) < 1e-12
+    assert set(column(preparer, Z, "color_red")) == {0.0, 1.0}
+
+
 def test_missing_values_stay_where_asked():
     frame = messy()
     frame.loc[5, "size"] = None

@@ -89,6 +89,17 @@ def test_stability_takes_tensors(iris):
     assert found.value == pytest.approx(quality.stability(lowland.PCA(2), iris.X, resamples=3).value, abs=1e-9)
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e-90, 1e80, 1e200])
+def test_stability_does_not_depend_on_the_size_of_coordinates(size, iris):
+    class Sized(lowland.PCA):
+        def fit_transform(self, X, y=None):
+            return size * super().fit_transform(X)
+
+    plain, found = (quality.stability(model, iris.X, resamples=3, per_row=True) for model in (lowland.PCA(2), Sized(2)))
+    assert found.value == pytest.approx(plain.value)
+    np.testing.assert_allclose(found.per_row, plain.per_row, rtol=1e-6)
+
+
 def test_invalid_input_of_stability_is_reported(iris):
     with pytest.raises(DataTypeError, match=r"int .*fit_transform.*PCA\(2\)"):
         quality.stability(3, iris.X)
@@ -141,6 +152,11 @@ def test_by_hand_and_the_worst():
     found = quality.amari_distance(P, np.eye(2))
     assert found.better == "lower"
     assert "Amari" in str(found)
+
+
+def test_mixing_matrices_may_be_tensors_and_lists():
+    torch = pytest.importorskip("torch")
+    assert quality.amari_distance(torch.eye(2), [[0.0, 1.0], [1.0, 0.0]]).value == 0
 
 
 def test_wrong_shapes_and_values():

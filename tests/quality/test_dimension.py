@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import pickle
 import warnings
 from typing import get_args
 
@@ -377,6 +378,14 @@ def test_the_elbow_is_never_beyond_the_columns(rng):
 def test_few_rows_give_an_estimate(method, rng):
     found = quality.intrinsic_dimension(rng.random((21, 3)), method)
     assert 0 < found.low <= found.value <= found.high < math.inf
+
+
+def test_the_result_can_be_pickled_and_used_as_a_number():
+    found = quality.intrinsic_dimension(ball(100, 2, np.random.default_rng(0)))
+    again = pickle.loads(pickle.dumps(found))
+    assert float(again) == found.value
+    with pytest.raises(AttributeError):
+        found.value = 3
 
 
 def test_it_can_be_stopped(rng):

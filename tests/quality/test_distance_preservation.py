@@ -12,6 +12,7 @@ from scipy.stats import pearsonr, spearmanr
 import lowland
 from lowland import quality
 from lowland.data import load_dataset
+from lowland.errors import DataError
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,12 @@ def test_a_perfect_embedding_has_no_stress_in_any_unit(seed, unit):
     diagram = quality.shepard(X, Z)
     assert diagram.pearson.value == pytest.approx(1, abs=1e-9)
     assert quality.residual_variance(X, Z).value < 1e-8
+
+
+def test_equal_distances_cannot_correlate():
+    X = np.eye(4)  # a simplex
+    with pytest.raises(DataError, match=r"distances are equal in the data.*stress"):
+        quality.residual_variance(X, X[:, :2] + np.arange(8).reshape(4, 2) ** 2)
 
 
 def test_each_row(cloud):

@@ -38,6 +38,14 @@ def test_evaluate_agrees_with_the_single_measures(iris):
     assert len(quality.evaluate(iris.X, Z)) == 11
 
 
+def test_a_good_embedding_scores_better_than_noise(iris, rng):
+    good = quality.evaluate(iris.X, lowland.PCA(2).fit_transform(iris.X), iris.y)
+    bad = quality.evaluate(iris.X, rng.standard_normal((150, 2)), iris.y)
+    for a, b in zip(good, bad, strict=True):
+        if a.name != "nearest-neighbor accuracy in the data":
+            assert a.value > b.value if a.better == "higher" else a.value < b.value, a.name
+
+
 def test_measures_that_cannot_be_computed_are_explained_and_the_others_returned(iris):
     Z = lowland.PCA(2).fit_transform(iris.X)
     with pytest.warns(lowland.errors.DataWarning, match=r"reconstruction error was not computed.*Isomap.*inverse"):

@@ -1,5 +1,7 @@
 """Confidence intervals of sampled measures: coverage, also where few rows have errors."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -90,3 +92,16 @@ def test_a_notebook_shows_a_measure_as_a_table_of_escaped_text():
         assert text in shown
     assert "<b>" not in shown
     assert "sampled" not in quality.Measure("stress", 0.1, None, "lower", "About.")._repr_html_()
+
+
+def test_a_measure_describes_itself_and_is_a_number():
+    plain = quality.Measure("name", 0.5, None, "lower", "About.")
+    assert str(plain) == "name: 0.5 (lower is better). About."
+    assert float(plain) == 0.5
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        plain.value = 0
+    drawn = quality.Measure("name", 0.5, None, "lower", "About.", 0.4, 0.6, 1500, 3)
+    assert str(drawn) == (
+        "name: 0.5 (95% CI 0.4 to 0.6, lower is better). About. Estimated from 1,500 sampled rows. "
+        "Left out: 3 rows without coordinates."
+    )

@@ -273,6 +273,24 @@ def test_identical_spaces_with_ties_score_their_expected_value():
     assert [m.value for m in both] == pytest.approx([1 - 2 * beyond / (2 * n - 3 * k - 1)] * 2, abs=0.001)
 
 
+def test_duplicates_among_the_nearest_neighbors_cost_nothing():
+    """Groups of four equal rows: the three others are the nearest in any order, and so are the next 4."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((40, 3)), 4, axis=0)
+    for k in (3, 7, 11):
+        assert [m.value for m in quality.trustworthiness_and_continuity(X, 2 * X, k)] == [1, 1]
+        assert quality.lcmc(X, X, k).value == pytest.approx(1 - k / 159)
+    assert quality.trustworthiness(X, X, 2).value < 1  # which two of the three is undetermined
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_turn_scale_and_shift_do_not_matter(cloud, k, rng):
+    X, Z = cloud
+    other = 1e-3 * (Z @ np.linalg.qr(rng.standard_normal((2, 2)))[0]) + 7
+    for measure in (quality.trustworthiness, quality.continuity, quality.lcmc):
+        assert measure(X, other, k).value == pytest.approx(measure(X, Z, k).value, abs=1e-12)
+    assert quality.r_nx_area(X, other).value == pytest.approx(quality.r_nx_area(X, Z).value, abs=1e-12)
+
+
 # --- samples
 
 

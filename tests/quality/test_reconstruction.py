@@ -1,6 +1,7 @@
 """Reconstruction measures compared with the theory of PCA and with the definition."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
@@ -49,6 +50,12 @@ def test_each_row_equals_the_error_by_hand(X, model, kind):
     assert found.per_row.dtype == np.float64
     np.testing.assert_allclose(found.per_row, by_hand(model, X), rtol=1e-9, atol=1e-8)
     assert found.value == pytest.approx(quality.reconstruction_error(model, kind(X)).value, rel=1e-10, abs=1e-10)
+
+
+def test_frames_keep_their_names_and_raise_no_warning(X):
+    frame = pd.DataFrame(X, columns=[f"p{j}" for j in range(64)])
+    pca = lowland.PCA(4).fit(frame)
+    assert quality.reconstruction_error(pca, frame).value == pytest.approx(pca.distortion(), rel=1e-10)
 
 
 def test_a_file_in_slabs_gives_the_same(X, pca, tmp_path, monkeypatch):

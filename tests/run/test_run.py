@@ -17,7 +17,7 @@ from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.math.statistics.moments import Total
 from lowland.run.local import LocalRun, serial_run
-from lowland.run.memory import parse_bytes, slabs_in_flight
+from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
 from lowland.run.progress import COMPILING, in_one_call, pulse
 
 
@@ -145,6 +145,10 @@ def test_an_error_in_a_worker_is_raised(small_slabs):
 @pytest.mark.parametrize(("text", "size"), [("1GB", 10**9), ("1.5 MiB", 3 * 2**19), ("12", 12), (7, 7), ("2kb", 2000)])
 def test_memory_sizes_as_strings(text, size):
     assert parse_bytes(text) == size
+
+
+def test_sizes_are_shown_in_three_digits():
+    assert (show_bytes(1536), show_bytes(3e15)) == ("1.54 kB", "3e+03 TB")
 
 
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "1 light-year", 0, True, 1.5])
@@ -310,6 +314,20 @@ def test_each_returns_results_in_the_order_of_the_tasks():
         assert [square for square, _ in found] == [i**2 for i in range(30)]
         assert (threading.get_ident() in {who for _, who in found}) == (threads == 1)
     assert LocalRun().each("nothing", [], work) == []
+
+
+def test_each_limits_blas_to_one_thread():
+    import threadpoolctl
+
+    def blas_threads(_):
+        return max(
+            lib["num_threads"]
+            for lib in threadpoolctl.threadpool_info()
+            if lib["user_api"] == "blas" and "faiss" not in lib["filepath"]
+        )
+
+    with lowland.config(threads=2):
+        assert set(LocalRun().each("counting", range(4), blas_threads)) == {1}
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -18,6 +18,7 @@ FOLDER = os.environ.get("LOWLAND_DATA")
 
 @pytest.mark.parametrize("name", samples.available())
 def test_every_data_set_is_consistent_or_reports_what_is_missing(name):
+    assert "\n" not in samples.available()[name]
     try:
         sample = samples.load_dataset(name)
     except MissingFile as problem:
@@ -71,6 +72,15 @@ def test_the_import_is_light():
 
 
 # --- a data set unpacks into rows and labels, and describes itself ---
+
+
+def test_a_sample_unpacks_and_describes_itself():
+    sample = samples.load_dataset("iris")
+    X, y = sample
+    assert X is sample.X
+    assert y is sample.y
+    assert "150 × 4" in repr(sample)
+    assert sample.label_names == ("setosa", "versicolor", "virginica")
 
 
 # --- real sets from a folder: their shapes, and what is reported when a file is missing or damaged ---

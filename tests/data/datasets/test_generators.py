@@ -60,6 +60,8 @@ def test_points_on_the_sphere_are_uniform():
     np.testing.assert_allclose(np.cov(X.T), np.eye(3) / 3, atol=0.01)
     # Archimedes: equal slices in height hold equally many points
     np.testing.assert_allclose(np.histogram(height, bins=10, range=(-1, 1))[0], 2000, atol=200)
+    for d in (1, 2, 30):
+        np.testing.assert_allclose(np.linalg.norm(samples.sphere(50, d=d).X, axis=1), np.ones(50), rtol=1e-12)
 
 
 def test_a_cap_is_uniform_and_its_truth_keeps_distances_from_the_pole():
@@ -160,6 +162,13 @@ def test_moved_digits_stay_in_the_image_and_the_truth_in_its_range(moved):
     largest = np.abs(moved.truth).max(axis=0)
     assert (largest <= [20, 20, 45]).all()
     assert (largest > [18, 18, 40]).all()
+
+
+@pytest.mark.parametrize("digit", range(10))
+def test_every_digit_is_moved_without_losing_brightness(digit):
+    mass = samples.moved_digits(3, digit=digit).X.sum(axis=1)
+    assert mass.min() > 0
+    np.testing.assert_allclose(mass, mass.mean(), rtol=0.01)
 
 
 def test_the_truth_of_moved_digits_can_be_measured_in_the_images(moved):

@@ -9,7 +9,7 @@ import lowland
 from lowland.data.formats.csv_dialect import detect
 from lowland.data.open import open_rows, open_table_file, read_column
 from lowland.data.read_options import ReadOptions
-from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.errors import DataError, DataWarning, FileProblem, ParameterError
 
 
 @pytest.fixture
@@ -29,6 +29,8 @@ def test_csv_in_all_its_forms(X, tmp_path):
     np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv.gz")), [[1, 2], [3, 4]])
     (tmp_path / "x.tsv").write_text("a\tb\n1\t2\n")
     assert open_rows(tmp_path / "x.tsv").names == ("a", "b")
+    (tmp_path / "x.tsv").write_text("a,b\n1,2\n")
+    assert open_rows(tmp_path / "x.tsv").names == ("a", "b")
     (tmp_path / "gap.csv").write_text("a,b\n1,2\n,4\n")
     assert np.isnan(whole(open_rows(tmp_path / "gap.csv"))[1, 0])
     (tmp_path / "twice.csv").write_text("a,a,b\n1,2,3\n")
@@ -38,6 +40,14 @@ def test_csv_in_all_its_forms(X, tmp_path):
         whole(open_rows(tmp_path / "torn.csv.gz"))
 
 
+def test_a_compressed_file_that_ends_too_early_is_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr("lowland.data.formats.csv_file._BLOCK", 2**10)
+    text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in np.random.default_rng(0).standard_normal((500, 2)))
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text.encode(), 1)[:-1000])
+    with pytest.raises(FileProblem, match="damaged"):
+        whole(open_rows(tmp_path / "x.csv.gz"))
+
+
 def test_decimals_after_integers_in_a_later_block(tmp_path, monkeypatch):
     monkeypatch.setattr("lowland.data.formats.csv_file._BLOCK", 64)
     (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 50 + "3.5,4\n")
@@ -45,6 +55,9 @@ def test_decimals_after_integers_in_a_later_block(tmp_path, monkeypatch):
     (tmp_path / "y.csv").write_text("a,b\n" + "1,2\n" * 50 + "oops,4\n")
     with pytest.raises(DataError, match="oops"):
         whole(open_rows(tmp_path / "y.csv"))
+    (tmp_path / "z.csv").write_text("a,b\n" + "12 %,2\n" * 50 + "oops,4\n")  # among numbers as people write them
+    with pytest.raises(DataError, match=r"'a'.*line 52: 'oops'"):
+        whole(open_rows(tmp_path / "z.csv"))
 
 
 @pytest.mark.parametrize(
@@ -99,6 +112,8 @@ def test_options_of_reading(tmp_path):
                   {"decimal": ",", "separator": ","}):  # fmt: skip
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             open_rows(path, **wrong)
+    with pytest.raises(ParameterError, match="header"):
+        open_rows(np.eye(3), header=False)
 
 
 def test_a_comma_before_three_digits_is_a_guess(tmp_path):

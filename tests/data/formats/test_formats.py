@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland import PCA
+from lowland import PCA, Table
 from lowland.data import files as streams
 from lowland.data import rows as rows_module
 from lowland.data.formats import arrow_files
@@ -41,6 +41,17 @@ def test_folders_of_parquet_files(X, tmp_path):
     pa.parquet.write_table(pa.table({"a": X[:, 0]}), tmp_path / "0.parquet")
     pa.parquet.write_table(pa.table({"b": X[:, 0]}), tmp_path / "1.parquet")
     with pytest.raises(DataError, match=r"1\.parquet.*'b'.*'a'.*same columns"):
+        open_rows(tmp_path)
+
+
+def test_a_folder_holds_parts_of_the_same_columns_and_no_folders(tmp_path):
+    pa.parquet.write_table(pa.table({"a": [1.0]}), tmp_path / "part.2.parquet")
+    pa.parquet.write_table(pa.table({"a": [1.0], "b": [2.0]}), tmp_path / "part.10.parquet")
+    with pytest.raises(DataError, match=r"part\.10\.parquet.* 2 columns.*part\.2\.parquet has 1"):
+        open_rows(tmp_path)
+    (tmp_path / "y=1").mkdir()
+    (tmp_path / "part.10.parquet").rename(tmp_path / "y=1" / "1.parquet")
+    with pytest.raises(DataError, match="one folder"):
         open_rows(tmp_path)
 
 
@@ -240,6 +251,17 @@ def test_an_excel_sheet(X, tmp_path):
     (tmp_path / "y.xlsx").write_text("hello")
     with pytest.raises(FileProblem, match=r"not a valid \.xlsx"):
         open_rows(tmp_path / "y.xlsx")
+
+
+def test_titles_above_the_header_of_a_sheet(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [["Report"], [], ["by hand"], ["name", "a", "b"], ["x", 1, 2.5], ["y", 2, 3.5]]:
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    table = Table(tmp_path / "x.xlsx", id="name")
+    assert (table.names, table.ids.tolist()) == (["a", "b"], ["x", "y"])
+    assert "2 lines above the header skipped" in table.notes[0]
 
 
 def cell(value):

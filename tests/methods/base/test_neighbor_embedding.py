@@ -65,6 +65,19 @@ def test_a_callback_that_is_no_function_is_refused(rng):
 
 
 @pytest.mark.parametrize("cls", list(QUICK))
+def test_a_matrix_that_holds_no_distances_is_refused(cls, rng):
+    metric = "distance" if hasattr(cls(), "distance") else "metric"
+    D = np.abs(rng.standard_normal((40, 40)))
+    for wrong, words in [
+        (D[:, :9], "square"),
+        (-(D + D.T), "(?i)negative"),
+        (np.full((40, 40), np.nan), r"matrix of distances, first in row \d+, column \d+.*Compute these distances"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            cls(**QUICK[cls], **{metric: "precomputed"}).fit(wrong)
+
+
+@pytest.mark.parametrize("cls", list(QUICK))
 def test_ctrl_c_keeps_the_map_so_far(cls, rng):
     X = rng.standard_normal((60, 4))
 
@@ -113,6 +126,13 @@ def test_rows_that_store_few_distances_are_reported(cls, most, rng):
     given_distances(cls).fit(enough)
     with pytest.warns(DataWarning, match=rf"60 rows of 60 in the sparse X store fewer than {most} distances.*smaller"):
         given_distances(cls).fit(few)
+
+
+def test_a_sparse_matrix_of_all_distances_has_enough_of_them(rng):
+    X = rng.standard_normal((12, 3))
+    all_pairs = NearestNeighbors(n_neighbors=11).fit(X).kneighbors_graph(mode="distance")
+    model = TSNE(**QUICK[TSNE], metric="precomputed", random_state=0)
+    assert model.fit(all_pairs).n_neighbors_ == 11  # 13 are usual at this perplexity
 
 
 def test_a_perplexity_that_cannot_be_reached_is_reported(rng):

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn import manifold
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
-from lowland import DiffusionMap, Isomap, LocallyLinearEmbedding, SpectralEmbedding
+from lowland import PCA, DiffusionMap, Isomap, LocallyLinearEmbedding, SpectralEmbedding
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.neighborhood import Neighborhood
@@ -51,6 +53,16 @@ def test_later_changes_of_the_affinities_do_not_affect_the_model(wrap):
     assert abs(model.affinity_matrix_ - held).max() == 0
 
 
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10**6))
+@pytest.mark.parametrize("model", [*MODELS, SpectralEmbedding(2, n_neighbors=9, weights="heat"), PCA(2)], ids=str)
+def test_a_rotation_and_a_shift_of_the_rows_change_nothing(model, seed):
+    rng = np.random.default_rng(seed)
+    X, turn, shift = sheet(), np.linalg.qr(rng.standard_normal((3, 3)))[0], rng.standard_normal(3)
+    one, other = (np.abs(clone(model).fit_transform(Y)) for Y in (X, X @ turn + shift))
+    np.testing.assert_allclose(other, one, atol=1e-6 * one.max())
+
+
 @pytest.mark.parametrize("model", [model for model in MODELS if model.n_neighbors], ids=str)
 @pytest.mark.parametrize("scale", [1e-165, 1e180])
 def test_values_that_cannot_be_squared_are_refused(model, scale):
@@ -69,6 +81,9 @@ def test_n_neighbors_or_radius_is_required():
 def test_an_unknown_metric_is_refused(model):
     with pytest.raises(ParameterError, match="There is no metric 'foo'"):
         model.fit(sheet())
+    if isinstance(model, Isomap):
+        with pytest.raises(ParameterError, match="There is no metric 'foo'"):
+            model.neighbors_sweep(sheet(), [5, 6])
 
 
 def test_metrics_estimated_from_the_rows_find_neighbors():

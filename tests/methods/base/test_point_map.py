@@ -175,6 +175,14 @@ def test_arguments_that_a_metric_does_not_take(name):
     SCALINGS[name](metric=crow, metric_params={"power": 1}).fit(rows(10))
 
 
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis", "canberra", "braycurtis"])
+def test_new_rows_have_the_distances_of_the_fit_also_by_metrics_estimated_from_the_rows(metric):
+    X = np.abs(rows())
+    model = ClassicalMDS(metric=metric).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-10)
+    assert np.ptp(model.embedding_) > 0
+
+
 @each
 def test_a_function_that_returns_nan_is_reported(name):
     def crow(a, b):
