@@ -49,6 +49,20 @@ def _has_begun(folder) -> bool:
     return any(name.endswith(".part") and os.path.getsize(folder / name) for name in os.listdir(folder))
 
 
+def test_ctrl_c_while_fitting(lowland, table, folder, monkeypatch):
+    from lowland.methods.pca import PCA
+
+    def interrupted(self, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PCA, "_solve", interrupted)
+    before = set(os.listdir(folder))
+    result = lowland("fit", "pca", table, "--to", "z.csv", "--model", "m")
+    assert result.exit_code == 130
+    assert result.stderr == "lowland: Interrupted. No incomplete file was written.\n"
+    assert set(os.listdir(folder)) == before
+
+
 def test_ctrl_c_during_a_callback_that_cannot_raise_is_not_lost(lowland, table, monkeypatch):
     from lowland.methods.pca import PCA
 

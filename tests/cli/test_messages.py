@@ -207,7 +207,10 @@ def test_compare_names_the_flags_of_each_method(said):
     ("words", "messages"),
     [
         (("fit", "pca", "good.csv", "-k", 9), ("-k 9: the number of components must be between 1 and 4",)),
-        (("fit", "isomap", "good.csv", "--radius", 1), ("Both --n-neighbors and --radius",)),
+        (
+            ("fit", "isomap", "good.csv", "--radius", 1),
+            ("Both --n-neighbors and --radius", "Use --radius 1.0 --n-neighbors none"),
+        ),
         (("fit", "kernel-pca", "constant.csv"), ("Check the data and --gamma",)),
         (("fit", "diffusion-map", "far.csv", "--disconnected", "error"), ("Raise --epsilon",)),
         (("fit", "autoencoder", "one_column.csv"), ("or set --noise or --sparsity",)),
@@ -248,6 +251,18 @@ def test_near_choices_are_suggested(name):
         for choice in (choice for choice in flag.choices or [] if len(choice) > 4 and "str" not in flag.kinds):
             with pytest.raises(ValueError, match=r"Did you mean '"):
                 load_method(name)(**{flag.name: choice[:-1] + "xx"}).fit(X, np.arange(20) % 2)
+
+
+def test_near_names_are_suggested_by_functions():
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    with pytest.raises(ValueError, match="Did you mean 'euclidean'"):
+        ll.quality.trustworthiness(X, X[:, :2], metric="eucledian")
+    with pytest.raises(ValueError, match="Did you mean 'varimax'"):
+        ll.algorithms.rotate(X, "varimx")
+    with pytest.raises(ValueError, match="Did you mean 'standard'"):
+        ll.compare(X, scale="standrd")
+    with pytest.raises(ValueError, match="Did you mean 'twonn'"):
+        ll.quality.intrinsic_dimension(X, "twon")
 
 
 def _is_allowed(name, flag, text):

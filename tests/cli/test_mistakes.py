@@ -14,7 +14,7 @@ LSQR = ("fit", "lda", "labels.csv", "--label", "way", "--solver", "lsqr")
 MISTAKES = [
     ((*FIT, "nowhere.csv", "--to", "new.csv"), 1, "There is no file 'nowhere.csv'"),
     ((*FIT, "table.csv", "--columns", "a,zebra", "--to", "new.csv"), 1, "'zebra'"),
-    ((*FIT, "words.csv", "--prepare", "none", "--to", "new.csv"), 1, ("'note' of 'words.csv'", "text")),
+    ((*FIT, "words.csv", "--prepare", "none"), 1, ("'note' of 'words.csv'", "text", "--prepare auto", "--drop note")),
     ((*FIT, "gaps.parquet", "--to", "new.csv"), 1, ("NaN", "'c'")),
     ((*FIT, "ragged.csv", "--to", "new.csv"), 1, "line 21"),
     ((*FIT, "cut.parquet", "--to", "new.csv"), 1, "Parquet"),
@@ -43,6 +43,7 @@ MISTAKES = [
     (("fit", "zzz", "table.csv"), 2, "Choose one of: "),
     (("fit", "table.csv"), 2, "lowland fit pca table.csv"),
     (("fitt", "pca"), 2, "Did you mean 'fit'?"),
+    (("fit", "table.csv"), 2, "method before the file: lowland fit pca table.csv"),
     ((*FIT, "gaps.parquet", "--impute", "mean", "--drop-missing"), 2, "--drop-missing"),
     ((*FIT, "table.csv", "--to", "new.csv", "--format", "csv"), 1, "--format"),
     (("transform", "nowhere.lowland", "table.csv", "--to", "new.csv"), 1, "There is no model file"),

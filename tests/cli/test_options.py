@@ -2,10 +2,12 @@
 
 import json
 
+import click
 import pytest
 
 import lowland as ll
 from lowland.cli import options
+from lowland.cli.options import DATA, Command, Option, section
 from lowland.errors import ParameterError
 from lowland.math.spectra import component_rules as rules
 from lowland.methods.registry import Flag, entries
@@ -30,6 +32,14 @@ def test_columns_may_be_named_one_at_a_time(tmp_path):
     result = CliRunner().invoke(cli, ["fit", "pca", str(path), "-k", "1", "--drop", "c", "--drop", "d", "--json"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["data"]["columns"] == 2
+
+
+def test_sections_of_the_help_follow_the_order_of_their_first_options():
+    params = [*section("First", Option("--a", "A.")), *section(DATA, Option("--b", "B.")), Option("--c", "C.")]
+    command = Command("x", params=params)
+    text = command.get_help(click.Context(command))
+    places = [text.index(word) for word in ("First:", "--a", "Data:", "--b", "Other:", "--c")]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda e: e.verb)

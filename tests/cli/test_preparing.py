@@ -136,6 +136,22 @@ def test_the_model_tells_how_it_prepares(lowland, people):
     facts = json.loads(done(lowland("inspect", "m", "--json")))
     assert facts["columns_fitted"] == ["age", "height", "color", "joined", "site", "group"]
     assert facts["arrays"]["components_"]["shape"][1] == facts["columns_in"]
+    people.drop(columns="color").to_csv("fewer.csv", index=False)
+    fewer = lowland("transform", "m", "fewer.csv", "--to", "z.csv")
+    assert fewer.exit_code == 1
+    assert "color" in fewer.stderr
+
+
+def test_a_table_of_numbers_is_not_prepared(lowland, table):
+    facts = json.loads(done(lowland("fit", "pca", table, "--json", "--model", "m")))
+    assert facts["prepared"] is None
+    assert type(ll.load("m")).__name__ == "PCA"
+
+
+def test_the_dimension_of_a_mixed_table(lowland, people):
+    words = ("dimension", "people.csv", "--impute", "mean", "--method", "mle")
+    assert "color: category" in done(lowland(*words))
+    assert json.loads(done(lowland(*words, "--json")))["prepared"]["site"]
 
 
 def test_numbers_are_standardized_on_request_and_text_encoded_without(lowland, people, gaps):

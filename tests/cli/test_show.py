@@ -1,8 +1,10 @@
 """Plain data on the screen; facts about a fitted model, rounded there and complete in JSON."""
 
 import json
+from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lowland as ll
@@ -108,6 +110,7 @@ def test_a_model_that_did_not_converge_says_so(lowland, wine, words):
 SUMMARIES = [  # words, facts of the model, and texts
     (("lda", "labels.csv", "--label", "way"), {
         "rank within classes": lambda m: 4,
+        "rows per class": lambda m: dict(Counter(pd.read_csv("labels.csv")["way"])),
         "standard deviation between / within classes": lambda m: m.singular_values_.tolist(),
     }, lambda m: [f"{m.singular_values_[0]:.4g}", "Fraction of the variance between classes explained"]),
     (("factor-analysis", "wine.csv", "-k", 3), {
@@ -128,7 +131,10 @@ SUMMARIES = [  # words, facts of the model, and texts
         "bits per row, uncompressed": lambda m: 13 * 64,
     }, lambda m: [f"{m.entropy_:.4g}"]),
     (("kernel-pca", "wine.csv", "-k", 2, "--kernel", "rbf", "--n-landmarks", 20), {"landmarks": lambda m: 20},
-     lambda m: ["Landmarks"]),
+     lambda m: ["Landmarks     20"]),
+    (("linear-autoencoder", "wine.csv"), {
+        "explained variance ratio": lambda m: pytest.approx(ll.PCA(2).fit("wine.csv").explained_variance_ratio_.sum()),
+    }, lambda m: ["Learning rate"]),
 ]  # fmt: skip
 
 

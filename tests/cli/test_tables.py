@@ -8,8 +8,10 @@ import pyarrow.parquet
 import pytest
 
 import lowland as ll
+from lowland.cli.show import coordinate_refusal
 from lowland.data import load_dataset
 from lowland.data.write import write_chunks
+from lowland.methods.registry import entries, load_method
 
 
 def test_names_of_points_are_written_with_their_coordinates(lowland, airports):
@@ -36,6 +38,14 @@ def test_names_of_points_of_a_kernel(lowland, airports, monkeypatch):
     first, again = (pyarrow.csv.read_csv(name) for name in ("z.csv", "again.csv"))
     assert again["point"].to_pylist() == airports
     np.testing.assert_allclose(again["kernelpca1"].to_numpy(), first["kernelpca1"].to_numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("affinity", ["precomputed", "precomputed_nearest_neighbors"])
+def test_names_of_points_of_affinities(lowland, airports, affinity):
+    words = ("--affinity", affinity, "--n-neighbors", 4, "--to", "z.csv")
+    result = lowland("fit", "spectral-embedding", "distances.csv", *words)
+    assert result.exit_code == 0, result.stderr
+    assert pyarrow.csv.read_csv("z.csv")["point"].to_pylist() == airports
 
 
 def test_points_named_na_keep_their_name(lowland, airports, write_matrix):
@@ -76,6 +86,17 @@ def test_mismatched_columns_are_reported_with_a_remedy(lowland, model, rng, colu
     assert f"The columns of new.csv do not match the columns of the model. {message}" in result.stderr
     if "Omit" in message:
         assert lowland("transform", model, "new.csv", "--to", "z.npy").exit_code == 0
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_the_file_that_is_read_is_never_written(lowland, table, force):
+    before = table.read_bytes()
+    assert lowland("fit", "pca", table, "-k", 1, "--to", table, *force).exit_code == 1
+    assert table.read_bytes() == before
+
+
+def test_before_a_fit_coordinates_are_not_refused():
+    assert [name for name in entries() if coordinate_refusal(load_method(name)())] == []
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 import signal
 import socket
 
+import httpx
 import psutil
 import pytest
 from click.testing import CliRunner
@@ -73,7 +74,8 @@ def test_a_file_is_opened_at_once_and_a_signal_stops_the_server_and_its_workers(
     assert found[0]["method"] == "PCA"
     assert [t["name"] for t in explorer.get("/api/tables").json()] == ["small.csv"]
     explorer.problems.seek(0)
-    assert "other machines" in explorer.problems.read()  # the token is demanded
+    assert "other machines" in explorer.problems.read()
+    assert httpx.get(f"{explorer.address}/api/tables").status_code == 401  # the token is demanded
     listen(explorer)  # a browser that listens does not keep it from stopping
     children = explorer.workers()
     assert explorer.stop(signal.SIGTERM) == 0  # the shared explorer is stopped by Ctrl-C
@@ -149,6 +151,10 @@ def test_errors_are_json(explorer):
         "/nothing",
         "/api/nothing",
         "/api/tables/none",
+        "/api/tables/..%2Fx",
+        "/api/tables/a%2Fb",
+        "/api/tables/%00",
+        "/api/tables/%27%20OR%201%3D1",
         "/pages/none.js",
         "/pages/../explorer/app.py",
         "/pages/%00",

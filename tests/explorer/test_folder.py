@@ -21,6 +21,11 @@ def test_paths_cannot_leave_the_folder(explorer, path):
     assert "folder" in answer.json()["error"] or "null" in answer.json()["error"]
 
 
+def test_only_the_folder_is_listed(explorer):
+    for path in ("..", "/", "inside/../.."):
+        assert explorer.get("/api/files", params={"path": path}).status_code == 403
+
+
 def test_a_listing_shows_what_can_be_read_and_no_links_out(explorer):
     found = {entry["name"]: entry for entry in explorer.get("/api/files").json()["entries"]}
     assert found["small.csv"]["readable"]

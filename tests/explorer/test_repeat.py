@@ -32,7 +32,7 @@ def messy(explorer):
 
 
 def run(words):
-    """Run a command in this process; routes/test_maps.py runs one in a process of its own."""
+    """Run a command in this process."""
     found = CliRunner().invoke(cli, words)
     assert found.exit_code == 0, found.stderr
 

@@ -201,6 +201,8 @@ def test_rows_selected_in_python_are_selected_in_the_page(page):
 def test_colors_go_both_ways(page):
     widget = made()
     page = page(widget)
+    assert texts(page, ".lv-panel h3") == ["petals", "sepals"]
+    assert texts(page, ".lv-class .lv-name") == ["0", "1", "2"]
     widget.color = np.repeat(["one", "two"], N // 2)
     receive(page, 0, widget, "_coloring")
     page.settle()

@@ -77,6 +77,7 @@ def write_tables(folder):
             remark = " ".join(rng.choice(words, 5)) + f" {i}"
             age, height = 20 + 30 * (i % 2) + rng.normal(), 170 + rng.normal()
             write.writerow([f"P{i:03d}", f"20{10 + 10 * (i % 2)}-03-{1 + i % 28:02d}", age, height, remark])
+    (folder / "european.csv").write_text("a;b\n" + "\n".join(f"{i},5;{i * i % 7}" for i in range(12)) + "\n")
     (folder / "damaged.parquet").write_bytes(b"PAR1 no table")
     (folder / "damaged.csv.gz").write_bytes(b"\x1f\x8b no archive")
     with (folder / "hostile.csv").open("w", newline="") as file:
@@ -351,6 +352,14 @@ class Person:
                 self.browser.until("document.querySelector('.lv-tip')?.checkVisibility()", patience)
                 return x, y + 5
         raise AssertionError("no row under the pointer")
+
+    def colored(self, number=0):
+        """How many pixels of a map are neither white nor gray."""
+        return self.run(
+            f"(() => {{ const {{ data }} = {COPY % number}; let many = 0; for (let i = 0; i < data.length; i += 4)"
+            "if (data[i + 3] > 200 && Math.max(data[i], data[i + 1], data[i + 2]) - "
+            "Math.min(data[i], data[i + 1], data[i + 2]) > 60) many++; return many; })()"
+        )
 
     def saved(self, ending):
         """The text of a file that the page offered to save."""

@@ -82,6 +82,17 @@ def test_a_file_that_cannot_be_read_says_why_and_how_to_go_on(iris):
     assert len(iris.text(".empty.failed .lead")) > 20
 
 
+def test_the_decimal_mark_is_set_when_a_file_was_misread(person):
+    person.open("european.csv")
+    numbers = "document.querySelector('.column-line')?.textContent.includes('0.5 to 11.5')"
+    person.until(numbers)
+    for mark, seen in ((".", f"document.querySelector('.column-line') && !{numbers}"), (",", numbers)):
+        person.click(".table-summary button", "Reading")
+        person.choose(".reading .fields > :nth-child(2) select", mark)
+        person.click(".reading button", "Read again")
+        person.until(seen)
+
+
 def test_sheets_and_arrays_are_chosen(person):
     person.open("book.xlsx")
     person.sees(".table-summary", "12 rows")

@@ -54,6 +54,26 @@ def test_a_map_unfolds_in_view_and_survives_the_death_of_its_worker(person, serv
     person.until("document.querySelectorAll('.map-line').length === 1")
 
 
+def test_cancel_while_it_waits_is_fitted_and_is_measured(person):
+    person.show("large.npy")
+    fitted = [person.compute() for _ in range(2)]
+    waiting = person.compute("PCA", n_components=4)
+    person.tab("maps")
+    person.until("document.querySelectorAll('.map-line[data-status=running]').length === 2")
+    person.sees(".map-line[data-status=queued]", "Waiting for its turn")
+    person.click(".map-line[data-status=queued] [aria-label=Cancel]")
+    person.until("document.querySelectorAll('.map-line[data-status=canceled]').length === 1")
+    person.click("#pane-maps button", "Cancel all 2")
+    person.until("document.querySelectorAll('.map-line[data-status=canceled]').length === 3")
+    assert {person.api(f"/maps/{each}")["status"] for each in (*fitted, waiting)} == {"canceled"}
+    measured = person.compute("PCA", n_components=5)
+    person.asks(f"/maps/{measured}", lambda one: one["status"] == "done")
+    person.api(f"/maps/{measured}/cancel", "POST")
+    person.click(".map-line[data-status=done]:last-of-type .map-name", "PCA")
+    person.sees("#pane-map", "The quality was not measured")  # the map is kept
+    assert person.api(f"/maps/{measured}")["status"] == "done"
+
+
 def test_a_map_shows_scores_and_charts_and_is_exported(iris):
     iris.tab("maps")
     iris.click(".map-name", "PCA")
@@ -103,3 +123,19 @@ def test_a_panel_is_hidden_and_a_map_computed_with_changed_parameters(iris):
     iris.tab("maps")
     iris.drawn_maps(3)
     iris.sees(".map-line", "n_neighbors=9")
+    iris.click(".map-line:last-of-type [aria-haspopup]")
+    iris.click("[role=menuitem]", "Rename")
+    iris.type("dialog input", "Nine neighbors")
+    iris.click("dialog button.main")
+    iris.sees(".lv-panel h3", "Nine neighbors")
+    iris.click(".map-name", "PCA")  # its panel shows another map, and its own again
+    iris.sees("#pane-map h2", "PCA")
+    first = "document.querySelector('.lv-panel h3').textContent"
+    iris.choose("#pane-map select", iris.run("document.querySelector('#pane-map select').options[1].value"))
+    iris.until(f"{first} === 'Isomap'")
+    iris.choose("#pane-map select", "")
+    iris.until(f"{first} === 'PCA'")
+    iris.click(".map-line:last-of-type [aria-haspopup]")
+    iris.click("[role=menuitem]", "Remove")
+    iris.click("dialog button.main", "Remove")
+    iris.drawn_maps(2)

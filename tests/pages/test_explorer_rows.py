@@ -13,6 +13,13 @@ def test_a_column_of_many_long_class_names_colors_the_points(person):
     person.click(".option", "class")
     person.sees(".lv-legend", "number 000")
     person.sees(".lv-legend input[placeholder*='200 classes']")
+    person.type(".lv-legend input[type=search]", "number 137")
+    person.until("document.querySelectorAll('.lv-class').length === 1")
+    person.run("document.querySelector('.lv-class').dispatchEvent(new MouseEvent('click', {altKey: true}))")
+    person.sees("#pane-selection h2", "5 rows selected")
+    person.click("#pane-selection button", "Export")
+    person.click("[role=menuitem]", "Parquet")
+    assert person.saved(".parquet").startswith("PAR1")
 
 
 def test_colors_show_a_column_trust_clusters_and_distances_in_the_data(iris):
@@ -20,6 +27,9 @@ def test_colors_show_a_column_trust_clusters_and_distances_in_the_data(iris):
     iris.sees(".lv-legend", "measure 0")
     iris.color_by("trustworthiness")
     iris.sees(".lv-legend", "trustworthiness")
+    iris.compute("ClassicalMDS")  # is colored as soon as its trust has been measured
+    iris.drawn_maps(2)
+    iris.waits(lambda: iris.colored(1), lambda pixels: pixels > 100)
     iris.color_by("Clusters…")
     iris.type("dialog input[type=number]", "4")
     iris.click("dialog button.main", "Find clusters")
@@ -112,6 +122,8 @@ def test_a_selection_is_compared_saved_exported_and_embedded_anew(iris):
     iris.sees("#pane-selection h2", "No rows selected")
     iris.click(".saved-line .link", "On the left")
     iris.sees("#pane-selection h2", f"{many} rows selected")
+    iris.click("[aria-label='Delete On the left']")
+    iris.until("!document.querySelector('.saved-line')")
     iris.click("#pane-selection button", "New table")
     iris.type("dialog input", "Left half")
     iris.click("dialog button.main", "Create")

@@ -162,6 +162,10 @@ def test_shift_adds_to_a_box_and_alt_removes_from_it(page):
     assert set(selected(page)) == first | second
     page.drag((left + 1, top + 1), (right - 1, middle[1]), modifiers=ALT)
     assert set(selected(page)) == {row for row in first | second if at[row][1] > middle[1]}
+    page.run("view.clearSelection(); view.set({tool: 'look'})")  # Shift selects a box also while looking
+    page.drag((left + 1, top + 1), (middle[0], bottom - 1), modifiers=SHIFT)
+    assert page.run("view.panels[0].atHome()")
+    assert set(selected(page)) == {row for row, (x, _) in enumerate(at) if x <= middle[0]}
 
 
 def test_the_brush_selects_what_it_goes_over(page):

@@ -8,6 +8,7 @@ from scipy.stats import binomtest
 
 import lowland
 from lowland.data import load_dataset
+from lowland.study import load_study
 from lowland.study.result import Score
 from lowland.study.significance import above, correct_only_in, differ, ties, worse
 from lowland.trial.scores import OF_LABELS
@@ -19,12 +20,16 @@ def study():
     return lowland.compare(iris.X, iris.y, ["pca", "lda"], cache=False)
 
 
-def test_scores_on_training_labels_are_marked(study):
+def test_scores_on_training_labels_are_marked(study, tmp_path):
     scores = study["LinearDiscriminantAnalysis"].scores
     assert {name for name, score in scores.items() if score.labels_seen} == set(OF_LABELS)
     assert all("fitted to these labels" in scores[name].about for name in OF_LABELS)
     assert not any(score.labels_seen for score in study["PCA"].scores.values())
-    assert not scores["downstream accuracy"].labels_seen  # fitted without the held-out rows
+    assert not any("fitted to these labels" in score.about for score in study["PCA"].scores.values())
+    assert not scores["downstream accuracy"].labels_seen
+    assert "fitted without the held-out rows" in scores["downstream accuracy"].about
+    back = load_study(study.save(tmp_path / "study"))
+    assert back["LinearDiscriminantAnalysis"].scores["silhouette"].labels_seen
 
 
 def test_neighbors_preserved_per_row(study, iris):

@@ -33,6 +33,18 @@ def test_accuracy_of_few_rows_has_a_wide_interval(rng):
     assert found.low == pytest.approx(wilson_interval(1.0, 20)[0])
 
 
+def test_a_few_rows_of_a_rare_class_do_not_keep_lda_from_being_evaluated(rng):
+    X = rng.standard_normal((133, 5))
+    X[:, :2] *= 5
+    X[:, 4] *= 0.5
+    X[70:130, 4] += 2.5
+    y = np.array(["a"] * 70 + ["b"] * 60 + ["rare"] * 2 + ["rarer"])
+    study = lowland.compare(X, y, ["pca", "lda"], purpose="classify", cache=False)
+    assert study["lda"].scores["downstream accuracy"].value > 0.95
+    assert study["lda"].n_components == 3  # all discriminants, because the purpose is to classify
+    assert study.advice[0].method == "LinearDiscriminantAnalysis"
+
+
 def test_every_trial_is_tested_on_the_same_rows_a_sample_of_many(monkeypatch, rng):
     monkeypatch.setattr(prediction, "MAX_ROWS", 40)
     y = np.repeat([0, 1, 2], [100, 50, 10])

@@ -49,6 +49,17 @@ def test_changed_trials_are_fitted_again(iris):
         assert not lowland.compare(**given).trials[0].cached, change
 
 
+def test_damaged_and_edited_entries_are_written_again(iris, cache_folder):
+    first = lowland.compare(iris.X, None, ["pca"])
+    for change in (lambda text: '{"name": 1}', lambda text: re.sub(r'"value": 0\.\d+', '"value": 0.999', text)):
+        for place in cache_folder.iterdir():
+            (place / "trial.json").write_text(change((place / "trial.json").read_text()))
+        again = lowland.compare(iris.X, None, ["pca"])
+        assert not again.trials[0].cached
+        assert same_scores(first, again)
+        assert lowland.compare(iris.X, None, ["pca"]).trials[0].cached
+
+
 def test_a_failing_method_does_not_stop_the_others(iris):
     study = lowland.compare(iris.X, iris.y, ["isomap", "pca"], sweep={"isomap.n_components": [2, 500]})
     assert [t.status for t in study.trials] == ["done", "failed", "done"]

@@ -254,6 +254,8 @@ def test_the_report_of_a_folder_of_images_has_their_thumbnails(of_images):
     for text, file in zip(texts, files, strict=True):
         np.testing.assert_array_equal(opened(text), np.asarray(Image.open(file)))
     assert "img-src data:;" in html
+    part = lowland.compare(folder, methods=["pca"], drop=["pixel 0"], cache=False)
+    assert part.table.thumbnails is None  # parts of images are none
 
 
 def test_a_saved_study_keeps_its_thumbnails(of_images, tmp_path):

@@ -103,6 +103,11 @@ def test_an_interrupted_fit_is_no_trial(shared, monkeypatch):
         fit_trial(planned(TSNE), shared)
 
 
+def test_the_time_limit_stops_a_descent(shared):
+    trial = fit_trial(planned(TSNE, max_iter=10**6, n_iter_without_progress=10**6, min_grad_norm=0), shared, 0.3)
+    assert trial.status == "timed out"
+
+
 def test_warnings_are_recorded_and_not_shown(shared):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -138,6 +143,14 @@ def slow(monkeypatch):
     real = trials.load_method
     monkeypatch.setattr(trials, "load_method", lambda name: Slow if name == "PCA" else real(name))
     return Planned("PCA", "PCA", {})
+
+
+def test_a_limit_ends_a_trial_in_this_process(slow, shared):
+    begun = time.perf_counter()
+    trial = fit_trial(slow, shared, limit=0.2)
+    assert trial.status == "timed out"
+    assert "0.2 s" in trial.error
+    assert time.perf_counter() - begun < 1.5
 
 
 def test_the_user_s_own_callback_stops_the_study(slow, shared):

@@ -35,6 +35,8 @@ def test_fit_transform_inverse_agree_with_python(lowland, table, X, ending):
     np.testing.assert_allclose(numbers(z), Z, atol=1e-12)
     np.testing.assert_allclose(numbers(again), Z, atol=1e-12)
     np.testing.assert_allclose(numbers(back), pca.inverse_transform(Z), atol=1e-12)
+    if ending in (".csv", ".parquet"):
+        assert read(back).column_names == list("abcd")
 
 
 def test_decoded_columns_without_names_are_numbered(lowland, X):
@@ -141,6 +143,11 @@ def test_a_model_remembers_its_label(lowland, labeled, table, verb):
     np.testing.assert_allclose(ll.load("m").transform(labeled), np.load("z.npy"), atol=1e-12)
     assert "way" in lowland("inspect", "m").stdout
     assert json.loads(lowland("inspect", "m", "--json").stdout)["label"] == "way"
+
+
+def test_drop_may_repeat_the_columns_dropped_by_the_model(lowland, labeled):
+    assert lowland("fit", "lda", labeled, "--label", "way", "--drop", "d", "--model", "m").exit_code == 0
+    assert lowland("predict", "m", labeled, "--drop", "d", "--to", "y.csv").exit_code == 0
 
 
 def test_names_given_by_the_user_take_precedence(lowland, labeled, classifier):

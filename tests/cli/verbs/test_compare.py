@@ -228,4 +228,5 @@ def test_suspect_columns_are_named_with_flags(lowland):
     out = lowland("compare", "t.csv", "--methods", "pca", "--no-cache").stdout
     assert "'zip code' looks like a code" in out
     assert "--drop 'zip code'" in out
-    assert "--scale standard" in out
+    assert "use --scale standard;" in out
+    assert "e+0" not in out

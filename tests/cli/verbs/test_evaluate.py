@@ -116,8 +116,8 @@ def test_tables_that_do_not_belong_together(lowland, files):
 
 def test_a_model_determines_columns_and_scaling(lowland):
     wine = load_dataset("wine")
-    names = [f"c{j}" for j in range(13)]
-    write_chunks([np.column_stack([[f"row {i}" for i in range(178)], wine.X.astype(object)])], "w.csv", ["id", *names])
+    columns = [[f"row {i}" for i in range(178)], *wine.X.T, np.full(178, 0.1)]  # the last is constant: only centered
+    write_chunks([np.column_stack([np.array(each, object) for each in columns])], "w.csv", ["id", *"abcdefghijklmn"])
     lowland("fit", "pca", "w.csv", "--drop", "id", "--scale", "-k", 2, "--to", "z.csv", "--model", "m.lowland")
     scaled = (wine.X - wine.X.mean(0)) / wine.X.std(0)
     found = quality.trustworthiness(scaled, PCA(2).fit_transform(scaled)).value

@@ -58,6 +58,20 @@ def test_the_summary_reports_solver_and_reason(lowland, table):
     assert not re.search(r" \n|…", text)
 
 
+def test_threads_and_memory_do_not_change_the_answer(lowland, table):
+    for i, words in enumerate([(), ("--threads", 1), ("--memory", "200MB")]):
+        assert lowland("fit", "pca", table, "--to", f"z{i}.npy", *words).exit_code == 0
+    assert np.array_equal(np.load("z0.npy"), np.load("z1.npy"))
+    assert np.array_equal(np.load("z0.npy"), np.load("z2.npy"))
+
+
+def test_as_a_process(process, table, X):
+    done = process("fit", "pca", table, "-k", 2, "--to", "z.npy")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "60 rows × 4 columns" in done.stdout
+    np.testing.assert_allclose(np.load("z.npy"), ll.PCA(2).fit(X).transform(X), atol=1e-12)
+
+
 def test_a_class_may_be_named_with_dashes(lowland, labeled):
     assert lowland("fit", "linear-discriminant-analysis", labeled, "--label", "way").exit_code == 0
     assert lowland("fit", "Fast_ICA", labeled, "--drop", "way").exit_code == 0

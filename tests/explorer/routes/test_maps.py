@@ -157,6 +157,10 @@ def test_live_snapshots_and_events(explorer, listen):
     listener.wait_for(lambda name, data: name == "map" and data["id"] == record["id"] and data["status"] == "done")
     statuses = [data["status"] for name, data in listener.seen if name == "map" and data["id"] == record["id"]]
     assert list(dict.fromkeys(statuses)) == ["queued", "running", "done"]
+    other = listen(explorer)  # all browsers are told
+    explorer.client.delete(f"/api/maps/{record['id']}")
+    for each in (listener, other):
+        each.wait_for(lambda name, data: name == "map" and (data["id"], data["status"]) == (record["id"], "deleted"))
 
 
 def test_the_api_is_described(explorer):

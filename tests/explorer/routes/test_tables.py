@@ -2,6 +2,7 @@ import contextlib
 import io
 import json
 import struct
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -115,6 +116,33 @@ def test_ten_uploads_at_once(explorer):
     assert [each["name"] for each in found] == [f"table {number}.csv" for number in range(10)]
     for number, name in enumerate(names):
         assert explorer.get(f"/api/tables/{name}/rows").json()["rows"][0][0] == number
+
+
+def test_read_options_read_the_file_again(explorer):
+    made = explorer.table(upload(explorer, "semi.csv", b"1;2\n3;4\n5;6\n7;8\n9;1\n").json()["id"])
+    assert len(made["columns"]) == 2
+    path = f"/api/tables/{made['id']}"
+    assert explorer.client.patch(path, json={"read": {"separator": "|", "header": False}}).status_code == 200
+    assert len(explorer.table(made["id"])["columns"]) == 1
+    assert explorer.client.patch(path, json={"read": {"separator": "||"}}).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["model.pkl", "run.py", "page.html", "archive.zip"])
+def test_files_that_are_no_tables_are_refused(explorer, name):
+    answer = upload(explorer, name, b"x")
+    assert answer.status_code == 415
+    assert ".parquet" in answer.json()["error"]
+
+
+def test_a_zip_bomb_is_refused(explorer, folder):
+    """A file in the folder, which has no limit of size."""
+    path = folder / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("X.npy", bytes(2**27))
+    found = explorer.open("bomb.npz")
+    path.unlink()
+    assert found["status"] == "failed"
+    assert "unpacks to" in found["error"]
 
 
 def test_an_upload_beyond_the_limit_is_refused_and_nothing_is_left(explorer):

@@ -1,15 +1,21 @@
 """The report in headless Chromium, as a person uses it: opened from disk, hovered over, dragged over, printed."""
 
+import base64
+import csv
+import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from lowland.plots.style import COLORS
 from lowland.study.report import write_report
 from lowland.study.result import Advice, Curve, Score
 from lowland.study.table import thumbnails_of
 
 from . import results
+
+DIM = "211,216,223"  # of rows that are not selected
 
 # What a layer of the shared canvas (0: points, 1: marks) shows in a panel: how many pixels are painted, and where the
 # first of them is on the screen.
@@ -100,6 +106,25 @@ def search(page, text, where=""):
     page.settle()
 
 
+def saved(page, action):
+    """Run an action that offers a file; return the name and the bytes of the file."""
+    page.run("""(() => {
+      const made = URL.createObjectURL;
+      window.offered = null;
+      URL.createObjectURL = (blob) => { window.blob = blob; return made.call(URL, blob); };
+      HTMLAnchorElement.prototype.click = function () {
+        window.blob.arrayBuffer().then((data) => {
+          const text = Array.from(new Uint8Array(data), (c) => String.fromCharCode(c)).join('');
+          window.offered = [this.download, btoa(text)];
+        });
+      };
+    })()""")
+    action()
+    page.until("window.offered")
+    name, data = page.run("window.offered")
+    return name, base64.b64decode(data)
+
+
 def selected(page):
     return page.run("document.getElementById('selected').textContent")
 
@@ -116,6 +141,7 @@ def test_the_sections_come_in_order_from_the_title_to_the_command(page):
              "Scores", "Curves", "Shepard", "lowland compare iris.csv", "scikit-learn", "x86_64, 2 cores"]  # fmt: skip
     assert sorted(order, key=text.index) == order
     assert page.run("document.title") == "Study of iris.csv"
+    assert "†" not in text  # nothing is marked without supervised methods
 
 
 @pytest.mark.parametrize(("width", "height"), [(1000, 700), (3000, 1600)])
@@ -157,6 +183,95 @@ def test_nothing_moves_while_rows_are_selected(page, browser, width):
     page.settle()
     assert selected(page).startswith("60 rows")
     assert seen(page, 0)["box"] == [left, top, right, bottom]
+
+
+def test_a_box_selects_rows_in_every_panel(page):
+    page = page(results.study())
+    show_panels(page)
+    assert page.run("[...document.querySelectorAll('.lv-panel .lv-note')].every((note) => note.hidden)")  # no outliers
+    before = [seen(page, i) for i in range(3)]
+    left, top, right, bottom = before[0]["box"]
+    page.drag((left + 2, top + 2), (right - 2, (top + bottom) / 2))
+    page.settle()
+    assert 0 < int(selected(page).split()[0]) < 150
+    for i in range(3):
+        assert seen(page, i)["colors"].get(DIM, 0) > 100, i  # the others are dimmed in every panel
+        assert DIM not in before[i]["colors"]
+    page.drag((left + 2, (top + bottom) / 2), (right - 2, bottom - 2), modifiers=8)  # with Shift: added
+    page.settle()
+    assert selected(page).startswith("150 rows selected: setosa 50")
+    click(page, "Clear")
+    page.settle()
+    assert selected(page).startswith("No rows")
+    assert [seen(page, i)["sum"] for i in range(3)] == [each["sum"] for each in before]
+
+
+def test_colors_by_column_by_trustworthiness_and_without_colors(page):
+    page = page(results.study())
+    show_panels(page)
+    sums = {seen(page, 1)["sum"]}
+    for text in ("petal width", "trustworthiness", "Single color"):
+        choose(page, "Color by", text)
+        sums.add(seen(page, 1)["sum"])
+    assert len(sums) == 4
+    colors = seen(page, 1)["colors"]
+    assert max(colors, key=colors.get) == ",".join(str(int(COLORS[0][i : i + 2], 16)) for i in (1, 3, 5))
+    choose(page, "Color by", "continuity")
+    assert "higher is better" in page.run("document.querySelector('.lv-legend').innerText")
+
+
+def test_the_report_can_be_used_by_keyboard(page):
+    page = page(results.study())
+    show_panels(page)
+    page.run("document.querySelector('.lv-plot').focus({ preventScroll: true })")
+    for _ in range(3):
+        page.press("n", "KeyN", "n")
+    page.settle()
+    assert "Row 2" in page.run("document.querySelector('.lv-tip').innerText")
+    assert "Row 2" in page.run("document.querySelector('.lowland-view [role=status]').textContent")
+    assert seen(page, 3, "marks")["painted"] > 20
+    page.press(" ", "Space", " ")
+    assert selected(page).startswith("1 row selected")
+    before = seen(page, 0)["sum"]
+    page.press("+", "Equal", "+")
+    page.settle()
+    assert seen(page, 0)["sum"] != before
+    page.press("0", "Digit0", "0")
+    page.press("Escape", "Escape")
+    page.settle()
+    assert selected(page).startswith("No rows")
+
+
+def test_axes_are_fitted_to_the_bulk_and_outliers_marked_at_the_edge(page):
+    page = page(results.outlier(1e9))
+    show_panels(page)
+    near = seen(page, 0)
+    left, top, right, bottom = near["box"]
+    assert near["painted"] > 1500  # 200 separate points, not a dot
+    assert page.run("document.querySelector('.lv-panel .lv-note').textContent").startswith("1 row lies outside")
+    # the arrow is in the corner of the outlier: to the lower right
+    assert near["across"][1] > 0.95
+    page.mouse("mouseMoved", right - 0.025 * (bottom - top), bottom - 0.025 * (bottom - top))
+    page.settle()
+    assert "Row 7" in page.run("document.querySelector('.lv-tip').innerText")
+
+    def double_click():
+        for count in (1, 2):
+            for kind in ("mousePressed", "mouseReleased"):
+                pressed = int(kind == "mousePressed")
+                page.mouse(kind, (left + right) / 2, (top + bottom) / 2, "left", pressed, clickCount=count)
+        page.settle()
+
+    double_click()  # all rows: the others are a dot, the outlier a point
+    all_rows = seen(page, 0)
+    assert all_rows["painted"] < near["painted"] / 4
+    assert all_rows["across"][1] - all_rows["across"][0] > 0.5
+    double_click()
+    assert seen(page, 0)["painted"] == near["painted"]
+    page.run("document.querySelector('.lv-menu summary').click()")
+    page.settle()
+    click(page, "Show all rows")
+    assert seen(page, 0)["painted"] < near["painted"] / 4
 
 
 def test_the_legend_of_a_scale_names_missing_values_only_where_a_point_has_none(page):
@@ -569,6 +684,37 @@ def test_rows_are_found_by_any_column(page):
     assert found(page) == "No row was found."
     search(page, "[", "notes")  # a text, not a pattern
     assert found(page) == "No row was found."
+
+
+def test_rows_without_ids_are_found_by_number(page):
+    page = page(results.gaps())
+    show_panels(page)
+    search(page, "403")  # of 8000, not of the 80 that are shown
+    assert found(page) == "1 row found."
+    assert listed(page)[0].startswith("Row 403")
+    search(page, "404")
+    assert found(page) == "No row was found."
+
+
+def test_the_selection_is_saved_as_csv(page):
+    result = results.with_ids()
+    page = page(result)
+    show_panels(page)
+    search(page, "setosa", "species")
+    click(page, "Select them")
+    name, data = saved(page, lambda: click(page, "Save CSV"))
+    rows = list(csv.DictReader(io.StringIO(data.decode())))
+    assert name == "selection.csv"
+    wanted = np.flatnonzero(result.table.labels == "setosa")
+    assert [int(row["row"]) for row in rows] == wanted.tolist()
+    assert rows[0]["id"] == f"plant {wanted[0]:03}"
+    assert rows[0]["species"] == "setosa"
+    assert rows[0]["notes"] == f"note {wanted[0]} about <b>row</b>"
+    assert np.allclose([float(row["petal width"]) for row in rows], result.table.values[wanted, 3], rtol=1e-6)
+    Z = result.trials[1].Z
+    across = [float(row["Isomap 1"]) for row in rows]
+    assert np.allclose(across, Z[wanted, 0], atol=1e-4 * np.ptp(Z[:, 0]))
+    assert "Copy ids" in page.run("document.querySelector('.selection .buttons').textContent")
 
 
 def test_ids_and_kept_columns_are_in_the_tooltip_as_text(page):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import lowland
 from lowland.data import load_dataset
 from lowland.errors import FileProblem, MissingFile, ParameterError
-from lowland.pages.bundle import page_text
+from lowland.pages.bundle import modules, page_text
 from lowland.study.definitions import MEANINGS, meaning_of
 from lowland.study.report import (
     STEPS,
@@ -195,6 +195,14 @@ def test_the_content_security_policy_allows_only_our_script_and_no_network():
     assert "img-src data:;" in policy  # thumbnails; no other source
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", html)
     assert not re.search(r"<(link|img|iframe|object|embed)\b|\bsrc=", html)
+
+
+def test_the_script_writes_text_and_no_markup():
+    for name in modules("report/page.js"):
+        text = page_text(name)
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(",
+                     "XMLHttpRequest", "</script"):  # fmt: skip
+            assert word not in text, name
 
 
 # The file
