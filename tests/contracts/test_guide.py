@@ -17,12 +17,26 @@ from .battery import METHODS
 ROOT = Path(__file__).parents[2]
 
 
+def example():
+    page = (ROOT / "docs" / "develop" / "add_a_method.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    return text
+
+
+@pytest.mark.parametrize("check", [("check",), ("format", "--check")])
+def test_the_method_of_the_guide_passes_the_linter(check):
+    name = ROOT / "src" / "lowland" / "methods" / "random_projection.py"
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", *check, "--stdin-filename", str(name), "-"],
+        input=example(), capture_output=True, text=True, encoding="utf-8", cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_method_of_the_guide_passes_the_contracts(tmp_path):
     compiled = shutil.ignore_patterns("__pycache__", "*.js", "*.css")
     shutil.copytree(Path(lowland.__file__).parent, tmp_path / "lowland", ignore=compiled)
-    page = (ROOT / "docs" / "develop" / "add_a_method.md").read_text(encoding="utf-8")
-    (text,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
-    (tmp_path / "lowland/methods/random_projection.py").write_text(text, encoding="utf-8")
+    (tmp_path / "lowland/methods/random_projection.py").write_text(example(), encoding="utf-8")
     program = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
     done = subprocess.run(
         [*program, "tests/contracts", "-k", "RandomProjection and not docs_page"],  # the page is the next step

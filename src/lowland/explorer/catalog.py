@@ -6,16 +6,12 @@ import functools
 from typing import Any
 
 from lowland.errors import ParameterError
-from lowland.methods.registry import FIRST, Entry, Flag, entries, find_method
+from lowland.methods.registry import FIRST, GROUPS, Entry, Flag, entries, find_method
 from lowland.suggestions import did_you_mean
 
 MAIN = (
     "n_components", "n_neighbors", "perplexity", "min_dist", "metric", "kernel", "gamma", "method", "grid", "epochs",
     "hidden_layer_sizes", "metric_mds", "n_clusters", "n_features_to_select", "rotation", "alpha", "n_landmarks",
-)  # fmt: skip
-GROUPS = (
-    "Linear", "Neighbor embeddings", "Distances", "Manifolds", "Networks and prototypes", "Labels",
-    "Categories and counts", "Columns", "Other",
 )  # fmt: skip
 DEFAULTS = {"n_components": 2, "random_state": 0}  # of a map, whatever the method's own default is
 NUMERIC = ("int", "float", "numbers")
@@ -27,7 +23,7 @@ def catalog() -> list[dict[str, Any]]:
     found = [
         {
             "name": entry.name, "verb": entry.verb, "summary": entry.summary,
-            "group": entry.group if entry.group in GROUPS else GROUPS[-1], "needs_labels": entry.needs_y,
+            "group": entry.group, "needs_labels": entry.needs_y,
             "live": entry.live, "streams": entry.streams, "transform": True,
             "parameters": [
                 {"name": flag.name, "doc": flag.doc, "words": flag.words,

@@ -27,6 +27,10 @@ _FOLDER = Path(__file__).parent
 
 FIRST = "PCA"  # the map that is computed when a table is opened
 NOTEBOOK = ("pca", "umap")  # the maps that a notebook shows
+GROUPS = (
+    "Linear", "Neighbor embeddings", "Distances", "Manifolds", "Networks and prototypes", "Labels",
+    "Categories and counts", "Columns", "Other",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -177,12 +181,24 @@ def _entry_of(cls: Any) -> Entry:
 
     summary = (cls.__doc__ or "").strip().splitlines()[0]
     own = traits_of(cls)
-    traits = (own.takes_sparse, own.order_free, own.needs_y, hasattr(cls, "fit_covariance"))
-    streams = (own.streams, own.streams_with_landmarks)
-    live = "callback" in inspect.signature(cls.fit).parameters
-    named = (cls.__name__, own.verb, cls.__module__, summary, own.group, live)
-    kept = [attribute.name for attribute in attributes_of(cls)]
-    return Entry(*named, *streams, *traits, kept, [_flag_of(p) for p in parameters_of(cls)])
+    if own.group not in GROUPS:
+        raise ValueError(f"{cls.__name__}: unknown group {own.group!r}. Choose one of {', '.join(GROUPS)}.")
+    return Entry(
+        name=cls.__name__,
+        verb=own.verb,
+        module=cls.__module__,
+        summary=summary,
+        group=own.group,
+        live="callback" in inspect.signature(cls.fit).parameters,
+        streams=own.streams,
+        streams_with_landmarks=own.streams_with_landmarks,
+        takes_sparse=own.takes_sparse,
+        order_free=own.order_free,
+        needs_y=own.needs_y,
+        takes_covariance=hasattr(cls, "fit_covariance"),
+        attributes=[attribute.name for attribute in attributes_of(cls)],
+        flags=[_flag_of(p) for p in parameters_of(cls)],
+    )
 
 
 def _flag_of(p: Any) -> Flag:

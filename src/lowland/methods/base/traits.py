@@ -46,7 +46,7 @@ class Traits:
     """
 
     verb: str = ""  # the name on the command line; a class without one is not a method
-    group: str = "Other"  # the heading under which lists show it
+    group: str = "Other"  # the heading under which lists show it: one of registry.GROUPS
     streams: bool = False  # whether files are read in chunks and may be larger than memory
     streams_with_landmarks: bool = False  # the same, if n_landmarks is set
     order_free: bool = True  # whether permuting the rows only permutes the result
