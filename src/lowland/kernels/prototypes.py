@@ -30,8 +30,8 @@ def two_smallest(D):
 
 @vector_kernel
 def add_by_label(Y, labels, weights, W, sums, counts):
-    """Add each row, times its weight, to the sum of its label; return the weighted sum of |y - w|², w of its label."""
-    total = 0.0
+    """Add each row, times its weight, to the sum of its label; return the weighted sums of |y - w|² and |y - w|."""
+    squares, distances = 0.0, 0.0
     for i in range(Y.shape[0]):
         y, w, s, weight = Y[i], W[labels[i]], sums[labels[i]], weights[i]
         square = 0.0
@@ -39,8 +39,9 @@ def add_by_label(Y, labels, weights, W, sums, counts):
             square += (y[j] - w[j]) * (y[j] - w[j])
             s[j] += weight * y[j]
         counts[labels[i]] += weight
-        total += weight * square
-    return total
+        squares += weight * square
+        distances += weight * np.sqrt(square)
+    return squares, distances
 
 
 @vector_kernel

@@ -23,6 +23,7 @@ def rows_and_codes(n=200, d=4, k=7, seed=0):
 def test_three_points_on_a_line():
     """From 0 and 2: the rows 2 and 10 are nearest to 2, their mean is 6; then only 10 is nearest to it."""
     found = lloyd(np.array([[0.0], [2.0], [10.0]]), np.array([[0.0], [2.0]]))
+    assert found.sums.distances == 2
     assert found.centers[:, 0].tolist() == [1, 10]
     assert found.inertia == 2
     np.testing.assert_allclose(found.outcome.trace, [64 / 3, 20 / 3, 2 / 3, 2 / 3])

@@ -319,8 +319,8 @@ class Reassignment:
 def sums_by_label(Y: np.ndarray, labels: np.ndarray, book: Codebook, weight: float = 1.0) -> PrototypeSums:
     """Return the sums of scaled rows whose code vectors are known."""
     sums, counts = np.zeros(book.W.shape), np.zeros(len(book.W))
-    squares = kernels.add_by_label(Y, labels, np.full(len(Y), weight), book.W, sums, counts)
-    return PrototypeSums(sums, counts, float(squares))
+    errors = kernels.add_by_label(Y, labels, np.full(len(Y), weight), book.W, sums, counts)
+    return PrototypeSums(sums, counts, *errors)
 
 
 # --- initialization ---------------------------------------------------------------------------------------------------
