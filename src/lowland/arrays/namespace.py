@@ -121,7 +121,7 @@ def rounding_of(dtype: Any) -> float:
 
 def rounding_in(X: Array) -> float:
     """Return the relative difference that counts as rounding error in the dtype of X."""
-    return ROUNDINGS * float((np if isinstance(X, np.ndarray) else xp_of(X)).finfo(X.dtype).eps)
+    return ROUNDINGS * eps_of(X)
 
 
 def result_dtype(xp: Any, dtype: Any) -> Any:

@@ -122,7 +122,7 @@ class FactorAnalysis(
         "converges to the maximum.",
         at_least=0,
     )
-    copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
+    copy: bool = ignored(True, "the input is never modified")
     max_iter: int = param(1000, "Maximum number of iterations.", at_least=1)
     noise_variance_init: np.ndarray | Sequence | None = param(
         None,

@@ -13,7 +13,7 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import as_rule
 from lowland.math.spectra.principal_axes import AxesRequest, axes_of_moments
 from lowland.math.statistics.moments import Moments
-from lowland.methods.base.choices import positional
+from lowland.methods.base.choices import ignored, positional
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.methods.base.principal import (
@@ -72,7 +72,7 @@ class IncrementalPCA(
 
     n_components: int | None = positional(None, "Number of components; None for all.", at_least=1)
     whiten: bool = param(False, "Scale each coordinate to unit variance.")
-    copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
+    copy: bool = ignored(True, "the input is never modified")
     batch_size: int | None = param(
         None, "Rows per batch in fit; None chooses the fastest size. The result does not depend on it.", at_least=1
     )

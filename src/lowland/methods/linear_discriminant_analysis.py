@@ -14,7 +14,6 @@ from lowland.arrays.namespace import Array, as_double, like, result_dtype, round
 from lowland.arrays.records import record
 from lowland.data.open import read_column
 from lowland.data.rows import Rows
-from lowland.data.table import Table
 from lowland.errors import DataError, DataWarning, ParameterError, UnsupportedError, warn
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.discriminants import (
@@ -287,8 +286,7 @@ class LinearDiscriminantAnalysis(
                 "file or a list of chunks."
             )
         before = self._moments_so_far()
-        if isinstance(X, Table):
-            y, _ = self._roles(X, y, None)
+        y, _ = self._roles(X, y, None)
         rows, labels = self._open(X, y)
         self._check_rows(rows, reset=before is None, least=1)
         known = vars(self).get("classes_")

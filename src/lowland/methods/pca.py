@@ -16,6 +16,7 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Downstream, Fixed, Rule, as_rule
 from lowland.math.spectra.principal_axes import AxesRequest, SolverOptions, axes_of_moments, principal_axes
 from lowland.math.statistics.moments import Moments
+from lowland.methods.base.choices import ignored, positional
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.methods.base.principal import (
@@ -102,15 +103,14 @@ class PCA(
     (2, '2 components explain 97.8% of the variance')
     """
 
-    n_components: int | float | Literal["mle"] | Rule | None = param(
+    n_components: int | float | Literal["mle"] | Rule | None = positional(
         None,
         "Number of components: an integer, a fraction of the variance to explain, 'mle', a rule such as Kaiser(), or "
         "None for all.",
         at_least=0,
-        positional=True,
         wanted="an integer of at least 0, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
     )
-    copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
+    copy: bool = ignored(True, "the input is never modified")
     whiten: bool = param(False, "Scale each coordinate to unit variance.")
     svd_solver: Literal["auto", "full", "covariance_eigh", "power", "arpack", "randomized"] = param(
         "auto",
@@ -123,9 +123,7 @@ class PCA(
         "auto", "Number of power iterations of the randomized solver. 'auto' iterates to convergence.", at_least=0
     )
     n_oversamples: int = param(10, "Additional random vectors of the randomized solver.", at_least=1)
-    power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = param(
-        "auto", "Accepted for compatibility with scikit-learn; QR is always used."
-    )
+    power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = ignored("auto", "QR is always used")
     random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
     scale: bool = param(False, "Standardize the columns first, which gives the components of the correlation matrix.")
     missing: Literal["em"] | None = param(

@@ -257,8 +257,7 @@ class VectorQuantizer(
     def _distortion_sums(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """Return the sum of squared distances and the sum of the weights."""
         rows, run = self._rows_to_map(X)
-        book = Codebook.of(self.cluster_centers_)
-        weights = None if sample_weight is None else self._weights(sample_weight, rows)
+        book, weights = Codebook.of(self.cluster_centers_), self._weights(sample_weight, rows)
         sums = run.fold(in_small_slabs(rows), SumByPrototype(book), weights, name="computing the distortion")
         return float(sums.squares * book.scaling.unit**2), sums.rows
 

@@ -34,13 +34,10 @@ class LocalRun(Run):
         def work(piece: Any, start: int) -> tuple[Any, int]:
             chunk = rows.prepare(piece)
             stop = start + chunk.shape[0]
-            slices = []
-            for a in aligned:
-                if a is not None and len(a) < stop:
-                    raise _misfit(rows, aligned, f"at least {stop}")
-                slices.append(None if a is None else a[start:stop])
+            if any(a is not None and len(a) < stop for a in aligned):
+                raise _misfit(rows, aligned, f"at least {stop}")
             with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are reported below, by column
-                part = of(chunk, *slices)
+                part = of(chunk, *(None if a is None else a[start:stop] for a in aligned))
             if not part.is_finite():
                 raise rows.non_finite_error()
             return (part, stop), chunk.shape[0]
@@ -56,9 +53,8 @@ class LocalRun(Run):
                 f"{rows.source} has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`). Check "
                 "its source."
             )
-        for a in aligned:
-            if a is not None and len(a) > n:
-                raise _misfit(rows, aligned, f"{n}")
+        if any(a is not None and len(a) > n for a in aligned):
+            raise _misfit(rows, aligned, f"{n}")
         return total
 
     def map_rows(

@@ -122,10 +122,9 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         before = dict(vars(self))
         self._start_fit()
         try:
-            if isinstance(X, Table):
-                y, weights = self._roles(X, y, weights)
+            y, weights = self._roles(X, y, weights)
             rows, labels = self._open(X, y)
-            counts = None if weights is None else self._weights(weights, rows)
+            counts = self._weights(weights, rows)
             self._check_rows(rows, reset=True)
             if isinstance(y, str):
                 self.label_name_ = y  # so that transform can take the same frame or file
@@ -153,9 +152,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Delete the results of an earlier fit and record the parameters of this one."""
         self._clear_fit()
         cls: Any = type(self)
-        self._fitted = Fitted()
-        for p in parameters_of(cls):
-            setattr(self._fitted, p.name, self.__dict__[p.name])
+        self._fitted = Fitted(**{p.name: self.__dict__[p.name] for p in parameters_of(cls)})
 
     @property
     def _params(self) -> Any:
@@ -169,8 +166,10 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         fitted.update({name: params[name] for name in params if isinstance(fitted.get(name), Described)})
         return self
 
-    def _roles(self, X: Table, y: Any, weights: Any) -> tuple[Any, Any]:
-        """Labels and weights: those that were passed, else those of the Table."""
+    def _roles(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
+        """Labels and weights: those that were passed, else those of a Table."""
+        if not isinstance(X, Table):
+            return y, weights
         if weights is None and X.weight_name is not None:
             if "sample_weight" not in inspect.signature(self.fit).parameters:
                 name = type(self).__name__
@@ -231,8 +230,10 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         metric = self._metric()
         return self._traits.reads_text or (metric is not None and metric.reads_text)
 
-    def _weights(self, weights: Any, rows: Rows) -> np.ndarray:
+    def _weights(self, weights: Any, rows: Rows) -> np.ndarray | None:
         """Weights as floats, one per row; a single number is the weight of every row, as in scikit-learn."""
+        if weights is None:
+            return None
         if np.isscalar(weights) and rows.n is not None:
             weights = np.full(rows.n, float(weights))  # type: ignore[arg-type]
         return float_vector(weights, rows.n, "sample_weight")

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from lowland.arrays.namespace import is_array, like
 from lowland.data.rows import Rows
-from lowland.data.table import Table
 from lowland.errors import LowlandError, ParameterError
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.method import InvertibleMethod, Method, attribute
@@ -40,11 +39,10 @@ class MomentsMethod(Method):
         """Add the rows of X to the training data so far. The result equals that of one fit to all rows."""
         check_parameters(self)
         before = self._moments_so_far()
-        if isinstance(X, Table):
-            y, sample_weight = self._roles(X, y, sample_weight)
+        y, sample_weight = self._roles(X, y, sample_weight)
         rows, _ = self._open(X, y)
         self._check_rows(rows, reset=before is None, least=1)
-        weights = None if sample_weight is None else self._weights(sample_weight, rows)
+        weights = self._weights(sample_weight, rows)
         part = run_for(rows).fold(rows, Moments.of, weights, name="summing moments")
         self._merge(part if before is None else before + in_library_of(part, before), rows, y)
         return self

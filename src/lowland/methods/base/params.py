@@ -81,7 +81,7 @@ class Parameter:
 
     def fits(self, value: Any) -> bool:
         """Whether a value has the declared type and lies within the limits."""
-        if self.former and any(value is each for each in self.former):
+        if any(value is each for each in self.former):
             return True
         if not admits(self.kind, value):
             return False
