@@ -14,7 +14,7 @@ from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError, unmarked
 from lowland.math.statistics.labels import missing_labels, unboxed
 from lowland.study.plan import full_coordinates
-from lowland.study.report import codes_of, sort_levels, value_range
+from lowland.study.report import codes_of, row_measures, sort_levels
 from lowland.study.result import StudyResult, Trial
 
 MOST_COLUMNS = 32  # columns of numbers to color by
@@ -47,7 +47,8 @@ class Panels:
                 "of the study."
             )
         tried = [trial for trial in study.trials if trial.status in ("done", "failed", "timed out")]
-        maps = [_trial(trial, study, trial.name == advised) for trial in tried]
+        measures = row_measures(study.trials)
+        maps = [_trial(trial, measures, trial.name == advised) for trial in tried]
         label = None if table.labels is None else (table.label_name or "label", table.labels)
         ids = None if table.ids is None else (table.id_name or "id", table.ids)
         return cls._made(table.source, columns, label, ids, maps, np.asarray(table.shown), table.rows, source)
@@ -224,13 +225,12 @@ def _map(name: str, Z: np.ndarray | None, **more: Any) -> dict[str, Any]:
     return drawn
 
 
-def _trial(trial: Trial, study: StudyResult, advised: bool) -> dict[str, Any]:
+def _trial(trial: Trial, measures: dict[str, dict[str, Any]], advised: bool) -> dict[str, Any]:
     trust = {}
-    for name, values in trial.per_row.items():  # its range is that of all maps: a color means the same in each
-        everywhere = np.concatenate([np.asarray(t.per_row[name]) for t in study.trials if name in t.per_row])
-        low, high = value_range(everywhere)
-        better = next((t.scores[name].better for t in study.trials if name in t.scores), "higher")
-        trust[name] = {"values": encode(_single(np.asarray(values))), "low": low, "high": high, "better": better}
+    for name, values in trial.per_row.items():
+        low, high, better = (measures[name][key] for key in ("low", "high", "better"))
+        encoded = encode(_single(np.asarray(values)))
+        trust[name] = {"values": encoded, "low": low, "high": high, "better": better or "higher"}
     return _map(
         trial.name,
         trial.Z,

@@ -93,12 +93,7 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
     """Return the study as plain data, and the blocks of numbers to which it refers."""
     blocks = Blocks()
     table, trials = result.table, result.trials
-    better = {name: score.better for trial in reversed(trials) for name, score in trial.scores.items()}
-    measures = {}  # per row, with the range over all trials, so that a color means the same in every panel
-    for name in dict.fromkeys(name for trial in trials for name in trial.per_row):
-        every = np.concatenate([np.asarray(trial.per_row[name]) for trial in trials if name in trial.per_row])
-        low, high = value_range(every)
-        measures[name] = {"name": name, "better": better.get(name), "low": low, "high": high}
+    measures = row_measures(trials)
     names = dict.fromkeys(name for trial in trials for name in trial.scores)
     best = {name: _best(name, trials) for name in names}
     sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
@@ -120,6 +115,17 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
         "complete": result.complete,
     }
     return to_plain(shown, unknown=str), blocks
+
+
+def row_measures(trials: tuple[Trial, ...]) -> dict[str, dict[str, Any]]:
+    """Return the measures per row with their range over all trials, so that a color means the same in every panel."""
+    better = {name: score.better for trial in reversed(trials) for name, score in trial.scores.items()}
+    measures = {}
+    for name in dict.fromkeys(name for trial in trials for name in trial.per_row):
+        every = np.concatenate([np.asarray(trial.per_row[name]) for trial in trials if name in trial.per_row])
+        low, high = value_range(every)
+        measures[name] = {"name": name, "better": better.get(name), "low": low, "high": high}
+    return measures
 
 
 def _table(table: ShownTable, blocks: Blocks) -> dict[str, Any]:
