@@ -41,16 +41,6 @@ def rank(values: np.ndarray) -> Ranking:
     return Ranking(order, np.flatnonzero(new))
 
 
-def isotonic(y: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return the nondecreasing values closest to y in weighted least squares (pool adjacent violators)."""
-    from lowland.kernels.scaling import pool_adjacent_violators
-
-    fitted = np.array(y, dtype=np.float64)
-    w = np.empty(0) if weights is None else np.array(weights, dtype=np.float64)
-    pool_adjacent_violators(fitted, w, np.empty(len(fitted), dtype=np.int64))
-    return fitted
-
-
 def monotone_regression(
     d: np.ndarray, ranking: Ranking, ties: Ties = "primary", weights: np.ndarray | None = None
 ) -> np.ndarray:
@@ -59,21 +49,23 @@ def monotone_regression(
     ``ties``: tied ranks may get different values (primary: they are sorted by d first), or must be equal (secondary).
     Kruskal 1964, doi:10.1007/BF02289694.
     """
+    from scipy.optimize import isotonic_regression
+
     order = ranking.order
     fitted = np.full(len(d), np.nan)
     if ties == "secondary" and ranking.has_ties:
         starts, sizes = ranking.borders[:-1], np.diff(ranking.borders)
         w = np.ones(len(order)) if weights is None else weights[order]
         sums = np.add.reduceat(w, starts)
-        means = np.add.reduceat(w * d[order], starts) / np.where(sums > 0, sums, 1)
-        fitted[order] = np.repeat(isotonic(means, sums), sizes)
+        means = np.add.reduceat(w * d[order], starts) / sums
+        fitted[order] = np.repeat(isotonic_regression(means, weights=sums).x, sizes)
         return fitted
     if ranking.has_ties:
         from lowland.kernels.scaling import order_ties
 
         order = order.copy()
         order_ties(order, ranking.borders, d)
-    fitted[order] = isotonic(d[order], None if weights is None else weights[order])
+    fitted[order] = isotonic_regression(d[order], weights=None if weights is None else weights[order]).x
     return fitted
 
 
