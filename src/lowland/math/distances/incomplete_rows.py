@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.errors import DataError, ParameterError
 
-_NEAR = 1e-6  # squared distance over squared lengths below which products have lost too much precision
 _STRETCH = 512  # points compared at a time, so that their columns stay in the cache
 
 
@@ -87,10 +86,8 @@ def first_unshared(A: np.ndarray, B: np.ndarray) -> tuple[int, int] | None:
 
 def nan_euclidean(A: Array, B: Array) -> Array:
     """Return √(d/s sum (a - b)²) over the s shared columns of the d, for all pairs of rows; NaN where s = 0."""
-    if not isinstance(A, np.ndarray):
-        return _by_products(A, B)
-    found = _euclidean(B)
-    return found.to_all(found.coded(A))
+    found = _euclidean(to_numpy(B))
+    return like(found.to_all(found.coded(to_numpy(A))), A)
 
 
 def _euclidean(points: np.ndarray) -> SharedColumns:
@@ -100,28 +97,6 @@ def _euclidean(points: np.ndarray) -> SharedColumns:
     P, ones = np.ascontiguousarray(points, dtype=np.float64), np.ones(d)
     complete = np.asarray(~np.isnan(P).any(axis=0))
     return SharedColumns(P, np.full(d, SQUARE), ones, ones, (np.empty(0),) * d, complete)
-
-
-def _by_products(A: Array, B: Array) -> Array:
-    """The same in any array library: missing values are zeros, and lengths count shared columns; three products."""
-    xp = xp_of(A, B)
-    in_a, in_b = (~xp.isnan(each) for each in (A, B))
-    counts = xp.sum(xp.astype(in_b, B.dtype), axis=0)
-    sums = xp.sum(xp.where(in_b, B, xp.zeros_like(B)), axis=0)
-    center = (sums / xp.where(counts > 0, counts, xp.ones_like(counts)))[None, :]
-    A0, B0 = xp.where(in_a, A - center, xp.zeros_like(A)), xp.where(in_b, B - center, xp.zeros_like(B))
-    M, N = xp.astype(in_a, A.dtype), xp.astype(in_b, B.dtype)
-    shared = M @ N.T
-    lengths = (A0 * A0) @ N.T + M @ (B0 * B0).T
-    S = lengths - 2 * (A0 @ B0.T)
-    found = xp.sqrt(xp.where(S > 0, S, xp.zeros_like(S)) * A.shape[1] / xp.where(shared > 0, shared, 1.0))
-    near = to_numpy(_NEAR * lengths >= S)
-    rows = np.flatnonzero(near.any(axis=1))
-    if len(rows):  # the products have lost too many digits
-        exact = to_numpy(found).copy()
-        exact[rows] = np.where(near[rows], nan_euclidean(to_numpy(A)[rows], to_numpy(B)), exact[rows])
-        found = like(exact, found)
-    return xp.where(shared > 0, found, xp.full_like(found, float("nan")))
 
 
 # --- Gower's dissimilarity --------------------------------------------------------------------------------------------
