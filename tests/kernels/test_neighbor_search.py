@@ -122,14 +122,6 @@ def test_levels_of_a_path_and_of_a_grid():
     assert tuple(graphs.level_shape(grid.indices, grid.indptr)) == (5, 9)  # from corner to corner
 
 
-def test_a_step_of_the_filter_is_its_formula(A, rng):
-    Y, Z = rng.standard_normal((40, 3)), rng.standard_normal((40, 3))
-    expected = 0.7 * (A @ Y - 0.3 * Y) - 1.5 * Z
-    graphs.filter_step(A.data, A.indices, A.indptr, 0, 25, Y, Z, 0.3, 0.7, 1.5)
-    graphs.filter_step(A.data, A.indices, A.indptr, 25, 40, Y, Z, 0.3, 0.7, 1.5)
-    np.testing.assert_allclose(Z, expected, atol=1e-14)
-
-
 def test_mirroring_takes_the_smaller_of_both_entries(rng):
     D = rng.random((130, 130))  # more than one tile
     expected = np.minimum(D, D.T)

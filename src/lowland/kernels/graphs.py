@@ -5,7 +5,7 @@ The edges of point i are ``to[start[i]:start[i + 1]]``.
 
 import numpy as np
 
-from lowland.kernels.compile import kernel, vector_kernel
+from lowland.kernels.compile import kernel
 from lowland.kernels.neighbor_search import sort_by_value
 
 # --- sparse graphs ----------------------------------------------------------------------------------------------------
@@ -47,20 +47,6 @@ def level_shape(indices, indptr):
             if sweep == 2:
                 longest = max(longest, levels)
     return widest, longest
-
-
-@vector_kernel
-def filter_step(data, indices, indptr, begin, end, Y, Z, center, scale, back):
-    """Overwrite Z by scale (A - center I) Y - back Z, (n, b) both, in the rows from ``begin`` to ``end``."""
-    b = Y.shape[1]
-    for i in range(begin, end):
-        y, z = Y[i], Z[i]
-        for c in range(b):
-            z[c] = -scale * center * y[c] - back * z[c]
-        for p in range(indptr[i], indptr[i + 1]):
-            a, y = scale * data[p], Y[indices[p]]
-            for c in range(b):
-                z[c] += a * y[c]
 
 
 @kernel
@@ -250,31 +236,6 @@ def in_balls(start, to, seeds, size, reach, out):
                     seen[v] = i
                     queue[end] = v
                     end += 1
-
-
-@kernel
-def paths_through(D, first, last):
-    """Update D (n, n), lengths or inf, by paths through points ``first`` to ``last`` (Floyd-Warshall algorithm).
-
-    First the rows of these points, then all other rows, which reuse the former from the cache.
-    """
-    for k in range(first, last):
-        through = D[k].copy()
-        for i in range(first, last):
-            _through(D, i, D[i, k], through)
-    ready = D[first:last].copy()
-    for i in range(len(D)):
-        if i < first or i >= last:
-            for k in range(first, last):
-                _through(D, i, D[i, k], ready[k - first])
-
-
-@kernel
-def _through(D, i, so_far, through):
-    if so_far < np.inf:
-        for j in range(len(through)):
-            new, old = so_far + through[j], D[i, j]
-            D[i, j] = new if new < old else old
 
 
 @kernel

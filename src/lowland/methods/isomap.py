@@ -123,7 +123,7 @@ class Isomap(
         None, "Maximum number of iterations of the eigenvalue solver; None means no limit.", at_least=1
     )
     path_method: PathMethod = param(
-        "auto", "Shortest-path algorithm: 'D' (Dijkstra), 'FW' (Floyd-Warshall) or 'auto', the faster one."
+        "auto", "Shortest-path algorithm: 'auto' and 'D' (Dijkstra), or 'FW' (Floyd-Warshall), which is slower."
     )
     neighbors_algorithm: NeighborsAlgorithm = neighbors_algorithm_parameter()
     n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")

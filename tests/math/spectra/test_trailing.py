@@ -251,20 +251,8 @@ def test_if_the_filter_stalls_the_factorization_is_used(monkeypatch):
     assert found.converged
 
 
-def test_a_dense_factor_gives_the_same_result(monkeypatch):
-    A = lle_matrix(swiss_roll(800))
-    expected = smallest(A, 3, skip=1, solver="arpack")
-    monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-4, 1e6, 1.0, True))
-    monkeypatch.setattr(trailing, "_PANEL", 300)
-    monkeypatch.setattr(trailing, "_sparse_lu", None)
-    found = smallest(A, 3, skip=1)
-    np.testing.assert_allclose(found.values, expected.values, rtol=1e-5)
-    np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-5)
-
-
-def test_weights_in_a_cloud_without_separators_are_solved_by_a_full_factor(rng):
+def test_weights_in_a_cloud_without_separators(rng):
     A = lle_matrix(rng.standard_normal((1200, 10)))
-    assert TrailingProblem.of(A, 3, None, 1e-8, None).costs.full
     found = smallest(A, 2, skip=1)
     expected = scipy.linalg.eigvalsh(A.toarray(), subset_by_index=(1, 2))
     np.testing.assert_allclose(found.values, expected, rtol=1e-6)
@@ -306,19 +294,6 @@ def test_a_filter_can_be_stopped():
         smallest(laplacian(swiss_roll(800)), 3, run_with(progress=lambda event: False), solver="filter")
 
 
-def test_invalid_input_is_reported():
-    with pytest.raises(ParameterError, match=r"11 eigenpairs.*1 to 10"):
-        smallest(path(10), 10, skip=1)
-    broken = path(600)
-    broken.data[5] = np.nan
-    with pytest.raises(DataError, match="NaN"):
-        smallest(broken, 1)
-    with pytest.raises(DataError, match="only zeros"):
-        smallest(sparse.csr_array((600, 600)), 1)
-    with pytest.raises(ParameterError, match=r"largest=.*larger bound"):
-        smallest(path(600), 1, solver="filter", largest=2.0)
-
-
 # --- factor of a root: A = E'E ----------------------------------------------------------------------------------------
 
 
@@ -326,7 +301,7 @@ def test_the_factor_of_the_root_finds_the_same(monkeypatch, rng):
     E = lle_root(rng.standard_normal((700, 6)))
     A = (E.T @ E).tocsr()
     values, vectors = np.linalg.eigh(A.toarray())
-    monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-3, 1e6, 1.0, False, True))
+    monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-3, 1e6, 1.0, True))
     monkeypatch.setattr(trailing, "_factor", None)  # the matrix is not factorized
     found = smallest(A, 3, skip=1, root=E)
     np.testing.assert_allclose(found.values, values[1:4], rtol=1e-8)
@@ -386,3 +361,14 @@ def test_a_stop_during_the_factorization_is_no_failure_of_it(monkeypatch, method
             root_inverse(E, LocalRun()) if method == "root" else smallest(path(600), 2, solver="arpack")
     finally:
         release.set()
+
+
+def test_invalid_input_is_reported():
+    with pytest.raises(ParameterError, match=r"11 eigenpairs.*1 to 10"):
+        smallest(path(10), 10, skip=1)
+    broken = path(600)
+    broken.data[5] = np.nan
+    with pytest.raises(DataError, match="NaN"):
+        smallest(broken, 1)
+    with pytest.raises(DataError, match="only zeros"):
+        smallest(sparse.csr_array((600, 600)), 1)

@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.csgraph import floyd_warshall, reverse_cuthill_mckee
 
 from lowland.arrays.namespace import Array, is_sparse, like, slices, to_numpy, xp_of
 from lowland.data.rows import ArrayRows
@@ -27,6 +27,7 @@ from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.statistics.rescaling import unit_of
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.run.local import LocalRun
+from lowland.run.progress import in_one_call
 from lowland.run.run import Run, run_for
 
 PathMethod = Literal["auto", "FW", "D"]
@@ -36,11 +37,8 @@ _LANES = 16  # sources processed at once: as many float32 as fit in a cache line
 _AT_ONCE = 4  # blocks of sources per task: Ctrl-C waits for one task at most
 _FINE = 0.25  # width of a bucket, in mean edge lengths: narrower ones are empty, wider ones relax edges too early
 _MOST_BUCKETS = 4096
-_DENSE = 1 / 8  # fraction of all pairs that are edges, above which the Floyd-Warshall algorithm is faster
-_DENSE_POINTS = 2048  # points up to which it is considered
 _TOGETHER = 512  # rows that are symmetrized in one task
 _SINGLE = 100  # powers of two within which float32 is safe from overflow and underflow
-_THROUGH = 64  # intermediate points of Floyd-Warshall processed at a time, whose rows fit in the cache
 SAMPLE = 1000  # points sampled where all pairs are compared
 _ONE_DIMENSIONAL = 1e-3  # residual variance below which one dimension is enough
 _FEW, _TOL = 400, 1e-7  # points up to which all eigenpairs are computed; tolerance of the leading ones above
@@ -107,8 +105,8 @@ def geodesic_distances(
     sources : (m,) array of int, optional
         The points at which paths start; by default all.
     method : {"auto", "D", "FW"}
-        Dijkstra's algorithm, with buckets and for many sources at once, or the Floyd-Warshall algorithm, for dense
-        graphs. Both give the same distances up to rounding error.
+        Dijkstra's algorithm, with buckets and for many sources at once ("auto" and "D"), or scipy's Floyd-Warshall
+        algorithm. Both give the same distances up to rounding error.
     dtype : optional
         float64 or float32; by default that of the lengths up to 4,096 points, float32 above.
 
@@ -130,10 +128,7 @@ def geodesic_distances(
     n = graph.n
     dtype = np.dtype(dtype or (graph.length.dtype if n <= IN_DOUBLE else np.float32))
     m = n if sources is None else len(sources)
-    if method == "auto":
-        dense = n <= _DENSE_POINTS and len(graph.to) > _DENSE * n * n and 2 * m > n
-        method = "FW" if dense else "D"
-    size = dtype.itemsize * n * (n if method == "FW" else m)
+    size = 8 * n * n if method == "FW" else dtype.itemsize * n * m
     run.require(size, f"The geodesic distances of {m:,} to {n:,} points", "Use fewer sources")
     longest = float(graph.length.max(initial=0))
     if not math.isfinite(longest):
@@ -144,8 +139,12 @@ def geodesic_distances(
     mean = longest * float((graph.length / longest).mean(dtype=np.float64)) if longest else 1.0
     exponent = math.frexp(mean)[1] - 1
     scaled = replace(graph, length=np.ldexp(graph.length.astype(np.float64), -exponent))
-    D = _floyd_warshall(scaled, run, dtype) if method == "FW" else _by_buckets(scaled, run, sources, dtype)
-    D = D if sources is None or method == "D" else D[sources]
+    if method == "FW":
+        D = in_one_call(lambda: floyd_warshall(scaled.matrix()), "geodesic distances").astype(dtype)
+        _mirror(D, run)
+        D = D if sources is None else D[sources]
+    else:
+        D = _by_buckets(scaled, run, sources, dtype)
     return _in_units(D, exponent, graph.length.dtype, run)
 
 
@@ -185,19 +184,6 @@ def _by_buckets(graph: NeighborGraph, run: Run, sources: np.ndarray | None, dtyp
     run.each("geodesic distances", slices(m, _AT_ONCE * lanes), piece)
     if sources is None:
         _mirror(D, run)  # sums from one end or from the other may round differently
-    return D
-
-
-def _floyd_warshall(graph: NeighborGraph, run: Run, dtype: np.dtype) -> np.ndarray:
-    n = graph.n
-    D = np.full((n, n), np.inf, dtype=dtype)
-    np.minimum.at(D, (graph.sources, graph.to), graph.length.astype(dtype))
-    np.fill_diagonal(D, 0)
-    with run.stage("geodesic distances", n) as stage:
-        for first in range(0, n, _THROUGH):
-            kernels.paths_through(D, first, min(first + _THROUGH, n))
-            stage.advance(min(_THROUGH, n - first))
-    _mirror(D, run)
     return D
 
 

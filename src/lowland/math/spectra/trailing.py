@@ -1,13 +1,14 @@
 """The smallest eigenpairs of a sparse positive semi-definite matrix, with checked residuals.
 
 There are two solvers, chosen by their predicted cost. Shift-invert factorizes A + εI and iterates with its inverse: a
-few solves, however small the eigenvalues are. But the factor fills in where the graph has no small separators; it is
-then computed as a dense matrix, if that fits. Where A = E'E, the sparser E is factorized instead. A Chebyshev filter
-damps the rest of the spectrum by products with A alone: it needs no memory, but about √(λ_max/λ) products.
+few solves, however small the eigenvalues are. But the factor fills in where the graph has no small separators. Where
+A = E'E, the sparser E is factorized instead. A Chebyshev filter damps the rest of the spectrum by products with A
+alone: it needs no memory, but about √(λ_max/λ) products.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,10 +16,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
 from lowland.errors import DataError, ParameterError, Stopped
-from lowland.kernels.graphs import filter_step, level_shape
+from lowland.kernels.graphs import level_shape
 from lowland.math.spectra.leading import Eigenpairs, Iteration, fix_signs, leading_eigenpairs
 from lowland.run.memory import show_bytes
 from lowland.run.progress import LAPACK, in_one_call, pulse
@@ -43,10 +44,7 @@ _MOST_PRODUCTS = 100_000  # with the block, where there is no other solver to fa
 _NS_PER_PRODUCT = 0.5  # nanoseconds for each stored entry and column
 _HOPELESS = 4 * 3600.0  # predicted seconds: only a factorization is feasible, with more memory
 _INT32 = 2**31 - 1  # the index range of SuperLU
-_FULL_SECONDS = 6e-12  # per n³ of a dense factorization: 55 GFLOP/s
-_WIDE = 0.2  # fraction of the points in one level above which the sparse factor fills in
-_PANEL = 1024  # columns factorized at a time
-_EPS = float(np.finfo(np.float64).eps)
+_WIDEST_LEVEL = 0.25  # fraction of the points: separators are no larger, however wide a level is
 
 
 def trailing_eigenpairs(
@@ -100,8 +98,7 @@ class Costs(NamedTuple):
     factor_seconds: float
     factor_bytes: float
     filter_seconds: float
-    full: bool  # the sparse factor would fill in: compute a dense one
-    root: bool = False  # factorize E instead of A = E'E
+    root: bool  # factorize E instead of A = E'E
 
 
 @dataclass(frozen=True)
@@ -148,24 +145,25 @@ class TrailingProblem:
         dimensions the many small ones add n log n. The number of levels is about the diameter ℓ. The smallest
         eigenvalues of a Laplacian decrease like ℓ⁻², those of LLE, which is of fourth order, like ℓ⁻⁴. The constants
         were measured on graphs of surfaces (2,000 to 500,000 points) and of data in 3 to 784 dimensions: SuperLU needs
-        0.15 to 1 times the predicted fill-in and 0.3 to 1 times the predicted time; the time of the filter is within a
-        factor of 5. The two solvers mostly differ by factors of 10 and more.
+        0.15 to 1 times the predicted fill-in and 0.3 to 1 times the predicted time, and those of a root are within a
+        factor of 3; the time of the filter is within a factor of 5. The two solvers mostly differ by factors of 10 and
+        more.
         """
         n, nnz = self.A.shape[0], self.A.nnz
         w, levels = level_shape(self.A.indices, self.A.indptr)
-        fill = min(0.67 * nnz * np.log2(n) + 5.5 * float(w) ** 2, float(n) ** 2)
+        w = min(float(w), _WIDEST_LEVEL * n)
         per_root = 0.5 * levels if self.largest else 5.0 * levels**2  # √(λ_max/a)
         filter_seconds = 1e-9 * _NS_PER_PRODUCT * nnz * self.width * 5 * _SHARP * per_root
+        fill = 0.67 * nnz * np.log2(n) + 5.5 * w**2
+        seconds = 2e-7 * fill + 7e-10 * w**3
         size = 2 * 8 * fill if fill < _INT32 else np.inf  # SuperLU copies the factor when it grows
-        seconds, full_seconds = 2e-7 * fill + 7e-10 * float(w) ** 3, _FULL_SECONDS * float(n) ** 3
-        costs = Costs(seconds, size + 64 * nnz, filter_seconds, False)
-        if full_seconds < seconds and w > _WIDE * n:
-            costs = Costs(full_seconds, 8.0 * n * (n + 4 * _PANEL), filter_seconds, True)
         if self.root is not None:
-            seconds, size = root_costs(self.root)
-            if seconds < costs.factor_seconds:
-                costs = Costs(seconds, size + 64 * nnz, filter_seconds, False, True)
-        return costs
+            P = (abs(self.root) + abs(self.root).T).tocsr()
+            w = min(float(level_shape(P.indices, P.indptr)[0]), _WIDEST_LEVEL * n)
+            fill = 0.35 * P.nnz * np.log2(n) + 3 * w**2
+            if 5e-8 * fill + 2e-10 * w**3 < seconds:
+                return Costs(5e-8 * fill + 2e-10 * w**3, 2 * 12 * fill + 64 * nnz, filter_seconds, True)
+        return Costs(seconds, size + 64 * nnz, filter_seconds, False)
 
     def require_factor(self, run: Run) -> None:
         """Raise an error for a factorization beyond the memory budget."""
@@ -341,16 +339,12 @@ def _iterated(
 
 def _factor(problem: TrailingProblem, run: Run) -> tuple[float, Callable[[np.ndarray], np.ndarray] | None]:
     """Return ε and the solver of (A + εI)x = b. A is semi-definite, so εI makes pivoting unnecessary."""
-    n, full = problem.A.shape[0], problem.costs.full
-    for fraction in (max(_SHIFT, n * _EPS) if full else _SHIFT, *_LARGER_SHIFTS):
+    n = problem.A.shape[0]
+    for fraction in (_SHIFT, *_LARGER_SHIFTS):
         shift = fraction * problem.norm
-        if full:
-            solve = _full_factor(problem.A, shift, run)
-        else:
-            lu = _sparse_lu(problem.A, np.full(n, shift), 0.0, run)
-            solve = None if lu is None else lu.solve
-        if solve is not None and np.isfinite(solve(np.ones(n))).all():
-            return shift, solve
+        lu = _sparse_lu(problem.A, np.full(n, shift), 0.0, run)
+        if lu is not None and np.isfinite(lu.solve(np.ones(n))).all():
+            return shift, lu.solve
     return 0.0, None
 
 
@@ -371,31 +365,6 @@ def _sparse_lu(A: Any, diagonal: np.ndarray, pivot: float, run: Run) -> Any:
             raise
         except (RuntimeError, MemoryError, SystemError):  # numerically singular, or too large for SuperLU
             return None
-
-
-def _full_factor(A: Any, shift: float, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
-    """Dense Cholesky factorization, a panel of columns at a time, so that it shows progress and can be stopped."""
-    from scipy.linalg import lapack, solve_triangular
-
-    n = A.shape[0]
-    L = A.toarray(order="F")
-    L.flat[:: n + 1] += shift
-    with blas_on_all_threads(), run.stage("factorizing", float(n) ** 2) as stage:
-        for first in range(0, n, _PANEL):
-            last = min(first + _PANEL, n)
-            L[first:, first:last] -= L[first:, :first] @ L[first:last, :first].T
-            corner, failed = lapack.dpotrf(L[first:last, first:last], lower=1)
-            if failed:
-                return None
-            L[first:last, first:last] = corner
-            L[last:, first:last] = solve_triangular(corner, L[last:, first:last].T, lower=True, check_finite=False).T
-            stage.advance(float(last) ** 2 - float(first) ** 2)
-
-    def solve(B: np.ndarray) -> np.ndarray:
-        found: np.ndarray = lapack.dpotrs(L, B, lower=1)[0]
-        return found
-
-    return solve
 
 
 def _null_vectors(inverse: _Inverse, shift: float, X: np.ndarray) -> np.ndarray:
@@ -434,7 +403,7 @@ def _by_filter(
     A, m = problem.A, problem.m
     X = np.ascontiguousarray(orthonormal(rng.standard_normal((A.shape[0], problem.width))))
     values, X, residuals = _ritz(A, X)
-    top = _upper_bound(A, X[:, -1], min(problem.norm, problem.largest or np.inf))
+    top = min(problem.norm, problem.largest or np.inf)
     trace: list[float] = []
     products = 0
     with run.rounds() as together:
@@ -465,28 +434,6 @@ def _ritz(A: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return values, V, np.linalg.norm(AX @ W - V * values, axis=0)
 
 
-def _upper_bound(A: Any, v: np.ndarray, bound: float, steps: int = 12) -> float:
-    """A bound on the largest eigenvalue from a few Lanczos steps (Zhou and Li 2011), at most the known one."""
-    v = v / np.linalg.norm(v)
-    before, beta = np.zeros_like(v), 0.0
-    alphas: list[float] = []
-    betas: list[float] = []
-    for _ in range(steps):
-        w = A @ v - beta * before
-        alphas.append(float(w @ v))
-        w -= alphas[-1] * v
-        beta = float(np.linalg.norm(w))
-        betas.append(beta)
-        if beta <= _TOL * bound:
-            return bound
-        before, v = v, w / beta
-    T = np.diag(alphas) + np.diag(betas[:-1], 1) + np.diag(betas[:-1], -1)
-    reached = float(np.linalg.eigvalsh(T)[-1])
-    if reached > (1 + _TOL) * bound:
-        raise ParameterError(f"largest={bound:.4g}: there is an eigenvalue of {reached:.4g}. Pass a larger bound.")
-    return min(bound, reached + beta)
-
-
 def _filtered(A: Any, X: np.ndarray, degree: int, a: float, top: float, together: RunsTogether, run: Run) -> np.ndarray:
     """T_degree of A, with [a, top] mapped to [-1, 1], times X: by the recurrence, rows split among threads."""
     center, half = (top + a) / 2, (top - a) / 2
@@ -495,12 +442,16 @@ def _filtered(A: Any, X: np.ndarray, degree: int, a: float, top: float, together
     )  # below that, the overhead of threads is larger
     cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, threads + 1))
     cuts[0], cuts[-1] = 0, A.shape[0]
+    parts = [(slice(first, last), A[first:last]) for first, last in itertools.pairwise(cuts)]
 
     def step(Y: np.ndarray, Z: np.ndarray, scale: float, back: float) -> None:
-        def rows(t: int) -> None:
-            filter_step(A.data, A.indices, A.indptr, cuts[t], cuts[t + 1], Y, Z, center, scale, back)
+        """Replace Z by scale (A - center) Y - back Z."""
 
-        together(range(threads), rows)
+        def advance(part: tuple[slice, Any]) -> None:
+            rows, A_rows = part
+            Z[rows] = scale * (A_rows @ Y - center * Y[rows]) - back * Z[rows]
+
+        together(parts, advance)
 
     Y, Z = X.copy(), np.zeros_like(X)
     step(Y, Z, 1 / half, 0.0)
@@ -516,19 +467,6 @@ def _filtered(A: Any, X: np.ndarray, degree: int, a: float, top: float, together
 
 _PIVOT = 0.01  # a pivot off the diagonal is chosen only where the diagonal is this much smaller
 _CONSTANT = 1e-6  # error of the known null vector at which the factor is unusable
-_WIDEST_LEVEL = 0.25  # fraction of the points: separators are no larger, however wide a level is
-
-
-def root_costs(E: Any) -> tuple[float, float]:
-    """Predict seconds and bytes of the factorization from the widest level w of a breadth-first search.
-
-    The constants were measured on graphs of surfaces, cubes of 3 and 5 dimensions, Gaussians and images, of 2,500 to
-    50,000 points: fill-in and time are within a factor of 3.
-    """
-    n, P = E.shape[0], (abs(E) + abs(E).T).tocsr()
-    w = min(float(level_shape(P.indices, P.indptr)[0]), _WIDEST_LEVEL * n)
-    fill = 0.35 * P.nnz * np.log2(n) + 3 * w**2
-    return 5e-8 * fill + 2e-10 * w**3, 2 * 12 * fill
 
 
 def root_inverse(E: Any, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
