@@ -13,7 +13,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,7 +26,7 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 _ORTHOGONAL = 1e-12  # a correlation with the target below this is rounding error
 _LATER = 1e-11  # fraction by which the last column counts less than the first, so that no two enter at the same penalty
 _DROPPED = 1e-12  # fraction of its largest value below which a coefficient is zero, or a difference of penalties
-_AHEAD = 32.0  # factor by which the path is followed beyond the penalty that is asked for
+_AHEAD = 6.0  # factor by which the path is followed beyond the penalty that is asked for
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ def inverse_scale(scale: np.ndarray) -> np.ndarray:
 
 class SquaredLoss:
     """|y - Zβ|²/2n + α|β|₁ for centered Z and y, from Z'Z/n, or from the rows."""
+
+    solver: ClassVar[str] = "least-angle regression"
 
     def __init__(
         self,
@@ -177,6 +179,7 @@ _LESS, _IN_VAIN = 0.99, 100  # a decrease of the gap by one percent, within this
 class LogLoss:
     """-log p(class)/n + α|β|₁, with one logit for two classes, otherwise one per class (multinomial)."""
 
+    solver: ClassVar[str] = "proximal Newton"
     Z: np.ndarray  # (n, d), approximately centered
     Y: np.ndarray  # (n, K) 0 or 1
 
@@ -345,8 +348,8 @@ def _minimum(H: np.ndarray, q: np.ndarray, start: np.ndarray, alpha: float) -> n
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the next step goes on
         _, coefs, _ = enet_path(
-            *unused, l1_ratio=1.0, alphas=[alpha], precompute=H, Xy=q, coef_init=start.copy(), tol=1e-14, max_iter=_SWEEPS,
-            check_input=False,
+            *unused, l1_ratio=1.0, alphas=[alpha], precompute=H, Xy=q, coef_init=start.copy(), tol=1e-14,
+            max_iter=_SWEEPS, check_input=False,
         )  # fmt: skip
     return coefs[:, 0]
 
