@@ -54,8 +54,8 @@ class L1Selector(
 
     Notes
     -----
-    Cost: n d² for the moments, for any number of folds; then about m d for each time that a column enters or leaves, with
-    m active columns.
+    Cost: n d² for the moments, for any number of folds; then about m d for each time that a column enters or leaves,
+    with m active columns.
 
     Among strongly correlated columns the lasso selects one, and which one may change with the rows; rule='stability'
     shows how often each is selected. The penalty shrinks the coefficients, so refit the final model on the selected

@@ -85,6 +85,11 @@ class Codebook:
         """-2W' above |w|² in float32, (d + 1, u): the product of [y, 1] with it is |y - w|² - |y|²."""
         return np.vstack([-2 * self.W.T, self.squares[None, :]]).astype(np.float32)
 
+    @property
+    def rounding(self) -> float:
+        """Relative error of a squared distance by float32 products."""
+        return (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
+
     def tile_rows(self, *, accelerator: bool = False) -> int:
         """Return the number of rows that are searched at a time."""
         return max(_LEAST_TILE, (_ACCELERATOR_TILE if accelerator else _TILE) // len(self.W))
@@ -127,8 +132,7 @@ class Codebook:
         xp = xp_of(single)
         first, second, least, next_least = _two_smallest(like(self.single, single, xp.float32).T @ single.T)
         least, next_least = (xp.astype(a, lengths.dtype) for a in (least, next_least))
-        rounding = (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
-        margins = (lengths + float(self.squares.max())) * rounding
+        margins = (lengths + float(self.squares.max())) * self.rounding
         return first, second, least + lengths + margins, next_least + lengths - margins, next_least - least > margins
 
     def nearest_in_double(self, Y: Array) -> tuple[Array, Array, Array, Array]:
