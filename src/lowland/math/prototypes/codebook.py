@@ -215,27 +215,25 @@ class SumByPrototype:
     ) -> tuple[float, float, float]:
         """Add the rows of a tile to the sums; return their squared distances, their distances, and the torn rows."""
         xp, Y, torn = xp_of(near.Y), near.Y, 0.0
-        w = None if weights is None else like(weights, Y)
         if isinstance(Y, np.ndarray):
-            kernels.add_by_label(
-                Y, near.first, np.ones(len(Y)) if weights is None else weights, self.book.W, sums, counts
-            )
+            w = np.ones(len(Y)) if weights is None else weights
+            squares, distances = kernels.add_by_label(Y, near.first, w, self.book.W, sums, counts)
         else:  # a dense product, whose order of summation is fixed on every device
             numbers = xp.arange(len(sums), device=device_of(Y))[None, :]
             M = xp.astype(near.first[:, None] == numbers, Y.dtype)  # (m, u)
-            M = M if w is None else M * w[:, None]
+            w = xp.ones(Y.shape[0], dtype=Y.dtype, device=device_of(Y)) if weights is None else like(weights, Y)
+            M = M * w[:, None]
             sums += to_numpy(M.T @ Y)
             counts += to_numpy(xp.sum(M, axis=0))
-        off = Y - xp.take(like(self.book.W, Y), near.first, axis=0)
-        squares = xp.linalg.vecdot(off, off)
-        distances = xp.sqrt(squares)
+            off = Y - xp.take(like(self.book.W, Y), near.first, axis=0)
+            error = xp.linalg.vecdot(off, off)
+            squares, distances = float(xp.sum(w * error)), float(xp.sum(w * xp.sqrt(error)))
         if self.grid is not None:
             places = like(self.grid.positions, Y)
             apart = xp.take(places, near.first, axis=0) - xp.take(places, near.second, axis=0)
             beyond = xp.linalg.vecdot(apart, apart) > self.grid.neighbor_distance**2
             torn = float(xp.sum(xp.astype(beyond, xp.int64)))
-        squares, distances = (a if w is None else a * w for a in (squares, distances))
-        return float(xp.sum(squares)), float(xp.sum(distances)), torn
+        return squares, distances, torn
 
 
 # --- rows to code book indices and back -------------------------------------------------------------------------------
