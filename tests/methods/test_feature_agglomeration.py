@@ -301,7 +301,7 @@ def test_constant_columns():
     with pytest.warns(DataWarning, match="Column '3', '7' is constant"):
         model = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(X)
     assert np.isfinite(model.distances_).all()
-    with pytest.raises(DataError, match=r"Column 7 is zero in every row.*zero vectors"):
+    with pytest.raises(DataError, match=r"Column '7' is zero in every row.*zero vectors"):
         FeatureAgglomeration(4, metric="cosine", linkage="average").fit(X)
 
 
