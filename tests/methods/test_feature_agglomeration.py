@@ -298,10 +298,10 @@ def test_constant_columns():
     X = table()
     X[:, 3], X[:, 7] = 5.0, 0.0
     assert FeatureAgglomeration(4).fit(X).labels_.shape == (14,)  # they have distances like other columns
-    with pytest.warns(DataWarning, match="Column 3, 7 is constant"):
+    with pytest.warns(DataWarning, match="Column '3', '7' is constant"):
         model = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(X)
     assert np.isfinite(model.distances_).all()
-    with pytest.raises(DataError, match=r"Column 7 is zero in every row.*zero vectors"):
+    with pytest.raises(DataError, match=r"Column '7' is zero in every row.*zero vectors"):
         FeatureAgglomeration(4, metric="cosine", linkage="average").fit(X)
 
 

@@ -29,6 +29,42 @@ def two_smallest(D):
 
 
 @vector_kernel
+def move_bounds(labels, upper, lower, moved, moved_others, half):
+    """Move the bounds of the rows' distances with their prototypes; return the rows that they no longer decide.
+
+    ``upper`` bounds the distance to the prototype of a row, and ``lower`` those to all others; ``half`` (k,) is half
+    the distance of each prototype to the nearest other one.
+    """
+    undecided, n = np.empty(labels.size, np.int64), 0
+    for i in range(labels.size):
+        a = labels[i]
+        upper[i] += moved[a]
+        lower[i] -= moved_others[a]
+        undecided[n] = i
+        n += not upper[i] < max(lower[i], half[a]) * (1 - 1e-8) - 1e-14  # a smaller difference counts as a tie
+    return undecided[:n]
+
+
+@vector_kernel
+def assign_rows(D, which, lengths, largest, rounding, labels, upper, lower):
+    """Store label and bounds of the rows ``which``, (m,); return the positions of those that are not sure.
+
+    D (k, m) is |y - w|² - |y|² in float32, ``lengths`` (n,) is |y|², and ``largest`` the largest |w|².
+    """
+    first, _, least, following = two_smallest(D)
+    unsure, n = np.empty(which.size, np.int64), 0
+    for i in range(which.size):
+        row, near, far = which[i], np.float64(least[i]), np.float64(following[i])
+        margin = (lengths[row] + largest) * rounding
+        labels[row] = first[i]
+        upper[row] = np.sqrt(max(near + lengths[row] + margin, 0.0))
+        lower[row] = np.sqrt(max(far + lengths[row] - margin, 0.0))
+        unsure[n] = i
+        n += not far - near > margin
+    return unsure[:n]
+
+
+@vector_kernel
 def add_by_label(Y, labels, weights, W, sums, counts):
     """Add each row, times its weight, to the sum of its label; return the weighted sums of |y - w|² and |y - w|."""
     squares, distances = 0.0, 0.0

@@ -45,9 +45,8 @@ class L1Selector(
 
     1. Compute the moments of columns and target for each fold, in one pass. Classes, and data with more columns than
        rows, need the rows in memory (``math.selection.lasso_path``).
-    2. Compute the regularization path by coordinate descent on the covariances with warm starts, each penalty to a
-       given duality gap (``math.selection.lasso``, ``math.selection.lasso_path``). For classes: proximal Newton
-       steps (``math.selection.lasso``).
+    2. Compute the regularization path by scikit-learn's least-angle regression. For classes: proximal Newton steps,
+       each penalty to a given duality gap (``math.selection.lasso``, ``math.selection.lasso_path``).
     3. Choose the penalty by cross-validation (``math.selection.cross_validation``). Or select the columns that
        random halves of the rows select repeatedly (``math.selection.lasso_path``), or the first k columns
        to enter the path.
@@ -55,7 +54,8 @@ class L1Selector(
 
     Notes
     -----
-    Cost: n d² for the moments, for any number of folds; then about m² per sweep over m active columns.
+    Cost: n d² for the moments, for any number of folds; then about m d for each time that a column enters or leaves,
+    with m active columns.
 
     Among strongly correlated columns the lasso selects one, and which one may change with the rows; rule='stability'
     shows how often each is selected. The penalty shrinks the coefficients, so refit the final model on the selected
@@ -66,6 +66,9 @@ class L1Selector(
     ----------
     Tibshirani 1996, Regression shrinkage and selection via the lasso, Journal of the Royal Statistical Society B 58,
     doi:10.1111/j.2517-6161.1996.tb02080.x.
+
+    Efron, Hastie, Johnstone and Tibshirani 2004, Least angle regression, The Annals of Statistics 32,
+    doi:10.1214/009053604000000067.
 
     Friedman, Hastie and Tibshirani 2010, Regularization paths for generalized linear models via coordinate descent,
     Journal of Statistical Software 33, doi:10.18637/jss.v033.i01.
@@ -124,7 +127,9 @@ class L1Selector(
         1e-9, "Duality gap at which a penalty counts as solved, as a fraction of the null model's loss.", above=0.0
     )
     max_iter: int = param(
-        100_000, "Largest number of sweeps over the columns, or of Newton steps for classes, per penalty.", at_least=1
+        100_000,
+        "Largest number of times that a column enters or leaves, or of Newton steps per penalty for classes.",
+        at_least=1,
     )
     random_state: RandomState = param(None, "Seed of the random halves.", at_least=0)
 
@@ -154,7 +159,7 @@ class L1Selector(
         "Bound on the expected number of false positives; None unless stability selection decided their number."
     )
     dual_gaps_: np.ndarray = attribute("Duality gap at each penalty, as a fraction of the null model's loss.", "(m,)")
-    n_iter_: int = attribute("Number of sweeps or Newton steps over the whole path.")
+    n_iter_: int = attribute("Number of times that a column enters or leaves the path, or of Newton steps.")
     converged_: bool = attribute("Whether the duality gap reached tol at every penalty.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:

@@ -146,8 +146,7 @@ class VectorQuantizer(
         assert best is not None
         self._keep(best, columns, rows.dtype)
         if rows.in_memory and not isinstance(getattr(rows, "X", None), np.memmap):
-            exact = best.labels is not None and rows.dtype == np.float64  # float32 rounds the code vectors
-            self.labels_ = best.labels.astype(np.int64) if exact else self._indices_of(rows, run)  # type: ignore[union-attr]
+            self.labels_ = best.labels if best.labels is not None else self._indices_of(rows, run)
 
     def _start(self, sample: RowSample | None, scaling: UniformScaling, d: int, rng: np.random.Generator) -> np.ndarray:
         """Return the initial code vectors, (k, d), scaled."""

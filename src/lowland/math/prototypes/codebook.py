@@ -85,6 +85,11 @@ class Codebook:
         """-2W' above |w|² in float32, (d + 1, u): the product of [y, 1] with it is |y - w|² - |y|²."""
         return np.vstack([-2 * self.W.T, self.squares[None, :]]).astype(np.float32)
 
+    @property
+    def rounding(self) -> float:
+        """Relative error of a squared distance by float32 products."""
+        return (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
+
     def tile_rows(self, *, accelerator: bool = False) -> int:
         """Return the number of rows that are searched at a time."""
         return max(_LEAST_TILE, (_ACCELERATOR_TILE if accelerator else _TILE) // len(self.W))
@@ -127,8 +132,7 @@ class Codebook:
         xp = xp_of(single)
         first, second, least, next_least = _two_smallest(like(self.single, single, xp.float32).T @ single.T)
         least, next_least = (xp.astype(a, lengths.dtype) for a in (least, next_least))
-        rounding = (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
-        margins = (lengths + float(self.squares.max())) * rounding
+        margins = (lengths + float(self.squares.max())) * self.rounding
         return first, second, least + lengths + margins, next_least + lengths - margins, next_least - least > margins
 
     def nearest_in_double(self, Y: Array) -> tuple[Array, Array, Array, Array]:
@@ -211,27 +215,25 @@ class SumByPrototype:
     ) -> tuple[float, float, float]:
         """Add the rows of a tile to the sums; return their squared distances, their distances, and the torn rows."""
         xp, Y, torn = xp_of(near.Y), near.Y, 0.0
-        w = None if weights is None else like(weights, Y)
         if isinstance(Y, np.ndarray):
-            kernels.add_by_label(
-                Y, near.first, np.ones(len(Y)) if weights is None else weights, self.book.W, sums, counts
-            )
+            w = np.ones(len(Y)) if weights is None else weights
+            squares, distances = kernels.add_by_label(Y, near.first, w, self.book.W, sums, counts)
         else:  # a dense product, whose order of summation is fixed on every device
             numbers = xp.arange(len(sums), device=device_of(Y))[None, :]
             M = xp.astype(near.first[:, None] == numbers, Y.dtype)  # (m, u)
-            M = M if w is None else M * w[:, None]
+            w = xp.ones(Y.shape[0], dtype=Y.dtype, device=device_of(Y)) if weights is None else like(weights, Y)
+            M = M * w[:, None]
             sums += to_numpy(M.T @ Y)
             counts += to_numpy(xp.sum(M, axis=0))
-        off = Y - xp.take(like(self.book.W, Y), near.first, axis=0)
-        squares = xp.linalg.vecdot(off, off)
-        distances = xp.sqrt(squares)
+            off = Y - xp.take(like(self.book.W, Y), near.first, axis=0)
+            error = xp.linalg.vecdot(off, off)
+            squares, distances = float(xp.sum(w * error)), float(xp.sum(w * xp.sqrt(error)))
         if self.grid is not None:
             places = like(self.grid.positions, Y)
             apart = xp.take(places, near.first, axis=0) - xp.take(places, near.second, axis=0)
             beyond = xp.linalg.vecdot(apart, apart) > self.grid.neighbor_distance**2
             torn = float(xp.sum(xp.astype(beyond, xp.int64)))
-        squares, distances = (a if w is None else a * w for a in (squares, distances))
-        return float(xp.sum(squares)), float(xp.sum(distances)), torn
+        return squares, distances, torn
 
 
 # --- rows to code book indices and back -------------------------------------------------------------------------------

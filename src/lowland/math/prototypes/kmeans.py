@@ -130,6 +130,8 @@ def lloyd_over_rows(
             if moved == 0 and bounded is None:  # another pass would give the same result
                 trace.append(trace[-1])
                 break
+        if bounded is not None:  # labels of the code vectors as they are kept, in the precision of the rows
+            bounded(Codebook(scaling, scaling.apply(book.prototypes.astype(rows.dtype))))
     why = "the code vectors no longer moved" if converged else f"it stopped after {max_iter} iterations"
     labels = None
     if bounded is not None:
@@ -296,20 +298,16 @@ class Reassignment:
             single[:, :-1], lengths[:] = Y, np.vecdot(Y, Y)
             undecided = np.arange(len(X))
         else:
-            upper += self.moved[labels]
-            lower -= self.moved_others[labels]
-            bound = np.maximum(lower, self.half[labels]) * (1 - 1e-8) - 1e-14  # a smaller difference counts as a tie
-            undecided = np.flatnonzero(~(upper < bound))
-        before, step = labels.copy(), book.tile_rows()
+            undecided = kernels.move_bounds(labels, upper, lower, self.moved, self.moved_others, self.half)
+        before, step, largest = labels.copy(), book.tile_rows(), float(book.squares.max())
         for start in range(0, len(undecided), step):
             which = undecided[start : start + step]
-            first, _, own, others, sure = book.nearest_by_products(single[which], lengths[which])
-            if not sure.all():
-                unsure = np.flatnonzero(~sure)
-                found = book.nearest_in_double(book.scaling.apply(X[which[unsure]]))
-                first[unsure], _, own[unsure], others[unsure] = found
-            labels[which], upper[which] = first, np.sqrt(np.maximum(own, 0.0))
-            lower[which] = np.sqrt(np.maximum(others, 0.0))
+            D = book.single.T @ np.take(single, which, axis=0).T
+            unsure = kernels.assign_rows(D, which, lengths, largest, book.rounding, labels, upper, lower)
+            if len(unsure):
+                rows = which[unsure]
+                labels[rows], _, own, others = book.nearest_in_double(book.scaling.apply(X[rows]))
+                upper[rows], lower[rows] = np.sqrt(own), np.sqrt(others)
         changed = np.flatnonzero(labels != before)
         Y = Y if begin else book.scaling.apply(X[changed])
         added = sums_by_label(Y, labels[changed], book)

@@ -21,6 +21,7 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.metrics import METRICS
 from lowland.math.distances.to_points import check_distances, distance_matrix
+from lowland.math.selection.columns import listed
 from lowland.math.statistics.moments import Moments, Total
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.run.local import LocalRun
@@ -174,20 +175,20 @@ def _moments(rows: Rows, run: Run, *, alike: bool) -> tuple[Moments, np.ndarray 
 def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, int]:
     """1 minus the cosines of all pairs of columns, or their correlations (centered columns); and the number of rows."""
     moments, times = _moments(rows, run, alike=False)
-    mean, names = to_numpy(moments.mean), [rows.column_name(j) for j in range(rows.d)]
+    mean = to_numpy(moments.mean)
     if metric == "cosine":
         G = to_numpy(moments.uncentered)
         zero = G.diagonal() == 0
         if zero.any():
             raise DataError(
-                f"Column {_listed(names, zero)} is zero in every row, so its cosine is undefined (cosine affinity "
+                f"Column {_listed(rows, zero)} is zero in every row, so its cosine is undefined (cosine affinity "
                 "cannot be used with zero vectors). Drop it, or choose another metric."
             )
     else:
         G, zero = to_numpy(moments.scatter), to_numpy(moments.variances) == 0
         if zero.any():
             warn(
-                f"Column {_listed(names, zero)} is constant, so its correlation is undefined; it is set to 0. Drop "
+                f"Column {_listed(rows, zero)} is constant, so its correlation is undefined; it is set to 0. Drop "
                 "constant columns.",
                 DataWarning,
             )
@@ -210,9 +211,8 @@ def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, in
     return D, moments.rows
 
 
-def _listed(names: list[str], which: np.ndarray) -> str:
-    some = [names[j] for j in np.flatnonzero(which)]
-    return ", ".join(some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")
+def _listed(rows: Rows, which: np.ndarray) -> str:
+    return listed([rows.column_name(j) for j in range(rows.d)], np.flatnonzero(which))
 
 
 # --- trees ---
@@ -290,17 +290,11 @@ def _spanning_tree(D: np.ndarray) -> ClusterTree:
         closer = D[new] < nearest
         nearest[closer], source[closer] = D[new, closer], new
     order = np.argsort(lengths, kind="stable")
-    above = np.arange(2 * d - 1)  # a node that contains each node, finally the largest so far
+    top = np.arange(d)  # the largest node so far that contains each column
     children = np.empty_like(links)
-    for join, ends in enumerate(links[order]):
-        for side, end in enumerate(ends):
-            top = end
-            while above[top] != top:
-                top = above[top]
-            while above[end] != end:
-                above[end], end = top, above[end]
-            children[join, side] = top
-        above[children[join]] = d + join
+    for merge, ends in enumerate(links[order]):
+        children[merge] = top[ends]
+        top[np.isin(top, children[merge])] = d + merge
     return ClusterTree(children, lengths[order], d)
 
 

@@ -20,7 +20,6 @@ from lowland.math.selection.columns import listed
 from lowland.math.statistics.class_moments import membership
 from lowland.math.statistics.moments import ColumnMoments, Moments, shift_of
 
-_RUN_BYTES = 2**20  # bytes of rows summed at a time: they stay in the cache between one sum and the next
 _LARGE, _ROWS = 1_000_000, 4096  # size from which compiled loops are used, and rows summed at a time there
 _SINGLE = 1e-20  # squared roundings above this are those of float32
 _DIGITS = 1e-3  # fraction of the squares within classes below which a difference would lose more than three digits
@@ -94,10 +93,7 @@ class ClassColumns:
         within = squares - like(n, seen) @ seen**2
         xp = xp_of(seen)
         if bool(xp.any(within < _DIGITS * squares)):  # class means far apart relative to the spread within classes
-            within = _zeros(seen, X.shape[1])
-            for part, run in _runs(X, shift):
-                places = xp.asarray(y[part], device=device_of(seen))
-                within = within + column_squares(run - xp.take(seen, places, axis=0))
+            within = column_squares(_shifted(X, shift) - xp.take(seen, xp.asarray(y, device=device_of(seen)), axis=0))
         mean = seen if shift is None else (seen + as_double(shift)[None, :]) * like(n > 0, seen)[:, None]
         return cls(n, mean, within, (8 * eps_of(X)) ** 2)
 
@@ -210,29 +206,23 @@ def _sums_with_target(X: Array, shift: Array | None, z: np.ndarray) -> tuple[Arr
             add_products(X[part], _as_shift(X, shift), z[part], *own)
             total += own
         return total[0], total[1], total[2]
-    sums, squares, products = _zeros(X, d), _zeros(X, d), _zeros(X, d)
-    for part, run in _runs(X, shift):
-        sums = sums + xp_of(run).sum(run, axis=0)
-        squares = squares + column_squares(run)
-        products = products + like(z[part], run) @ run
-    return sums, squares, products
+    Y = _shifted(X, shift)
+    return xp_of(Y).sum(Y, axis=0), column_squares(Y), like(z, Y) @ Y
 
 
 def _by_class(X: Array, shift: Array | None, y: np.ndarray, classes: int) -> tuple[Array, Array]:
     """The sums of x - shift over each class, (C, d) float64, and of its squares over all, (d,)."""
-    sums, squares = _zeros(X, classes, X.shape[1]), _zeros(X, X.shape[1])
     if _is_large(X):
         from lowland.kernels.selection import add_by_class
 
+        sums, squares = np.zeros((classes, X.shape[1])), np.zeros(X.shape[1])
         for part in _parts(X):
             own, own_squares = np.zeros_like(sums), np.zeros_like(squares)
             add_by_class(X[part], _as_shift(X, shift), y[part], own, own_squares)
             sums, squares = sums + own, squares + own_squares
         return sums, squares
-    for part, run in _runs(X, shift):
-        sums = sums + sums_by_class(run, y[part], classes)
-        squares = squares + column_squares(run)
-    return sums, squares
+    Y = _shifted(X, shift)
+    return sums_by_class(Y, y, classes), column_squares(Y)
 
 
 def _is_large(X: Array) -> bool:
@@ -248,19 +238,9 @@ def _as_shift(X: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
     return np.zeros(X.shape[1]) if shift is None else shift.astype(np.float64)
 
 
-def _runs(X: Array, shift: Array | None) -> Iterator[tuple[slice, Array]]:
-    """Short runs of rows in float64, minus the shift; tensors all at once, since a device gains nothing from runs."""
-    n, d = X.shape
-    step = max(1, min(n, _RUN_BYTES // (8 * d))) if isinstance(X, np.ndarray) else max(1, n)
-    for start in range(0, n, step):
-        part = slice(start, min(start + step, n))
-        run = as_double(X[part, :])
-        yield part, run if shift is None else run - as_double(shift)[None, :]
-
-
-def _zeros(X: Array, *shape: int) -> Array:
-    """Zeros in the library and on the device of X, in float64."""
-    return as_double(xp_of(X).zeros(shape, dtype=X.dtype, device=device_of(X)))
+def _shifted(X: Array, shift: Array | None) -> Array:
+    """The rows in float64, minus the shift."""
+    return as_double(X) if shift is None else as_double(X) - as_double(shift)[None, :]
 
 
 def _finite(*arrays: Array) -> bool:

@@ -1,32 +1,32 @@
 """The lasso: a squared or logistic loss plus α times the sum of the absolute coefficients, solved at one α.
 
-The strong rule (Tibshirani and others 2012, doi:10.1111/j.1467-9868.2011.01004.x) restricts the problem to columns that
-may become active. Coordinate descent solves it, with direct solves on the active set in between. The gradient of all
-columns is then checked, and columns that violate the optimality conditions are added. For the logistic loss, proximal
-Newton steps minimize the penalized quadratic approximation in the same way. Coefficients are those of standardized
+With the squared loss the coefficients are piecewise linear in α, and least-angle regression follows them exactly
+(Efron, Hastie, Johnstone and Tibshirani 2004, doi:10.1214/009053604000000067). With the logistic loss proximal Newton
+steps minimize the penalized quadratic approximation by coordinate descent, on the columns that may be active by the
+strong rule (Tibshirani and others 2012, doi:10.1111/j.1467-9868.2011.01004.x). Coefficients are those of standardized
 columns. Every solution has its duality gap.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import enet_path, lars_path, lars_path_gram
 
-from lowland.kernels.selection import descend
 from lowland.math.statistics.moments import Moments
 from lowland.run.progress import pulse
 
 _ROUNDING = 64 * np.finfo(np.float64).eps
 _ORTHOGONAL = 1e-12  # a correlation with the target below this is rounding error
-_SWEEPS = 10  # sweeps before each direct solve on the active set
-_LESS, _IN_VAIN = 0.99, 100  # a decrease of the gap by one percent, within this many rounds
-_SINGULAR = 1e-9  # fraction of the largest eigenvalue below which an eigenvalue counts as zero
-_DUPLICATE = 1e-10  # correlations within this of one count as one
+_LATER = 1e-11  # fraction by which the last column counts less than the first, so that no two enter at the same penalty
+_DROPPED = 1e-12  # fraction of its largest value below which a coefficient is zero, or a difference of penalties
+_AHEAD = 6.0  # factor by which the path is followed beyond the penalty that is asked for
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,42 @@ class Solution:
         return (self.coef != 0).any(axis=0)
 
 
-@dataclass(frozen=True)
-class SquaredLoss:
-    """|y - Zβ|²/2n + α|β|₁ for centered Z and y, from Z'Z/n, or from rows that give the blocks of it."""
+def inverse_scale(scale: np.ndarray) -> np.ndarray:
+    """Return one over the scale, zero where the scale is zero."""
+    return np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
 
-    q: np.ndarray  # (d,) Z'y/n
-    power: float  # y'y/n
-    largest_variance: float  # of a column
-    block: Callable[[np.ndarray], np.ndarray]  # Z'Z/n of the columns A, (a, a)
-    gradient: Callable[[np.ndarray, np.ndarray], np.ndarray]  # Z'(y - Zβ)/n, (d,), where β is zero outside A
+
+# --- squared loss ---
+
+
+class SquaredLoss:
+    """|y - Zβ|²/2n + α|β|₁ for centered Z and y, from Z'Z/n, or from the rows."""
+
+    solver: ClassVar[str] = "least-angle regression"
+
+    def __init__(
+        self,
+        q: np.ndarray,  # (d,) Z'y/n
+        power: float,  # y'y/n
+        variances: np.ndarray,  # (d,)
+        columns: np.ndarray,  # (m, d), Z or Z'Z: multiples of each other where columns of Z are
+        products: Callable[[np.ndarray], np.ndarray],  # Z'Zβ/n, (d,)
+        follow: Callable[..., Any],  # least-angle regression for some columns times factors, (a,), and y times one
+    ) -> None:
+        self.q, self.power, self.products, self.follow = q, power, products, follow
+        self.deviations = math.sqrt(variances.max()), math.sqrt(power)  # the largest of a column, and that of y
+        self.candidates = without_multiples(columns)
+        self.lowest, self.knots, self.coefs = np.inf, np.array([np.inf]), np.zeros((1, q.size))  # (m,), (m, d)
 
     @classmethod
     def of_covariances(cls, G: np.ndarray, q: np.ndarray, power: float) -> SquaredLoss:
         """Return the problem of G = Z'Z/n, (d, d): d x d numbers stand for the rows."""
-        return cls(
-            q, power, float(G.diagonal().max()), lambda A: G[np.ix_(A, A)], lambda A, beta: q - beta @ G[A]
-        )  # fmt: skip
+
+        def follow(some: np.ndarray, factors: np.ndarray, of_y: float, **options: Any) -> Any:
+            between = G[np.ix_(some, some)] * factors * factors[:, None]
+            return lars_path_gram(q[some] * factors * of_y, between, n_samples=1, **options)
+
+        return cls(q, power, G.diagonal(), G, lambda beta: G @ beta, follow)
 
     @classmethod
     def of_moments(cls, moments: Moments, scale: np.ndarray) -> SquaredLoss:
@@ -76,22 +96,18 @@ class SquaredLoss:
     def of_rows(cls, Z: np.ndarray, y: np.ndarray) -> SquaredLoss:
         """Return the problem of rows, for more columns than rows, whose d x d moments would be larger."""
         Z, y = Z - Z.mean(axis=0), y - y.mean()
-        n, largest = len(y), float(np.einsum("ij,ij->j", Z, Z).max())
+        n = len(y)
 
-        def block(A: np.ndarray) -> np.ndarray:
-            some = Z[:, A]
-            return some.T @ some / n
+        def follow(some: np.ndarray, factors: np.ndarray, of_y: float, **options: Any) -> Any:
+            return lars_path(Z[:, some] * factors, y * of_y, Gram=None, **options)
 
-        def gradient(A: np.ndarray, beta: np.ndarray) -> np.ndarray:
-            return (y - Z[:, A] @ beta) @ Z / n
-
-        return cls(y @ Z / n, float(y @ y) / n, largest / n, block, gradient)
+        return cls(y @ Z / n, float(y @ y) / n, (Z**2).mean(axis=0), Z, lambda beta: Z @ beta @ Z / n, follow)
 
     @property
     def alpha_max(self) -> float:
         """The smallest penalty at which all coefficients are zero; 0 if no column is correlated with the target."""
         largest = float(np.abs(self.q).max())
-        return largest if largest > _ORTHOGONAL * math.sqrt(self.power * self.largest_variance) else 0.0
+        return largest if largest > _ORTHOGONAL * math.prod(self.deviations) else 0.0
 
     def start(self) -> Solution:
         """Return the null model, without any column."""
@@ -99,136 +115,54 @@ class SquaredLoss:
         return Solution(self.alpha_max, zeros, np.zeros(1), self.q[None, :], self.power / 2, 0.0, 0)
 
     def at(self, alpha: float, before: Solution, tol: float, max_iter: int) -> Solution:
-        """Coordinate descent on the working set, until the duality gap is at most tol times y'y/2n."""
-        slack = _ROUNDING * float(np.abs(self.q).max())
-        coef, steps, gap = before.coef[0].copy(), 0, 0.0
-        working = _strong_set(before, alpha)[0]
-        while True:
-            A = np.flatnonzero(working)
-            G, q, beta = self.block(A), self.q[A], coef[A]
-            g, wanted = q - G @ beta, tol * self.power / 2
-            made, gap = minimize(G, q, g, beta, alpha, slack, self.power, wanted, max_iter - steps)
-            steps += made
-            coef[A] = beta
-            gradient = self.gradient(A, beta)
-            left_out = (np.abs(gradient) > alpha + 2 * slack) & ~working
-            if not left_out.any() or steps >= max_iter:
-                break
-            working |= left_out
-        loss = float((self.power - self.q @ coef - gradient @ coef) / 2)
-        gap = max(gap, 0.0) / (self.power / 2) if self.power > 0 else 0.0
-        return Solution(alpha, coef[None, :], np.zeros(1), gradient[None, :], loss, gap, steps)
-
-
-def _strong_set(before: Solution, alpha: float) -> np.ndarray:
-    """Return which coefficients may be nonzero at a penalty, (K, d) bool: the strong rule.
-
-    Those that are nonzero now, and those whose gradient could reach α if it changed as fast as the penalty.
-    """
-    return (before.coef != 0) | (np.abs(before.gradient) >= 2 * alpha - before.alpha)
-
-
-def inverse_scale(scale: np.ndarray) -> np.ndarray:
-    """Return one over the scale, zero where the scale is zero."""
-    return np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
-
-
-# --- coordinate descent on β'Gβ/2 - q'β + α|β|₁ ---
-
-
-class _Stalled:
-    """Whether a duality gap has stopped decreasing: it is called once per round, and remembers the smallest gap."""
-
-    def __init__(self) -> None:
-        self.least, self.rounds = np.inf, 0
-
-    def __call__(self, gap: float) -> bool:
-        """Record the gap of one round; return whether the last rounds were in vain."""
-        self.rounds += 1
-        if gap < _LESS * self.least:
-            self.least, self.rounds = gap, 0
-        return self.rounds >= _IN_VAIN
-
-
-def minimize(
-    G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float, slack: float, power: float,
-    wanted: float, most: int,
-) -> tuple[int, float]:  # fmt: skip
-    """Minimize β'Gβ/2 - q'β + α|β|₁ in place, alternating sweeps and direct solves; return the sweeps and the gap."""
-    steps, stalled = 0, _Stalled()
-    while True:
-        made, gap = descend(G, q, g, beta, alpha, slack, power, wanted, min(_SWEEPS, most - steps))
-        steps += made
+        """Return the point of the path at a penalty, and its duality gap; ``tol`` is not needed, the path is exact."""
         pulse()
-        done = gap <= wanted or steps >= most or stalled(gap)
-        if done or not _solve_active_set(G, q, g, beta, alpha):
-            _merge_duplicates(G, q, g, beta)
-        if done:
-            return steps, gap
+        if alpha < self.lowest:
+            self._extend(alpha / _AHEAD, max_iter)
+        knots = self.knots
+        i = min(
+            int(np.searchsorted(-knots, -alpha * (1 + _DROPPED))), len(knots) - 1
+        )  # knots[i] <= alpha < knots[i - 1]
+        part = max((alpha - knots[i]) / (knots[i - 1] - knots[i]), 0.0) if i > 1 else 0.0
+        coef = (1 - part) * self.coefs[i] + part * self.coefs[i - 1]
+        steps = max(i - int(np.searchsorted(-knots, -before.alpha)), 0)
+        gradient = self.q - self.products(coef)
+        fitted, largest = self.q @ coef, float(np.abs(gradient).max())
+        residual = self.power - fitted - gradient @ coef  # |y - Zβ|²/n
+        feasible = largest <= alpha + _ROUNDING * float(np.abs(self.q).max())
+        scale = 1.0 if feasible else alpha / largest  # makes the residual feasible for the dual
+        gap = residual * (1 + scale**2) / 2 + alpha * np.abs(coef).sum() - scale * (self.power - fitted)
+        gap = max(float(gap), 0.0) / (self.power / 2) if self.power > 0 else 0.0
+        return Solution(alpha, coef[None, :], np.zeros(1), gradient[None, :], float(residual) / 2, gap, steps)
+
+    def _extend(self, lowest: float, max_iter: int) -> None:
+        """Follow the path down to a penalty, or until ``max_iter`` columns have entered or left."""
+        some, (largest, of_y) = self.candidates, self.deviations
+        factors = (1 - _LATER * np.arange(len(some)) / len(some)) / largest
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the duality gap tells
+            knots, _, coefs = self.follow(
+                some, factors, 1 / of_y, alpha_min=lowest / (largest * of_y), method="lasso", max_iter=max_iter
+            )
+        coefs = coefs.T * (factors * of_y)  # (m, a)
+        coefs[np.abs(coefs) <= _DROPPED * np.abs(coefs).max(axis=0)] = 0.0
+        self.coefs = np.zeros((len(knots) + 1, self.q.size))
+        self.coefs[1:, some] = coefs
+        self.lowest, self.knots = lowest, np.concatenate([[np.inf], knots * (largest * of_y)])
 
 
-def _merge_duplicates(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray) -> None:
-    """Move the coefficients of collinear columns, multiples of each other, to the largest; of equal ones, the first."""
-    A = np.flatnonzero(beta)
-    size = np.sqrt(G[A, A])
-    duplicates = np.argwhere(np.triu(np.abs(G[np.ix_(A, A)]) >= (1 - _DUPLICATE) * np.outer(size, size), 1))
-    for i, j in duplicates:
-        to, of = (i, j) if size[i] >= (1 - _DUPLICATE) * size[j] else (j, i)
-        beta[A[to]] += beta[A[of]] * G[A[to], A[of]] / G[A[to], A[to]]
-        beta[A[of]] = 0.0
-    if len(duplicates):
-        g[:] = q - G @ beta
+def without_multiples(M: np.ndarray) -> np.ndarray:
+    """Return the columns of M that vary, one of all that are multiples of each other: the first of the largest.
 
-
-def _solve_active_set(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float) -> bool:
-    """Solve for the minimum at these columns and signs, or step to the first coefficient that would change sign.
-
-    Sweeps find the active set quickly, but converge slowly to the values where columns are correlated. Return False
-    where the equations are too close to singular.
+    Multiples are found by their projections on two random directions.
     """
-    A = np.flatnonzero(beta)
-    if not A.size:
-        return True
-    before, signs = beta[A], np.sign(beta[A])
-    try:
-        goal = cho_solve(cho_factor(G[np.ix_(A, A)], check_finite=False), q[A] - alpha * signs, check_finite=False)
-    except np.linalg.LinAlgError:  # linearly dependent columns
-        return _drop_dependent(G, g, beta, alpha)
-    flips = np.flatnonzero(goal * signs <= 0)
-    if flips.size:
-        t = before[flips] / (before[flips] - goal[flips])  # fractions of the step
-        first = flips[np.argmin(t)]
-        goal = before + t.min() * (goal - before)
-        goal[first] = 0.0
-    change = goal - before
-    after = g - change @ G[A]
-    if change @ (alpha * signs - (g[A] + after[A]) / 2) > 0:  # the objective would increase
-        return _drop_dependent(G, g, beta, alpha)
-    beta[A], g[:] = goal, after
-    return True
-
-
-def _drop_dependent(G: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float) -> bool:
-    """Drop a linearly dependent column: move along a null direction of G until a coefficient is zero.
-
-    With as many columns as rows, sweeps alone would need very long for this.
-    """
-    A = np.flatnonzero(beta)
-    values, vectors = np.linalg.eigh(G[np.ix_(A, A)])
-    if values[0] > _SINGULAR * values[-1]:
-        return False
-    v = vectors[:, 0]
-    v = -v if v @ (alpha * np.sign(beta[A]) - g[A]) > 0 else v  # the direction of descent
-    t = np.where(beta[A] * v < 0, -beta[A] / np.where(v == 0, 1.0, v), np.inf)
-    first = int(np.argmin(t))
-    if not np.isfinite(t[first]):
-        return False
-    change = t[first] * v
-    change[first] = -beta[A[first]]
-    beta[A] += change
-    beta[A[first]] = 0.0
-    g -= change @ G[A]
-    return True
+    size = np.linalg.norm(M, axis=0)
+    over = inverse_scale(size)
+    H = np.random.default_rng(0).standard_normal((2, len(M))) @ M * over
+    group = np.unique((H * np.sign(H[0])).round(9), axis=1, return_inverse=True)[1].ravel()
+    order = np.lexsort((np.log(over + (size == 0)).round(6), group))
+    first = order[np.unique(group[order], return_index=True)[1]]
+    return np.sort(first[size[first] > 0])
 
 
 # --- logistic loss ---
@@ -237,12 +171,15 @@ _LEAST_WEIGHT = 1e-12  # smallest curvature, also where all predicted probabilit
 _FAST = 0.1  # if a step reduces the gap by this factor, the Hessian is reused
 _MOST_HALVINGS = 30
 _ROUNDED_LOSS = 1e-13  # fraction of the loss below which an increase is rounding error
+_SWEEPS = 1000  # of coordinate descent in a Newton step
+_LESS, _IN_VAIN = 0.99, 100  # a decrease of the gap by one percent, within this many steps
 
 
 @dataclass(frozen=True)
 class LogLoss:
     """-log p(class)/n + α|β|₁, with one logit for two classes, otherwise one per class (multinomial)."""
 
+    solver: ClassVar[str] = "proximal Newton"
     Z: np.ndarray  # (n, d), approximately centered
     Y: np.ndarray  # (n, K) 0 or 1
 
@@ -284,13 +221,16 @@ class LogLoss:
         null, n = self.null, len(self.Y)
         slack = _ROUNDING * null
         coef, b, steps, gap = before.coef.copy(), before.intercept, 0, 0.0
-        working = _strong_set(before, alpha)  # (K, d)
+        # the strong rule: columns that are active now, or whose gradient could reach α if it changed as fast as that
+        working = (before.coef != 0) | (np.abs(before.gradient) >= 2 * alpha - before.alpha)  # (K, d)
         while True:
             newton = _NewtonIteration(self.Z, self.Y, np.nonzero(working), coef, b, alpha)
-            gap, stalled = newton.gap(slack), _Stalled()
-            while gap > tol * null and steps < max_iter and not stalled(gap):
+            gap = least = newton.gap(slack)
+            in_vain = 0
+            while gap > tol * null and steps < max_iter and in_vain < _IN_VAIN:
                 gap = newton.step(slack)
-                steps += 1
+                in_vain = 0 if gap < _LESS * least else in_vain + 1
+                steps, least = steps + 1, min(gap, least)
                 pulse()
             coef, b = newton.coef, newton.b
             gradient = (self.Y - newton.P).T @ self.Z / n
@@ -321,11 +261,9 @@ class _NewtonIteration:
         if self.H is None:
             self._update_hessian()
         assert self.H is not None
-        g, old = self._gradient(), self.coef[self.pairs]
-        new = old.copy()
-        # The gap of the quadratic is not the gap of the problem: a fixed number of sweeps, with direct solves.
-        minimize(self.H, g + self.H @ old, g, new, self.alpha, slack, 0.0, -np.inf, 2 * _SWEEPS)
-        self._line_search(new - old, -self.response @ (new - old))
+        old = self.coef[self.pairs]
+        change = _minimum(self.H, self._gradient() + self.H @ old, old, self.alpha) - old
+        self._line_search(change, -self.response @ change)
         self._fit_intercepts()
         gap = self.gap(slack)
         if gap > _FAST * self.found_gap:
@@ -399,6 +337,21 @@ class _NewtonIteration:
         U = np.clip(U if U.shape[1] > 1 else np.concatenate([U, 1 - U], axis=1), 0.0, 1.0)
         entropy = float(-(U * np.log(np.where(U > 0, U, 1.0))).sum(axis=1).mean())
         return self.loss + self.alpha * float(np.abs(self.coef).sum()) - entropy
+
+
+def _minimum(H: np.ndarray, q: np.ndarray, start: np.ndarray, alpha: float) -> np.ndarray:
+    """Minimize β'Hβ/2 - q'β + α|β|₁ by coordinate descent."""
+    if not q.size:
+        return start
+    power = 2 * abs(float(q @ np.linalg.solve(H, q)))  # at least y'y of rows with this H and q
+    unused = np.empty((1, q.size)), np.full(1, math.sqrt(power))  # H and q stand for rows and target
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the next step goes on
+        _, coefs, _ = enet_path(
+            *unused, l1_ratio=1.0, alphas=[alpha], precompute=H, Xy=q, coef_init=start.copy(), tol=1e-14,
+            max_iter=_SWEEPS, check_input=False,
+        )  # fmt: skip
+    return coefs[:, 0]
 
 
 def without_shift(coef: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

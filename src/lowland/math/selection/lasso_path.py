@@ -43,6 +43,7 @@ class LassoPath:
 
     solutions: tuple[Solution, ...]
     null_loss: float  # of the null model, without any column
+    solver: str = SquaredLoss.solver
 
     @property
     def alphas(self) -> np.ndarray:
@@ -80,7 +81,7 @@ class LassoPath:
         """Return the outcome of the solver; ``tol`` is the duality gap at which a penalty counts as solved."""
         gaps = self.dual_gaps
         return Outcome(
-            "coordinate descent",
+            self.solver,
             iterations=sum(each.steps for each in self.solutions),
             converged=bool((gaps <= tol).all()),
             trace=tuple(gaps.tolist()),
@@ -97,7 +98,7 @@ def lasso_path(
     tol: float = 1e-9,
     max_iter: int = 100_000,
 ) -> LassoPath:
-    """Minimize β'Gβ/2 - q'β + α Σ_j |β_j| on a grid of decreasing penalties α, with warm starts.
+    """Minimize β'Gβ/2 - q'β + α Σ_j |β_j| on a grid of decreasing penalties α, by least-angle regression.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def lasso_path(
     tol : float
         Duality gap at which a penalty counts as solved, as a fraction of y'y/2n.
     max_iter : int
-        Largest number of sweeps over the columns at each penalty.
+        Largest number of times that a column enters or leaves.
 
     Returns
     -------
@@ -141,7 +142,7 @@ def path_of(
     for alpha in alphas:  # with warm starts
         found.append(problem.at(float(alpha), found[-1], tol, max_iter))
         tick()
-    return LassoPath(tuple(found[1:]), found[0].loss)
+    return LassoPath(tuple(found[1:]), found[0].loss, problem.solver)
 
 
 def grid_of(alphas: Any, alpha_max: float, eps: float, *, unit: float = 1.0) -> np.ndarray:

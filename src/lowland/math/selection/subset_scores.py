@@ -25,7 +25,6 @@ from lowland.math.statistics.rescaling import power_of_two
 TIE = 1e-10  # scores of least squares closer than this are tied: rounding must not decide
 _MIN_UNEXPLAINED = 1e-7  # fraction of a column's variance not explained by the others, below which a model is refitted
 _MOST_NUMBERS = 2**22  # in memory at a time
-_NONE = 1e-15  # fraction of the squares below which a residual is rounding error
 _FLAT = 1e-13  # fraction of the largest singular value below which a direction has no variance
 
 
@@ -208,7 +207,6 @@ class LeastSquaresScores(SubsetScores):
     scale: np.ndarray  # (d,) divisors of the columns, as fractions of the largest
     cutoff: float  # fraction of the largest singular value below which the model's own solver drops a direction
     metric: str
-    ridge: bool
     refit: RefitScores
     d: int
     unit: float
@@ -242,13 +240,13 @@ class LeastSquaresScores(SubsetScores):
         scale = np.maximum(scale / scale.max(), 1e-100)
         return cls(
             train[:, :-1, :-1], train[:, :-1, -1], test[:, :-1, :-1], test[:, :-1, -1], test[:, -1, -1], total, rows,
-            scale, cutoff, metric, alpha > 0, refit, d, refit.unit,
+            scale, cutoff, metric, refit, d, refit.unit,
         )  # fmt: skip
 
     def with_each(self, S: tuple[int, ...], J: np.ndarray) -> np.ndarray:
         """Return the scores of S with each column of J."""
-        kept = self._independent(S)
-        if kept is None:
+        kept = np.asarray(S, dtype=int)
+        if not is_regular(self.A[:, None, kept[:, None], kept])[0]:
             return self.refit.with_each(S, J)
         w, squares = self._fit(kept)
         B, own = _residual_scatter(self.A, kept, J)  # (F, k, m), (F, m)
@@ -263,7 +261,7 @@ class LeastSquaresScores(SubsetScores):
         inverse = self._sizes(self._inverse(kept), kept)[:, None]
         inverse = inverse + (np.sum((B / self.scale[kept, None]) ** 2, axis=1) + self.scale[J] ** -2.0) / own
         subsets = np.column_stack([np.tile(kept, (len(J), 1)), J])
-        refit = (thin & ~self._is_nothing(uu, J)) | self._is_cut(inverse, subsets)
+        refit = thin | self._is_cut(inverse, subsets)
         means = self._means(squares[:, None] - 2 * g * e + g * g * uu)
         return _with_refits(means, refit.any(axis=0), [(*S, j) for j in J], self.refit)
 
@@ -298,11 +296,6 @@ class LeastSquaresScores(SubsetScores):
         cut = self._is_cut(inverse, subsets).any(axis=0)
         T = self.T[:, subsets[:, :, None], subsets[:, None, :]]
         means = self._means(self.squares[:, None] + np.sum(w * (_dot(T, w) - 2 * self.t[:, subsets]), axis=-1))
-        for i in np.flatnonzero(~fine):  # columns that add nothing are left out
-            kept = self._independent(subsets[i])
-            if kept is not None:
-                means[i] = self._means(self._fit(kept)[1][:, None])[0]
-                fine[i] = not self._is_cut(self._sizes(self._inverse(kept), kept)[:, None], kept[None]).any()
         return _with_refits(means, ~fine | cut, subsets, self.refit)
 
     def _inverse(self, S: np.ndarray) -> np.ndarray:
@@ -325,28 +318,6 @@ class LeastSquaresScores(SubsetScores):
         w = np.linalg.solve(self.A[:, S[:, None], S], self.b[:, S, None])[..., 0]
         T = self.T[:, S[:, None], S]
         return w, self.squares + np.sum(w * (_dot(T, w) - 2 * self.t[:, S]), axis=1)
-
-    def _is_nothing(self, uu: np.ndarray, J: np.ndarray) -> np.ndarray:
-        """Whether columns without residual variance in the training rows have none in the test rows either."""
-        return (uu <= _NONE * self.T[:, J, J]) & (not self.ridge)
-
-    def _independent(self, S: Any) -> np.ndarray | None:
-        """The columns of S without those that add nothing; None where the score needs a refit."""
-        S = np.asarray(S, dtype=int)
-        if is_regular(self.A[:, None, S[:, None], S])[0]:
-            return S
-        kept = np.empty(0, dtype=int)
-        for j in S:
-            J = np.array([j])
-            B, own = _residual_scatter(self.A, kept, J)
-            T_J = self.T[:, kept[:, None], J]
-            uu = self.T[:, J, J] + np.sum(B * (self.T[:, kept[:, None], kept] @ B - 2 * T_J), axis=1)
-            thin = own <= _MIN_UNEXPLAINED * self.A[:, J, J]
-            if not thin.any():
-                kept = np.append(kept, j)
-            elif not (thin & self._is_nothing(uu, J)).all():
-                return None
-        return kept
 
     def _means(self, squares: np.ndarray) -> np.ndarray:
         """The metric of squared residuals, (F, m), averaged over the folds in scikit-learn's order."""
