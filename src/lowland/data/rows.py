@@ -99,6 +99,27 @@ def canonical(X: Any) -> Any:
     return X
 
 
+def checked_sparse(X: Any, source: str = "X") -> Any:
+    """Return a sparse matrix; raise an error if an index points outside of it: compiled code would read or write there.
+
+    ``source`` is its name in messages.
+    """
+    try:
+        if X.format == "coo":
+            if any(
+                len(at) and not 0 <= at.min() <= at.max() < size for at, size in zip(X.coords, X.shape, strict=True)
+            ):
+                raise ValueError("indices out of bounds")
+        else:
+            X = X if X.format in ("csr", "csc", "bsr") else X.tocsr()
+            X.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(
+            f"The indices of the sparse matrix {source} do not fit its shape {tuple(X.shape)}: {error}. Build it again."
+        ) from error
+    return X
+
+
 OR_IMPUTE = "those rows or columns, or impute the missing values (for instance with `lowland.impute(X, 'mean')`)."
 _AS_NAN = "np.where(np.isinf(X), np.nan, X)"
 
@@ -464,7 +485,7 @@ class SparseRows(Rows):
     def __post_init__(self) -> None:
         self.n, self.d = self.X.shape
         self.dtype = float_dtype(self.X.dtype)
-        self.X = canonical(self.X)
+        self.X = canonical(checked_sparse(self.X, self.source))
 
     @property
     def slab(self) -> int:
@@ -654,6 +675,8 @@ class DaskRows(Rows):
         self.dtype = float_dtype(self.X.dtype)
         if self.X.numblocks[1] != 1:
             self.X = self.X.rechunk({1: -1})
+        if self.is_sparse:
+            self.X = self.X.map_blocks(checked_sparse, self.source, meta=self.X._meta)
 
     def pieces(self) -> Iterator[Any]:
         """Yield the blocks, computed one at a time."""

@@ -17,7 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from lowland.data.formats.csv_dialect import are_separated_by_spaces, complete_names, detect, has_row_names, listed
+from lowland.data.formats.csv_dialect import (
+    are_names,
+    are_separated_by_spaces,
+    complete_names,
+    detect,
+    has_row_names,
+    is_float,
+    listed,
+    warn_if_row,
+)
 from lowland.data.problems import ProblemCounter
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import BATCH, Reader, cast_batch, first_line, holds_numbers, joined, text_fields
@@ -64,7 +73,7 @@ class CsvReader(Reader):
                 with suppress(pa.ArrowInvalid):  # a later block has decimals or text
                     self._held = reader.read_all()
         if self.read.header is None and self.given_names is None and '"' not in _line(head):
-            self._warn_of_numbers()
+            warn_if_row(self.names, text_fields(list(self.schema)), self.source)
         if self.dialect.doubt:
             warn(f"{self.source}: {self.dialect.doubt}")
         if self.clauses:
@@ -79,15 +88,7 @@ class CsvReader(Reader):
         """Set names x0, x1, … if the first line is a row; complete names that are missing or not unique."""
         header = self.read.header
         if header is None and not is_quoted and self._are_numbers(cells):
-            header = len(cells) > 2 and cells == [str(j) for j in range(len(cells))]  # as pandas writes them
-            separator = self.dialect.separator
-            shown = separator.join(cells[:5]) + (separator + "…") * (len(cells) > 5)
-            was = "taken for column names" if header else "read as the first row, and the columns are named x0, x1, …"
-            warn(
-                f"The first line of {self.source}, {shown!r}, contains only numbers. It was {was}. If this is wrong, "
-                f"use `open_rows(file, header={not header})`, or write column names that are not numbers into the "
-                "first line."
-            )
+            header = are_names(cells, self.source, self.dialect.separator)
         if header is False:
             self.has_header, self.given_names = False, [f"x{j}" for j in range(len(cells))]
             return
@@ -125,21 +126,11 @@ class CsvReader(Reader):
         missing = pc.is_in(pc.utf8_trim_whitespace(column), value_set=marks)
         return pc.if_else(missing, pa.scalar(None, column.type), column)
 
-    def _warn_of_numbers(self) -> None:
-        """Warn if the column names may be a row: some are numbers, and no column of numbers has a name of letters."""
-        numbers = [name for name in self.names if _is_number(name)]
-        texts = {*text_fields(list(self.schema))}
-        if 0 < len(numbers) < len(self.names) and all(_is_number(n) or n in texts for n in self.names):
-            warn(
-                f"The first line of {self.source} was taken for column names, although {numbers[0]!r} is a number. If "
-                "it is a row, use `open_rows(file, header=False)`, or add a line of column names."
-            )
-
     def _are_numbers(self, cells: list[str]) -> bool:
         """Whether a line contains only numbers and marks of missing values, and at least one number."""
         missing = {*MISSING, *self.read.missing} - {"", "nan", "NaN"}
         cells = [cell.replace(",", ".") if self.dialect.decimal == "," else cell for cell in cells]
-        return all(_is_number(cell) or cell in missing for cell in cells) and any(map(_is_number, cells))
+        return all(is_float(cell) or cell in missing for cell in cells) and any(map(is_float, cells))
 
     def _stream(self) -> Any:
         return pa.input_stream(str(self.path), compression="detect")
@@ -338,11 +329,3 @@ class _NotNumbers(Exception):
 
 def _line(head: bytes) -> str:
     return head.partition(b"\n")[0].decode("latin-1")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -12,10 +12,18 @@ import numpy as np
 import pyarrow as pa
 
 from lowland.data.formats.arrow_files import MemoryReader
-from lowland.data.formats.csv_dialect import MOST_TITLES, complete_names, count_titles, in_words, listed
+from lowland.data.formats.csv_dialect import (
+    MOST_TITLES,
+    are_names,
+    complete_names,
+    count_titles,
+    in_words,
+    listed,
+    warn_if_row,
+)
 from lowland.data.read_options import ReadOptions
 from lowland.data.rows import stamps_of
-from lowland.data.written import MISSING, form_of
+from lowland.data.written import MISSING, decimal_of, form_of
 from lowland.errors import DataError, MissingExtra, ParameterError, reading
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -51,25 +59,35 @@ def _table(grid: list[list[Any]], source: str, read: ReadOptions, clauses: list[
     if titles:
         rows = rows[titles:]
         clauses.append(in_words(titles))
-    is_row = all(isinstance(cell, int | float) for cell in rows[0] if cell is not None)
-    if read.header is False or (read.header is None and is_row):
-        names, id_name, first_row = [f"x{j}" for j in range(width)], None, 1
-    else:
-        cells = ["" if cell is None else str(cell).strip() for cell in rows.pop(0)]
+    header, cells = read.header, [_name(cell) for cell in rows[0]]
+    are_numbers = [isinstance(cell, int | float) for cell in rows[0] if cell is not None]
+    if header is None and all(are_numbers):
+        header = are_names(cells, source)
+    names, id_name, first_row = [f"x{j}" for j in range(width)], None, 1
+    if header is not False:
+        rows, first_row = rows[1:], 2 + titles
         names, id_name, changes = complete_names(cells, [row[0] for row in rows])
         clauses += changes
-        first_row = 2 + titles
-    columns, written = [], []
-    for name, values in zip(names, zip(*rows, strict=True) if rows else [()] * width, strict=True):
-        column = _column(list(values), read.missing)
-        form = form_of(column, read.decimal or ".", read.thousands) if column.type == pa.string() else None
-        if form is not None:
-            written.append(name)
-            column = form.convert(column)
-        columns.append(column)
+    columns = [_column(list(values), read.missing) for values in (zip(*rows, strict=True) if rows else [()] * width)]
+    texts = [j for j, column in enumerate(columns) if column.type == pa.string()]
+    decimal = read.decimal
+    if decimal is None:
+        cells = [text for j in texts for text in columns[j].drop_null().to_pylist()]
+        decimal, _ = decimal_of(cells, read.thousands, prefers_comma=False)
+    written = {j: form for j in texts if (form := form_of(columns[j], decimal, read.thousands)) is not None}
+    for j, form in written.items():
+        columns[j] = form.convert(columns[j])
     if written:
-        clauses.append(f"numbers written as text in {listed(written)}")
+        decimals = " with a decimal comma" * (decimal == ",")
+        clauses.append(f"numbers written as text{decimals} in {listed([names[j] for j in written])}")
+    if header is None and any(are_numbers):
+        warn_if_row(names, {names[j] for j in texts if j not in written}, source)
     return pa.table(columns, names=names), id_name, first_row
+
+
+def _name(cell: Any) -> str:
+    """The name of a column: a year is a float in an .ods file."""
+    return "" if cell is None else f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
 def _column(values: list[Any], missing: tuple[str, ...]) -> Any:
@@ -88,6 +106,8 @@ def _column(values: list[Any], missing: tuple[str, ...]) -> Any:
 
 def _chosen_sheet(sheets: list[str], source: str, read: ReadOptions, clauses: list[str]) -> str:
     """The name of the sheet to read: the first, unless one is named."""
+    if not sheets:
+        raise DataError(f"{source} has no sheet of cells. Check the file.")
     if read.sheet is None:
         if len(sheets) > 1:
             clauses.append(f"the first sheet, {sheets[0]!r}, of {len(sheets)}")
@@ -104,7 +124,9 @@ def _excel_cells(path: Path, source: str, read: ReadOptions, clauses: list[str])
         raise MissingExtra("openpyxl", "excel") from error
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
-        sheet = book[_chosen_sheet(book.sheetnames, source, read, clauses)]
+        sheets = {sheet.title: sheet for sheet in book.worksheets}  # without sheets that are charts
+        sheet = sheets[_chosen_sheet(list(sheets), source, read, clauses)]
+        sheet.reset_dimensions()  # those that the file states may be wrong, and rows and columns would be lost
         return [list(row) for row in sheet.iter_rows(values_only=True)]
     finally:
         book.close()
@@ -114,8 +136,6 @@ def _open_document_cells(path: Path, source: str, read: ReadOptions, clauses: li
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
         tables = ElementTree.parse(file).getroot().iter(f"{_TABLE}table")
         sheets = {table.get(f"{_TABLE}name", ""): table for table in tables}
-    if not sheets:
-        return []
     grid: list[list[Any]] = []
     blank = 0
     for row in sheets[_chosen_sheet(list(sheets), source, read, clauses)].iter(f"{_TABLE}table-row"):
