@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +17,9 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, float_dtype, is_sparse, on_accelerator, to_numpy, xp_of
-from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile
+from lowland.errors import DataError, DataTypeError, FileProblem, LowlandError, MissingFile, file_error
+from lowland.run.memory import require
+from lowland.run.settings import settings
 
 SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C
 SMALL_SLAB_BYTES = 8 * 2**20  # smaller slabs are not worth a thread
@@ -74,6 +77,15 @@ def check_files(stamps: Stamps) -> None:
                 f"{str(file)!r} was written or removed while it was read, so its rows have changed. Wait until the "
                 "file is complete, open it again and repeat."
             )
+
+
+@contextmanager
+def enough_memory(source: str) -> Iterator[None]:
+    """Turn the errors of libraries about memory into one of Lowland."""
+    try:
+        yield
+    except MemoryError as error:
+        raise error if isinstance(error, LowlandError) else file_error(source, error, DataError()) from error
 
 
 # --- slabs ------------------------------------------------------------------------------------------------------------
@@ -202,10 +214,11 @@ class Rows:
         """Yield raw slabs; raise an error if a file was written meanwhile, or the first pass read other rows."""
         check_files(self.stamps)
         count = 0
-        for piece in pieces:
-            count += self.height(piece)
-            yield piece
-            del piece  # only the caller refers to the slab
+        with enough_memory(self.source):
+            for piece in pieces:
+                count += self.height(piece)
+                yield piece
+                del piece  # only the caller refers to the slab
         check_files(self.stamps)
         before, self.rows_read = self.rows_read, count
         if before not in (None, count):
@@ -238,14 +251,20 @@ class Rows:
         return (self.prepare(piece) for piece in self.pieces())
 
     def to_array(self) -> Array:
-        """Return all rows as one array."""
-        chunks = [chunk if is_sparse(chunk) else np.asarray(chunk) for chunk in self.chunks()]
+        """Return all rows as one array, if the memory budget allows it."""
+        budget, what, size, chunks = settings().budget, f"One array of all rows of {self.source}", 0, []
+        if self.n is not None and not self.in_memory and not self.is_sparse:
+            require(2 * self.n * self.d * self.dtype.itemsize, budget, what, "Use fewer rows")
+        for chunk in self.chunks():
+            chunks.append(chunk)
+            size += 0 if self.in_memory else (chunk.data if is_sparse(chunk) else chunk).nbytes
+            require(2 * size, budget, what, "Use fewer rows", so_far=True)  # the chunks, and the array of all of them
         if not chunks:
             raise DataError(
                 f"{self.source} has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`). Check "
                 "its source."
             )
-        return _stack_sparse(chunks) if is_sparse(chunks[0]) else np.concatenate(chunks)
+        return _stack_sparse(chunks) if is_sparse(chunks[0]) else xp_of(chunks[0]).concat(chunks)
 
     def column_name(self, j: int) -> str:
         """Return the name of column j in messages."""
@@ -485,6 +504,8 @@ class SparseRows(Rows):
     def __post_init__(self) -> None:
         self.n, self.d = self.X.shape
         self.dtype = float_dtype(self.X.dtype)
+        size = self.d if self.X.format == "csr" else self.d + self.n
+        require(3 * 8 * size, settings().budget, f"The sparse matrix {self.source} of shape {self.X.shape}")
         self.X = canonical(checked_sparse(self.X, self.source))
 
     @property
@@ -546,7 +567,8 @@ class StreamRows(Rows):
 
     def prepare(self, piece: Any) -> Array:
         """Return a raw slab as floats."""
-        return self.convert(piece)
+        with enough_memory(self.source):
+            return self.convert(piece)
 
 
 def columns_as_floats(columns: Sequence[Any], dtype: np.dtype, names: Sequence[str], source: str) -> np.ndarray:
@@ -643,11 +665,6 @@ class ChunkRows(Rows):
         """Return the piece as floats, in the precision of all chunks."""
         rows, raw = piece
         return as_floats(rows.prepare(raw), self.dtype)
-
-    def to_array(self) -> Array:
-        """Return all chunks as one array."""
-        chunks = list(self.chunks())
-        return xp_of(chunks[0]).concat(chunks) if not is_sparse(chunks[0]) else _stack_sparse(chunks)
 
 
 def _stack_sparse(chunks: list[Any]) -> Any:

@@ -164,7 +164,7 @@ class CsvReader(Reader):
             raise self._parse_error(error) from error
         except UnicodeDecodeError as error:
             raise self._not_decoded("text") from error
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             damaged = f"{self.source} cannot be read: {first_line(error)}. The file may be damaged. Write it again."
             raise file_error(self.path, error, FileProblem(damaged)) from error
 

@@ -25,10 +25,15 @@ from lowland.data.read_options import ReadOptions
 from lowland.data.rows import stamps_of
 from lowland.data.written import MISSING, decimal_of, form_of
 from lowland.errors import DataError, MissingExtra, ParameterError, reading
+from lowland.run.memory import require
+from lowland.run.settings import settings
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_BYTES_PER_BYTE = {".xlsx": 3, ".ods": 10}  # bytes in memory per byte of XML
+_BYTES_PER_CELL = 24  # at least, of empty cells
+_AS_TEXT = "Save it as .csv"
 MOST_COLUMNS, MOST_ROWS = 2**14, 2**20  # of a sheet: a program may write that the last row repeats to the end
 
 
@@ -37,6 +42,9 @@ def open_spreadsheet(path: Path, source: str, read: ReadOptions) -> MemoryReader
     stamps = stamps_of([path])
     clauses: list[str] = []
     with reading(path, source, path.suffix):
+        with zipfile.ZipFile(path) as archive:
+            size = sum(info.file_size for info in archive.infolist())
+        require(_BYTES_PER_BYTE[path.suffix.lower()] * size, settings().budget, f"{source}, unpacked,", _AS_TEXT)
         grid = (_excel_cells if path.suffix.lower() == ".xlsx" else _open_document_cells)(path, source, read, clauses)
         table, id_name, first_row = _table(grid, source, read, clauses)
     found = MemoryReader(table, source, stamps)
@@ -51,11 +59,12 @@ def _table(grid: list[list[Any]], source: str, read: ReadOptions, clauses: list[
     widths = [max((j + 1 for j, cell in enumerate(row) if cell not in (None, "")), default=0) for row in grid]
     width, filled = max(widths, default=0), np.flatnonzero(widths)
     keep = range(filled[0], filled[-1] + 1) if width == 1 else filled  # as blank lines of a text file
+    _require_cells(len(keep) * width, source)
     rows = [(grid[i] + [None] * width)[:width] for i in keep]
     if not rows:
         raise DataError(f"The sheet of {source} is empty. Check the file.")
-    texts = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
-    titles = 0 if read.header is False else count_titles(texts)
+    head = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
+    titles = 0 if read.header is False else count_titles(head)
     if titles:
         rows = rows[titles:]
         clauses.append(in_words(titles))
@@ -83,6 +92,10 @@ def _table(grid: list[list[Any]], source: str, read: ReadOptions, clauses: list[
     if header is None and any(are_numbers):
         warn_if_row(names, {names[j] for j in texts if j not in written}, source)
     return pa.table(columns, names=names), id_name, first_row
+
+
+def _require_cells(count: int, source: str) -> None:
+    require(_BYTES_PER_CELL * count, settings().budget, f"The sheet of {source}", _AS_TEXT)
 
 
 def _name(cell: Any) -> str:
@@ -127,7 +140,13 @@ def _excel_cells(path: Path, source: str, read: ReadOptions, clauses: list[str])
         sheets = {sheet.title: sheet for sheet in book.worksheets}  # without sheets that are charts
         sheet = sheets[_chosen_sheet(list(sheets), source, read, clauses)]
         sheet.reset_dimensions()  # those that the file states may be wrong, and rows and columns would be lost
-        return [list(row) for row in sheet.iter_rows(values_only=True)]
+        grid: list[list[Any]] = []
+        cells = 0
+        for row in sheet.iter_rows(values_only=True):
+            cells += len(row)
+            _require_cells(cells, source)
+            grid.append(list(row))
+        return grid
     finally:
         book.close()
 
@@ -137,7 +156,7 @@ def _open_document_cells(path: Path, source: str, read: ReadOptions, clauses: li
         tables = ElementTree.parse(file).getroot().iter(f"{_TABLE}table")
         sheets = {table.get(f"{_TABLE}name", ""): table for table in tables}
     grid: list[list[Any]] = []
-    blank = 0
+    blank = count = 0
     for row in sheets[_chosen_sheet(list(sheets), source, read, clauses)].iter(f"{_TABLE}table-row"):
         cells: list[Any] = []
         for cell in row:
@@ -148,6 +167,8 @@ def _open_document_cells(path: Path, source: str, read: ReadOptions, clauses: li
         if all(cell is None for cell in cells):  # the last ones may repeat to the end of the sheet
             blank += again
             continue
+        count += len(cells) * again
+        _require_cells(count, source)
         grid += [[None]] * min(blank, MOST_ROWS + 1) + [cells] * again
         blank = 0
         if len(grid) > MOST_ROWS:
