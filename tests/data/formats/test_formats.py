@@ -621,3 +621,21 @@ def test_a_sparse_matrix_with_wrong_indices_is_refused(kind):
         open_rows(FORGED[kind]())
     with pytest.raises(DataError, match="indices of the sparse matrix"):
         TruncatedSVD(2).fit([forged("csr"), FORGED[kind]()])
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc"])
+@pytest.mark.parametrize(("part", "place"), [("indices", 3), ("indptr", 2), ("shape", 0), ("shape", 1)])
+@pytest.mark.parametrize("value", [-(2**31), 2**31 - 1])
+def test_a_sparse_matrix_of_anndata_with_wrong_indices_is_refused(tmp_path, kind, part, place, value):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "x.h5ad"
+    write_h5ad(path, np.eye(8), kind)
+    with h5py.File(path, "r+") as file:
+        forged = file["X"].attrs["shape"] if part == "shape" else file["X"][part][:]
+        forged[place] = value
+        if part == "shape":
+            file["X"].attrs["shape"] = forged
+        else:
+            file["X"][part][:] = forged
+    with pytest.raises((DataError, FileProblem, MemoryBudgetError)):
+        TruncatedSVD(2).fit(path)

@@ -45,9 +45,9 @@ class FeatherReader(Reader):
             if hasattr(file, "num_record_batches"):
                 self.n = sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
             self.schema = pa.schema([f.with_type(without_views(f.type)) for f in file.schema], file.schema.metadata)
-        index = pandas_index(self.schema)
-        self.id_name = index[0] if len(index) == 1 else None
-        self.names = list(self.schema.names)
+            index = pandas_index(self.schema)
+            self.id_name = index[0] if len(index) == 1 else None
+            self.names = list(self.schema.names)  # decoded here
 
     @contextmanager
     def _file(self) -> Iterator[Any]:

@@ -24,6 +24,10 @@ from lowland.data.rows import (
     stamps_of,
 )
 from lowland.errors import DataError, MissingExtra, ParameterError, reading
+from lowland.run.memory import require
+from lowland.run.settings import settings
+
+_BYTES_PER_NAME = 100  # in memory
 
 
 def open_h5ad(path: Path, source: str, read: ReadOptions) -> RowsReader:
@@ -34,10 +38,14 @@ def open_h5ad(path: Path, source: str, read: ReadOptions) -> RowsReader:
         index = _text(obs.attrs.get("_index", "_index"))
         beside = [name for name in map(_text, obs.attrs.get("column-order", ())) if name in obs]
         beside += [index] * (index in obs)
-        names = [f"{place[5:]} {j + 1}" for j in range(d)]
-        if not place.startswith("obsm/"):
+        require(_BYTES_PER_NAME * d, settings().budget, f"{source}, with {d:,} variables,")
+        if place.startswith("obsm/"):
+            names = [f"{place[5:]} {j + 1}" for j in range(d)]
+        else:
             var = file["var"]
             names = [_text(name) for name in var[_text(var.attrs.get("_index", "_index"))][:]]
+        if len(names) != d:
+            raise ValueError(f"{place} has {d} columns, but there are {len(names)} names of variables")
     stamps = stamps_of([path])
     found = RowsReader(
         names, lambda keep: _rows_at(path, place, (n, d), keep, names, source, stamps), source, n,
@@ -83,8 +91,9 @@ def _rows_at(
                     "Choose another matrix (`array=...`)."
                 )
             if kind.startswith("csc"):
+                require(2 * (stored["data"].nbytes + stored["indices"].nbytes), settings().budget, source)
                 parts = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
-                X = checked_sparse(scipy.sparse.csc_matrix(parts, shape=shape), source).tocsr()
+                X = checked_sparse(scipy.sparse.csc_matrix(parts, shape=shape), source)
                 return SparseRows(X if columns is None else X[:, columns], source, chosen)
             ends = stored["indptr"]
             if len(ends) != n + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
