@@ -299,6 +299,8 @@ def _csv_rows(data: bytes, suffix: str) -> np.ndarray | str | None:
     except csv.Error:
         return "a bare carriage return is read differently by every program"
     try:
+        if lines and all(cell.strip("+-.0123456789e") == "" for cell in lines[0]):
+            return "a first line of numbers may be a row"
         rows = np.array([[np.nan if not cell else float(cell) for cell in line] for line in lines[1:]])
     except ValueError:
         return "a value such as true, or rows of other lengths"

@@ -29,8 +29,7 @@ from lowland.data.read_options import OF_SHEETS, OF_TEXT, ReadOptions
 from lowland.data.reader import Reader, holds_dates, too_large
 from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows, stamps_of
 from lowland.errors import DataError, DataTypeError, ParameterError, reading
-from lowland.run.memory import require
-from lowland.run.settings import settings
+from lowland.run.settings import require_memory
 
 
 def open_rows(
@@ -398,7 +397,7 @@ def load_numpy(path: Path, array: str | None = None) -> Any:
             is_sparse_file = name is None and array is None and {"format", "shape"} <= set(held)
             sizes = {info.filename.removesuffix(".npy"): info.file_size for info in archive.zip.infolist()}
             size = sum(sizes.values()) if is_sparse_file else sizes.get(name or "", 0)
-            require(size, settings().budget, f"{str(path)!r}, unpacked,")
+            require_memory(size, f"{str(path)!r}, unpacked,")
             if name is not None:
                 return archive[name]
             if is_sparse_file:

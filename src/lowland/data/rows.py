@@ -18,8 +18,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, float_dtype, is_sparse, on_accelerator, to_numpy, xp_of
 from lowland.errors import DataError, DataTypeError, FileProblem, LowlandError, MissingFile, file_error
-from lowland.run.memory import require
-from lowland.run.settings import settings
+from lowland.run.settings import require_memory
 
 SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C
 SMALL_SLAB_BYTES = 8 * 2**20  # smaller slabs are not worth a thread
@@ -252,13 +251,13 @@ class Rows:
 
     def to_array(self) -> Array:
         """Return all rows as one array, if the memory budget allows it."""
-        budget, what, size, chunks = settings().budget, f"One array of all rows of {self.source}", 0, []
+        what, size, chunks = f"One array of all rows of {self.source}", 0, []
         if self.n is not None and not self.in_memory and not self.is_sparse:
-            require(2 * self.n * self.d * self.dtype.itemsize, budget, what, "Use fewer rows")
+            require_memory(2 * self.n * self.d * self.dtype.itemsize, what, "Use fewer rows")
         for chunk in self.chunks():
             chunks.append(chunk)
             size += 0 if self.in_memory else (chunk.data if is_sparse(chunk) else chunk).nbytes
-            require(2 * size, budget, what, "Use fewer rows", so_far=True)  # the chunks, and the array of all of them
+            require_memory(2 * size, what, "Use fewer rows", so_far=True)  # the chunks, and the array of all of them
         if not chunks:
             raise DataError(
                 f"{self.source} has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`). Check "
@@ -505,7 +504,7 @@ class SparseRows(Rows):
         self.n, self.d = self.X.shape
         self.dtype = float_dtype(self.X.dtype)
         size = self.d if self.X.format == "csr" else self.d + self.n
-        require(3 * 8 * size, settings().budget, f"The sparse matrix {self.source} of shape {self.X.shape}")
+        require_memory(3 * 8 * size, f"The sparse matrix {self.source} of shape {self.X.shape}")
         self.X = canonical(checked_sparse(self.X, self.source))
 
     @property

@@ -36,8 +36,7 @@ from lowland.data.reader import BATCH
 from lowland.data.rows import Rows, StreamRows
 from lowland.errors import DataError, ParameterError
 from lowland.prepare.steps import PARTS, DateParts, TextComponents
-from lowland.run.memory import require
-from lowland.run.settings import settings
+from lowland.run.settings import require_memory
 from lowland.suggestions import did_you_mean
 
 GIVEN = (*KINDS, "drop")  # kinds that a user can give
@@ -291,7 +290,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """Raise an error if the encoded table, which the fit computes, does not fit the budget."""
         width = {"category": self.max_levels, "text": self.text_components, "date": len(PARTS)}
         d = sum(width.get(self.kinds_[name], 1) for name in table.column_names)
-        require(2 * 8.0 * len(table) * d, settings().budget, "TablePreparer: the encoded table", "Lower max_levels")
+        require_memory(2 * 8.0 * len(table) * d, "TablePreparer: the encoded table", "Lower max_levels")
 
     def _is_dropped(self, name: str) -> bool:
         kind = self.kinds_[name]

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from lowland.errors import ParameterError
-from lowland.run.memory import memory_limit, parse_bytes
+from lowland.run.memory import memory_limit, parse_bytes, require
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +42,11 @@ in_force = Settings()  # changed by ``config`` alone
 def settings() -> Settings:
     """Return the settings in force."""
     return in_force
+
+
+def require_memory(needed: float, what: str, remedy: str = "", *, so_far: bool = False) -> None:
+    """Raise an error for work that needs more memory than the budget in force: see ``memory.require``."""
+    require(needed, in_force.budget, what, remedy, so_far=so_far)
 
 
 class _Restore(contextlib.AbstractContextManager):

@@ -30,7 +30,7 @@ from lowland.data.formats.csv_dialect import (
 from lowland.data.problems import ProblemCounter
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import BATCH, Reader, cast_batch, first_line, holds_numbers, joined, text_fields
-from lowland.data.rows import Rows, StreamRows, columns_as_floats, stamps_of
+from lowland.data.rows import Rows, stamps_of
 from lowland.data.written import MISSING, WrittenNumbers, form_of
 from lowland.errors import DataError, FileProblem, file_error, warn
 
@@ -205,19 +205,10 @@ class CsvReader(Reader):
 
     def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows of float64."""
-        if self._held is not None:
-            names, dtype = tuple(self.names[j] for j in keep), np.dtype(np.float64)
-            held = [self._held.column(j) for j in keep]
-            floats = [(c.cast(pa.float64()) if c.null_count else c).to_numpy() for c in held]  # missing: NaN
-            X = columns_as_floats(floats, dtype, names, self.source)
-            return StreamRows(  # the number of rows is unknown, as in every text file
-                lambda slab: (X[start : start + slab] for start in range(0, len(X), slab)), np.asfortranarray, None,
-                len(keep), dtype, names, self.source, stamps=self.stamps,
-            )  # fmt: skip
         if text_fields(self.fields_at(keep)):
             raise self._count_problems([self.names[j] for j in keep]).error(self.source)
         rows = super().rows_at(keep)
-        rows.is_text = True
+        rows.is_text = self._held is None
         return rows
 
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
@@ -232,6 +223,9 @@ class CsvReader(Reader):
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches; the first cell that is not a number leads to an error that names all of them."""
+        if self._held is not None:
+            yield from (cast_batch(batch, fields) for batch in self._held.to_batches(max_chunksize=size))
+            return
         names = [f.name for f in fields]
         kinds = {f.name: f.type for f in fields}
         for f in fields:

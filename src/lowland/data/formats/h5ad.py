@@ -24,8 +24,7 @@ from lowland.data.rows import (
     stamps_of,
 )
 from lowland.errors import DataError, MissingExtra, ParameterError, reading
-from lowland.run.memory import require
-from lowland.run.settings import settings
+from lowland.run.settings import require_memory
 
 _BYTES_PER_NAME = 100  # in memory
 
@@ -38,7 +37,7 @@ def open_h5ad(path: Path, source: str, read: ReadOptions) -> RowsReader:
         index = _text(obs.attrs.get("_index", "_index"))
         beside = [name for name in map(_text, obs.attrs.get("column-order", ())) if name in obs]
         beside += [index] * (index in obs)
-        require(_BYTES_PER_NAME * d, settings().budget, f"{source}, with {d:,} variables,")
+        require_memory(_BYTES_PER_NAME * d, f"{source}, with {d:,} variables,")
         if place.startswith("obsm/"):
             names = [f"{place[5:]} {j + 1}" for j in range(d)]
         else:
@@ -91,7 +90,7 @@ def _rows_at(
                     "Choose another matrix (`array=...`)."
                 )
             if kind.startswith("csc"):
-                require(2 * (stored["data"].nbytes + stored["indices"].nbytes), settings().budget, source)
+                require_memory(2 * (stored["data"].nbytes + stored["indices"].nbytes), source)
                 parts = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
                 X = checked_sparse(scipy.sparse.csc_matrix(parts, shape=shape), source)
                 return SparseRows(X if columns is None else X[:, columns], source, chosen)

@@ -25,8 +25,7 @@ from lowland.data.read_options import ReadOptions
 from lowland.data.rows import stamps_of
 from lowland.data.written import MISSING, decimal_of, form_of
 from lowland.errors import DataError, MissingExtra, ParameterError, reading
-from lowland.run.memory import require
-from lowland.run.settings import settings
+from lowland.run.settings import require_memory
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
@@ -44,7 +43,7 @@ def open_spreadsheet(path: Path, source: str, read: ReadOptions) -> MemoryReader
     with reading(path, source, path.suffix):
         with zipfile.ZipFile(path) as archive:
             size = sum(info.file_size for info in archive.infolist())
-        require(_BYTES_PER_BYTE[path.suffix.lower()] * size, settings().budget, f"{source}, unpacked,", _AS_TEXT)
+        require_memory(_BYTES_PER_BYTE[path.suffix.lower()] * size, f"{source}, unpacked,", _AS_TEXT)
         grid = (_excel_cells if path.suffix.lower() == ".xlsx" else _open_document_cells)(path, source, read, clauses)
         table, id_name, first_row = _table(grid, source, read, clauses)
     found = MemoryReader(table, source, stamps)
@@ -95,7 +94,7 @@ def _table(grid: list[list[Any]], source: str, read: ReadOptions, clauses: list[
 
 
 def _require_cells(count: int, source: str) -> None:
-    require(_BYTES_PER_CELL * count, settings().budget, f"The sheet of {source}", _AS_TEXT)
+    require_memory(_BYTES_PER_CELL * count, f"The sheet of {source}", _AS_TEXT)
 
 
 def _name(cell: Any) -> str:
