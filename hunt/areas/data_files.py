@@ -25,6 +25,7 @@ FORMATS = (
     *(".feather", ".jsonl", ".xlsx", ".ods", ".h5ad", "sparse.h5ad"),
 )
 INSIDE = {".csv.gz": "", ".xlsx": "xl/worksheets/sheet1.xml", ".ods": "content.xml"}  # the text in a compressed file
+FORGED = (".jsonl", "sparse.npz", "sparse.h5ad")
 HEADER = ("size", "weight", "age")
 _SPACES = " ".join(
     f'xmlns:{letter}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
@@ -40,6 +41,8 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     if suffix in INSIDE and rng.random() < 0.5:  # damage inside a valid archive
         what, data = mutate(_inside(suffix, content), content, rng)
         what, data = f"{what} inside", _around(suffix, content, data)
+    elif suffix in FORGED and rng.random() < 0.5:  # a valid file whose content misleads
+        what, data = "forged", _forged(suffix, content, rng)
     path = folder / f"x{suffix if suffix.startswith('.') else suffix[len('sparse') :]}"
     path.write_bytes(data)
     case = f"{suffix} {seed // len(FORMATS) % 6}, {what}"
@@ -61,6 +64,35 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     if ours.shape != theirs.shape or not np.array_equal(ours, theirs, equal_nan=True):
         raise Wrong(f"{case}: read {ours.shape}, another reader {theirs.shape}, or other values")
     return f"done: {case}"
+
+
+def _forged(suffix: str, content: bytes, rng: np.random.Generator) -> bytes:
+    """A file of the format that claims too much: indices outside of a sparse matrix, huge shapes, deep nesting."""
+    import h5py
+
+    if suffix == ".jsonl":
+        depth = int(rng.choice([10, 99, 101, 3000, 30_000]))
+        place = int(rng.integers(len(content)))
+        opening = [b"[", b'["]", ', b'{"a":', b"[\n"][int(rng.integers(4))]
+        return content[:place] + opening * depth + b"]" * depth * int(rng.integers(2)) + content[place:]
+    numbers = [-(2**31), -1, 3, 2**20, 2**31 - 1]
+    name, number = str(rng.choice(["indices", "indptr", "shape"])), int(rng.choice(numbers))
+    out = io.BytesIO(content)
+    if suffix == "sparse.npz":
+        with np.load(out) as archive:
+            arrays = dict(archive)
+        arrays[name][int(rng.integers(len(arrays[name])))] = number
+        np.savez(out := io.BytesIO(), **arrays)
+    else:
+        with h5py.File(out, "r+") as file:
+            stored = file["X"].attrs["shape"] if name == "shape" else file["X"][name][:]
+            if len(stored):
+                stored[int(rng.integers(len(stored)))] = number
+            if name == "shape":
+                file["X"].attrs["shape"] = stored
+            else:
+                file["X"][name][:] = stored
+    return out.getvalue()
 
 
 def _dense(chunk: object) -> object:
@@ -267,6 +299,8 @@ def _csv_rows(data: bytes, suffix: str) -> np.ndarray | str | None:
     except csv.Error:
         return "a bare carriage return is read differently by every program"
     try:
+        if lines and all(cell.strip("+-.0123456789e") == "" for cell in lines[0]):
+            return "a first line of numbers may be a row"
         rows = np.array([[np.nan if not cell else float(cell) for cell in line] for line in lines[1:]])
     except ValueError:
         return "a value such as true, or rows of other lengths"

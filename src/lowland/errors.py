@@ -145,7 +145,7 @@ def reading(path: object, source: str, kind: str) -> Iterator[None]:
     """Turn whatever a library raises about the content of a file into one error: damage shows in many ways."""
     try:
         yield
-    except LowlandError:
+    except (LowlandError, Warning):
         raise
     except Exception as error:
         fact = str(error).partition("\n")[0].rstrip(". ") or type(error).__name__

@@ -6,6 +6,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -15,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lowland
 from lowland import PCA, TablePreparer
-from lowland.errors import DataError, DataTypeError, ModelFileError, ParameterError
+from lowland.errors import DataError, DataTypeError, MemoryBudgetError, ModelFileError, ParameterError
 from lowland.prepare.steps import EMImputer
 
 # --- tablepreparer: what becomes of each kind of column, new rows, and its place in a pipeline ---
@@ -274,14 +276,13 @@ def test_marks_of_missing_values_are_refused_together():
     assert TablePreparer(kinds={"a": "category", "b": "drop"}).fit(frame).kinds_["a"] == "category"
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_file_beyond_the_budget_is_refused_before_it_is_read(tmp_path, monkeypatch, suffix):
-    path = tmp_path / f"table{suffix}"
-    frame = messy(3000)
-    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
-    monkeypatch.setattr("lowland.prepare.table_preparer.whole_table", None)  # must not be called
-    with lowland.config(memory="100kB"), pytest.raises(MemoryError, match=r"budget is 100 kB"):
-        TablePreparer().fit(path)
+def test_a_file_beyond_the_budget_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    messy(3000).to_csv(tmp_path / "x.csv", index=False)
+    pq.write_table(pa.table({"a": np.ones(10**6), "b": np.ones(10**6)}), tmp_path / "x.parquet")  # a few kB
+    monkeypatch.setattr("lowland.data.formats.parquet.ParquetReader.batches", None)  # must not be called
+    for name, budget in (("x.csv", "100kB"), ("x.parquet", "10MB")):
+        with lowland.config(memory=budget), pytest.raises(MemoryBudgetError, match="One table of all rows"):
+            TablePreparer().fit(tmp_path / name)
 
 
 def test_an_encoded_table_beyond_the_budget_is_refused():

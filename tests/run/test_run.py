@@ -16,6 +16,7 @@ from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.math.statistics.moments import Total
+from lowland.run import memory
 from lowland.run.local import LocalRun, serial_run
 from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
 from lowland.run.progress import COMPILING, in_one_call, pulse
@@ -503,3 +504,29 @@ def test_a_call_of_lapack_is_announced(monkeypatch, capsys):
     with lowland.config(progress=True):
         lowland.PCA(2, svd_solver="covariance_eigh").fit(X)
     assert "cannot be interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("group", "files", "limits"),
+    [
+        ("0::/", {"memory.max": "1000"}, [1000]),
+        ("0::/a/b", {"a/b/memory.max": "max", "a/memory.max": "2000", "memory.max": "3000"}, [2000, 3000]),
+        ("4:memory:/docker/x\n0::/", {"memory/memory.limit_in_bytes": "4000"}, [4000]),
+        ("4:cpu,memory:/x", {"memory/x/memory.limit_in_bytes": "5000"}, [5000]),
+        ("9:name=systemd:/", {}, []),
+    ],
+)
+def test_the_memory_of_a_container(tmp_path, group, files, limits):
+    (tmp_path / "own").write_text(group + "\n")
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text + "\n")
+    assert list(memory._limits_of_container(tmp_path / "own", tmp_path)) == limits
+    assert list(memory._limits_of_container(tmp_path / "none", tmp_path)) == []
+
+
+def test_the_default_budget_respects_the_limit_of_the_shell():
+    code = "import lowland.run.settings as s; print(s.settings().budget)"
+    limited = f"ulimit -v 4000000; exec {sys.executable} -c '{code}'"
+    found = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=True).stdout
+    assert int(found) <= 4_000_000 * 1024 // 2

@@ -20,6 +20,7 @@ from lowland.data.reader import ArrowColumns, Reader, content_of, slices_of
 from lowland.data.rows import Rows
 from lowland.data.written import WrittenDates, dates_of
 from lowland.errors import DataError, DataTypeError
+from lowland.run.settings import require_memory
 
 SLAB = 2**16  # rows of a chunk
 DAY = 86_400e6  # microseconds
@@ -71,8 +72,15 @@ def arrow_table(columns: Iterable[Any], names: Iterable[str]) -> Any:
 
 
 def whole_table(columns: ArrowColumns, names: list[str]) -> Any:
-    """Return all rows as one Arrow table."""
-    parts = list(columns.tables(SLAB))
+    """Return all rows as one Arrow table; those of a file only if the memory budget allows it."""
+    what, remedy, size, parts = "One table of all rows", "Use fewer rows", 0, []
+    if columns.stamps and columns.n is not None:
+        each = sum(f.type.bit_width / 8 if pa.types.is_primitive(f.type) else 4 for f in columns.fields)
+        require_memory(2 * columns.n * each, what, remedy)
+    for part in columns.tables(SLAB):
+        parts.append(part)
+        size += part.nbytes if columns.stamps else 0
+        require_memory(2 * size, what, remedy, so_far=True)
     if not parts:
         raise DataError("The table has no rows. Check the file or the selection of rows.")
     parts = [pa.table(part.columns, names=names) for part in parts]

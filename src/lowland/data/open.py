@@ -26,9 +26,10 @@ from lowland.data.files import (
     suffix_of,
 )
 from lowland.data.read_options import OF_SHEETS, OF_TEXT, ReadOptions
-from lowland.data.reader import Reader, first_line, holds_dates, too_large
+from lowland.data.reader import Reader, holds_dates, too_large
 from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows, stamps_of
-from lowland.errors import DataError, DataTypeError, FileProblem, ParameterError, file_error
+from lowland.errors import DataError, DataTypeError, ParameterError, reading
+from lowland.run.settings import require_memory
 
 
 def open_rows(
@@ -386,23 +387,23 @@ def load_numpy(path: Path, array: str | None = None) -> Any:
     ``array`` names another array of a .npz file.
     A .npz file may also contain a sparse matrix, as scipy.sparse.save_npz writes it.
     """
-    try:
+    with reading(path, repr(str(path)), suffix_of(path)):
         if suffix_of(path) == ".npy":
             return np.load(path, mmap_mode="r", allow_pickle=False)
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            if array is not None and array in archive.files:
-                return archive[array]
-            name = "X" if "X" in archive.files else archive.files[0] if len(archive.files) == 1 else None
-            if name is not None and array is None:
-                return archive[name]
-            if {"format", "shape"} <= set(archive.files) and array is None:
-                return _sparse_matrix(path)
             held = archive.files
-    except Exception as error:  # zipfile, zlib, pickle and OS errors: a damaged archive fails in many ways
-        damaged = (
-            f"{str(path)!r} is not a valid {suffix_of(path)} file of numbers: {first_line(error)}. Write it again."
-        )
-        raise file_error(path, error, FileProblem(damaged)) from error
+            only = "X" if "X" in held else held[0] if len(held) == 1 else None
+            name = only if array is None else array if array in held else None
+            is_sparse_file = name is None and array is None and {"format", "shape"} <= set(held)
+            sizes = {info.filename.removesuffix(".npy"): info.file_size for info in archive.zip.infolist()}
+            size = sum(sizes.values()) if is_sparse_file else sizes.get(name or "", 0)
+            require_memory(size, f"{str(path)!r}, unpacked,")
+            if name is not None:
+                return archive[name]
+            if is_sparse_file:
+                import scipy.sparse
+
+                return scipy.sparse.load_npz(path)  # no pickle: scipy forbids it
     if not held:
         raise DataError(f"{str(path)!r} contains no array. Write it again.")
     names = ", ".join(map(repr, held))
@@ -411,15 +412,6 @@ def load_numpy(path: Path, array: str | None = None) -> Any:
     raise DataError(
         f"{str(path)!r} contains the arrays {names}. Choose one, such as `array={held[0]!r}`, or name it 'X'."
     )
-
-
-def _sparse_matrix(path: Path) -> Any:
-    import scipy.sparse
-
-    matrix = scipy.sparse.load_npz(path)  # no pickle: scipy forbids it
-    if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)  # an index beyond the shape would read outside the array
-    return matrix
 
 
 # --- vectors beside the rows ------------------------------------------------------------------------------------------

@@ -221,6 +221,15 @@ def cast_batch(batch: Any, fields: Sequence[Any]) -> Any:
     return batch.select([f.name for f in fields]).cast(pa.schema(list(fields)), safe=False)
 
 
+def without_views(kind: Any) -> Any:
+    """Return a type of column without the views of text and bytes that polars writes: Arrow computes little on them."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, without_views(kind.value_type), kind.ordered)
+    return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(kind, kind)
+
+
 def joined(batches: Iterable[Any]) -> np.ndarray:
     """Return the first column of several batches; an empty string is a missing value."""
     parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
@@ -250,7 +259,7 @@ def content_of(kind: Any) -> str:
         return "nothing"
     if kinds.is_dictionary(kind):
         return content_of(kind.value_type)
-    if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
+    if kinds.is_string(kind) or kinds.is_large_string(kind):
         return "text"
     return "numbers" if holds_numbers(kind) else str(kind)
 

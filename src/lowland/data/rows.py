@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +17,8 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, float_dtype, is_sparse, on_accelerator, to_numpy, xp_of
-from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile
+from lowland.errors import DataError, DataTypeError, FileProblem, LowlandError, MissingFile, file_error
+from lowland.run.settings import require_memory
 
 SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C
 SMALL_SLAB_BYTES = 8 * 2**20  # smaller slabs are not worth a thread
@@ -76,6 +78,15 @@ def check_files(stamps: Stamps) -> None:
             )
 
 
+@contextmanager
+def enough_memory(source: str) -> Iterator[None]:
+    """Turn the errors of libraries about memory into one of Lowland."""
+    try:
+        yield
+    except MemoryError as error:
+        raise error if isinstance(error, LowlandError) else file_error(source, error, DataError()) from error
+
+
 # --- slabs ------------------------------------------------------------------------------------------------------------
 
 
@@ -96,6 +107,27 @@ def canonical(X: Any) -> Any:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+    return X
+
+
+def checked_sparse(X: Any, source: str = "X") -> Any:
+    """Return a sparse matrix; raise an error if an index points outside of it: compiled code would read or write there.
+
+    ``source`` is its name in messages.
+    """
+    try:
+        if X.format == "coo":
+            if any(
+                len(at) and not 0 <= at.min() <= at.max() < size for at, size in zip(X.coords, X.shape, strict=True)
+            ):
+                raise ValueError("indices out of bounds")
+        else:
+            X = X if X.format in ("csr", "csc", "bsr") else X.tocsr()
+            X.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(
+            f"The indices of the sparse matrix {source} do not fit its shape {tuple(X.shape)}: {error}. Build it again."
+        ) from error
     return X
 
 
@@ -181,10 +213,11 @@ class Rows:
         """Yield raw slabs; raise an error if a file was written meanwhile, or the first pass read other rows."""
         check_files(self.stamps)
         count = 0
-        for piece in pieces:
-            count += self.height(piece)
-            yield piece
-            del piece  # only the caller refers to the slab
+        with enough_memory(self.source):
+            for piece in pieces:
+                count += self.height(piece)
+                yield piece
+                del piece  # only the caller refers to the slab
         check_files(self.stamps)
         before, self.rows_read = self.rows_read, count
         if before not in (None, count):
@@ -217,14 +250,20 @@ class Rows:
         return (self.prepare(piece) for piece in self.pieces())
 
     def to_array(self) -> Array:
-        """Return all rows as one array."""
-        chunks = [chunk if is_sparse(chunk) else np.asarray(chunk) for chunk in self.chunks()]
+        """Return all rows as one array, if the memory budget allows it."""
+        what, size, chunks = f"One array of all rows of {self.source}", 0, []
+        if self.n is not None and not self.in_memory and not self.is_sparse:
+            require_memory(2 * self.n * self.d * self.dtype.itemsize, what, "Use fewer rows")
+        for chunk in self.chunks():
+            chunks.append(chunk)
+            size += 0 if self.in_memory else (chunk.data if is_sparse(chunk) else chunk).nbytes
+            require_memory(2 * size, what, "Use fewer rows", so_far=True)  # the chunks, and the array of all of them
         if not chunks:
             raise DataError(
                 f"{self.source} has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`). Check "
                 "its source."
             )
-        return _stack_sparse(chunks) if is_sparse(chunks[0]) else np.concatenate(chunks)
+        return _stack_sparse(chunks) if is_sparse(chunks[0]) else xp_of(chunks[0]).concat(chunks)
 
     def column_name(self, j: int) -> str:
         """Return the name of column j in messages."""
@@ -464,7 +503,9 @@ class SparseRows(Rows):
     def __post_init__(self) -> None:
         self.n, self.d = self.X.shape
         self.dtype = float_dtype(self.X.dtype)
-        self.X = canonical(self.X)
+        size = self.d if self.X.format == "csr" else self.d + self.n
+        require_memory(3 * 8 * size, f"The sparse matrix {self.source} of shape {self.X.shape}")
+        self.X = canonical(checked_sparse(self.X, self.source))
 
     @property
     def slab(self) -> int:
@@ -525,7 +566,8 @@ class StreamRows(Rows):
 
     def prepare(self, piece: Any) -> Array:
         """Return a raw slab as floats."""
-        return self.convert(piece)
+        with enough_memory(self.source):
+            return self.convert(piece)
 
 
 def columns_as_floats(columns: Sequence[Any], dtype: np.dtype, names: Sequence[str], source: str) -> np.ndarray:
@@ -623,11 +665,6 @@ class ChunkRows(Rows):
         rows, raw = piece
         return as_floats(rows.prepare(raw), self.dtype)
 
-    def to_array(self) -> Array:
-        """Return all chunks as one array."""
-        chunks = list(self.chunks())
-        return xp_of(chunks[0]).concat(chunks) if not is_sparse(chunks[0]) else _stack_sparse(chunks)
-
 
 def _stack_sparse(chunks: list[Any]) -> Any:
     import scipy.sparse
@@ -654,6 +691,8 @@ class DaskRows(Rows):
         self.dtype = float_dtype(self.X.dtype)
         if self.X.numblocks[1] != 1:
             self.X = self.X.rechunk({1: -1})
+        if self.is_sparse:
+            self.X = self.X.map_blocks(checked_sparse, self.source, meta=self.X._meta)
 
     def pieces(self) -> Iterator[Any]:
         """Yield the blocks, computed one at a time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,48 @@ _IN_WORDS = {
 GROUPED = {",": ",", ".": r"\.", " ": SPACE, "'": "['’]"}  # thousands separators that are detected
 
 
+_AFFIXES = re.compile(rf"{CURRENCY}|[%()+\-−]|\s")  # \s has all spaces of Unicode
+_GROUPS = {mark: re.compile(rf"[1-9]\d{{0,2}}(?:{re.escape(mark)}\d{{3}})+") for mark in ",."}
+_DECIMALS = {mark: re.compile(rf"\d*{re.escape(mark)}\d+(?:[eE]\d+)?") for mark in ",."}
+
+
+def decimal_of(cells: Iterable[str], thousands: str | None, *, prefers_comma: bool) -> tuple[str, str | None]:
+    """Return the decimal mark of the numbers among some cells, and a sentence if it may be wrong.
+
+    It is a comma if some number has one and none has a decimal point. "1,234" and "1.234" decide nothing by themselves:
+    if all numbers are such, a comma is a decimal mark only if ``prefers_comma``, as between semicolons.
+    """
+    commas = points = comma_groups = point_groups = 0
+    for cell in cells:
+        if "," not in cell and "." not in cell:
+            continue
+        number = _AFFIXES.sub("", cell)
+        bare = number.replace(".", "") if "," in number and number.rfind(".") < number.rfind(",") else number
+        if _GROUPS[","].fullmatch(bare) and bare == number:
+            comma_groups += 1
+        elif _DECIMALS[","].fullmatch(bare):
+            commas += 1
+        elif _GROUPS["."].fullmatch(number):
+            point_groups += 1
+        elif _DECIMALS["."].fullmatch(number.replace(",", "")):
+            points += 1
+    if thousands == "." and commas + comma_groups:
+        return ",", None
+    if points or (point_groups and not commas):
+        only = not points and prefers_comma and thousands is None
+        return ".", _doubt("point", "1.234", "decimal=','") if only else None
+    if commas:
+        return ",", None
+    return (",", _doubt("comma", "1,234", "thousands=','")) if comma_groups and prefers_comma else (".", None)
+
+
+def _doubt(mark: str, example: str, remedy: str) -> str:
+    return (
+        f"Every number with a {mark} has three digits after it, such as {example}. It was read as a decimal {mark}. If "
+        f"the {mark} separates thousands, use {remedy}."
+    )
+
+
 @dataclass(frozen=True)
 class WrittenNumbers:
     """The form of the numbers of one column of text, and their conversion."""
@@ -38,7 +81,7 @@ class WrittenNumbers:
         """The regular expression that every number of this form matches."""
         digits = r"\d+"
         if self.thousands:
-            digits = rf"(?:\d{{1,3}}(?:{self._between}\d{{3}})+|\d+)"
+            digits = rf"(?:[1-9]\d{{0,2}}(?:{self._between}\d{{3}})+|\d+)"  # 0,461 is not a group of thousands
         number = rf"(?:{digits}(?:{re.escape(self.decimal)}\d*)?|{re.escape(self.decimal)}\d+)(?:[eE][+-]?\d+)?"
         if self.affix == "parentheses":
             money = rf"{CURRENCY}?{SPACE}*"

@@ -32,17 +32,15 @@ from lowland.data.files import suffix_of
 from lowland.data.kinds import KINDS, ColumnKind, kinds_of
 from lowland.data.open import has_named_columns
 from lowland.data.problems import preparation_error
-from lowland.data.reader import BATCH, ArrowColumns
+from lowland.data.reader import BATCH
 from lowland.data.rows import Rows, StreamRows
 from lowland.errors import DataError, ParameterError
 from lowland.prepare.steps import PARTS, DateParts, TextComponents
-from lowland.run.memory import require
-from lowland.run.settings import settings
+from lowland.run.settings import require_memory
 from lowland.suggestions import did_you_mean
 
 GIVEN = (*KINDS, "drop")  # kinds that a user can give
 _COMPLETE = ("category", "text", "id")  # a missing category is a level, a missing text is empty
-_EXPANSION = {".gz": 6, ".parquet": 3, ".xlsx": 6, ".ods": 10}  # bytes in memory per byte of a compressed file
 DROPPED = {
     "missing": "every value is missing, dropped",
     "constant": "only one value, dropped",
@@ -156,7 +154,6 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         columns, names, named = open_arrow(X)
         self._check_names(names)
-        _require_memory(X, columns, names)
         table = whole_table(columns, names)
         self.n_features_in_ = len(names)
         if named:
@@ -293,7 +290,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """Raise an error if the encoded table, which the fit computes, does not fit the budget."""
         width = {"category": self.max_levels, "text": self.text_components, "date": len(PARTS)}
         d = sum(width.get(self.kinds_[name], 1) for name in table.column_names)
-        require(2 * 8.0 * len(table) * d, settings().budget, "TablePreparer: the encoded table", "Lower max_levels")
+        require_memory(2 * 8.0 * len(table) * d, "TablePreparer: the encoded table", "Lower max_levels")
 
     def _is_dropped(self, name: str) -> bool:
         kind = self.kinds_[name]
@@ -359,18 +356,6 @@ def _kinds_in(table: Any, names: Sequence[str], X: Any) -> dict[str, ColumnKind]
         takes_marks = suffix_of(Path(path)).removesuffix(".gz") in (".csv", ".tsv", ".txt", ".xlsx", ".ods")
         raise preparation_error(marks, infinite, nested, gaps, source, takes_marks=takes_marks)
     return {column.name: column for column in found}
-
-
-def _require_memory(X: Any, columns: ArrowColumns, names: Sequence[str]) -> None:
-    """Raise an error, before a file is read, if its columns do not fit the memory budget."""
-    if not columns.stamps:  # in memory already
-        return
-    size = sum(_EXPANSION.get(file.suffix.lower(), 1) * stamp[0] for file, stamp in columns.stamps.items() if stamp)
-    every = getattr(getattr(X, "table", None), "names", names)  # some columns of a table
-    require(
-        2.0 * size * len(names) / max(1, len(every)), settings().budget,
-        f"TablePreparer reads all rows to fit the encoders: {_source_of(X)}", "Fit it to fewer rows",
-    )  # fmt: skip
 
 
 def _source_of(X: Any) -> str:

@@ -6,7 +6,10 @@ does not fit, which agrees to the tolerance of the solver and is reported in ``s
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 from lowland.errors import MemoryBudgetError, ParameterError
 
@@ -49,13 +52,59 @@ def show_bytes(count: float) -> str:
     return f"{count:.3g} TB"
 
 
-def require(needed: float, budget: int, what: str, remedy: str = "") -> None:
-    """Raise an error for work that needs more memory than the budget; ``remedy`` is an alternative to raising it."""
+def memory_limit() -> int:
+    """Return the bytes that this process can have: the memory of the machine, or what a container or shell allows."""
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        machine = 8 * 2**30
+    return min([machine, *_limits_of_container(), *_limits_of_shell()])
+
+
+def _limits_of_container(
+    groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+) -> Iterator[int]:
+    """Yield the limits of the control groups of this process, of version 1 or 2, and of all groups above them."""
+    try:
+        lines = groups.read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top, name = (root / "memory", "memory.limit_in_bytes") if controllers else (root, "memory.max")
+        folder = top / path.lstrip("/")
+        for each in (folder, *folder.parents):
+            try:
+                yield int((each / name).read_text())
+            except (OSError, ValueError):  # no such group, or "max"
+                continue
+
+
+def _limits_of_shell() -> Iterator[int]:
+    """Yield the limit of the address space, as ``ulimit -v`` sets it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY:
+        yield limit
+
+
+def require(needed: float, budget: int, what: str, remedy: str = "", *, so_far: bool = False) -> None:
+    """Raise an error for work that needs more memory than the budget; ``remedy`` is an alternative to raising it.
+
+    ``so_far``: more may be needed, since not all rows were read.
+    """
     if needed > budget:
         remedy = f"{remedy}, or raise the budget" if remedy else "Raise the budget"
+        how_much = f"more than {show_bytes(budget)}" if so_far else f"about {show_bytes(needed)}"
+        enough = show_bytes(needed * (4 if so_far else 1.2)).replace(" ", "")
         raise MemoryBudgetError(
-            f"{what} needs about {show_bytes(needed)}; the memory budget is {show_bytes(budget)}. {remedy}: "
-            f'`lowland.config(memory="{show_bytes(needed * 1.2).replace(" ", "")}")`.'
+            f"{what} needs {how_much}; the memory budget is {show_bytes(budget)}. {remedy}: "
+            f'`lowland.config(memory="{enough}")`.'
         )
 
 

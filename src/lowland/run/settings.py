@@ -10,21 +10,21 @@ from types import TracebackType
 from typing import Any, Literal
 
 from lowland.errors import ParameterError
-from lowland.run.memory import parse_bytes
+from lowland.run.memory import memory_limit, parse_bytes, require
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """The current settings."""
 
-    memory: int | None = None  # bytes; None: half of the memory of the machine
+    memory: int | None = None  # bytes; None: half of the memory that the machine, the container or the shell allows
     threads: int | None = None  # None: every core available to this process
     progress: Literal["auto"] | bool | Callable[[Any], Any] = "auto"
     output: Literal["default", "frame"] = "default"
     budget: int = dataclasses.field(init=False, repr=False, compare=False)  # bytes of working memory
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "budget", self.memory or _half_of_memory())
+        object.__setattr__(self, "budget", self.memory or memory_limit() // 2)
 
     @property
     def thread_count(self) -> int:
@@ -36,19 +36,17 @@ class Settings:
         )
 
 
-def _half_of_memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (ValueError, OSError, AttributeError):
-        return 4 * 2**30
-
-
 in_force = Settings()  # changed by ``config`` alone
 
 
 def settings() -> Settings:
     """Return the settings in force."""
     return in_force
+
+
+def require_memory(needed: float, what: str, remedy: str = "", *, so_far: bool = False) -> None:
+    """Raise an error for work that needs more memory than the budget in force: see ``memory.require``."""
+    require(needed, in_force.budget, what, remedy, so_far=so_far)
 
 
 class _Restore(contextlib.AbstractContextManager):
@@ -79,7 +77,8 @@ def config(
     Parameters
     ----------
     memory : str or int
-        Budget for working memory, such as "1GB" or a number of bytes. None: half of the memory of the machine.
+        Budget for working memory, such as "1GB" or a number of bytes. None: half of the memory of the machine, or
+        of the limit of its container or shell.
     threads : int
         Number of threads. None: every core. Results do not depend on it.
     progress : "auto", bool or function

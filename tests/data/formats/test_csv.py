@@ -100,6 +100,30 @@ def test_numbers_as_people_write_them(tmp_path, cells, numbers):
     np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv"))[:, 0], numbers)
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["(0,461)", "(1,234)"], [-0.461, -1.234]),
+        (["−0,461", "−0,234"], [-0.461, -0.234]),
+        (["0,461%", "12,5%"], [0.461, 12.5]),
+        (["0,461 kr", "2 kr"], [0.461, 2]),
+        (["0,46 CHF", "0,461 CHF"], [0.46, 0.461]),
+        (["€ 0,461", "€ 1.234,5"], [0.461, 1234.5]),
+    ],
+)
+def test_a_decimal_comma_beside_signs_and_units(tmp_path, separator, cells, numbers):
+    (tmp_path / "x.csv").write_text(f"a{separator}b\n" + "".join(f"{cell}{separator}1\n" for cell in cells))
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv"))[:, 0], numbers)
+
+
+def test_a_group_of_thousands_does_not_begin_with_zero(tmp_path):
+    for text in ("a;b\n0,461,234;1\n2;1\n", "a;b\n(0.461);1\n1,5;1\n"):  # once read as 461234 and as -461
+        (tmp_path / "x.csv").write_text(text)
+        with pytest.raises(DataError, match=r"'a'.*not numeric"):
+            open_rows(tmp_path / "x.csv")
+
+
 def test_options_of_reading(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes("a;b\n1.234;?\n2.000;-\n".encode("utf-16"))

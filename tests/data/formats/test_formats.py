@@ -16,12 +16,20 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland import PCA, Table
+from lowland import PCA, Table, TablePreparer, TruncatedSVD, config, look
 from lowland.data import files as streams
 from lowland.data import rows as rows_module
 from lowland.data.formats import arrow_files
 from lowland.data.open import open_labelled, open_rows, open_table_file, read_column
-from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ParameterError
+from lowland.errors import (
+    DataError,
+    DataTypeError,
+    DataWarning,
+    FileProblem,
+    MemoryBudgetError,
+    MissingFile,
+    ParameterError,
+)
 
 # --- parquet: folders of files, different types, damage ---
 
@@ -154,7 +162,7 @@ def test_a_sparse_file_that_is_damaged_is_refused(tmp_path):
     np.savez(tmp_path / "beyond.npz", indices=S.indices + 3, **parts)
     np.savez(tmp_path / "part.npz", **parts)
     for name in ("beyond.npz", "part.npz"):
-        with pytest.raises(FileProblem, match=r"not a valid \.npz file"):
+        with pytest.raises((DataError, FileProblem), match=name):
             open_rows(tmp_path / name)
 
 
@@ -245,12 +253,91 @@ def test_an_excel_sheet(X, tmp_path):
     np.testing.assert_array_equal(rows.to_array(), np.column_stack([X, np.arange(30)]))
     assert labels[1] == "u"
     assert "first sheet" in rows.notes[0]
-    np.testing.assert_array_equal(open_rows(tmp_path / "x.xlsx", sheet="Second").to_array(), [[1, 2]])
+    second = open_rows(tmp_path / "x.xlsx", sheet="Second", header=False)
+    np.testing.assert_array_equal(second.to_array(), [[1, 2]])
     with pytest.raises(ParameterError, match=r"sheet='Third'.*'Second'"):
         open_rows(tmp_path / "x.xlsx", sheet="Third")
     (tmp_path / "y.xlsx").write_text("hello")
     with pytest.raises(FileProblem, match=r"not a valid \.xlsx"):
         open_rows(tmp_path / "y.xlsx")
+
+
+def write_sheet(path, rows, title="Sheet"):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.active.title = title
+    book.save(path)
+    return book
+
+
+def test_a_first_row_of_numbers_in_a_sheet(tmp_path):
+    path = tmp_path / "x.xlsx"
+    write_sheet(path, [[2019, 2020, 2021], [1.5, 2.5, 3.5]])
+    with pytest.warns(DataWarning, match=r"only numbers.*first row.*header=True"):
+        assert open_rows(path).to_array().shape == (2, 3)
+    assert open_rows(path, header=True).names == ("2019", "2020", "2021")
+    write_sheet(path, [[0, 1, 2], [1.5, 2.5, 3.5]])
+    with pytest.warns(DataWarning, match=r"taken for column names.*header=False"):
+        assert open_rows(path).names == ("0", "1", "2")
+    write_sheet(path, [[5.1, 3.5, "setosa"], [4.9, 3.0, "virginica"], [6.1, 2.9, "setosa"]])
+    with pytest.warns(DataWarning, match=r"'5\.1' is a number"):
+        open_rows(path, columns=["3.5"])
+    write_ods(tmp_path / "x.ods", [[2019.0, 2020.0], [1.5, 2.5]])
+    assert open_rows(tmp_path / "x.ods", header=True).names == ("2019", "2020")
+
+
+def test_numbers_written_as_text_with_a_decimal_comma_in_a_sheet(tmp_path):
+    write_sheet(tmp_path / "x.xlsx", [["a", "b", "c"], ["(0,461)", "0,461%", "−0,5"], ["0,5", "2%", "0,512"]])
+    rows = open_rows(tmp_path / "x.xlsx")
+    np.testing.assert_array_equal(rows.to_array(), [[-0.461, 0.461, -0.5], [0.5, 2, 0.512]])
+    assert "decimal comma in 'a', 'b', 'c'" in rows.notes[0]
+
+
+def test_a_sheet_behind_a_chart_and_a_sheet_that_states_a_wrong_size(tmp_path):
+    chart = pytest.importorskip("openpyxl.chart")
+    book = write_sheet(tmp_path / "x.xlsx", [["a", "b"], [1, 2], [3, 4]])
+    bars = chart.BarChart()
+    bars.add_data(chart.Reference(book.active, min_col=1, min_row=1, max_row=3))
+    book.create_chartsheet("Chart", 0).add_chart(bars)
+    book.save(tmp_path / "x.xlsx")
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.xlsx").to_array(), [[1, 2], [3, 4]])
+    with zipfile.ZipFile(tmp_path / "x.xlsx") as old, zipfile.ZipFile(tmp_path / "y.xlsx", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b'ref="A1:B3"', b'ref="A1:A2"'))
+    np.testing.assert_array_equal(open_rows(tmp_path / "y.xlsx").to_array(), [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("write", ["write_ipc", "write_parquet", None])
+def test_text_of_polars(tmp_path, write):
+    import polars as pl
+
+    frame = pl.DataFrame(
+        {"a": [1.0, 2.0, 3.0], "s": ["u", "v", "u"], "c": pl.Series(["u", "v", "u"], dtype=pl.Enum(["v", "u"]))}
+    )
+    source = tmp_path / f"x{'.parquet' if write == 'write_parquet' else '.arrow'}"
+    getattr(frame, write)(source) if write else None
+    source = source if write else frame.to_arrow(compat_level=pl.CompatLevel.newest())
+    with pytest.raises(DataTypeError, match="'s'"):
+        open_rows(source)
+    assert list(read_column(source, "s")) == ["u", "v", "u"]
+    assert [column.kind for column in look(source).columns] == ["integer", "category", "ordered"]
+    expected = [[1, 1, 0, 1], [2, 0, 1, 0], [3, 1, 0, 1]]
+    np.testing.assert_array_equal(TablePreparer(standardize=False).fit_transform(source)[:, [0, 2, 3, 1]], expected)
+
+
+@pytest.mark.parametrize("depth", [100, 2000, 20_000])
+def test_deeply_nested_json_is_refused(tmp_path, depth):
+    path = tmp_path / "x.jsonl"
+    for opening in ("[", '["]]]", ', '["\\"]", ', "[\n"):
+        path.write_text('{"a": 0, "b": []}\n{"a": 1, "b": ' + opening * depth + "]" * depth + "}\n")
+        with pytest.raises(DataError, match="nested more than 100 levels"):
+            open_rows(path, columns=["a"]).to_array()
+    path.write_text('{"a": 1, "b": "' + "[" * depth + '\\"["}\n{"a": 2, "b": "]"}\n')  # text, not lists
+    np.testing.assert_array_equal(open_rows(path, columns=["a"]).to_array(), [[1], [2]])
+    path.write_text('{"a": 1, "b": ' + "[" * 99 + "]" * 99 + "}\n")
+    assert open_rows(path, columns=["a"]).to_array() == 1
 
 
 def test_titles_above_the_header_of_a_sheet(tmp_path):
@@ -441,3 +528,114 @@ def test_anndata_in_slabs_gives_the_same_fit(X, tmp_path, monkeypatch):
     np.testing.assert_allclose(
         PCA(2).fit(tmp_path / "x.h5ad").explained_variance_, PCA(2).fit(np.where(X > 0, X, 0)).explained_variance_
     )
+
+
+# --- files that need more memory than the budget ---
+
+
+def write_repeated(path):
+    """A sheet of a million rows of a thousand cells, in a kilobyte."""
+    cell = "<table:table-cell office:value-type='float' office:value='1' table:number-columns-repeated='1000'/>"
+    write_ods(path, [["a"]])
+    with zipfile.ZipFile(path) as archive:
+        text = archive.read("content.xml").decode()
+    with zipfile.ZipFile(path, "w") as archive:
+        rows = f"<table:table-row table:number-rows-repeated='1000000'>{cell}</table:table-row>"
+        archive.writestr("content.xml", text.replace("</table:table-row>", f"</table:table-row>{rows}", 1))
+
+
+def write_long_cell(path):
+    """A sheet with one cell of 30 MB, which is compressed to 30 kB."""
+    write_sheet(path, [["a"], ["MARK"]])
+    with zipfile.ZipFile(path) as old:
+        parts = {name: old.read(name).replace(b"MARK", b"x" * 30_000_000) for name in old.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, data in parts.items():
+            new.writestr(name, data)
+
+
+def write_rows_of_text(path):
+    path.write_text("a,b\n" + "1,2\n" * 2_000_000)
+
+
+BEYOND = {
+    "zeros.npz": lambda path: np.savez_compressed(path, X=np.zeros((10**6, 4))),
+    "wide.npz": lambda path: sp.save_npz(path, sp.csr_array(([1.0], ([0], [5])), shape=(5, 2 * 10**9))),
+    "tall.npz": lambda path: sp.save_npz(path, sp.csc_array(([1.0], ([5], [0])), shape=(2 * 10**9, 5))),
+    "repeated.ods": write_repeated,
+    "long.xlsx": write_long_cell,
+    "x.parquet": lambda path: pa.parquet.write_table(pa.table({"a": np.ones(2 * 10**6)}), path),
+    "x.csv": write_rows_of_text,
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_files_beyond_the_budget_are_refused(tmp_path, name):
+    BEYOND[name](tmp_path / name)
+    with config(memory="20MB"), pytest.raises(MemoryBudgetError, match="budget is 20 MB"):
+        open_rows(tmp_path / name).to_array()
+
+
+def test_a_library_without_memory_raises_our_error(tmp_path, monkeypatch):
+    pa.parquet.write_table(pa.table({"a": np.ones(100)}), tmp_path / "x.parquet")
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+
+    def fail(*arguments):
+        raise pa.ArrowMemoryError("malloc of size 128 failed")
+
+    rows = open_rows(tmp_path / "x.parquet")
+    monkeypatch.setattr("lowland.data.formats.parquet.cast_batch", fail)
+    with pytest.raises(MemoryBudgetError, match="Not enough memory"):
+        rows.to_array()
+    rows = open_rows(tmp_path / "x.csv")
+    monkeypatch.setattr(rows, "convert", fail)
+    with pytest.raises(MemoryBudgetError, match="Not enough memory"):
+        rows.to_array()
+
+
+# --- sparse matrices whose indices are wrong would let compiled code read or write outside of memory ---
+
+
+def forged(format, **changes):
+    S = sp.random(200, 30, 0.2, random_state=0, format=format)
+    for name, (place, value) in changes.items():
+        getattr(S, name)[place] = value
+    return S
+
+
+FORGED = {
+    "column": lambda: forged("csr", indices=(5, 2**30)),
+    "negative column": lambda: forged("csr", indices=(5, -(2**30))),
+    "pointer": lambda: forged("csr", indptr=(10, 2**30)),
+    "last pointer": lambda: forged("csr", indptr=(200, 2**30)),
+    "row": lambda: forged("csc", indices=(5, 2**30)),
+    "block": lambda: forged("bsr", indices=(5, 2**30)),
+    "place": lambda: forged("coo", col=(5, 2**30)),
+    "list": lambda: forged("lil", rows=(3, [10**6]), data=(3, [1.0])),
+}
+
+
+@pytest.mark.parametrize("kind", FORGED)
+def test_a_sparse_matrix_with_wrong_indices_is_refused(kind):
+    with pytest.raises(DataError, match="indices of the sparse matrix"):
+        open_rows(FORGED[kind]())
+    with pytest.raises(DataError, match="indices of the sparse matrix"):
+        TruncatedSVD(2).fit([forged("csr"), FORGED[kind]()])
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc"])
+@pytest.mark.parametrize(("part", "place"), [("indices", 3), ("indptr", 2), ("shape", 0), ("shape", 1)])
+@pytest.mark.parametrize("value", [-(2**31), 2**31 - 1])
+def test_a_sparse_matrix_of_anndata_with_wrong_indices_is_refused(tmp_path, kind, part, place, value):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "x.h5ad"
+    write_h5ad(path, np.eye(8), kind)
+    with h5py.File(path, "r+") as file:
+        forged = file["X"].attrs["shape"] if part == "shape" else file["X"][part][:]
+        forged[place] = value
+        if part == "shape":
+            file["X"].attrs["shape"] = forged
+        else:
+            file["X"][part][:] = forged
+    with pytest.raises((DataError, FileProblem, MemoryBudgetError)):
+        TruncatedSVD(2).fit(path)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as json
 
-from lowland.data.reader import BATCH, Reader, cast_batch, pandas_index
+from lowland.data.reader import BATCH, Reader, cast_batch, pandas_index, without_views
 from lowland.data.rows import Stamps, stamps_of
 from lowland.errors import DataError, FileProblem, reading
 
 _JSON_BLOCK = 2**22  # bytes; the first block shows which keys there are
+MOST_NESTED = 100  # lists and records within each other
+_STEPS = np.array([1 if byte in b"[{" else -1 for byte in range(256)])
+_NO_BRACKETS = bytes({*range(256)} - {*b'"[]{}'})
 
 
 class MemoryReader(Reader):
@@ -39,10 +44,10 @@ class FeatherReader(Reader):
         with self._file() as file:
             if hasattr(file, "num_record_batches"):
                 self.n = sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
-            self.schema = file.schema
-        index = pandas_index(self.schema)
-        self.id_name = index[0] if len(index) == 1 else None
-        self.names = list(self.schema.names)
+            self.schema = pa.schema([f.with_type(without_views(f.type)) for f in file.schema], file.schema.metadata)
+            index = pandas_index(self.schema)
+            self.id_name = index[0] if len(index) == 1 else None
+            self.names = list(self.schema.names)  # decoded here
 
     @contextmanager
     def _file(self) -> Iterator[Any]:
@@ -62,6 +67,46 @@ class FeatherReader(Reader):
                 yield cast_batch(chosen, fields)
 
 
+class _FlatJson(io.RawIOBase):
+    """A stream of JSON that refuses deeply nested values before they are parsed: parsers need stack for each level."""
+
+    def __init__(self, stream: Any, source: str) -> None:
+        self.stream, self.source = stream, source
+        self.depth, self.rest = 0, b""  # at the end of the last whole line; the line that is not complete
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        data: bytes = self.stream.read(size)
+        lines, _, self.rest = (self.rest + data).rpartition(b"\n")  # no string of JSON contains a line break
+        self.depth = self._depth_after(lines)
+        self._depth_after(self.rest)
+        return data
+
+    def _depth_after(self, text: bytes) -> int:
+        """The number of brackets that are open after some lines."""
+        text = text.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _NO_BRACKETS)
+        brackets = b"".join(text.split(b'"')[::2])  # outside of strings
+        if not brackets:
+            return self.depth
+        depths = self.depth + np.cumsum(_STEPS[np.frombuffer(brackets, np.uint8)])
+        depths -= np.minimum(np.minimum.accumulate(depths), 0)  # a bracket that closes nothing is an error of its own
+        if depths.max() > MOST_NESTED:
+            raise DataError(
+                f"{self.source} has lists or records that are nested more than {MOST_NESTED} levels deep. Write one "
+                "record of numbers and text per line."
+            )
+        return int(depths[-1])
+
+    def readable(self) -> bool:
+        """The stream can be read."""
+        return True
+
+    def close(self) -> None:
+        """Close the stream."""
+        self.stream.close()
+        super().close()
+
+
 class JsonLinesReader(Reader):
     """A file of one JSON object per line, optionally compressed; a key that an object does not have is missing."""
 
@@ -74,7 +119,7 @@ class JsonLinesReader(Reader):
     @contextmanager
     def _open(self, schema: Any, unexpected: str) -> Iterator[Any]:
         with reading(self.path, self.source, self.path.suffix):
-            stream = pa.input_stream(str(self.path), compression="detect")
+            stream = pa.PythonFile(_FlatJson(pa.input_stream(str(self.path), compression="detect"), self.source))
             with json.open_json(
                 stream, read_options=json.ReadOptions(use_threads=False, block_size=_JSON_BLOCK),
                 parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),

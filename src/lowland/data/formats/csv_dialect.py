@@ -6,11 +6,13 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from lowland.data.read_options import ReadOptions
+from lowland.data.written import decimal_of
+from lowland.errors import warn
 
 SEPARATORS = ",;\t|"
 MOST_CELLS, MOST_LINES = 200_000, 1000  # of the sample
@@ -18,11 +20,7 @@ MOST_TITLES = 20  # lines above a header
 SHOWN_NAMES = 6
 SHOWN = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "vertical bar", " ": "space"}
 
-_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
-_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
-_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")  # "1,234" may be a decimal comma or a thousands separator
-_POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")  # so may "1.234", beside a decimal comma
-_AFFIXES = re.compile(r"[%€$£¥\s\u00a0\u202f]")
+_NUMBER = re.compile(r"[+-]?(?:\d+|\d*\.\d+(?:[eE][+-]?\d+)?)")
 
 
 @dataclass
@@ -158,7 +156,7 @@ def has_row_names(records: list[list[str]]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return bool(_POINT.fullmatch(text.strip()) or text.strip().lstrip("+-").isdigit())
+    return bool(_NUMBER.fullmatch(text.strip()))
 
 
 def _records(text: str, separator: str) -> list[list[str]]:
@@ -181,49 +179,48 @@ def _records(text: str, separator: str) -> list[list[str]]:
 
 
 def _find_decimal(found: Dialect, read: ReadOptions) -> None:
-    """Set the decimal mark: a comma if numbers have one and none has a decimal point."""
+    """Set the decimal mark, and the doubt about it."""
     if read.decimal is not None:
         found.decimal = read.decimal
-        return
-    if read.thousands == "," or (found.separator == "," and not found.has_quotes):
-        return
-    commas = points = groups = point_groups = 0
-    for record in found.records[1:]:
-        for cell in record:
-            if "," not in cell and "." not in cell:
-                continue
-            number = _AFFIXES.sub("", cell)
-            bare = number.replace(".", "") if "," in number and number.rfind(".") < number.rfind(",") else number
-            if _GROUPS.fullmatch(bare) and bare == number:
-                groups += 1
-            elif _COMMA.fullmatch(bare):
-                commas += 1
-            elif _POINT_GROUPS.fullmatch(number):
-                point_groups += 1
-            elif _POINT.fullmatch(number.replace(",", "")):
-                points += 1
-    if not commas:
-        points += point_groups
-    if read.thousands == "." and commas + groups:
-        found.decimal = ","
-    elif commas and not points:
-        found.decimal = ","
-        found.notes.append("decimal comma")
-    elif groups and not points and found.separator == ";":
-        found.decimal = ","
-        found.notes.append("decimal comma")
-        found.doubt = (
-            "Every number with a comma has three digits after it, such as 1,234. It was read as a decimal comma. If "
-            "the comma separates thousands, use thousands=','."
-        )
-    elif point_groups and point_groups == points and found.separator == ";" and read.thousands is None:
-        found.doubt = (
-            "Every number with a point has three digits after it, such as 1.234. It was read as a decimal point. If "
-            "the point separates thousands, use decimal=','."
+    elif read.thousands != "," and (found.separator != "," or found.has_quotes):
+        cells = (cell for record in found.records[1:] for cell in record)
+        found.decimal, found.doubt = decimal_of(cells, read.thousands, prefers_comma=found.separator == ";")
+        if found.decimal == "," and read.thousands != ".":
+            found.notes.append("decimal comma")
+
+
+# --- names of columns -------------------------------------------------------------------------------------------------
+
+
+def are_names(cells: list[str], source: str, separator: str = ",") -> bool:
+    """Whether a first line of numbers contains names: only 0, 1, 2, …, as pandas writes them. Warn of the guess."""
+    found = len(cells) > 2 and cells == [str(j) for j in range(len(cells))]
+    shown = separator.join(cells[:5]) + (separator + "…") * (len(cells) > 5)
+    was = "taken for column names" if found else "read as the first row, and the columns are named x0, x1, …"
+    warn(
+        f"The first line of {source}, {shown!r}, contains only numbers. It was {was}. If this is wrong, use "
+        f"`open_rows(file, header={not found})`, or write column names that are not numbers into the first line."
+    )
+    return found
+
+
+def warn_if_row(names: Sequence[str], texts: Collection[str], source: str) -> None:
+    """Warn if the names may be a row: some are numbers, and only columns of text have other names."""
+    numbers = [name for name in names if is_float(name)]
+    if 0 < len(numbers) < len(names) and all(is_float(name) or name in texts for name in names):
+        warn(
+            f"The first line of {source} was taken for column names, although {numbers[0]!r} is a number. If it is a "
+            "row, use `open_rows(file, header=False)`, or add a line of column names."
         )
 
 
-# --- names for columns that have none, or whose names are not unique --------------------------------------------------
+def is_float(text: str) -> bool:
+    """Whether Python reads a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def complete_names(cells: Sequence[str], first_values: Sequence[Any]) -> tuple[list[str], str | None, list[str]]:

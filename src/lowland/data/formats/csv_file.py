@@ -17,11 +17,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from lowland.data.formats.csv_dialect import are_separated_by_spaces, complete_names, detect, has_row_names, listed
+from lowland.data.formats.csv_dialect import (
+    are_names,
+    are_separated_by_spaces,
+    complete_names,
+    detect,
+    has_row_names,
+    is_float,
+    listed,
+    warn_if_row,
+)
 from lowland.data.problems import ProblemCounter
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import BATCH, Reader, cast_batch, first_line, holds_numbers, joined, text_fields
-from lowland.data.rows import Rows, StreamRows, columns_as_floats, stamps_of
+from lowland.data.rows import Rows, stamps_of
 from lowland.data.written import MISSING, WrittenNumbers, form_of
 from lowland.errors import DataError, FileProblem, file_error, warn
 
@@ -64,7 +73,7 @@ class CsvReader(Reader):
                 with suppress(pa.ArrowInvalid):  # a later block has decimals or text
                     self._held = reader.read_all()
         if self.read.header is None and self.given_names is None and '"' not in _line(head):
-            self._warn_of_numbers()
+            warn_if_row(self.names, text_fields(list(self.schema)), self.source)
         if self.dialect.doubt:
             warn(f"{self.source}: {self.dialect.doubt}")
         if self.clauses:
@@ -79,15 +88,7 @@ class CsvReader(Reader):
         """Set names x0, x1, … if the first line is a row; complete names that are missing or not unique."""
         header = self.read.header
         if header is None and not is_quoted and self._are_numbers(cells):
-            header = len(cells) > 2 and cells == [str(j) for j in range(len(cells))]  # as pandas writes them
-            separator = self.dialect.separator
-            shown = separator.join(cells[:5]) + (separator + "…") * (len(cells) > 5)
-            was = "taken for column names" if header else "read as the first row, and the columns are named x0, x1, …"
-            warn(
-                f"The first line of {self.source}, {shown!r}, contains only numbers. It was {was}. If this is wrong, "
-                f"use `open_rows(file, header={not header})`, or write column names that are not numbers into the "
-                "first line."
-            )
+            header = are_names(cells, self.source, self.dialect.separator)
         if header is False:
             self.has_header, self.given_names = False, [f"x{j}" for j in range(len(cells))]
             return
@@ -125,21 +126,11 @@ class CsvReader(Reader):
         missing = pc.is_in(pc.utf8_trim_whitespace(column), value_set=marks)
         return pc.if_else(missing, pa.scalar(None, column.type), column)
 
-    def _warn_of_numbers(self) -> None:
-        """Warn if the column names may be a row: some are numbers, and no column of numbers has a name of letters."""
-        numbers = [name for name in self.names if _is_number(name)]
-        texts = {*text_fields(list(self.schema))}
-        if 0 < len(numbers) < len(self.names) and all(_is_number(n) or n in texts for n in self.names):
-            warn(
-                f"The first line of {self.source} was taken for column names, although {numbers[0]!r} is a number. If "
-                "it is a row, use `open_rows(file, header=False)`, or add a line of column names."
-            )
-
     def _are_numbers(self, cells: list[str]) -> bool:
         """Whether a line contains only numbers and marks of missing values, and at least one number."""
         missing = {*MISSING, *self.read.missing} - {"", "nan", "NaN"}
         cells = [cell.replace(",", ".") if self.dialect.decimal == "," else cell for cell in cells]
-        return all(_is_number(cell) or cell in missing for cell in cells) and any(map(_is_number, cells))
+        return all(is_float(cell) or cell in missing for cell in cells) and any(map(is_float, cells))
 
     def _stream(self) -> Any:
         return pa.input_stream(str(self.path), compression="detect")
@@ -173,7 +164,7 @@ class CsvReader(Reader):
             raise self._parse_error(error) from error
         except UnicodeDecodeError as error:
             raise self._not_decoded("text") from error
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             damaged = f"{self.source} cannot be read: {first_line(error)}. The file may be damaged. Write it again."
             raise file_error(self.path, error, FileProblem(damaged)) from error
 
@@ -214,19 +205,10 @@ class CsvReader(Reader):
 
     def rows_at(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows of float64."""
-        if self._held is not None:
-            names, dtype = tuple(self.names[j] for j in keep), np.dtype(np.float64)
-            held = [self._held.column(j) for j in keep]
-            floats = [(c.cast(pa.float64()) if c.null_count else c).to_numpy() for c in held]  # missing: NaN
-            X = columns_as_floats(floats, dtype, names, self.source)
-            return StreamRows(  # the number of rows is unknown, as in every text file
-                lambda slab: (X[start : start + slab] for start in range(0, len(X), slab)), np.asfortranarray, None,
-                len(keep), dtype, names, self.source, stamps=self.stamps,
-            )  # fmt: skip
         if text_fields(self.fields_at(keep)):
             raise self._count_problems([self.names[j] for j in keep]).error(self.source)
         rows = super().rows_at(keep)
-        rows.is_text = True
+        rows.is_text = self._held is None
         return rows
 
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
@@ -241,6 +223,9 @@ class CsvReader(Reader):
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches; the first cell that is not a number leads to an error that names all of them."""
+        if self._held is not None:
+            yield from (cast_batch(batch, fields) for batch in self._held.to_batches(max_chunksize=size))
+            return
         names = [f.name for f in fields]
         kinds = {f.name: f.type for f in fields}
         for f in fields:
@@ -338,11 +323,3 @@ class _NotNumbers(Exception):
 
 def _line(head: bytes) -> str:
     return head.partition(b"\n")[0].decode("latin-1")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -10,7 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lowland.data.reader import BATCH, Reader, holds_dates, refuse_duplicates, refuse_text, slices_of, too_large
+from lowland.data.reader import (
+    BATCH,
+    Reader,
+    holds_dates,
+    refuse_duplicates,
+    refuse_text,
+    slices_of,
+    too_large,
+    without_views,
+)
 from lowland.data.rows import Rows, StreamRows, columns_as_floats
 from lowland.errors import DataTypeError
 
@@ -119,6 +128,7 @@ def _arrow_column(column: Any, name: str) -> Any:
             if pa.types.is_string(distinct.type):
                 return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), distinct)
         values = column.to_arrow()
+        values = values.cast(without_views(values.type))
     except pa.ArrowException as error:
         raise DataTypeError(
             f"Column {name!r} of the frame mixes values of several types, or contains objects that are not numbers or "
@@ -127,10 +137,8 @@ def _arrow_column(column: Any, name: str) -> Any:
     if isinstance(values, pa.ChunkedArray):
         values = values.unify_dictionaries().combine_chunks()
         values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
-    kinds = pa.types
-    if any(is_text(values.type) for is_text in (kinds.is_string, kinds.is_large_string, kinds.is_string_view)):
-        return pc.dictionary_encode(values)
-    return values
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    return pc.dictionary_encode(values) if is_text else values
 
 
 def _number_column(column: Any, name: str) -> Any:

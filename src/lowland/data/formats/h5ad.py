@@ -13,8 +13,20 @@ import scipy.sparse
 from lowland.arrays.namespace import float_dtype
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import RowsReader
-from lowland.data.rows import SPARSE_SLAB_ROWS, Rows, SparseRows, Stamps, StreamRows, as_floats, stamps_of
+from lowland.data.rows import (
+    SPARSE_SLAB_ROWS,
+    Rows,
+    SparseRows,
+    Stamps,
+    StreamRows,
+    as_floats,
+    checked_sparse,
+    stamps_of,
+)
 from lowland.errors import DataError, MissingExtra, ParameterError, reading
+from lowland.run.settings import require_memory
+
+_BYTES_PER_NAME = 100  # in memory
 
 
 def open_h5ad(path: Path, source: str, read: ReadOptions) -> RowsReader:
@@ -25,10 +37,14 @@ def open_h5ad(path: Path, source: str, read: ReadOptions) -> RowsReader:
         index = _text(obs.attrs.get("_index", "_index"))
         beside = [name for name in map(_text, obs.attrs.get("column-order", ())) if name in obs]
         beside += [index] * (index in obs)
-        names = [f"{place[5:]} {j + 1}" for j in range(d)]
-        if not place.startswith("obsm/"):
+        require_memory(_BYTES_PER_NAME * d, f"{source}, with {d:,} variables,")
+        if place.startswith("obsm/"):
+            names = [f"{place[5:]} {j + 1}" for j in range(d)]
+        else:
             var = file["var"]
             names = [_text(name) for name in var[_text(var.attrs.get("_index", "_index"))][:]]
+        if len(names) != d:
+            raise ValueError(f"{place} has {d} columns, but there are {len(names)} names of variables")
     stamps = stamps_of([path])
     found = RowsReader(
         names, lambda keep: _rows_at(path, place, (n, d), keep, names, source, stamps), source, n,
@@ -74,8 +90,9 @@ def _rows_at(
                     "Choose another matrix (`array=...`)."
                 )
             if kind.startswith("csc"):
+                require_memory(2 * (stored["data"].nbytes + stored["indices"].nbytes), source)
                 parts = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
-                X = _checked(scipy.sparse.csc_matrix(parts, shape=shape)).tocsr()
+                X = checked_sparse(scipy.sparse.csc_matrix(parts, shape=shape), source)
                 return SparseRows(X if columns is None else X[:, columns], source, chosen)
             ends = stored["indptr"]
             if len(ends) != n + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
@@ -93,7 +110,7 @@ def _rows_at(
                 offsets = stored["indptr"][start : stop + 1].astype(np.int64)
                 some = slice(int(offsets[0]), int(offsets[-1]))
                 parts = (stored["data"][some], stored["indices"][some], offsets - offsets[0])
-                yield _checked(scipy.sparse.csr_matrix(parts, shape=(stop - start, d)))
+                yield checked_sparse(scipy.sparse.csr_matrix(parts, shape=(stop - start, d)), source)
 
     def convert(piece: Any) -> Any:
         return as_floats(piece if columns is None else piece[:, columns], dtype)
@@ -155,11 +172,6 @@ def _shape(stored: Any) -> tuple[int, int]:
     if shape is None or len(shape) != 2:
         raise DataError(f"{stored.name} is not a matrix. Choose another one (`array=...`).")
     return int(shape[0]), int(shape[1])
-
-
-def _checked(X: Any) -> Any:
-    X.check_format(full_check=True)  # an index beyond the shape would read outside the array
-    return X
 
 
 def _decoded(values: np.ndarray) -> np.ndarray:

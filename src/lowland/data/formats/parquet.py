@@ -16,14 +16,13 @@ from lowland.data.reader import (
     Reader,
     cast_batch,
     content_of,
-    first_line,
     holds_numbers,
     joined,
     pandas_index,
     refuse_duplicates,
 )
 from lowland.data.rows import stamps_of
-from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, file_error
+from lowland.errors import DataError, DataTypeError, MissingFile, reading
 
 _READ_BUFFER = 2**20  # bytes of a column read at a time
 
@@ -85,13 +84,10 @@ class ParquetReader(Reader):
                     )
 
     def _open(self, part: Path) -> Any:
-        try:
+        check_readable(part)
+        with reading(part, repr(str(part)), "Parquet"):
             # Without these two, Arrow prefetches whole row groups, whatever the memory budget.
             return pq.ParquetFile(part, pre_buffer=False, buffer_size=_READ_BUFFER)
-        except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-            check_readable(part)  # does not exist, or permission denied
-            words = f"is not a valid Parquet file ({first_line(error)}). It may be truncated. Write it again."
-            raise file_error(part, error, FileProblem(f"{str(part)!r} {words}")) from error
 
     def _head(self, part: Path) -> tuple[Any, int]:
         with self._open(part) as file:
@@ -114,13 +110,9 @@ class ParquetReader(Reader):
         """Yield record batches of the columns, file after file."""
         names = [f.name for f in fields]
         for part in self.parts:
-            with self._open(part) as file:
-                try:
-                    for batch in file.iter_batches(batch_size=size, columns=names):
-                        yield cast_batch(batch, fields)
-                except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-                    damaged = FileProblem(f"{str(part)!r} is damaged ({first_line(error)}). Write it again.")
-                    raise file_error(part, error, damaged) from error
+            with self._open(part) as file, reading(part, repr(str(part)), "Parquet"):
+                for batch in file.iter_batches(batch_size=size, columns=names):
+                    yield cast_batch(batch, fields)
 
     def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
         if name not in self.index:
@@ -130,9 +122,6 @@ class ParquetReader(Reader):
 
 def read_columns(path: Path) -> dict[str, np.ndarray]:
     """Return every column of a Parquet file by its name, numbers and strings."""
-    try:
+    with reading(path, repr(str(path)), "Parquet"):
         table = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-        damaged = FileProblem(f"{str(path)!r} cannot be read as Parquet: {first_line(error)}. Write it again.")
-        raise file_error(path, error, damaged) from error
     return {name: column.to_numpy() for name, column in zip(table.column_names, table.columns, strict=True)}

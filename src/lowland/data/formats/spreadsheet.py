@@ -12,15 +12,27 @@ import numpy as np
 import pyarrow as pa
 
 from lowland.data.formats.arrow_files import MemoryReader
-from lowland.data.formats.csv_dialect import MOST_TITLES, complete_names, count_titles, in_words, listed
+from lowland.data.formats.csv_dialect import (
+    MOST_TITLES,
+    are_names,
+    complete_names,
+    count_titles,
+    in_words,
+    listed,
+    warn_if_row,
+)
 from lowland.data.read_options import ReadOptions
 from lowland.data.rows import stamps_of
-from lowland.data.written import MISSING, form_of
+from lowland.data.written import MISSING, decimal_of, form_of
 from lowland.errors import DataError, MissingExtra, ParameterError, reading
+from lowland.run.settings import require_memory
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_BYTES_PER_BYTE = {".xlsx": 3, ".ods": 10}  # bytes in memory per byte of XML
+_BYTES_PER_CELL = 24  # at least, of empty cells
+_AS_TEXT = "Save it as .csv"
 MOST_COLUMNS, MOST_ROWS = 2**14, 2**20  # of a sheet: a program may write that the last row repeats to the end
 
 
@@ -29,6 +41,9 @@ def open_spreadsheet(path: Path, source: str, read: ReadOptions) -> MemoryReader
     stamps = stamps_of([path])
     clauses: list[str] = []
     with reading(path, source, path.suffix):
+        with zipfile.ZipFile(path) as archive:
+            size = sum(info.file_size for info in archive.infolist())
+        require_memory(_BYTES_PER_BYTE[path.suffix.lower()] * size, f"{source}, unpacked,", _AS_TEXT)
         grid = (_excel_cells if path.suffix.lower() == ".xlsx" else _open_document_cells)(path, source, read, clauses)
         table, id_name, first_row = _table(grid, source, read, clauses)
     found = MemoryReader(table, source, stamps)
@@ -43,33 +58,48 @@ def _table(grid: list[list[Any]], source: str, read: ReadOptions, clauses: list[
     widths = [max((j + 1 for j, cell in enumerate(row) if cell not in (None, "")), default=0) for row in grid]
     width, filled = max(widths, default=0), np.flatnonzero(widths)
     keep = range(filled[0], filled[-1] + 1) if width == 1 else filled  # as blank lines of a text file
+    _require_cells(len(keep) * width, source)
     rows = [(grid[i] + [None] * width)[:width] for i in keep]
     if not rows:
         raise DataError(f"The sheet of {source} is empty. Check the file.")
-    texts = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
-    titles = 0 if read.header is False else count_titles(texts)
+    head = [["" if cell is None else str(cell) for cell in row] for row in rows[: MOST_TITLES + 2]]
+    titles = 0 if read.header is False else count_titles(head)
     if titles:
         rows = rows[titles:]
         clauses.append(in_words(titles))
-    is_row = all(isinstance(cell, int | float) for cell in rows[0] if cell is not None)
-    if read.header is False or (read.header is None and is_row):
-        names, id_name, first_row = [f"x{j}" for j in range(width)], None, 1
-    else:
-        cells = ["" if cell is None else str(cell).strip() for cell in rows.pop(0)]
+    header, cells = read.header, [_name(cell) for cell in rows[0]]
+    are_numbers = [isinstance(cell, int | float) for cell in rows[0] if cell is not None]
+    if header is None and all(are_numbers):
+        header = are_names(cells, source)
+    names, id_name, first_row = [f"x{j}" for j in range(width)], None, 1
+    if header is not False:
+        rows, first_row = rows[1:], 2 + titles
         names, id_name, changes = complete_names(cells, [row[0] for row in rows])
         clauses += changes
-        first_row = 2 + titles
-    columns, written = [], []
-    for name, values in zip(names, zip(*rows, strict=True) if rows else [()] * width, strict=True):
-        column = _column(list(values), read.missing)
-        form = form_of(column, read.decimal or ".", read.thousands) if column.type == pa.string() else None
-        if form is not None:
-            written.append(name)
-            column = form.convert(column)
-        columns.append(column)
+    columns = [_column(list(values), read.missing) for values in (zip(*rows, strict=True) if rows else [()] * width)]
+    texts = [j for j, column in enumerate(columns) if column.type == pa.string()]
+    decimal = read.decimal
+    if decimal is None:
+        cells = [text for j in texts for text in columns[j].drop_null().to_pylist()]
+        decimal, _ = decimal_of(cells, read.thousands, prefers_comma=False)
+    written = {j: form for j in texts if (form := form_of(columns[j], decimal, read.thousands)) is not None}
+    for j, form in written.items():
+        columns[j] = form.convert(columns[j])
     if written:
-        clauses.append(f"numbers written as text in {listed(written)}")
+        decimals = " with a decimal comma" * (decimal == ",")
+        clauses.append(f"numbers written as text{decimals} in {listed([names[j] for j in written])}")
+    if header is None and any(are_numbers):
+        warn_if_row(names, {names[j] for j in texts if j not in written}, source)
     return pa.table(columns, names=names), id_name, first_row
+
+
+def _require_cells(count: int, source: str) -> None:
+    require_memory(_BYTES_PER_CELL * count, f"The sheet of {source}", _AS_TEXT)
+
+
+def _name(cell: Any) -> str:
+    """The name of a column: a year is a float in an .ods file."""
+    return "" if cell is None else f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
 def _column(values: list[Any], missing: tuple[str, ...]) -> Any:
@@ -88,6 +118,8 @@ def _column(values: list[Any], missing: tuple[str, ...]) -> Any:
 
 def _chosen_sheet(sheets: list[str], source: str, read: ReadOptions, clauses: list[str]) -> str:
     """The name of the sheet to read: the first, unless one is named."""
+    if not sheets:
+        raise DataError(f"{source} has no sheet of cells. Check the file.")
     if read.sheet is None:
         if len(sheets) > 1:
             clauses.append(f"the first sheet, {sheets[0]!r}, of {len(sheets)}")
@@ -104,8 +136,16 @@ def _excel_cells(path: Path, source: str, read: ReadOptions, clauses: list[str])
         raise MissingExtra("openpyxl", "excel") from error
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
-        sheet = book[_chosen_sheet(book.sheetnames, source, read, clauses)]
-        return [list(row) for row in sheet.iter_rows(values_only=True)]
+        sheets = {sheet.title: sheet for sheet in book.worksheets}  # without sheets that are charts
+        sheet = sheets[_chosen_sheet(list(sheets), source, read, clauses)]
+        sheet.reset_dimensions()  # those that the file states may be wrong, and rows and columns would be lost
+        grid: list[list[Any]] = []
+        cells = 0
+        for row in sheet.iter_rows(values_only=True):
+            cells += len(row)
+            _require_cells(cells, source)
+            grid.append(list(row))
+        return grid
     finally:
         book.close()
 
@@ -114,10 +154,8 @@ def _open_document_cells(path: Path, source: str, read: ReadOptions, clauses: li
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
         tables = ElementTree.parse(file).getroot().iter(f"{_TABLE}table")
         sheets = {table.get(f"{_TABLE}name", ""): table for table in tables}
-    if not sheets:
-        return []
     grid: list[list[Any]] = []
-    blank = 0
+    blank = count = 0
     for row in sheets[_chosen_sheet(list(sheets), source, read, clauses)].iter(f"{_TABLE}table-row"):
         cells: list[Any] = []
         for cell in row:
@@ -128,6 +166,8 @@ def _open_document_cells(path: Path, source: str, read: ReadOptions, clauses: li
         if all(cell is None for cell in cells):  # the last ones may repeat to the end of the sheet
             blank += again
             continue
+        count += len(cells) * again
+        _require_cells(count, source)
         grid += [[None]] * min(blank, MOST_ROWS + 1) + [cells] * again
         blank = 0
         if len(grid) > MOST_ROWS:
