@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -26,8 +27,30 @@ def dimension_known(plan: Plan) -> Iterator[Line]:
         others = ", ".join(f"{method} {intrinsic_dimension(X, method).value:.1f}" for method in OTHERS)
         yield Line(
             name, off, unit="relative error", required=(Bar("ours", ALLOWED),),
-            remark=f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f}) of {true}, in {seconds:.2g} s; {others}",
+            remark=f"{found.value:.2f} of {true} (standard error {found.standard_error:.2f}), in {seconds:.2g} s; "
+            f"{others}",
         )  # fmt: skip
+
+
+@job("Standard errors of the intrinsic dimension: samples more than two standard errors from the mean of all samples")
+def dimension_errors(plan: Plan) -> Iterator[Line]:
+    from lowland.quality import intrinsic_dimension
+
+    for name, (true, make) in SAMPLED.items():
+        for method in ("auto", *OTHERS):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about few rows
+                draws = [make(np.random.default_rng(seed)) for seed in range(plan.size(500, 50))]
+                found = [intrinsic_dimension(X, method) for X in draws]
+            value = np.array([each.value for each in found])
+            error = np.array([each.standard_error for each in found])
+            # the numbers of local components are often all equal, so a hundredth is allowed
+            beyond = float(np.mean(np.abs(value - value.mean()) > np.maximum(2 * error, 0.01 * value)))
+            yield Line(
+                f"{name}, {method}", beyond, unit="relative error",
+                remark=f"mean {value.mean():.2f} of {true}, standard deviation {value.std():.3f}, mean standard error "
+                f"{error.mean():.3f}",
+            )  # fmt: skip
 
 
 @job("Intrinsic dimension of a 10-ball, compared with maximum likelihood on scikit-learn's neighbors")
@@ -44,8 +67,30 @@ def dimension_time(plan: Plan) -> Iterator[Line]:
         raise WrongAnswer(f"the dimension of a 10-ball: {found.value:.2f}")
     yield times.line(
         f"{n:,} rows, all used", "ours", "peer", required=(Bar("ours", 10.0),),
-        remark=f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f}), the likelihood {times.answers['peer']:.2f}",
+        remark=f"{found.value:.2f} (standard error {found.standard_error:.2f}), the likelihood "
+        f"{times.answers['peer']:.2f}",
     )  # fmt: skip
+
+
+def _sphere(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    X = rng.standard_normal((n, d + 1))
+    return X / np.linalg.norm(X, axis=1)[:, None]
+
+
+def _clusters(count: int, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Normal clusters of n rows each, with centers that are the same in every sample."""
+    centers = 20 * np.random.default_rng(0).standard_normal((count, 1, d))
+    return (centers + rng.standard_normal((count, n, d))).reshape(-1, d)
+
+
+SAMPLED: dict[str, tuple[int, Callable[[np.random.Generator], np.ndarray]]] = {
+    "10 clusters of 25 rows in 5-D": (5, lambda rng: _clusters(10, 25, 5, rng)),
+    "2 clusters of 15 rows in 3-D": (3, lambda rng: _clusters(2, 15, 3, rng)),
+    "anisotropic normal in 5-D, 200 rows": (5, lambda rng: rng.standard_normal((200, 5)) * [1, 0.7, 0.5, 0.3, 0.1]),
+    "2-sphere, 50 rows": (2, lambda rng: _sphere(50, 2, rng)),
+    "normal in 3-D, 200 rows": (3, lambda rng: rng.standard_normal((200, 3))),
+    "square, 200 rows": (2, lambda rng: rng.random((200, 2))),
+}
 
 
 def ball(n: int, d: int) -> np.ndarray:

@@ -180,7 +180,7 @@ def test_mistakes_with_other_commands(said, tables):
         said("inspect", file)
     for words in (
         ("dimension", "good.csv", "--n-neighbors", 500), ("dimension", "good.csv", "--method", "twon"),
-        ("dimension", "good.csv", "--confidence", 2), ("evaluate", "good.csv", "good.csv", "--n-neighbors", 500),
+        ("dimension", "good.csv", "--sample", 2), ("evaluate", "good.csv", "good.csv", "--n-neighbors", 500),
         ("compare", "good.csv", "--methods", "pcca"), ("compare", "good.csv", "--methods", "pca", "-k", 9),
         ("compare", "good.csv", "--sweep", "isomap.n_neighbours=3"), ("compare", "good.csv", "--purpose", "classify"),
         ("compare", "good.csv", "--scale", "standrd"), ("compare", "nan.csv"),

@@ -1,14 +1,15 @@
-"""Intrinsic dimension of a data set: seven estimators, each with a confidence interval and its known bias."""
+"""Intrinsic dimension of a data set: seven estimators, each with its standard error and known bias."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
 from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.random import generator
@@ -30,27 +31,26 @@ BY_SPACINGS = ("auto", "mle", "twonn")  # estimators that use the spacings of di
 MAPPED = ("auto", "mle", "twonn", "pca")  # estimators with a local version
 
 _FEWEST = 10  # rows; the spacings of fewer say almost nothing
-_NEIGHBORS = 20  # default
+_NEIGHBORS = 20  # default, if each cluster has at least twice as many rows
+_CLUSTERED = 10  # neighbors of each row that connect the rows of a cluster
 _PAIRED = 2000  # rows of which all pairs are compared: 32 MB of distances
 _NEIGHBORHOODS = 1000  # for local PCA, unless all rows are requested
 _MAPPED_BY_ISOMAP = 1000
-_REPEATS = 3  # fits of Isomap, each without another tenth of the rows, for the range of the elbow
 
 
 @dataclass(frozen=True, eq=False)  # eq: comparing arrays gives no single truth value
 class IntrinsicDimension:
-    """An estimate of the intrinsic dimension, with its confidence interval and known bias.
+    """An estimate of the intrinsic dimension, with its standard error and known bias.
+
+    There is no confidence interval. It would have to include the bias, which depends on the unknown shape of the data:
+    no number of rows can tell a very thin direction from none.
 
     Attributes
     ----------
     value : float
         The estimate. ``float(result)`` returns it, too.
-    low, high : float
-        Confidence interval.
-    confidence : float
-        Confidence level of the interval.
-    interval : str
-        How the interval was computed.
+    standard_error : float or None
+        How much the estimate varies between samples of as many rows. None for Isomap's elbow.
     n_rows : int
         Number of rows.
     method, name : str
@@ -68,10 +68,7 @@ class IntrinsicDimension:
     """
 
     value: float
-    low: float
-    high: float
-    confidence: float
-    interval: str
+    standard_error: float | None
     n_rows: int
     method: str
     name: str
@@ -85,20 +82,20 @@ class IntrinsicDimension:
         return self.value
 
     def __str__(self) -> str:
-        own = f"{self.name}: {self.value:.3g} ({self.low:.3g} to {self.high:.3g}). {self.about} Bias: {self.bias}"
+        error = "" if self.standard_error is None else f" (standard error {self.standard_error:.2g})"
+        own = f"{self.name}: {self.value:.3g}{error}. {self.about} Bias: {self.bias}"
         return "\n".join([own, *map(str, self.others)])
 
 
 class Work:
-    """The distinct rows, and what the estimators share: neighbors, samples, the wording of the interval."""
+    """The distinct rows, and what the estimators share: neighbors, clusters, samples."""
 
     def __init__(
-        self, X: Array, run: Run, k: int | None, per_point: bool, confidence: float, sample: int | None,
-        rng: np.random.Generator,
-    ) -> None:  # fmt: skip
+        self, X: Array, run: Run, k: int | None, per_point: bool, sample: int | None, rng: np.random.Generator
+    ) -> None:
         self.unit = unit_of(X)  # rescaled, so that squared distances neither overflow nor underflow
         self.X = X if self.unit == 1 else X / self.unit
-        self.run, self.asked_k, self.per_point, self.confidence = run, k, per_point, confidence
+        self.run, self.asked_k, self.per_point = run, k, per_point
         self.most = X.shape[0] if per_point or sample is None else sample
         self.place = np.arange(X.shape[0])  # (number of input rows,) index of the distinct row
         self._check_rows()
@@ -108,9 +105,7 @@ class Work:
             self._drop_repeated()
             self.order = rng.permutation(self.n)
             self.indices, self.distances = self._neighbors()
-        if self.k < _NEIGHBORS and k is None:
-            warn(f"intrinsic_dimension: with {self.n} distinct rows, {self.k} neighbors per row are used instead of "
-                 f"{_NEIGHBORS}. The estimate is uncertain. Pass more rows.")  # fmt: skip
+        self.n_clusters, self.rows_per_cluster = self._find_clusters()
         positive = self.distances[self.distances > 0]
         self.distances = np.maximum(self.distances, positive.min())  # distinct rows at distance zero due to rounding
 
@@ -120,9 +115,14 @@ class Work:
         return int(self.X.shape[0])
 
     @property
-    def k(self) -> int:
-        """Number of neighbors per row."""
+    def most_k(self) -> int:
+        """Number of neighbors that are searched."""
         return self.asked_k or min(_NEIGHBORS, self.n - 1)
+
+    @property
+    def k(self) -> int:
+        """Number of neighbors that are used, all of them in the same cluster."""
+        return int(self.indices.shape[1])
 
     def _check_rows(self) -> None:
         if self.n == 1 < len(self.place):
@@ -133,8 +133,8 @@ class Work:
                 f"The data has {self.n} {kind}: too few to estimate a dimension. Pass at least {_FEWEST}, preferably "
                 "hundreds."
             )
-        if self.n <= self.k:
-            raise _error(f"the data has {self.n} {kind}. Choose at most {self.n - 1}.", n_neighbors=self.k)
+        if self.n <= self.most_k:
+            raise _error(f"the data has {self.n} {kind}. Choose at most {self.n - 1}.", n_neighbors=self.most_k)
 
     def _drop_repeated(self) -> None:
         """Remove duplicate rows: a distance of zero has no logarithm."""
@@ -149,11 +149,47 @@ class Work:
             warn(f"intrinsic_dimension: {duplicates} of {len(host)} rows are duplicates. Each row is counted once.")
 
     def _neighbors(self) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest neighbors, among all rows, of each sampled row, nearest first, (m, k)."""
-        searcher = choose_searcher(self.X, "euclidean", {}, "auto", self.k)
+        """The nearest neighbors, among all rows, of each sampled row, nearest first, (m, k)."""
+        searcher = choose_searcher(self.X, "euclidean", {}, "auto", self.most_k)
         rows = None if self.most >= self.n else self.asked
-        indices, distances = searcher.nearest(self.k, self.run, rows=rows)
+        indices, distances = searcher.nearest(self.most_k, self.run, rows=rows)
         return indices, distances.astype(np.float64)
+
+    def _find_clusters(self) -> tuple[int, float]:
+        """Return the number of clusters and the geometric mean of their rows; keep only neighbors within a cluster.
+
+        Clusters are the connected components of the neighbor graph of the sampled rows. The shape of a cluster affects
+        distances beyond half of its rows, so such neighbors are left out, unless their number was given.
+        """
+        near, m = self.indices, len(self.asked)
+        if m < self.n:
+            X = self.take(self.asked)
+            near = choose_searcher(X, "euclidean", {}, "auto", min(self.most_k, m - 1)).nearest(self.most_k, self.run)[
+                0
+            ]
+
+        def clusters(k: int) -> tuple[int, np.ndarray]:
+            edges = np.repeat(np.arange(m), near[:, :k].shape[1]), near[:, :k].ravel()
+            count, label = connected_components(
+                coo_array((np.ones(len(edges[0])), edges), shape=(m, m)), directed=False
+            )
+            return count, np.bincount(label)[label]
+
+        most = self.most_k
+        count, rows = clusters(most)
+        if self.asked_k is None:
+            apart, fewer = clusters(_CLUSTERED)
+            if apart > count:
+                most, count, rows = _CLUSTERED, apart, fewer
+        typical = math.exp(float(np.log(rows).mean())) * self.n / m
+        if self.asked_k is None and typical < 2 * most:
+            most = int(typical / 2)
+            if most < _CLUSTERED:
+                where = f"{self.n} distinct rows" if count == 1 else f"{count} clusters of about {typical:.0f} rows"
+                warn(f"intrinsic_dimension: with {where}, {most} neighbors per row are used instead of {_NEIGHBORS}. "
+                     "The estimate is uncertain. Pass more rows.")  # fmt: skip
+        self.indices, self.distances = self.indices[:, :most], self.distances[:, :most]
+        return count, typical
 
     @property
     def asked(self) -> np.ndarray:
@@ -169,31 +205,27 @@ class Work:
         xp = xp_of(self.X)
         return xp.take(self.X, like(places, self.X, xp.int64), axis=0)
 
-    def error_of_mean(self, values: np.ndarray, asked: np.ndarray | None = None) -> float:
-        """Standard error of the mean of values, (m,), that are correlated between neighbors."""
-        places = slice(None) if asked is None else np.searchsorted(self.asked, asked)
-        rows = self.asked if asked is None else asked
-        return math.sqrt(spacings.covariance_of_means(values[:, None], self.indices[places], rows)[0, 0])
+    def error_of_mean(self, values: np.ndarray, rows: np.ndarray | None = None, k: int | None = None) -> float:
+        """Standard error of the mean of values, (m,), that are correlated between the k nearest neighbors."""
+        rows = self.asked if rows is None else rows
+        near = self.indices[np.searchsorted(self.asked, rows), :k]
+        return math.sqrt(spacings.covariance_of_means(values[:, None], near, rows)[0, 0])
 
     def expand(self, values: np.ndarray) -> np.ndarray | None:
         """Values of the distinct rows, expanded to all rows, if local estimates were requested."""
         return values[self.place] if self.per_point else None
 
-    def result(self, method: str, value: float, error: float, about: str, **more: Any) -> IntrinsicDimension:
-        """The result for an estimate with its standard error; the interval stays above zero."""
+    def result(self, method: str, value: float, error: float | None, about: str, **more: Any) -> IntrinsicDimension:
+        """The result for an estimate with its standard error."""
         name, bias = _KNOWN[method]
         if not value < 0.99 * spacings.MOST:  # NaN as well
             raise DataError(
                 f"{name}: the distances to the nearest neighbors are all equal, as on a grid, so there is no estimate. "
                 "Choose another method, or add a little noise to the rows."
             )
-        z = NormalDist().inv_cdf((1 + self.confidence) / 2)
-        ratio = math.exp(z * error / value) if value > 0 else 1.0
-        above, below = _BIAS.get(method, (0.0, 0.0))
-        more.setdefault("interval", _ASYMPTOTIC if method not in _BIAS else _WIDENED)
         return IntrinsicDimension(
-            value, value / ratio / (1 + above), value * ratio / (1 - below), self.confidence, n_rows=len(self.place),
-            method=method, name=name, bias=bias, about=about, **more,
+            float(value), None if error is None else float(error), n_rows=len(self.place), method=method, name=name,
+            bias=bias, about=about, **more,
         )  # fmt: skip
 
 
@@ -201,7 +233,7 @@ class Work:
 
 
 def _auto(work: Work) -> IntrinsicDimension:
-    trend, curve = spacings.calibrated_dimension(work.distances, work.indices, work.asked, work.n)
+    trend, curve = spacings.calibrated_dimension(work.distances, work.indices, work.asked, work.rows_per_cluster)
     first, last = trend.at_scale[0], trend.at_scale[-1]
     radius = trend.scale * work.unit
     course = f"from {first:.3g} at radius {radius[0]:.3g} to {last:.3g} at {radius[-1]:.3g}"
@@ -214,13 +246,15 @@ def _auto(work: Work) -> IntrinsicDimension:
             f"The estimate falls with the scale ({course}), a sign of noise, so it is taken at the largest scale."
         ),
     }[trend.taken]
+    if work.n_clusters > 1:
+        about += f" The rows form {work.n_clusters} clusters, and neighbors are counted within each."
     local = None
     if work.per_point:
         each = spacings.neighborhood_means(spacings.log_spacings(work.distances).mean(axis=1), work.indices)
         local = work.expand(curve.dimension(each))
     details = {
-        "sampled rows": len(work.asked), "neighbors": work.k, "radius": radius, "dimension at radius": trend.at_scale,
-        "slope in standard errors": trend.slope, "taken from": trend.taken,
+        "sampled rows": len(work.asked), "neighbors": work.k, "clusters": work.n_clusters, "radius": radius,
+        "dimension at radius": trend.at_scale, "slope in standard errors": trend.slope, "taken from": trend.taken,
     }  # fmt: skip
     return work.result("auto", trend.value, trend.error, about, per_point=local, details=details)
 
@@ -237,18 +271,14 @@ def _mle(work: Work) -> IntrinsicDimension:
 
 
 def _twonn(work: Work) -> IntrinsicDimension:
-    value = spacings.two_nearest(work.distances)
-    each = spacings.log_spacings(work.distances[:, :2])[:, 0]
-    each = np.minimum(each, np.quantile(each, 0.9))  # the fit leaves out the largest ratios, too
-    relative_error = work.error_of_mean(each) / max(each.mean(), 1e-300)
+    value, influence = spacings.two_nearest(work.distances)
     local = None
     if work.per_point:
         ratios = spacings.neighborhood_means(spacings.log_spacings(work.distances[:, :2])[:, 0], work.indices)
         local = work.expand(1 / np.maximum(ratios, 1e-9))
     about = f"From the two nearest neighbors of {len(work.asked)} rows, without the 10% with the largest ratios."
-    return work.result(
-        "twonn", value, value * relative_error, about, per_point=local, details={"sampled rows": len(work.asked)}
-    )
+    error = value * work.error_of_mean(influence, k=2)
+    return work.result("twonn", value, error, about, per_point=local, details={"sampled rows": len(work.asked)})
 
 
 def _correlation(work: Work) -> IntrinsicDimension:
@@ -264,8 +294,7 @@ def _correlation(work: Work) -> IntrinsicDimension:
         f"{fraction[0]:.2%} to {fraction[-1]:.2%} of the pairs of {m} rows."
     )
     details = {"rows": m, "radius": radius, "fraction of pairs": fraction}
-    interval = "normal, from the variance between rows"
-    return work.result("correlation", slope, error, about, interval=interval, details=details)
+    return work.result("correlation", slope, error, about, details=details)
 
 
 def _pca(work: Work) -> IntrinsicDimension:
@@ -286,52 +315,29 @@ def _global_pca(work: Work) -> IntrinsicDimension:
     about = (
         f"Participation ratio: (sum of variances)² / sum of squared variances, over the components of {len(rows)} rows."
     )
-    interval = "normal, from the variance between rows"
-    return work.result("global_pca", value, error, about, interval=interval, details={"rows": len(rows)})
+    return work.result("global_pca", value, error, about, details={"rows": len(rows)})
 
 
 def _isomap(work: Work) -> IntrinsicDimension:
-    rows = work.draw(_MAPPED_BY_ISOMAP)
+    X = to_numpy(work.take(work.draw(_MAPPED_BY_ISOMAP)))
     k = min(work.k, 10)
-
-    def residuals_and_components(places: np.ndarray) -> tuple[np.ndarray, int]:
-        """Residual variances of embeddings in 1, 2, … dimensions, and the components of the neighbor graph."""
-        X = to_numpy(work.take(places))
-        graph = nearest_neighbors(X, k, LocalRun())
-        joined = connected(graph, "connect", ShortestBridges(X), LocalRun())
-        return residual_variances(geodesic_distances(joined.graph, LocalRun())), joined.count
-
-    def elbow_of(left: np.ndarray, n: int) -> int:
-        return min(elbow(left, n), work.X.shape[1])  # at most the number of columns
-
-    left, components = residuals_and_components(rows)
-    if components > 1:
+    joined = connected(nearest_neighbors(X, k, LocalRun()), "connect", ShortestBridges(X), LocalRun())
+    if joined.count > 1:
         warn(f"`intrinsic_dimension(method='isomap')`: the graph of {k} nearest neighbors has "
-             f"{components} connected components, which were joined by their shortest edges. "
+             f"{joined.count} connected components, which were joined by their shortest edges. "
              "Estimate the dimension of each component separately.")  # fmt: skip
-    left_out = work.order[: len(rows)] % 10
-    parts = []
-    for part in work.run.iterate("fitting Isomap to subsets", _REPEATS):
-        some = rows[left_out != part]
-        parts.append(elbow_of(residuals_and_components(some)[0], len(some)))
-    value = elbow_of(left, len(rows))
-    found = work.result(
-        "isomap", float(value), 0.0,
-        f"Elbow of the residual variances of {len(rows)} rows, at {left[value - 1]:.2g}.",
-        interval=f"range of the elbows when a different tenth of the rows is left out each time: {parts}",
-        details={"rows": len(rows), "neighbors": k, "residual variances": left},
-    )  # fmt: skip
-    return replace(found, low=float(min(*parts, value)), high=float(max(*parts, value)))
+    left = residual_variances(geodesic_distances(joined.graph, LocalRun()))
+    value = min(elbow(left, len(X)), X.shape[1])  # at most the number of columns
+    about = f"Elbow of the residual variances of {len(X)} rows, at {left[value - 1]:.2g}."
+    details = {"rows": len(X), "neighbors": k, "residual variances": left}
+    return work.result("isomap", float(value), None, about, details=details)
 
 
-_ASYMPTOTIC = "normal, from the variance between rows, with the correlation between neighbors"
-_BIAS = {"auto": (0.13, 0.09)}  # how far the estimate may be above and below the truth apart from sampling error
-_WIDENED = f"{_ASYMPTOTIC}, widened by the known bias: 13% downward, 9% upward"
 _KNOWN: dict[str, tuple[str, str]] = {
     "auto": (
         "Corrected maximum likelihood",
-        "none in uniformly filled balls; up to 7% high on spheres and 13% on Gaussian clouds, up to 9% low in cubes. "
-        "The interval includes it.",
+        "none in uniformly filled balls; up to 17% high on spheres and 13% on Gaussian clouds, up to 9% low in cubes; "
+        "low if the extents of the directions are very different.",
     ),
     "mle": (
         "Maximum likelihood",
@@ -343,7 +349,8 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "correlation": (
         "Correlation dimension",
-        "low in high dimensions (17% at 10, 27% at 20), with 2 log10(n) as an upper limit; high with curvature.",
+        "low in high dimensions (17% at 10, 27% at 20), with 2 log10(n) as an upper limit, and in clusters; high "
+        "with curvature.",
     ),
     "pca": (
         "Local PCA",
@@ -365,9 +372,9 @@ ESTIMATORS: dict[str, Callable[[Work], IntrinsicDimension]] = {
 
 def intrinsic_dimension(
     X: Any, method: Estimator | Literal["all"] = "auto", *, n_neighbors: int | None = None, per_point: bool = False,
-    confidence: float = 0.95, sample: int | None = 5_000, random_state: Any = None,
+    sample: int | None = 5_000, random_state: Any = None,
 ) -> IntrinsicDimension:  # fmt: skip
-    """Estimate the intrinsic dimension of the rows, with a confidence interval and the known bias of the estimator.
+    """Estimate the intrinsic dimension of the rows, with the standard error and the known bias of the estimator.
 
     The intrinsic dimension is the number of coordinates needed to describe the rows locally: 2 on a surface, whatever
     the number of columns.
@@ -388,12 +395,10 @@ def intrinsic_dimension(
         - "isomap": elbow of Isomap's residual variances.
         - "all": "auto", with all others in the attribute ``others``.
     n_neighbors : int or None, default None
-        Number of neighbors per row. None: 20, or all other rows if there are fewer.
+        Number of neighbors per row. None: 20, but 10 if the rows form clusters with fewer connections, and at most
+        half of the rows of a cluster.
     per_point : bool, default False
         Also estimate the local dimension around each row ("auto", "mle", "twonn", "pca").
-    confidence : float, default 0.95
-        Confidence level of the interval. It covers sampling error; that of "auto" also the bias on Gaussian
-        clouds, spheres and cubes.
     sample : int or None, default 5000
         Number of rows, sampled at random, whose neighbors are searched among all rows. None, or ``per_point=True``:
         all rows.
@@ -403,7 +408,7 @@ def intrinsic_dimension(
     Returns
     -------
     IntrinsicDimension
-        Estimate, confidence interval, known bias and details.
+        Estimate, standard error, known bias and details.
 
     References
     ----------
@@ -415,18 +420,18 @@ def intrinsic_dimension(
     --------
     >>> from lowland import data, quality
     >>> roll = quality.intrinsic_dimension(data.load_dataset("swiss_roll").X)
-    >>> f"{roll.value:.2f}, from {roll.low:.2f} to {roll.high:.2f}"
-    '1.96, from 1.70 to 2.19'
+    >>> f"{roll.value:.2f}, standard error {roll.standard_error:.2f}"
+    '1.96, standard error 0.03'
     """
-    _check(method, n_neighbors, per_point, confidence, sample, random_state)
+    _check(method, n_neighbors, per_point, sample, random_state)
     rows = open_rows(X)
     if rows.is_sparse:
         raise DataTypeError(SPARSE_ROWS)
     run = run_for(rows)
     table = run.to_array(rows, "The intrinsic dimension")
     rng = generator(0 if random_state is None else random_state)
-    work = Work(table, run, n_neighbors, per_point, confidence, sample, rng)
-    if method in (*BY_SPACINGS, "all") and spacings.are_discrete(spacings.log_spacings(work.distances), work.n):
+    work = Work(table, run, n_neighbors, per_point, sample, rng)
+    if method in (*BY_SPACINGS, "all") and spacings.are_discrete(work.distances, work.rows_per_cluster):
         warn(
             "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between near-duplicate "
             "rows, so estimates from their spacings are unreliable. Choose `method='pca'`."
@@ -437,9 +442,7 @@ def intrinsic_dimension(
     return replace(ESTIMATORS["auto"](work), others=tuple(of(work) for of in others))
 
 
-def _check(
-    method: str, n_neighbors: int | None, per_point: bool, confidence: float, sample: int | None, random_state: Any
-) -> None:
+def _check(method: str, n_neighbors: int | None, per_point: bool, sample: int | None, random_state: Any) -> None:
     known = (*get_args(Estimator), "all")
     if method not in known:
         choices = f"Choose one of {', '.join(repr(each) for each in known)}."
@@ -447,8 +450,6 @@ def _check(
     for name, value, least in (("n_neighbors", n_neighbors, 2), ("sample", sample, 20)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least):
             raise _error(f"choose an integer of at least {least}.", **{name: value})
-    if not isinstance(confidence, float | np.floating) or not 0 < confidence < 1:
-        raise _error("choose a number between 0 and 1.", confidence=confidence)
     seeds = int | np.integer | np.random.Generator | np.random.RandomState | None
     if not isinstance(random_state, seeds) or (isinstance(random_state, int | np.integer) and random_state < 0):
         raise _error("choose an integer of at least 0, or a Generator.", random_state=random_state)

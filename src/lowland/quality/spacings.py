@@ -45,14 +45,14 @@ def shell_means(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.add.reduceat(values, edges[:-1] - 1, axis=1) / np.diff(edges)
 
 
-def are_discrete(values: np.ndarray, n: int) -> bool:
-    """Whether the mean spacings, of (m, k - 1) values among n points, jump from one neighbor to the next.
+def are_discrete(distances: np.ndarray, n: float) -> bool:
+    """Whether the mean spacings of (m, k) distances among n points jump from one neighbor to the next.
 
     They change slowly with j wherever points are random, also on curved surfaces, with noise, or rounded. On a grid
     they are near zero within a ring of neighbors and large between rings, whatever d is.
     """
-    m = len(values)
-    means = values[:, : max(2, n // 3)].mean(axis=0)  # at larger radii the border of the data has an effect
+    m, values = len(distances), log_spacings(distances)
+    means = values[:, : max(2, int(n / 3))].mean(axis=0)  # at larger radii the border of the data has an effect
     jumps = means[:-1] / np.maximum(means[1:], 1e-9)
     return bool(np.any(jumps > max(_JUMP, math.exp(5 * math.sqrt(2 / m)))))  # beyond five standard errors
 
@@ -101,7 +101,7 @@ def fraction_within(r: np.ndarray, rho: np.ndarray, d: float) -> np.ndarray:
     return np.where(r <= 1 - rho, r**d, np.where(r >= 1 + rho, 1.0, crossing))
 
 
-def ball_spacings(d: float, n: int, edges: np.ndarray) -> np.ndarray:
+def ball_spacings(d: float, n: float, edges: np.ndarray) -> np.ndarray:
     """Return the expected spacings, by shell, of n points distributed uniformly in a d-ball, (shells,).
 
     If F(r) is the fraction of the ball within r of a point, F(r_k) of its k-th neighbor is Beta(k, n - k), and given
@@ -131,7 +131,7 @@ class BallCurve:
     edges: np.ndarray
 
     @classmethod
-    def around(cls, means: np.ndarray, n: int, edges: np.ndarray) -> BallCurve:
+    def around(cls, means: np.ndarray, n: float, edges: np.ndarray) -> BallCurve:
         """The curve over all dimensions that the mean spacings, (shells,), may correspond to."""
         raw = np.clip(1 / np.maximum(means, 1 / MOST), None, MOST)
         low, high = 0.5 * raw.min(), 1.5 * raw.max()
@@ -199,11 +199,12 @@ def over_scales(at_scale: np.ndarray, covariance: np.ndarray, radius: np.ndarray
 
 
 def calibrated_dimension(
-    distances: np.ndarray, indices: np.ndarray, asked: np.ndarray, n: int
+    distances: np.ndarray, indices: np.ndarray, asked: np.ndarray, n: float
 ) -> tuple[Trend, BallCurve]:
     """Return the dimension of the balls with the same spacings, over the scales of the shells.
 
-    ``distances`` and ``indices`` (m, k) are those of the neighbors of the rows ``asked`` (m,), among n.
+    ``distances`` and ``indices`` (m, k) are those of the neighbors of the rows ``asked`` (m,), among n
+    in a cluster.
     """
     edges = shell_edges(distances.shape[1])
     s = shell_means(log_spacings(distances), edges)  # (m, shells)
@@ -229,16 +230,24 @@ def neighborhood_means(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
 # --- the older estimators ---------------------------------------------------------------------------------------------
 
 
-def two_nearest(distances: np.ndarray, kept: float = 0.9) -> float:
-    """Return TwoNN: the slope, through the origin, of -ln(1 - F) over ln(r_2 / r_1), F the empirical distribution.
+def two_nearest(distances: np.ndarray, kept: float = 0.9) -> tuple[float, np.ndarray]:
+    """Return TwoNN, and the influence of each point on its logarithm, (n,).
 
-    The points with the largest ratios are left out (Facco et al. 2017).
+    TwoNN is the slope, through the origin, of -ln(1 - F) over ln(r_2 / r_1), F the empirical distribution. The points
+    with the largest ratios are left out (Facco et al. 2017). Numerator and denominator of the slope are sums over the
+    sorted ratios x_i: a point of rank r contributes to the steps from x_i to x_{i+1} for all i >= r.
     """
-    x = np.sort(np.log(distances[:, 1].astype(np.float64) / distances[:, 0]))
-    n = len(x)
+    x = np.log(distances[:, 1].astype(np.float64) / distances[:, 0])
+    n, order = len(x), np.argsort(x)
     m = max(1, int(kept * n))
-    x, y = x[:m], -np.log1p(-np.arange(1, m + 1) / (n + 1))
-    return float(x @ y / (x @ x)) if x[-1] > 0 else math.inf
+    x, y = x[order[:m]], -np.log1p(-np.arange(1, m + 1) / (n + 1))
+    if not x[-1] > 0:
+        return math.inf, np.zeros(n)
+    top, bottom = float(x @ y), float(x @ x)
+    steps = n * (y[:-1] * np.diff(x) / top - np.diff(x**2) / bottom)
+    influence = np.zeros(n)
+    influence[order[: m - 1]] = -np.cumsum(steps[::-1])[::-1]
+    return top / bottom, influence
 
 
 def correlation_sum(

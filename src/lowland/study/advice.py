@@ -9,14 +9,14 @@ A rule is a condition on a case and a template for a sentence. The case holds th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from lowland.data.suspect_columns import SuspectColumn
 from lowland.study.facts import BASELINE, TableFacts
 from lowland.study.plan import traits_named
 from lowland.study.result import GIVEN, Advice, Trial
-from lowland.study.significance import MARGIN, above, correct_only_in, differ, ties, worse
+from lowland.study.significance import MARGIN, above, correct_only_in, differ, score_of_choice, ties, worse
 from lowland.study.table import MAX_RATIO
 from lowland.trial.parameters import Purpose, StudySize
 from lowland.trial.prediction import COMPANIONS, LOGISTIC, NEAREST, OF_CLASSES, OF_NUMBERS, OWN, RIDGE
@@ -118,19 +118,20 @@ REMARKS: Sequence[Rule] = (
     ),
 )
 DIMENSION: Sequence[Rule] = (
-    (lambda c: c.low > c.k, "{begin} {wanted} {are} too few to preserve all of the structure."),
+    (lambda c: c.value - 2 * c.error > c.k, "{begin} {wanted} {are} too few to preserve all of the structure."),
     (always, "{begin} {wanted} can preserve the structure if the method unfolds it."),
 )
 
 
 def _dimension(facts: TableFacts, size: StudySize) -> list[str]:
     """The intrinsic dimension of the table, if it is known."""
-    value, low, high = facts.intrinsic_dimension, facts.intrinsic_dimension_low, facts.intrinsic_dimension_high
+    value, error = facts.intrinsic_dimension, facts.intrinsic_dimension_error
     if value is None:
         return []
-    begin = f"Estimated intrinsic dimension: {value:.1f} (95% confidence interval {low:.1f} to {high:.1f})."
+    begin = f"Estimated intrinsic dimension: {value:.1f} (standard error {error:.1f})."
     are = "is" if size.k == 1 else "are"
-    return [first_of(DIMENSION, Case(begin=begin, low=low, k=size.k, wanted=_dimensions(size.k), are=are))]
+    case = Case(begin=begin, value=value, error=error, k=size.k, wanted=_dimensions(size.k), are=are)
+    return [first_of(DIMENSION, case)]
 
 
 # --- visualization ---
@@ -141,7 +142,7 @@ WHY_EQUAL: Sequence[Rule] = (
 )
 RUNNER_UP: Sequence[Rule] = (
     (lambda c: not c.is_clear, ", {why_equal}"),
-    (lambda c: worse(c.area, c.top) and differ(c.area, c.top), ", significantly lower"),
+    (lambda c: worse(c.area, c.top) and differ(c.area, c.top, c.n), ", significantly lower"),
 )
 SIMPLER: Sequence[Rule] = (
     (
@@ -311,9 +312,9 @@ BASELINE_TEXT: Sequence[Rule] = (
 HOW_COLUMNS: Sequence[Rule] = (
     (
         lambda c: c.facts.whole.value > c.score.value and not _reads_alike(c.facts.whole, c.score),
-        ": {lost} is lost, not significantly",
+        ": {lost} is lost{lost_by_chance}",
     ),
-    (lambda c: worse(c.facts.whole, c.score), ", significantly lower"),
+    (lambda c: worse(c.facts.whole, c.found.score, c.n_scores), ", significantly lower"),
 )
 ALL_COLUMNS: Sequence[Rule] = (
     (lambda c: c.facts.whole is None, ""),
@@ -321,13 +322,13 @@ ALL_COLUMNS: Sequence[Rule] = (
     (always, "All {size.d} columns: {whole} with {model_of_columns}{other_model}{how}. "),
 )
 COMPARED: Sequence[Rule] = (
-    (lambda c: _reads_alike(c.score, c.top), ""),
+    (lambda c: _reads_alike(_prediction_score(c.chosen), _prediction_score(c.best)), ""),
     (
         lambda c: c.score.n_tested,
-        "{best.name} has {best_score}, not significantly different: {there} classified correctly only by {best.name}, "
-        "{here} only by {chosen.name}. ",
+        "{best.name} is not significantly better: {there} classified correctly only by {best.name}, {here} only by "
+        "{chosen.name}. ",
     ),
-    (always, "{best.name} has {best_score}, not significantly different. "),
+    (always, "{best.name} is not significantly better. "),
 )
 NOTHING_TESTED: Sequence[Rule] = (
     (
@@ -344,16 +345,16 @@ TO_PREDICT: Sequence[Rule] = (
     (
         lambda c: c.nothing_predicts and c.size.predicts_numbers,
         "These columns do not predict the labels significantly better than their mean does. The best R² on held-out "
-        "rows is {most} ({who}).",
+        "rows is {estimate} ({who}).",
     ),
     (
         lambda c: c.nothing_predicts,
         "These columns do not predict the classes significantly better than the majority-class baseline of "
-        "{facts.majority_class_fraction:.2f}. The best accuracy on held-out rows is {most} ({who}).",
+        "{facts.majority_class_fraction:.2f}. The best accuracy on held-out rows is {estimate} ({who}).",
     ),
     (
         lambda c: c.chosen,
-        "For {purpose}, use {name} and {model}: its {what} on held-out rows is {estimate}{companions}. "
+        "For {purpose}, use {name} and {model}: its {what} on held-out rows is {estimate}. "
         "{compared}{all_columns}{baseline}{caveat}",
     ),
     (
@@ -370,7 +371,14 @@ TO_PREDICT: Sequence[Rule] = (
     ),
 )
 PREDICTED: Sequence[Rule] = (
+    (
+        lambda c: c.n_scores > 1,
+        "The advice is the outcome of a choice among {n_scores} scores, and the best of many is too high by chance. So "
+        "each {part} is scored by what the other {parts} choose, and the text states the mean: {uncorrected} without "
+        "this correction. The following values are not corrected.",
+    ),
     (always, "{ranking}"),
+    (lambda c: c.companions, "{companions}"),
     (lambda c: c.near, "All {size.d} columns, {nearest}: {near}."),
     (lambda c: c.linear, "All {size.d} columns, {linear_model}: {linear}."),
     (lambda c: c.by_components, "{What} by number of PCA components: {by_components}."),
@@ -404,52 +412,107 @@ def advise_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) ->
     tested = [t for t in tested if t.name in wide | narrow]
     if not tested:
         return Advice("classify", None, None, first_of(NOTHING_TESTED, Case(size=size)), ())
+    found = _choose_by_predictions(tested, facts, size)
+    case = _prediction_case(tested, found, facts, size)
+    text, evidence = first_of(TO_PREDICT, case), tuple(all_of(PREDICTED, case))
+    if found.chosen is not None:
+        return Advice("classify", found.chosen.name, found.chosen.n_components, text, evidence, found.chosen.method)
+    if found.enough is not None:
+        m = found.enough[0]
+        return Advice("classify", _baseline_trial(done, m, size.k), m, text, evidence, BASELINE)
+    return Advice("classify", None, None, text, evidence)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The choice by predictions: a trial, or a number of principal components, or neither."""
+
+    predicts: bool  # whether anything predicts better than the baseline
+    best: Trial
+    chosen: Trial | None
+    enough: tuple[int, Score] | None  # number of components and their score
+    most: tuple[Score, str]  # the highest score of all, and what has it
+
+    @property
+    def score(self) -> Score:
+        """The score of what the text names first."""
+        if not self.predicts:
+            return self.most[0]
+        return self.enough[1] if self.enough is not None else _prediction_score(self.chosen or self.best)
+
+
+def _choose_by_predictions(tested: list[Trial], facts: TableFacts, size: StudySize) -> Prediction:
     best = max(tested, key=lambda t: _prediction_score(t).value)
-    # every score that was compared: of trials by both models, of components of PCA, of all columns
-    scores = [t.scores[name] for t in tested for name in (*OF_CLASSES, *OF_NUMBERS) if name in t.scores]
-    scores += [score for _, score in (*facts.accuracy_by_components, *facts.linear_by_components)]
-    scores += [score for score in (facts.accuracy, facts.linear_accuracy) if score is not None]
+    scores = _compared(tested, facts)
     predicts = any(_above_baseline(score, facts, len(scores)) for score in scores)
     good = [t for t in tested if ties(_prediction_score(t), _prediction_score(best))]
     good = [t for t in good if _predicts_as_well(_prediction_score(t), facts, len(scores))]
     chosen = _simplest(good, _prediction_score) if good and predicts else None
-    more = [(m, score) for m, score in facts.by_components if m > size.k]
+    more = [(m, score) for m, score in facts.by_components if m > size.k] if predicts and chosen is None else []
     enough = next(((m, score) for m, score in more if _predicts_as_well(score, facts, len(more))), None)
-    case = _prediction_case(tested, best, chosen, enough, facts, size)
-    case["nothing_predicts"] = not predicts
-    text, evidence = first_of(TO_PREDICT, case), tuple(all_of(PREDICTED, case))
-    if chosen is not None:
-        return Advice("classify", chosen.name, chosen.n_components, text, evidence, chosen.method)
-    if enough is not None and predicts:
-        return Advice("classify", _baseline_trial(done, enough[0], size.k), enough[0], text, evidence, BASELINE)
-    return Advice("classify", None, None, text, evidence)
+    named = [(_prediction_score(t), t.name) for t in tested]
+    named += [(score, f"PCA with {_components(m)}") for m, score in facts.by_components]
+    named += [] if facts.whole is None else [(facts.whole, f"all {size.d} columns")]
+    return Prediction(predicts, best, chosen, enough, max(named, key=lambda each: each[0].value))
 
 
-def _prediction_case(
-    tested: list[Trial], best: Trial, chosen: Trial | None, enough: tuple[int, Score] | None, facts: TableFacts,
-    size: StudySize,
-) -> Case:  # fmt: skip
+def _compared(tested: list[Trial], facts: TableFacts) -> list[Score]:
+    """Every score that is compared: of trials by both models, of components of PCA, of all columns."""
+    scores = [t.scores[name] for t in tested for name in (*OF_CLASSES, *OF_NUMBERS) if name in t.scores]
+    scores += [score for _, score in (*facts.accuracy_by_components, *facts.linear_by_components)]
+    return scores + [score for score in (facts.accuracy, facts.linear_accuracy) if score is not None]
+
+
+def _without_optimism(
+    tested: list[Trial], facts: TableFacts, size: StudySize, of: Callable[[Prediction], Score]
+) -> Score:
+    """A score of the choice, with the choice made from other rows than those that are scored."""
+
+    def choose(on_others: Callable[[Score], Score]) -> Score:
+        def by_components(scores: tuple[tuple[int, Score], ...]) -> tuple[tuple[int, Score], ...]:
+            return tuple((m, on_others(score)) for m, score in scores)
+
+        trials = [
+            replace(t, scores={n: on_others(t.scores[n]) for n in (*OF_CLASSES, *OF_NUMBERS) if n in t.scores})
+            for t in tested
+        ]
+        fewer = replace(
+            facts,
+            accuracy=facts.accuracy and on_others(facts.accuracy),
+            linear_accuracy=facts.linear_accuracy and on_others(facts.linear_accuracy),
+            accuracy_by_components=by_components(facts.accuracy_by_components),
+            linear_by_components=by_components(facts.linear_by_components),
+        )
+        return of(_choose_by_predictions(trials, fewer, size))
+
+    scores = _compared(tested, facts)
+    same_rows = len({(score.n_tested, len(score.by_fold)) for score in scores}) == 1 and not tested[0].n_excluded
+    return score_of_choice(choose, scores[0]) if same_rows and len(scores) > 1 else choose(lambda score: score)
+
+
+def _prediction_case(tested: list[Trial], found: Prediction, facts: TableFacts, size: StudySize) -> Case:
     """What the sentences about predictions name: the score of the advice, of the best trial, and of all columns."""
     what, linear = ("R²", RIDGE) if size.predicts_numbers else ("accuracy", LOGISTIC)
-    top, whole = _prediction_score(best), facts.whole
-    score = _prediction_score(chosen) if chosen is not None else top if enough is None else enough[1]
+    best, chosen, enough, whole = found.best, found.chosen, found.enough, facts.whole
+    score = _without_optimism(tested, facts, size, lambda found: found.score)
+    top = _without_optimism(tested, facts, size, lambda found: _prediction_score(found.best)) if not chosen else score
     models = (linear, NEAREST) if facts.is_linear_better else (NEAREST, linear)
     worst = facts.accuracy if facts.is_linear_better else facts.linear_accuracy
     both = facts.accuracy is not None and worst is not None
-    named = [(_prediction_score(t), t.name) for t in tested]
-    named += [(by_components, f"PCA with {_components(m)}") for m, by_components in facts.by_components]
-    named += [] if whole is None else [(whole, f"all {size.d} columns")]
-    most, who = max(named, key=lambda each: each[0].value)
-    here, there = correct_only_in(score, top) if chosen is not None and score.n_tested else (0, 0)
+    here, there = correct_only_in(_prediction_score(chosen), _prediction_score(best)) if chosen else (0, 0)
+    folds = size.predicts_numbers
     case = Case(
-        facts=facts, size=size, chosen=chosen, best=best, score=score, top=top, what=what, What=_capital(what),
-        purpose="regression" if size.predicts_numbers else "classification", most=_estimate(most), who=who,
+        found=found, facts=facts, size=size, chosen=chosen, best=best, score=score, what=what, What=_capital(what),
+        nothing_predicts=not found.predicts, n_scores=len(_compared(tested, facts)), uncorrected=_number(found.score),
+        part="fold" if folds else "tenth of the held-out rows", parts="folds" if folds else "rows",
+        purpose="regression" if size.predicts_numbers else "classification", who=found.most[1],
         name="" if chosen is None else _with_dimensions(chosen), model="" if chosen is None else _model(chosen, linear),
         estimate=_estimate(score), companions="" if chosen is None else _companions(chosen), best_score=_number(top),
         here=here, there="1 row is" if there == 1 else f"{there} rows are", best_model=_model(best, linear),
         best_dimensions=_dimensions(best.n_components), components=enough and _components(enough[0]),
         whole="" if whole is None else _number(whole), whole_estimate="" if whole is None else _estimate(whole),
         lost="" if whole is None else _loss(whole, score), lost_by_best="" if whole is None else _loss(whole, top),
+        lost_by_chance="" if whole is None or worse(found.score, whole) else ", not significantly",
         model_of_columns=models[0], other_model=f" ({models[1]}: {_number(worst)})" if both and worst else "",
         near=_whole_scores(what, facts.accuracy, OF_CLASSES[0], facts), nearest=NEAREST, linear_model=linear,
         linear=_whole_scores(what, facts.linear_accuracy, OF_CLASSES[1], facts),
@@ -506,10 +569,10 @@ LABELS = ("balanced accuracy", "AUC")
 
 
 def _companions(trial: Trial) -> str:
-    """Balanced accuracy and AUC, after the accuracy."""
+    """The sentence about balanced accuracy and AUC; empty if they are unknown."""
     names = zip(LABELS, COMPANIONS.get(_better_model(trial.scores) or "", ()), strict=False)
     found = [f"{label} {trial.scores[name].value:.2f}" for label, name in names if name in trial.scores]
-    return f"; {', '.join(found)}" if found else ""
+    return f"{trial.name} has {' and '.join(found)}." if found else ""
 
 
 def _whole_scores(what: str, score: Score | None, name: str, facts: TableFacts) -> str:

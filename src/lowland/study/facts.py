@@ -32,8 +32,7 @@ class TableFacts:
     explained_variance_ratio: tuple[float, ...]  # of every principal component, largest first
     distortions: tuple[float, ...]  # mean squared reconstruction error of 0, 1, 2 … components
     intrinsic_dimension: float | None
-    intrinsic_dimension_low: float | None
-    intrinsic_dimension_high: float | None
+    intrinsic_dimension_error: float | None  # standard error
     accuracy: Score | None  # of nearest neighbors on all columns, if there are labels; R² if they are numbers
     accuracy_by_components: tuple[tuple[int, Score], ...]  # of the first 1, 2, 4 … principal components
     majority_class_fraction: float  # majority-class baseline on the same rows; 0 for numbers
@@ -84,11 +83,10 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int, targets: np.ndar
         values = np.asarray(pca.explained_variance_, dtype=np.float64)
         total = float(np.sum(pca.explained_variance_) / max(float(np.sum(pca.explained_variance_ratio_)), 1e-300))
         left = np.maximum(total - np.concatenate([[0.0], np.cumsum(values)]), 0.0) * (n - 1) / n
-        dimension: tuple[float | None, float | None, float | None] = (None, None, None)
+        dimension: tuple[float | None, float | None] = (None, None)
         with contextlib.suppress(LowlandError):  # too few rows, or too many duplicates
             own = intrinsic_dimension(X, random_state=seed)
-            # the estimate may exceed d for noise
-            dimension = min(float(own.value), d), min(float(own.low), d), min(float(own.high), d)
+            dimension = min(own.value, d), own.standard_error  # the estimate may exceed d for noise
         of_labels: dict[str, Any] = {}
         if targets is not None:
             of_labels = _facts_of_labels(pca, X, PredictionTest.for_numbers(targets, seed))

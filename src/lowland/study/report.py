@@ -103,7 +103,7 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
         "measures": list(measures.values()),
         "meanings": {name: meaning_of(name, trials) for name in names},
         "neighbors": neighbors_for(table.rows),
-        "trials": [_trial(trial, measures, best, most, blocks) for trial in trials],
+        "trials": [_trial(trial, measures, best, len(trials), most, blocks) for trial in trials],
         "advice": [vars(advice) for advice in result.advice],
         "k": result.k,
         "purpose": result.purpose,
@@ -194,13 +194,13 @@ def _best(name: str, trials: tuple[Trial, ...]) -> Score | None:
 
 
 def _trial(
-    trial: Trial, measures: dict[str, Any], best: dict[str, Score | None], most: int | None, blocks: Blocks
+    trial: Trial, measures: dict[str, Any], best: dict[str, Score | None], tried: int, most: int | None, blocks: Blocks
 ) -> dict[str, Any]:
     scores = {}
     for name, score in trial.scores.items():  # near: not significantly different from the best
-        shown = {key: value for key, value in vars(score).items() if key not in ("n_tested", "correct_bits")}
-        other = best.get(name)
-        scores[name] = {**shown, "near": other is not None and not score.labels_seen and differ(score, other) is False}
+        shown = {key: value for key, value in vars(score).items() if key not in ("n_tested", "correct_bits", "by_fold")}
+        other = None if score.labels_seen else best.get(name)
+        scores[name] = {**shown, "near": other is not None and differ(score, other, tried) is False}
     curves = {
         name: {**vars(curve), **{axis: blocks.add(getattr(curve, axis).astype(np.float32)) for axis in ("x", "y")}}
         for name, curve in trial.curves.items()

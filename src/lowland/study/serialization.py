@@ -56,7 +56,7 @@ def trial_from_plain(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> T
 def score_from_plain(record: dict[str, Any]) -> Score:
     """Restore a score from plain data."""
     value = math.nan if record["value"] is None else record["value"]
-    return Score(**{**record, "value": value})
+    return Score(**{**record, "value": value, "by_fold": tuple(record["by_fold"])})
 
 
 def _parameter(plain: Any, name: str) -> Any:

@@ -1,37 +1,85 @@
-"""Whether two scores differ significantly."""
+"""Whether two scores differ significantly, and the score of a choice among many."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from statistics import NormalDist
+
 import numpy as np
 
+from lowland.trial.prediction import accuracy_of_rows, r2_of_folds
 from lowland.trial.records import Score
 
 MARGIN = 0.02  # equivalence margin for scores without a confidence interval
 EQUAL = 0.05  # scores that differ by more are not tied, even if the difference is not significant
 ALPHA = 0.05  # significance level
+PARTS = 10  # of the held-out rows: each is predicted by what is chosen from the others
+
+
+def _correct(score: Score) -> np.ndarray:
+    """Which of the held-out rows are classified correctly, (m,) bool; their number is rounded up to a multiple of 8."""
+    return np.unpackbits(np.frombuffer(bytes.fromhex(score.correct_bits), dtype=np.uint8)) > 0
 
 
 def correct_only_in(a: Score, b: Score) -> tuple[int, int]:
     """Return how many of the held-out rows only a classifies correctly, and how many only b."""
-    A, B = (np.unpackbits(np.frombuffer(bytes.fromhex(score.correct_bits), dtype=np.uint8)) for score in (a, b))
-    return int(np.sum(A > B)), int(np.sum(B > A))
+    A, B = _correct(a), _correct(b)
+    return int(np.sum(A & ~B)), int(np.sum(B & ~A))
 
 
-def differ(a: Score, b: Score) -> bool | None:
+def differ(a: Score, b: Score, tried: int = 1) -> bool | None:
     """Whether two scores differ significantly; None if there is no confidence interval to decide.
 
     Accuracies on the same held-out rows are compared by the exact McNemar test (1947, doi:10.1007/BF02295996) on the
     rows that only one of the two classifies correctly. Other scores differ if their intervals do not overlap.
+    ``tried`` is the number of comparisons, for Bonferroni's correction.
     """
     from scipy.special import bdtr
 
     if a.n_tested and a.n_tested == b.n_tested:
         only_a, only_b = correct_only_in(a, b)
-        return bool(2 * bdtr(min(only_a, only_b), only_a + only_b, 0.5) < ALPHA) if only_a + only_b else False
+        return bool(2 * bdtr(min(only_a, only_b), only_a + only_b, 0.5) < ALPHA / tried) if only_a + only_b else False
     low, high = (a, b) if a.value <= b.value else (b, a)
     if low.high is None or high.low is None:
         return None
-    return low.high < high.low
+    wider = NormalDist().inv_cdf(1 - ALPHA / 2 / tried) / NormalDist().inv_cdf(1 - ALPHA / 2)
+    return wider * (low.high - low.value + high.value - high.low) < high.value - low.value
+
+
+def score_of_choice(choose: Callable[[Callable[[Score], Score]], Score], example: Score) -> Score:
+    """Return the score of what ``choose`` chooses, without the optimism of choosing and scoring by the same rows.
+
+    The held-out rows are divided into parts. Each part is scored by what is chosen from the scores of the other parts
+    (nested cross-validation, without new fits; Tsamardinos et al. 2018, doi:10.1007/s10994-018-5714-4). ``choose``
+    receives a function that restricts a score to the other parts, and returns one of the restricted scores. For R² the
+    parts are the folds. ``example``: any of the scores.
+    """
+    part = np.arange(len(_units(example))) % PARTS
+    values = _units(example)
+    for p in np.unique(part):
+        values[part == p] = _units(_chosen_from(choose, part != p))[part == p]
+    return _score_of(values, part, "")
+
+
+def _chosen_from(choose: Callable[[Callable[[Score], Score]], Score], kept: np.ndarray) -> Score:
+    """The score that is chosen by its values on the rows or folds that are kept."""
+    pairs = []
+
+    def restrict(score: Score) -> Score:
+        pairs.append((_score_of(_units(score)[kept], np.arange(kept.sum()) % PARTS, score.about), score))
+        return pairs[-1][0]
+
+    found = choose(restrict)
+    return next(score for restricted, score in pairs if restricted is found)
+
+
+def _units(score: Score) -> np.ndarray:
+    """What a score is the mean of: whether each held-out row is classified correctly, or the R² of each fold."""
+    return _correct(score)[: score.n_tested] if score.n_tested else np.array(score.by_fold)
+
+
+def _score_of(units: np.ndarray, part: np.ndarray, about: str) -> Score:
+    return accuracy_of_rows(units, part, about) if units.dtype == bool else r2_of_folds(units.tolist(), about)
 
 
 def ties(a: Score, b: Score) -> bool:
@@ -40,9 +88,9 @@ def ties(a: Score, b: Score) -> bool:
     return abs(a.value - b.value) <= (MARGIN if significant is None else EQUAL) and not significant
 
 
-def worse(a: Score, b: Score) -> bool:
-    """Whether a is significantly below b."""
-    significant = differ(a, b)
+def worse(a: Score, b: Score, tried: int = 1) -> bool:
+    """Whether a is significantly below b; ``tried``: the number of comparisons, as of ``differ``."""
+    significant = differ(a, b, tried)
     return a.value < b.value - (MARGIN if significant is None else 0.0) and significant is not False
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -159,14 +159,11 @@ class PredictionTest:
             def r2(f: np.ndarray) -> float:
                 return 1 - float(((self.y[f] - P[f]) ** 2).sum() / max(((self.y[f] - mean) ** 2).sum(), 1e-300))
 
-            return {name: _of_folds(r2, [(self.fold == f) & tested for f in range(FOLDS)], about, least=-math.inf)}
-        right = (P.argmax(axis=1) == self.y).astype(np.float64)
+            return {name: r2_of_folds([r2((self.fold == f) & tested) for f in range(FOLDS)], about)}
+        right = P.argmax(axis=1) == self.y
         how += self.remark
         folds = [self.fold[tested] == f for f in range(int(self.fold.max()) + 1)]
         y, P, good = self.y[tested], P[tested], right[tested]
-        value = float(good.mean())
-        low, high = held_out_interval(value, np.array([good[f].mean() for f in folds]), len(good))
-        bits = np.packbits(np.where(tested, right, 0) > 0).tobytes().hex()
         about = f"Fraction of held-out rows classified correctly by {by}{how}."
         balanced, auc = COMPANIONS[name]
 
@@ -175,24 +172,37 @@ class PredictionTest:
             return float((np.bincount(y[f], weights=good[f])[counts > 0] / counts[counts > 0]).mean())
 
         return {
-            name: Score(value, "higher", about, low, high, len(good), bits),
+            name: accuracy_of_rows(right, np.where(tested, self.fold, np.nan), about),
             balanced: _of_folds(
-                of_classes, folds, f"Mean over classes of the fraction of held-out rows "
+                [of_classes(f) for f in folds], f"Mean over classes of the fraction of held-out rows "
                 f"classified correctly by {by}{how}.",
             ),
             auc: _of_folds(
-                lambda f: _auc(y[f], P[f]), folds, f"Area under the ROC curve of held-out rows by {by}, each class "
+                [_auc(y[f], P[f]) for f in folds], f"Area under the ROC curve of held-out rows by {by}, each class "
                 f"against the others, mean over classes{how}.",
             ),
         }  # fmt: skip
 
 
-def _of_folds(of: Callable[[np.ndarray], float], folds: list[np.ndarray], about: str, least: float = 0.0) -> Score:
+def r2_of_folds(by_fold: Sequence[float], about: str) -> Score:
+    """Return the R² of folds as one score."""
+    return replace(_of_folds(by_fold, about, least=-math.inf), by_fold=tuple(by_fold))
+
+
+def _of_folds(by_fold: Sequence[float], about: str, least: float = 0.0) -> Score:
     """The mean over folds, with the confidence interval of Nadeau and Bengio."""
-    values = np.array([of(f) for f in folds])
-    f, value = len(values), float(values.mean())
-    half = student_quantile(f - 1) * float(values.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
+    f, value = len(by_fold), float(np.mean(by_fold))
+    half = student_quantile(f - 1) * float(np.std(by_fold, ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
     return Score(value, "higher", about, max(least, value - half), min(1.0, value + half))
+
+
+def accuracy_of_rows(correct: np.ndarray, fold: np.ndarray, about: str) -> Score:
+    """Return the accuracy on held-out rows, (m,), as a score; ``fold``: the fold in which each is held out, or NaN."""
+    tested = np.isfinite(fold)
+    good = correct[tested].astype(np.float64)
+    value, folds = float(good.mean()), [good[fold[tested] == f] for f in np.unique(fold[tested])]
+    low, high = held_out_interval(value, np.array([each.mean() for each in folds]), len(good))
+    return Score(value, "higher", about, low, high, len(good), np.packbits(correct & tested).tobytes().hex())
 
 
 def _auc(y: np.ndarray, P: np.ndarray) -> float:

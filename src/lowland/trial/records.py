@@ -19,6 +19,7 @@ class Score:
     high: float | None = None
     n_tested: int = 0  # number of held-out rows, the same for every trial
     correct_bits: str = ""  # which of them were classified correctly, as bits in hexadecimal
+    by_fold: tuple[float, ...] = ()  # an R² of each fold
     labels_seen: bool = False  # whether the method was fitted to the labels used here: the value is too optimistic
 
 

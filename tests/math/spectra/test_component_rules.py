@@ -70,6 +70,8 @@ def test_minkas_dimension_of_one_strong_direction():
 def test_noise_of_equal_variances_is_not_kept():
     values = np.sort(np.linalg.eigvalsh(np.cov(np.random.default_rng(0).standard_normal((200, 6)).T)))[::-1]
     spectrum = Spectrum(values, values.sum(), 6, 200, 6, variances=np.ones(6))
-    assert ParallelAnalysis(50, 0.99).decide(spectrum).n_components == 1  # the first is always kept
+    none = ParallelAnalysis(50, 0.99).decide(spectrum)  # the first is always kept, and the reason agrees
+    assert none.n_components == 1
+    assert none.reason == "no component above the eigenvalues of uncorrelated columns; the first is kept"
     strong = Spectrum(values * [9, 5, 1, 1, 1, 1], 20.0, 6, 200, 6, variances=np.ones(6))
     assert ParallelAnalysis(50).decide(strong).n_components == 2

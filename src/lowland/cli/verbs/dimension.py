@@ -19,9 +19,8 @@ COLUMN = "dimension"
 
 
 def run(
-    file: Path, method: Any, n_neighbors: int | None, confidence: float, sample: int, random_state: int,
-    to: Path | None, force: bool,
-) -> None:  # fmt: skip
+    file: Path, method: Any, n_neighbors: int | None, sample: int, random_state: int, to: Path | None, force: bool
+) -> None:
     """Open, estimate, write the local estimates, print."""
     from lowland.plain import to_plain
     from lowland.quality import intrinsic_dimension
@@ -36,13 +35,13 @@ def run(
     with tables.with_command():
         prepared = tables.open_prepared(tables.Source.of(file))
         found = intrinsic_dimension(
-            prepared.rows, method, n_neighbors=n_neighbors, confidence=confidence, sample=sample,
-            per_point=to is not None, random_state=random_state,
+            prepared.rows, method, n_neighbors=n_neighbors, sample=sample, per_point=to is not None,
+            random_state=random_state,
         )  # fmt: skip
     written = None
     if to is not None and found.per_point is not None:
         written = tables.write_table([found.per_point[:, None]], to, [COLUMN])
-    keys = ("method", "name", "value", "low", "high", "confidence", "interval", "bias", "about", "details")
+    keys = ("method", "name", "value", "standard_error", "bias", "about", "details")
     estimates = [{key: getattr(each, key) for key in keys} for each in (found, *found.others)]
     facts = {"file": str(file), "rows": found.n_rows, "columns": prepared.rows.d, "estimates": estimates}
     facts |= {"map": written, "seconds": time.perf_counter() - started}
@@ -55,12 +54,12 @@ def _print(facts: dict[str, Any]) -> None:
     click.echo()
     show.print_prepared(facts)
     estimates = facts["estimates"]
-    interval = f"{100 * estimates[0]['confidence']:.4g}% confidence interval"
+    errors = ["" if e["standard_error"] is None else f"{e['standard_error']:.2f}" for e in estimates]
     lines = [
-        (e["name"], f"{e['value']:.2f}", f"{e['low']:.2f} to {e['high']:.2f}", f"{e['about']} Bias: {e['bias']}")
-        for e in estimates
+        (e["name"], f"{e['value']:.2f}", error, f"{e['about']} Bias: {e['bias']}")
+        for e, error in zip(estimates, errors, strict=True)
     ]
-    show.print_columns(("Estimator", "Dimension", interval, "Details and known bias"), lines)
+    show.print_columns(("Estimator", "Dimension", "Standard error", "Details and known bias"), lines)
     if facts["map"]:
         click.echo(f"\nWritten  {show.printable(facts['map']['file'])}, the local dimension at each row")
 
@@ -78,10 +77,8 @@ dimension = Command(
             Option("--method", "Estimator; all: a table of all estimators. [default: auto]", type=Choice(METHODS),
                    default="auto"),
             Option("--n-neighbors --neighbors n_neighbors",
-                   "Number of nearest neighbors per row. [default: 20, or all other rows]",
+                   "Number of nearest neighbors per row. [default: 20; fewer in small clusters]",
                    type=click.IntRange(min=2), metavar="N"),
-            Option("--confidence", "Confidence level of the interval. [default: 0.95]", type=float, default=0.95,
-                   metavar="LEVEL"),
             Option("--sample", "Number of sampled rows; neighbors are searched among all rows. [default: 5000]",
                    type=int, default=5000, metavar="N"),
             options.seed_option(),

@@ -146,6 +146,9 @@ class ParallelAnalysis(Rule):
     ``trials`` tables of independent normal columns with the same number of rows and the same variances are simulated;
     their scatter matrices are sampled directly by Bartlett's decomposition. Component i is kept while its eigenvalue
     exceeds the ``quantile`` of the simulated i-th eigenvalues.
+
+    If no eigenvalue does, as in noise, parallel analysis retains no component. A projection needs at least one, so the
+    first is kept, and ``reason`` says so.
     """
 
     trials: int = 100
@@ -174,9 +177,8 @@ class ParallelAnalysis(Rule):
         if not below.size and not spectrum.whole:
             return None
         count = int(below[0]) if below.size else m
-        return self._choice(
-            count, spectrum, f"{_components(count)} above the eigenvalues of uncorrelated columns", threshold=bar
-        )
+        words = "above the eigenvalues of uncorrelated columns"
+        return self._choice(count, spectrum, _counted(count, words), threshold=bar)
 
 
 def _noise_spectrum(n: float, deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -370,8 +372,12 @@ def _count_above(
     count = int(np.sum(values > bar)) if strict else int(np.sum(values >= bar))
     if count == len(values) and not spectrum.whole:
         return None
-    reason = f"{_components(count)} {words}" if count else f"no component {words}; the first is kept"
-    return rule._choice(count, spectrum, reason, threshold=bar)
+    return rule._choice(count, spectrum, _counted(count, words), threshold=bar)
+
+
+def _counted(count: int, words: str) -> str:
+    """The reason for a count of components; a rule keeps at least one."""
+    return f"{_components(count)} {words}" if count else f"no component {words}; the first is kept"
 
 
 def _components(count: int) -> str:
