@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -285,10 +286,8 @@ class TSNE(
         self.points_ = None if self._measure().precomputed else own_points(X, rows, found.kept)
         problem = self._problem(rows_at(X, found.kept), found, run)
         result = embed(self, problem, found, X, run, callback, "learning_rate")
-        self.kl_divergence_ = result.value
-        objective = problem.objective
-        if isinstance(objective, KLDivergence) and objective.anchor is not None:
-            self.kl_divergence_ = objective.divergence(to_numpy(result.Z), RowBlocks(None, 1))
+        assert isinstance(problem.objective, KLDivergence)
+        self.kl_divergence_ = problem.objective.checked_divergence(to_numpy(result.Z), RowBlocks(None, 1))
 
     def _graph(self, X: Array, run: Run, given: Any) -> Components:
         """The neighbors of each row; for given affinities, a graph whose lengths are the affinities."""
@@ -320,7 +319,8 @@ class TSNE(
             all_pairs = Outcome("exact", "all pairs, on the device of the rows")
             solver = on_grid if k == 2 and solver.name != "exact" else all_pairs
         factors = float(self.early_exaggeration), float(self.exaggeration)
-        rates = tuple(n / (2 * f) if self.learning_rate == "auto" else float(self.learning_rate) for f in factors)
+        most = math.inf if self.learning_rate == "auto" else float(self.learning_rate)
+        rates = tuple(min(n / (2 * f), most) for f in factors)  # longer steps oscillate
         early = min(_EARLY, self.max_iter)
         objective = KLDivergence(
             P,
