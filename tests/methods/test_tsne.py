@@ -299,3 +299,26 @@ def test_an_inaccurate_divergence_is_reported(monkeypatch):
     monkeypatch.setattr(ExactRepulsion, "__call__", wrong)
     with pytest.warns(DataWarning, match="map is not accurate"):
         TSNE(perplexity=10, max_iter=260).fit(X[:300])
+
+
+def test_verbose_prints_the_course(capsys):
+    calls = []
+    model = TSNE(perplexity=10, max_iter=300, verbose=1).fit(X[:60], callback=calls.append)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(calls) + 1 == 7
+    assert float(lines[5].partition("error = ")[2]) == pytest.approx(model.kl_divergence_, abs=1e-5)
+    assert "300 iterations" in lines[6]
+    TSNE(perplexity=10, max_iter=300).fit(X[:60])
+    assert not capsys.readouterr().out
+
+
+def test_messages_have_scikit_learns_phrases():
+    for given, data, phrase in [
+        ({"perplexity": 20}, X[:20], r"perplexity \(20\) must be less than n_samples \(20\)"),
+        ({"metric": "precomputed", "perplexity": 1}, np.ones((4, 3)), "square distance matrix"),
+        ({"metric": "precomputed", "perplexity": 1}, scipy.sparse.csr_array(np.ones((4, 3))), "square distance matrix"),
+        ({"metric": "precomputed", "perplexity": 1}, -1.0 + np.eye(4), "positive"),
+        ({"metric": lambda a, b: -1, "perplexity": 1}, X[:4], "All distances .*metric given"),
+    ]:
+        with pytest.raises(ValueError, match=phrase):
+            TSNE(**given).fit(data)
