@@ -5,13 +5,13 @@ import pytest
 import scipy.sparse
 import sklearn.manifold
 from scipy.spatial.distance import cdist, pdist
-from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import TSNE
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.math.embeddings import repulsion
+from lowland.math.embeddings.repulsion import ExactRepulsion
 
 DIGITS = load_dataset("digits")
 X, Y = DIGITS.X[:600].astype(np.float64), np.asarray(DIGITS.y[:600]).astype(int)
@@ -54,7 +54,7 @@ def test_the_divergence_is_lower_than_scikit_learns_and_computed_by_the_same_for
 def test_the_course_is_reported(model):
     assert model.n_iter_ == model.solver_.iterations == 500
     assert len(model.solver_.trace) == 10
-    assert model.solver_.trace[-1] == model.kl_divergence_ == min(model.solver_.trace)
+    assert model.solver_.trace[-1] == min(model.solver_.trace) == pytest.approx(model.kl_divergence_, rel=1e-6)
     assert model.solver_.name == "exact"
     assert model.learning_rate_ == 300
     assert model.n_neighbors_ == 46
@@ -64,6 +64,7 @@ def test_the_course_is_reported(model):
 def test_bits_are_equal_on_any_number_of_threads(on_grid, monkeypatch):
     if on_grid:
         monkeypatch.setitem(repulsion._GRID, 2, (0.0, 0.0))
+        monkeypatch.setattr(repulsion, "_NODE", 0)
     maps = []
     for threads in (1, 2, 16):
         with lowland.config(threads=threads):
@@ -74,6 +75,7 @@ def test_bits_are_equal_on_any_number_of_threads(on_grid, monkeypatch):
 def test_the_grid_reaches_the_divergence_of_the_exact_sum(model, monkeypatch):
     exact = model.kl_divergence_
     monkeypatch.setitem(repulsion._GRID, 2, (0.0, 0.0))
+    monkeypatch.setattr(repulsion, "_NODE", 0)
     on_grid = TSNE(**FAST).fit(X)
     assert on_grid.solver_.name == "interpolation by FFT"
     assert on_grid.kl_divergence_ == pytest.approx(exact, rel=0.1)  # descents from rounding errors on differ
@@ -244,8 +246,79 @@ def test_new_rows_land_in_their_cluster_whatever_the_batch():
     assert np.median(np.linalg.norm(moved, axis=1)) < 0.005 * np.ptp(model.embedding_, axis=0).max()
 
 
-def test_a_map_that_oscillates_is_reported():
-    X = np.random.default_rng(0).normal(size=(60, 4))
-    with pytest.warns(ConvergenceWarning, match="smaller learning_rate"):
-        model = TSNE(perplexity=10, learning_rate=1e6, max_iter=500, random_state=0).fit(X)
-    assert not model.solver_.converged
+def test_steps_so_long_that_the_map_would_oscillate_are_shortened():
+    longest = TSNE(perplexity=10, learning_rate=1e6, max_iter=400).fit(X[:60])
+    assert longest.solver_.converged
+    assert longest.learning_rate_ == 30
+    np.testing.assert_array_equal(longest.embedding_, TSNE(perplexity=10, max_iter=400).fit_transform(X[:60]))
+    assert TSNE(perplexity=10, learning_rate=20, max_iter=260).fit(X[:60]).learning_rate_ == 20
+
+
+# --- repeated rows, light tails ---
+
+
+def divergence_of(model, X, perplexity):
+    """KL by brute force, with the affinities of scikit-learn."""
+    from sklearn.manifold import _t_sne
+
+    near = sklearn.neighbors.kneighbors_graph(X, int(3 * perplexity + 1), mode="distance")
+    P = _t_sne._joint_probabilities_nn(near.power(2), perplexity, 0).tocoo()
+    w = 1 / (1 + cdist(model.embedding_, model.embedding_, "sqeuclidean"))
+    np.fill_diagonal(w, 0)
+    kept = P.data > 0
+    p, q = P.data[kept] / P.data.sum(), (w / w.sum())[P.row[kept], P.col[kept]]
+    return (p * np.log(p / q)).sum()
+
+
+def test_a_table_of_repeated_rows_has_a_map_of_usual_size_and_its_own_divergence():
+    """A grid that does not resolve the similarity drove the groups of equal rows apart without bound."""
+    repeated = np.tile(load_dataset("iris").X, (30, 1))
+    model = TSNE(perplexity=20, max_iter=500).fit(repeated)
+    assert np.ptp(model.embedding_, axis=0).max() < 500
+    assert 0 < model.kl_divergence_ < 0.1
+    assert model.kl_divergence_ == pytest.approx(divergence_of(model, repeated, 20.0), abs=0.01)
+    moved = np.linalg.norm(model.transform(repeated) - model.embedding_, axis=1)
+    assert moved.max() < 0.01 * np.ptp(model.embedding_, axis=0).max()
+
+
+@pytest.mark.parametrize(
+    ("rows", "given"), [(150, {"dof": 2, "exaggeration": 0.5}), (20, {"dof": 5}), (20, {"dof": 60})]
+)
+def test_light_tails_do_not_cancel_the_sum_of_similarities(rows, given):
+    model = TSNE(perplexity=5, max_iter=500, **given).fit(load_dataset("iris").X[:rows])
+    assert np.isfinite(model.embedding_).all()
+    assert 0 <= model.kl_divergence_ < 5
+
+
+def test_an_inaccurate_divergence_is_reported(monkeypatch):
+    """The sum of a sample of rows is exact."""
+    monkeypatch.setattr("lowland.math.embeddings.repulsion._CHECK", 1e-6)
+    wrong = lambda self, Z, G, blocks, iteration=-1: 2 * ExactRepulsion.correct(self, Z, G, blocks)  # noqa: E731
+    monkeypatch.setattr(ExactRepulsion, "correct", ExactRepulsion.__call__, raising=False)
+    TSNE(perplexity=10, max_iter=260).fit(X[:300])
+    monkeypatch.setattr(ExactRepulsion, "__call__", wrong)
+    with pytest.warns(DataWarning, match="map is not accurate"):
+        TSNE(perplexity=10, max_iter=260).fit(X[:300])
+
+
+def test_verbose_prints_the_course(capsys):
+    calls = []
+    model = TSNE(perplexity=10, max_iter=300, verbose=1).fit(X[:60], callback=calls.append)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(calls) + 1 == 7
+    assert float(lines[5].partition("error = ")[2]) == pytest.approx(model.kl_divergence_, abs=1e-5)
+    assert "300 iterations" in lines[6]
+    TSNE(perplexity=10, max_iter=300).fit(X[:60])
+    assert not capsys.readouterr().out
+
+
+def test_messages_have_scikit_learns_phrases():
+    for given, data, phrase in [
+        ({"perplexity": 20}, X[:20], r"perplexity \(20\) must be less than n_samples \(20\)"),
+        ({"metric": "precomputed", "perplexity": 1}, np.ones((4, 3)), "square distance matrix"),
+        ({"metric": "precomputed", "perplexity": 1}, scipy.sparse.csr_array(np.ones((4, 3))), "square distance matrix"),
+        ({"metric": "precomputed", "perplexity": 1}, -1.0 + np.eye(4), "positive"),
+        ({"metric": lambda a, b: -1, "perplexity": 1}, X[:4], "All distances .*metric given"),
+    ]:
+        with pytest.raises(ValueError, match=phrase):
+            TSNE(**given).fit(data)

@@ -286,7 +286,7 @@ def _squared_distance(x, y, z, low, high):
 
 @vector_kernel
 def repel_by_octree(T, order, cells, centers, sides, starts, theta, dof, G):
-    """Write the repulsion sum_j u w (z_i - z_j) of groups of points to G; return their sum of w, self included.
+    """Write the repulsion sum_j u w (z_i - z_j) of groups of points to G; return their sum of w, without self.
 
     ``T`` (3, n) are the sorted points, ``order`` their rows in G. A group consists of the points from starts[g] to
     starts[g + 1]. It takes a cell as one heavy point if the side is less than ``theta`` times the distance of the
@@ -295,7 +295,7 @@ def repel_by_octree(T, order, cells, centers, sides, starts, theta, dof, G):
     n, limit, dtype = T.shape[1], theta * theta, T.dtype.type
     one, scale, power, total = dtype(1), dtype(1.0 / dof), dtype(-dof), 0.0
     X, Y, W, M = np.empty(n, T.dtype), np.empty(n, T.dtype), np.empty(n, T.dtype), np.empty(n, T.dtype)
-    low, high = np.empty(3), np.empty(3)
+    low, high, own = np.empty(3), np.empty(3), np.empty(n, np.int64)
     for g in range(starts.shape[0] - 1):
         a, b = starts[g], starts[g + 1]
         for c in range(3):
@@ -311,10 +311,12 @@ def repel_by_octree(T, order, cells, centers, sides, starts, theta, dof, G):
             leaf = after == cell + 1
             if small or (leaf and last - first > LEAF):  # a large leaf: points at one place
                 X[m], Y[m], W[m], M[m] = x, y, z, last - first
+                own[first:last] = m
                 m += 1
             elif leaf:
                 for j in range(first, last):
                     X[m], Y[m], W[m], M[m] = T[0, j], T[1, j], T[2, j], one
+                    own[j] = m
                     m += 1
             else:
                 after = cell + 1
@@ -322,6 +324,7 @@ def repel_by_octree(T, order, cells, centers, sides, starts, theta, dof, G):
         for i in range(a, b):
             x, y, z = T[0, i], T[1, i], T[2, i]
             row, f, g_, h = dtype(0), dtype(0), dtype(0), dtype(0)
+            M[own[i]] -= one
             if dof == 1.0:
                 for j in range(m):
                     dx, dy, dz = x - X[j], y - Y[j], z - W[j]
@@ -342,6 +345,7 @@ def repel_by_octree(T, order, cells, centers, sides, starts, theta, dof, G):
                     f += s * dx
                     g_ += s * dy
                     h += s * dz
+            M[own[i]] += one
             total += row
             G[order[i], 0], G[order[i], 1], G[order[i], 2] = f, g_, h
     return total
@@ -361,16 +365,18 @@ def repel_by_sample(start, to, Z, dof, seed, iteration, size, first, last, G):
     n, k = Z.shape
     dtype = Z.dtype.type
     one, scale, power, weight = dtype(1), dtype(1.0 / dof), dtype(-dof), dtype(n / size)
-    T, times = np.empty((k, size), Z.dtype), np.zeros(n, np.uint8)
+    T, drawn, times = np.empty((k, size), Z.dtype), np.empty(size, np.int64), np.zeros(n, np.uint8)
     key = key_of(seed, iteration, first)
     for slot in range(size):
         j = min(n - 1, np.int64((slot + fraction(draw(key, slot))) * (n / size)))
-        times[j] += 1
+        drawn[slot], times[j] = j, times[j] + 1
         for c in range(k):
             T[c, slot] = Z[j, c]
-    total, force, d = 0.0, np.empty(k, Z.dtype), np.empty(size, Z.dtype)
+    total, slot, force, d = 0.0, 0, np.empty(k, Z.dtype), np.empty(size, Z.dtype)
     for i in range(first, last):
-        row = weight * (similarity_field(Z[i], T, dof, d, force) - times[i])
+        while slot < size and drawn[slot] < i:  # drawn in the order of the rows
+            slot += 1
+        row = weight * similarity_field(Z[i], T, dof, slot, slot + times[i], d, force)
         for c in range(k):
             force[c] *= weight
         for e in range(start[i], start[i + 1]):

@@ -137,10 +137,11 @@ def edge_denominators(start, to, Z, inverse_dof, first, last, out):
 
 
 @inner_loop
-def similarity_field(z, T, dof, d, force):
+def similarity_field(z, T, dof, a, b, d, force):
     """Write the repulsion sum_j u w (z - t_j) at a place z (k,) to ``force``; return the sum of w.
 
-    The points t_j are the columns of T (k, n), which is read along its rows; ``d`` (n,) is scratch.
+    The points t_j are the columns of T (k, n), which is read along its rows; ``d`` (n,) is scratch. Columns a to b are
+    the point at z itself. They are left out: to subtract their ones would cancel the sum of a map with light tails.
     """
     k, n = T.shape
     one, zero, scale, power = T.dtype.type(1), T.dtype.type(0), T.dtype.type(1.0 / dof), T.dtype.type(-dof)
@@ -150,6 +151,8 @@ def similarity_field(z, T, dof, d, force):
         for j in range(n):
             e = here - x[j]
             d[j] += scale * e * e
+    for j in range(a, b):
+        d[j] = np.inf
     total = zero
     if dof == 1.0:
         for j in range(n):
@@ -171,13 +174,13 @@ def similarity_field(z, T, dof, d, force):
 
 @vector_kernel
 def repel_all(T, dof, first, last, G):
-    """Write the repulsion sum_j u w (z_i - z_j) of rows first ... last - 1 to G; return their sum of w, self included.
+    """Write the repulsion sum_j u w (z_i - z_j) of rows first ... last - 1 to G; return their sum of w, without self.
 
     ``T`` is the map in transposed order, (k, n), which is read along its rows.
     """
     total, d = 0.0, np.empty(T.shape[1], T.dtype)
     for i in range(first, last):
-        total += similarity_field(T[:, i], T, dof, d, G[i])
+        total += similarity_field(T[:, i], T, dof, i, i + 1, d, G[i])
     return total
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +32,7 @@ from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances
-from lowland.math.optimize.outcome import Outcome
+from lowland.math.optimize.outcome import Outcome, Snapshot
 from lowland.math.scaling.majorization import stress_majorization
 from lowland.methods.base.choices import check_most, ignored, positional, refusal
 from lowland.methods.base.method import Method, RandomState, attribute, param
@@ -91,10 +92,11 @@ class TSNE(
     1. Find 3 * perplexity neighbors of each row (``math.neighbors.search``) and compute the affinities
        (``math.embeddings.kl_divergence``).
     2. Start with principal components, scaled to a standard deviation of 1e-4 (``math.embeddings.starts``).
-    3. Gradient descent with momentum (``math.embeddings.descent``): 250 iterations with the attraction multiplied by
-       ``early_exaggeration``, then the others (``math.embeddings.kl_divergence``). The repulsion between all pairs is
-       exact for few rows. For many rows it is a convolution on a grid in 1 or 2 dimensions, a Barnes-Hut sum by an
-       octree in 3, and an estimate from a random sample in more (``math.embeddings.repulsion``).
+    3. Gradient descent with momentum (``math.embeddings.descent``): 125 iterations with the attraction multiplied by
+       ``early_exaggeration``, 125 in which the factor falls to ``exaggeration``, then the others
+       (``math.embeddings.kl_divergence``). The repulsion between all pairs is exact for few rows. For more rows it is
+       a Barnes-Hut sum by a tree, or a convolution on a grid, in up to 3 dimensions, and an estimate from a random
+       sample in more (``math.embeddings.repulsion``).
     4. New rows: gradient descent in the field of the training rows (``math.embeddings.new_points``).
 
     Notes
@@ -137,11 +139,15 @@ class TSNE(
         wanted="a number of at least 1, or a sequence of such numbers",
     )
     early_exaggeration: float = param(
-        12.0, "Factor of the attraction in the first 250 iterations, which lets clusters form.", at_least=1
+        12.0,
+        "Factor of the attraction in the first 125 iterations, which lets clusters form. In the next 125 it falls to "
+        "exaggeration.",
+        at_least=1,
     )
     learning_rate: float | Literal["auto"] = param(
         "auto",
-        "Length of the steps. 'auto' is the number of rows divided by twice the exaggeration of the phase.",
+        "Length of the steps. 'auto' is the number of rows divided by twice the exaggeration of the phase. A larger "
+        "number is reduced to that, since the map would oscillate.",
         above=0,
     )
     max_iter: int = param(1000, "Maximum number of iterations, 250 of them with early exaggeration.", at_least=1)
@@ -163,7 +169,7 @@ class TSNE(
         "which is used as it is.",
         wanted="'pca', 'random', 'spectral' or an (n, n_components) array",
     )
-    verbose: int = ignored(0, "set lowland.config(progress=...) instead", at_least=0)
+    verbose: int = param(0, "Above 0: print the divergence every 50 iterations, and why the fit ended.", at_least=0)
     random_state: RandomState = param(
         None,
         "Seed of a random start, of the sample of a map of more than 3 dimensions, and of the recall of an approximate "
@@ -177,8 +183,8 @@ class TSNE(
     )
     angle: float = param(
         0.5,
-        "Accuracy of the tree for maps of 3 dimensions: a cell is one point if its side is less than this times its "
-        "distance; 0 is exact. No effect in other dimensions.",
+        "Accuracy of the tree for maps of up to 3 dimensions: a cell is one point if its side is less than this times "
+        "its distance; 0 is exact.",
         at_least=0,
         at_most=1,
     )
@@ -241,7 +247,7 @@ class TSNE(
             raise refusal(self, reason, "", "perplexity")
         if max(given) >= n:
             raise ParameterError(
-                f"perplexity must be less than the number of rows (`n_samples`), which is {n}.",
+                f"`perplexity ({max(given):g}) must be less than n_samples ({n})`, the number of rows.",
                 f"Choose a smaller one; {max(1, (n - 1) // 3)} or less is usual.",
                 method="TSNE",
                 perplexity=max(given),
@@ -284,11 +290,20 @@ class TSNE(
         self.__dict__.update(found.attributes(X))
         self.points_ = None if self._measure().precomputed else own_points(X, rows, found.kept)
         problem = self._problem(rows_at(X, found.kept), found, run)
-        result = embed(self, problem, found, X, run, callback, "learning_rate")
-        self.kl_divergence_ = result.value
-        objective = problem.objective
-        if isinstance(objective, KLDivergence) and objective.anchor is not None:
-            self.kl_divergence_ = objective.divergence(to_numpy(result.Z), RowBlocks(None, 1))
+        result = embed(self, problem, found, X, run, self._printing(callback), "learning_rate")
+        if self.verbose:
+            print(f"[t-SNE] Finished after {self.n_iter_} iterations: {self.solver_.stopped_because}.")
+        assert isinstance(problem.objective, KLDivergence)
+        self.kl_divergence_ = problem.objective.checked_divergence(to_numpy(result.Z), RowBlocks(None, 1))
+
+    def _printing(self, callback: Callback) -> Callback:
+        """The callback, after a line with the divergence if ``verbose`` asks for it."""
+
+        def show(snapshot: Snapshot) -> Any:
+            print(f"[t-SNE] Iteration {snapshot.iteration}: error = {snapshot.value:.7f}")
+            return callback(snapshot) if callback is not None else None
+
+        return show if self.verbose else callback
 
     def _graph(self, X: Array, run: Run, given: Any) -> Components:
         """The neighbors of each row; for given affinities, a graph whose lengths are the affinities."""
@@ -320,7 +335,8 @@ class TSNE(
             all_pairs = Outcome("exact", "all pairs, on the device of the rows")
             solver = on_grid if k == 2 and solver.name != "exact" else all_pairs
         factors = float(self.early_exaggeration), float(self.exaggeration)
-        rates = tuple(n / (2 * f) if self.learning_rate == "auto" else float(self.learning_rate) for f in factors)
+        most = math.inf if self.learning_rate == "auto" else float(self.learning_rate)
+        rates = tuple(min(n / (2 * f), most) for f in factors)  # longer steps oscillate
         early = min(_EARLY, self.max_iter)
         objective = KLDivergence(
             P,

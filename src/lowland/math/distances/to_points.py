@@ -42,7 +42,7 @@ _ROUNDED = 1e-12  # fraction of the longest distance below which a negative one 
 _PORTION = 1 << 18  # distances computed at a time on the CPU, where all are kept
 _HAIR = 1e4  # tolerance of negative or asymmetric distances, in units of rounding error of the largest one
 _MISSING = "is missing (NaN). This method needs all distances; stress minimization accepts missing ones"
-_NEGATIVE = "is negative. Pass distances, not similarities or a kernel"
+_NEGATIVE = "is negative. Pass distances, which are positive or zero, not similarities or a kernel"
 _NOT_CONNECTED = "is infinite: the points are not connected. Keep one connected component, or connect the components"
 _ONE_TRIANGLE = (
     "differs from its transpose: the matrix is not symmetric. Only one triangle is filled: fill the other (`D + D.T`)"
@@ -126,7 +126,8 @@ class DistancesTo:
             i, j = np.argwhere(~(np.isfinite(D) & (least <= D)))[0]
             raise DataError(
                 f"The metric {function_name(self.metric)} returned {D[i, j]} for the rows {_shown(A[i])} and "
-                f"{_shown(B[j])}. It must return a finite number that is not negative for any two rows."
+                f"{_shown(B[j])}. All distances of the metric given must be positive or zero. It must return a finite "
+                "number for any two rows."
             )
         return np.where(D < 0, 0.0, D)
 
@@ -195,8 +196,9 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
     """
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
-            f"{source} is {' x '.join(map(str, D.shape))}. It must be square, with one row and one column per point. "
-            "To compute distances from rows, choose a metric other than 'precomputed'."
+            f"{source} is {' x '.join(map(str, D.shape))}. It must be square: a square distance matrix "
+            "has one row and one column per point. To compute distances from rows, choose a metric other than "
+            "'precomputed'."
         )
     if _plainly_distances(D):
         return D

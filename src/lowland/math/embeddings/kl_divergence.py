@@ -15,18 +15,19 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, device_of, is_sparse, to_numpy, xp_of
-from lowland.errors import DataError
+from lowland.errors import DataError, DataWarning, warn
 from lowland.kernels.tsne import attract, calibrate, edge_denominators
 from lowland.math.embeddings.descent import DescentStep, Momentum, Phase, RowBlocks, TensorEdges, on_device, row_blocks
-from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion, Repulsion
+from lowland.math.embeddings.repulsion import CROWD, ExactRepulsion, GridRepulsion, Repulsion, sample_total
 from lowland.math.neighbors.graph import NeighborGraph, describe_fault
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _TOLERANCE = 1e-7  # of the entropy
-_SPACING = {1: 0.3, 2: 0.4}  # of the nodes of the grid, as on the host
-_MOST_NODES = {1: 2**16, 2: 4096}
+_SPACING = 0.4  # of the nodes of the grid, as on the host
+_MOST_NODES = 4096  # along an axis
 _UNIT = 2.0**40  # charges are sums of integers in this unit: the order of the additions does not matter
+_DIFFERENCE = 0.1  # of the divergence from that of a sample, which is random
 _PAIRS = 1 << 26  # pairs that are held at a time
 _MOMENTUM, _MORE_MOMENTUM = 0.8, 0.9  # compact maps oscillate with more: of few rows, exaggerated, or with light tails
 _MANY_ROWS = 5_000
@@ -181,30 +182,30 @@ class TensorKLDivergence:
 
     def _repulsion(self, Z: Array) -> tuple[Array, Array]:
         """sum_j u w (z_i - z_j), (n, k), and the sum of w over all ordered pairs of different rows."""
-        return self._by_grid(Z) if Z.shape[1] == 2 and not self.exact else self._by_pairs(Z)
+        found = self._by_grid(Z) if Z.shape[1] == 2 and not self.exact else None
+        return self._by_pairs(Z) if found is None else found
 
     def _by_pairs(self, Z: Array) -> tuple[Array, Array]:
-        """All pairs, a block of rows at a time."""
-        xp, n = xp_of(Z), Z.shape[0]
-        squares = xp.sum(Z * Z, axis=1)
+        """All pairs of different rows, a block of rows at a time."""
+        xp, (n, k) = xp_of(Z), Z.shape
+        numbers = xp.arange(n, device=device_of(Z))
         forces, totals = [], []
-        step = max(1, _PAIRS // n)
+        step = max(1, _PAIRS // (n * k))
         for a in range(0, n, step):
-            part = Z[a : a + step]
-            d2 = squares[a : a + step, None] + squares[None, :] - 2 * part @ Z.T
-            u = 1 / (1 + xp.where(d2 > 0, d2, xp.zeros_like(d2)) / self.dof)
-            w = u**self.dof
-            uw = u * w
-            forces.append(part * xp.sum(uw, axis=1)[:, None] - uw @ Z)
+            apart = [Z[a : a + step, c, None] - Z[None, :, c] for c in range(k)]
+            u = 1 / (1 + sum(d * d for d in apart) / self.dof)
+            w = xp.where(numbers[a : a + step, None] == numbers[None, :], xp.zeros_like(u), u**self.dof)
+            forces.append(xp.stack([xp.sum(u * w * d, axis=1) for d in apart], axis=1))
             totals.append(xp.sum(w, dtype=xp.float64))
-        return xp.concat(forces, axis=0), xp.sum(xp.stack(totals)) - n
+        return xp.concat(forces, axis=0), xp.sum(xp.stack(totals))
 
-    def _by_grid(self, Z: Array) -> tuple[Array, Array]:
-        """The gradient of one potential, by cubic B-splines on a grid and one convolution."""
+    def _by_grid(self, Z: Array) -> tuple[Array, Array] | None:
+        """The gradient of one potential, by cubic B-splines on a grid and one convolution; None: not accurate."""
         xp = xp_of(Z)
         low, span = xp.min(Z, axis=0), float(xp.max(xp.max(Z, axis=0) - xp.min(Z, axis=0)))
-        h = _SPACING[2] * math.sqrt(min(self.dof, 1.0))
-        h = max(h, span / (_MOST_NODES[2] - 46))
+        h = _SPACING * math.sqrt(min(self.dof, 1.0))
+        if span / h > _MOST_NODES - 46:
+            return None
         m = max(64, math.ceil((span / h + 14) / 32) * 32)
         U = (Z - low[None, :]) / h + 2
         C = xp.floor(U)
@@ -220,6 +221,8 @@ class TensorKLDivergence:
         transform = xp.fft.rfftn(xp.reshape(field, (m, m)), s=(2 * m, 2 * m)) * self._spectrum(m, h, Z)
         potential = xp.reshape(xp.fft.irfftn(transform, s=(2 * m, 2 * m))[:m, :m], (-1,))[nodes]  # (n, 4, 4)
         total = xp.sum(xp.sum(potential * across * along, axis=(1, 2)), dtype=xp.float64) - Z.shape[0]
+        if float(total) < CROWD * Z.shape[0]:
+            return None
         dx = xp.sum(potential * slopes[:, :, None, 0] * along, axis=(1, 2))
         dy = xp.sum(potential * across * slopes[:, None, :, 1], axis=(1, 2))
         return xp.stack([dx, dy], axis=1) * (-0.5 / h), total
@@ -316,9 +319,22 @@ class KLDivergence:
         loss = self.divergence(Z, blocks)
         return loss if self.anchor is None else self.anchor.with_value(Z, loss)
 
-    def divergence(self, Z: np.ndarray, blocks: RowBlocks) -> float:
-        """Return the KL divergence at Z."""
-        total = self.repulsion(Z, np.empty_like(Z), blocks)
+    def checked_divergence(self, Z: np.ndarray, blocks: RowBlocks) -> float:
+        """Return the KL divergence at Z, by all pairs of some thousand rows; of more, a sample of rows checks it."""
+        total, exact = sample_total(Z, self.dof)
+        by_sample = self.divergence(Z, blocks, total)
+        found = by_sample if exact else self.divergence(Z, blocks)
+        if not abs(found - by_sample) < _DIFFERENCE:
+            warn(
+                f"The map is not accurate: its KL divergence, {found:.4g}, is {by_sample:.4g} by a sample of exact "
+                "sums. Use method='exact', or fewer rows.",
+                DataWarning,
+            )
+        return found
+
+    def divergence(self, Z: np.ndarray, blocks: RowBlocks, total: float | None = None) -> float:
+        """Return the KL divergence at Z; ``total`` is the sum of w, if it is known."""
+        total = self.repulsion(Z, np.empty_like(Z), blocks) if total is None else total
         start, to, p = self.edges
 
         def attraction(a: int, b: int) -> float:
@@ -335,9 +351,17 @@ class KLDivergence:
 def schedule(
     counts: tuple[int, int], exaggeration: tuple[float, float], rates: tuple[float, float], n: int, dof: float
 ) -> list[Phase]:
-    """Return the two phases: early exaggeration, which lets clusters form, and the descent to the final map."""
-    phases, wide = [], n >= _MANY_ROWS and dof <= 1
-    for count, factor, rate in zip(counts, exaggeration, rates, strict=True):
-        momentum = _MORE_MOMENTUM if wide and factor <= 1 else _MOMENTUM
-        phases.append(Phase(count, Momentum(momentum, _LONGEST_STEP), rate, weights={"exaggeration": factor}))
-    return phases
+    """Return the phases: early exaggeration, which lets clusters form, and the descent to the final map.
+
+    In the second half of the early iterations, the exaggeration falls to that of the final map. If it ended at once,
+    the map would expand so fast that it ends in a worse minimum.
+    """
+    (early, rest), (high, low), (slow, fast) = counts, exaggeration, rates
+    falling = early // 2 if rest else 0
+    calm = Momentum(_MOMENTUM, _LONGEST_STEP)
+    final = Momentum(_MORE_MOMENTUM, _LONGEST_STEP) if n >= _MANY_ROWS and dof <= 1 and low <= 1 else calm
+    return [
+        Phase(early - falling, calm, slow, weights={"exaggeration": high}),
+        Phase(falling, calm, slow, fast, {"exaggeration": high}, {"exaggeration": low}),
+        Phase(rest, final, fast, weights={"exaggeration": low}),
+    ]

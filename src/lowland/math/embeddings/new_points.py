@@ -41,6 +41,7 @@ NEW_NEIGHBORS = 30  # nearest training rows that attract a new row
 NEW_PERPLEXITY = 10.0  # of a new row: it is placed by its nearest training rows
 _EXAGGERATION = 1.5  # of its attraction
 _RATE, _ROUNDS = 0.5, 100
+_NODES = 2**22, 16  # of a table of the field, or so many per training row: else all rows are added for each new row
 _MARGIN = 0.05  # of the tabulated field around the map, in units of its extent
 _SERIAL = RowBlocks(None, 1)
 _tabulating = threading.Lock()  # several threads may need the same field at once
@@ -224,7 +225,7 @@ class TSNEPlacing:
     exaggeration: float = _EXAGGERATION
 
     def __call__(self, X: Array) -> Array:
-        """Return coordinates, (m, k). A row equal to a training row has the coordinates of that row."""
+        """Return coordinates, (m, k). A row equal to training rows is placed at the median of their places."""
         to, length = self.nearest(X)
         out = np.full((len(to), self._map.shape[1]), np.nan)
         known = np.isfinite(length).all(axis=1)
@@ -241,17 +242,18 @@ class TSNEPlacing:
         calibrate(np.arange(m + 1) * k, length.ravel(), math.log(self.perplexity), 1e-7, 0, m, P)
         start_at_best_neighbor(self._map, to, P.reshape(m, k), self.dof, Z)
         self._descend(to, self.exaggeration * P.reshape(m, k), Z)
-        equal = length[:, 0] == 0
-        Z[equal] = self._map[to[equal, 0]]
+        equal = length[:, 0] == 0  # equal training rows may have several places, near each other
+        Z[equal] = np.nanmedian(np.where((length[equal] == 0)[:, :, None], self._map[to[equal]], np.nan), axis=1)
         return Z
 
     def _descend(self, to: np.ndarray, P: np.ndarray, Z: np.ndarray) -> None:
         """Move the rows of Z to their places."""
-        if self._map.shape[1] > 3:
+        with _tabulating:
+            field = self._field
+        if field is None:
             place_among_all(self._map, to, P, self.dof, 1 / self._mean_similarity, _RATE, _ROUNDS, Z)
             return
-        with _tabulating:
-            grid, potential = self._field
+        grid, potential = field
         cells = np.array([m - 4 for m in grid.nodes], dtype=np.float64)
         place_in_field(
             self._map, to, P, 1 / self.dof, grid.origin, 1 / grid.spacing, grid.steps, potential, cells,
@@ -270,11 +272,16 @@ class TSNEPlacing:
         return repulsion(Y, np.empty_like(Y), _SERIAL) / len(Y)
 
     @cached_property
-    def _field(self) -> tuple[SplineGrid, np.ndarray]:
-        """The potential of the training rows, on a grid somewhat wider than the map."""
+    def _field(self) -> tuple[SplineGrid, np.ndarray] | None:
+        """The potential of the training rows, on a grid somewhat wider than the map; None if that is too large."""
+        n, k = self._map.shape
+        if k > 3:
+            return None
         low, high = self._map.min(axis=0), self._map.max(axis=0)
         wider = _MARGIN * float(np.max(high - low)) + 1.0
         grid = SplineGrid.around(np.concatenate([self._map, [low - wider, high + wider]]), self.dof)
+        if grid.size > max(_NODES[0], _NODES[1] * n):
+            return None
         return grid, GridRepulsion(self.dof).potential(self._map, grid, _SERIAL).ravel()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ splines; w is divided by their transform twice, so that the result interpolates 
 (multilevel summation, Hardy et al. 2009): a smooth part of w on a grid with a quarter of the nodes along each axis, and
 a rest that is zero beyond 16 nodes, so that its transform is little longer than the grid, not twice as long.
 
-Tree, in 3 dimensions (Barnes-Hut): far from a point, a cell of an octree acts as one point at its center of mass.
+Tree, in up to 3 dimensions (Barnes-Hut): far from a point, a cell of an octree acts as one point at its center of mass.
 
 Sample: rows at the ends of edges, whose forces are strongest, are summed exactly, all others estimated without bias.
 The sample is kept for some iterations: new noise in each would change the signs of the gradient.
@@ -51,7 +51,7 @@ _LINES = 16  # 1-D transforms that are vectorized together: ranges of lines begi
 _AT_ONCE = 4 * _LINES  # lines whose transforms are allocated at once: larger arrays come from the system, page by page
 _SPACING = {1: 0.3, 2: 0.4, 3: 0.5}  # of the nodes, in units of the similarity's width
 _CELLS = {1: 64, 2: 64, 3: 32}  # wanted along an axis: a small map has a finer grid, down to a quarter of the spacing
-_MOST_NODES = {1: 2**16, 2: 2048, 3: 160}  # along an axis
+CROWD = 2.0  # similarity of a row to all others, on average: below, the error of its own potential counts
 _BAND = 8  # cells or more: the nodes touched by two bands of the same parity are disjoint
 _BANDS = 16  # or fewer
 _THREADS = 4  # that share the work of _FEW_ROWS rows or more
@@ -61,11 +61,13 @@ _KEPT = 250  # iterations with the same sample
 # Seconds of one processor for one iteration, measured. They only need to have the right ratios.
 _PAIR = (0.20e-9, 0.085e-9)  # a pair of points, and for each dimension
 _POWER = 4.8e-9  # more for a pair, if dof is not 1
-_TREE = 130  # pairs for a row and a doubling of the number of rows, at theta 0.5
-_GRID = {1: (0.24e-3, 0.04e-6), 2: (4.2e-3, 0.2e-6)}  # the transforms, and a row
+_TREE = {1: 100, 2: 100, 3: 130}  # pairs for a row and a doubling of the number of rows, at theta 0.5
+_NODE = 25e-9  # of a grid
+_GRID = {1: (0.24e-3, 0.04e-6), 2: (3.0e-3, 0.4e-6)}  # the transforms of a usual map, and a row
 _EDGE = 7e-9
+_CHECK = 0.15  # for a check of a map
 _SAMPLE = 2000  # rows: MNIST (up to 20,000 rows) reaches a divergence within 1 % of that with the exact sum
-_WORTH = 5  # how many times as long all pairs must take, for a sample with its noise to be taken
+_WORTH, _WORTH_SAMPLE = 2, 5  # how many times as long all pairs must take for an approximation; for one with noise
 
 
 # --- convolution on a grid --------------------------------------------------------------------------------------------
@@ -241,22 +243,24 @@ class SplineGrid:
 
     @classmethod
     def around(cls, Z: np.ndarray, dof: float) -> SplineGrid:
-        """The grid for a map: a fixed spacing, wider if the map is so large that it would need too many nodes.
+        """The grid for a map: a fixed spacing, finer for a small map.
 
         Numbers of nodes and spacings come from a short list, so that the transform of w is rarely computed again.
         """
-        n, k = Z.shape
+        k = Z.shape[1]
         low, high = np.empty(k), np.empty(k)
         extent(Z, low, high)
-        most = min(_MOST_NODES[k], max(64, int(6 * n ** (1 / k))))
         spacing, span = _SPACING[k] * math.sqrt(min(dof, 1.0)), float(np.max(high - low))
-        if span > most * spacing:
-            spacing *= 1.05 ** math.ceil(math.log(span / (most * spacing)) / math.log(1.05))
-        elif span < _CELLS[k] * spacing:
+        if span < _CELLS[k] * spacing:
             spacing *= max(0.25, 2 ** -math.floor(math.log2(_CELLS[k] * spacing / max(span, 1e-9))))
         nodes = tuple(fast_length(int(each / spacing) + 6 + _MARGIN) for each in high - low)
         cells = np.floor((high - low) / spacing)
         return cls((low + high) / 2 - spacing * (cells / 2 + 2), spacing, nodes)
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return math.prod(self.nodes)
 
     @property
     def steps(self) -> np.ndarray:
@@ -266,9 +270,14 @@ class SplineGrid:
 
 @dataclass
 class GridRepulsion:
-    """The repulsive forces of a map and the normalization of its similarities."""
+    """The repulsive forces of a map and the normalization of its similarities.
+
+    A tree takes over where a grid fails: a map so wide that it needs too many nodes, as that of a table of repeated
+    rows, and rows so far apart that the sum of their similarities is lost in the error of their own potential.
+    """
 
     dof: float = 1.0
+    theta: float = 0.5  # of the tree
 
     @cached_property
     def _convolution(self) -> GridConvolution:
@@ -281,11 +290,14 @@ class GridRepulsion:
 
     def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
-        grid, blocks = SplineGrid.around(Z, self.dof), blocks.limited(_THREADS)
-        potential = self.potential(Z, grid, blocks).ravel()
-        steps, inverse = grid.steps, 1 / grid.spacing
-        n = Z.shape[0]
-        return blocks.sum(n, lambda a, b: read_potential(Z, a, b, grid.origin, inverse, steps, potential, G)) - n
+        grid, few, n = SplineGrid.around(Z, self.dof), blocks.limited(_THREADS), Z.shape[0]
+        if _NODE * grid.size < _tree_seconds(*Z.shape, self.dof, self.theta):
+            potential = self.potential(Z, grid, few).ravel()
+            steps, inverse = grid.steps, 1 / grid.spacing
+            total = few.sum(n, lambda a, b: read_potential(Z, a, b, grid.origin, inverse, steps, potential, G))
+            if total - n > CROWD * n:
+                return total - n
+        return TreeRepulsion(self.dof, self.theta)(Z, G, blocks)
 
     def potential(self, Z: np.ndarray, grid: SplineGrid, blocks: RowBlocks) -> np.ndarray:
         """Return the coefficients of the splines whose sum is the potential of the points, one per node.
@@ -345,14 +357,20 @@ class Octree:
 
 @dataclass(frozen=True)
 class TreeRepulsion:
-    """The repulsive forces of a map of 3 dimensions. A cell is one point if side / distance is less than ``theta``."""
+    """The repulsive forces of a map of 1 to 3 dimensions. A cell is one point if side / distance is below ``theta``."""
 
     dof: float = 1.0
     theta: float = 0.5
 
     def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
-        """Write sum_j u w (z_i - z_j) to G (n, 3); return the sum of w over all ordered pairs of different rows."""
-        tree, n = Octree.of(Z), len(Z)
+        """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
+        n, k = Z.shape
+        if k < 3:  # a plane or a line in space
+            forces = np.empty((n, 3), Z.dtype)
+            total = self(np.pad(Z, ((0, 0), (0, 3 - k))), forces, blocks)
+            G[:] = forces[:, :k]
+            return total
+        tree = Octree.of(Z)
 
         def repel(a: int, b: int) -> float:
             i, j = np.searchsorted(tree.starts, (a, b))  # the groups that begin in the block
@@ -363,7 +381,7 @@ class TreeRepulsion:
                 tree.points, tree.order, tree.cells, tree.centers, tree.sides, starts, self.theta, self.dof, G
             )
 
-        return blocks.sum(n, repel) - n
+        return blocks.sum(n, repel)
 
 
 # --- sample -----------------------------------------------------------------------------------------------------------
@@ -414,7 +432,7 @@ class ExactRepulsion:
     def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
         T = np.ascontiguousarray(Z.T)
-        return blocks.sum(Z.shape[0], lambda a, b: repel_all(T, self.dof, a, b, G)) - Z.shape[0]
+        return blocks.sum(Z.shape[0], lambda a, b: repel_all(T, self.dof, a, b, G))
 
 
 def choose_repulsion(
@@ -426,24 +444,40 @@ def choose_repulsion(
     of the side of a cell to its distance, below which the cell is one point.
     """
     n = P.shape[0]
-    pair = _PAIR[0] + _PAIR[1] * k + (0 if dof == 1 else _POWER)
+    pair = _pair_seconds(k, dof)
     all_pairs = pair * n * n
     if exact:
         return ExactRepulsion(dof), Outcome("exact", "requested")
-    if k == 3 and theta == 0:
+    if k <= 3 and theta == 0:
         return ExactRepulsion(dof), Outcome("exact", "a tree without tolerance takes all pairs")
     if k > 3:
-        seconds, few = _WORTH * (pair * n * _SAMPLE + _EDGE * P.nnz), f"at most {_WORTH} times as long as a sample"
-    elif k == 3:
-        seconds, few = pair * _TREE * n * math.log2(max(n, 2)) * 0.5 / theta, "less time than a tree"
+        seconds, worth = pair * n * _SAMPLE + _EDGE * P.nnz, _WORTH_SAMPLE
     else:
-        seconds, few = _GRID[k][0] + _GRID[k][1] * n, "less time than a grid"
-    if all_pairs <= seconds:
-        return ExactRepulsion(dof), Outcome("exact", f"all pairs of {n:,} rows take {few}")
-    if k > 3:
-        why = f"all pairs of {n:,} rows take {_WORTH * all_pairs / seconds:.0f} times as long as {_SAMPLE:,} per row"
-        return SampledRepulsion.of(P, _SAMPLE, dof, seed), Outcome("sampled", why)
+        tree, (transforms, row) = _tree_seconds(n, k, dof, theta), _GRID.get(k, (math.inf, 0))
+        seconds, worth = min(tree, transforms + row * n), _WORTH
+    if all_pairs <= worth * seconds:
+        why = f"an approximation would not be {worth} times as fast as all pairs of {n:,} rows"
+        return ExactRepulsion(dof), Outcome("exact", why)
     why = f"faster than all pairs of {n:,} rows"
-    if k == 3:
-        return TreeRepulsion(dof, theta), Outcome("Barnes-Hut", why)
-    return GridRepulsion(dof), Outcome("interpolation by FFT", why)
+    if k > 3:
+        return SampledRepulsion.of(P, _SAMPLE, dof, seed), Outcome("sampled", why)
+    if seconds < tree:
+        return GridRepulsion(dof, theta), Outcome("interpolation by FFT", why)
+    return TreeRepulsion(dof, theta), Outcome("Barnes-Hut", why)
+
+
+def sample_total(Z: np.ndarray, dof: float) -> tuple[float, bool]:
+    """Return the sum of w over all ordered pairs of different rows, exactly or from a sample of rows, and which."""
+    n, k = Z.shape
+    size = min(n, math.ceil(_CHECK / (_pair_seconds(k, dof) * n)))
+    T, force = np.ascontiguousarray(Z.T), np.empty_like(Z)
+    rows = np.random.default_rng(0).permutation(n)[:size]
+    return n / size * math.fsum(repel_all(T, dof, i, i + 1, force) for i in rows), size == n
+
+
+def _pair_seconds(k: int, dof: float) -> float:
+    return _PAIR[0] + _PAIR[1] * k + (0 if dof == 1 else _POWER)
+
+
+def _tree_seconds(n: int, k: int, dof: float, theta: float) -> float:
+    return _pair_seconds(k, dof) * _TREE[k] * n * math.log2(max(n, 2)) * 0.5 / theta

@@ -156,7 +156,8 @@ def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
             G = scipy.sparse.csr_array(np.where(np.isposinf(G), 0, G) if G.dtype.kind == "f" else G)
     if G.ndim != 2 or G.shape[0] != G.shape[1]:
         raise DataError(
-            f"The graph must be square, with one row and one column per data row (`its shape is {G.shape}`)."
+            "The graph must be a square distance matrix, with one row and one column per data row "
+            f"(`its shape is {G.shape}`)."
         )
     if n is not None and G.shape[0] != n:
         raise DataError(f"The graph has {G.shape[0]} nodes, but `X` has {n} rows. Pass a graph with one node per row.")
@@ -170,7 +171,7 @@ def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
         i, j = int(G.coords[0][bad[0]]), int(G.coords[1][bad[0]])
         raise DataError(
             f"The graph has an edge of {describe_fault(length[bad[0]])} in row {i + 1}, column {j + 1}. Edge lengths "
-            "must be finite and nonnegative. Do not store edges that do not exist."
+            "must be finite, and positive or zero. Do not store edges that do not exist."
         )
     other = G.coords[0] != G.coords[1]
     i, j, length = G.coords[0][other], G.coords[1][other], length[other]
