@@ -214,7 +214,7 @@ def intersection(
 def union(graph: FuzzyGraph, other: FuzzyGraph, neighbors: int | None = None) -> FuzzyGraph:
     """Return the union of two graphs, a + b - ab on every edge that one of them has."""
     pattern, a, b = _on_all_edges(graph, other, 1.0)
-    pattern.data = a + b - a * b
+    pattern.data = 1 - (1 - a.astype(np.float64)) * (1 - b.astype(np.float64))
     return connect_locally(FuzzyGraph.of_matrix(pattern), neighbors)
 
 
