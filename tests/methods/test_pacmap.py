@@ -288,3 +288,28 @@ def test_the_radius_of_local_map_matters():
     X = cloud(300)
     a, b = (LocalMAP(low_dist_thres=r, random_state=0).fit_transform(X) for r in (2, 10))
     assert not np.allclose(a, b, atol=0.1)
+
+
+@BOTH
+def test_equal_rows_have_one_place_which_transform_finds(Method):
+    X = np.round(cloud(200, 4))
+    model = Method(**SHORT).fit(X)
+    extent = np.ptp(model.embedding_, axis=0).max()
+    assert np.abs(model.transform(X) - model.embedding_).max() < 0.01 * extent
+
+
+def test_the_pairs_of_a_fit_can_be_read_and_passed_on():
+    X = cloud()
+    model = PaCMAP(**SHORT).fit(X)
+    assert model.pair_neighbors_.shape == (150 * model.n_neighbors_, 2)
+    assert model.pair_MN_.shape == (150 * model.n_mid_near_, 2)
+    assert model.pair_FP_.shape == (150 * model.n_further_, 2)
+    again = PaCMAP(pair_neighbors=model.pair_neighbors_, pair_MN=model.pair_MN_, pair_FP=model.pair_FP_, **SHORT).fit(X)
+    np.testing.assert_allclose(again.embedding_, model.embedding_, atol=1e-4)
+
+
+def test_the_angular_distance_compares_directions():
+    X = cloud()
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    near = PaCMAP(distance="angular", **SHORT).fit(X * np.linspace(1, 9, 150)[:, None]).pair_neighbors_
+    np.testing.assert_array_equal(near, PaCMAP(**SHORT).fit(unit).pair_neighbors_)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_swiss_roll
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
@@ -305,7 +305,8 @@ def test_a_disconnected_graph_by_policy():
     with pytest.warns(DataWarning, match="largest"):
         largest = short(disconnected="largest").fit(X)
     assert np.isnan(largest.embedding_[60:]).all()
-    assert largest.graph_.shape == (60, 60)
+    assert largest.graph_.shape == (100, 100)
+    assert largest.graph_[60:].nnz == 0
     assert np.isfinite(largest.transform(X[60:] - 100)).all()
     with pytest.raises(DataError, match="disconnected"):
         short(disconnected="error").fit(X)
@@ -351,7 +352,7 @@ def test_all_rows_equal():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_neighbors": 151}, "n_neighbors=151.*150 rows"),
+        ({"n_jobs": 0}, "n_jobs=0"),
         ({"min_dist": 2.0}, "min_dist=2.*spread"),
         ({"output_metric": "cosine"}, "output_metric"),
         ({"transform_mode": "graph"}, "transform_mode"),
@@ -373,3 +374,125 @@ def test_a_model_file_holds_what_transform_needs_and_not_the_graph(tmp_path):
     loaded = lowland.load(tmp_path / "map.lowland")
     assert not hasattr(loaded, "graph_")
     assert (loaded.transform(X[:9] + 0.1) == model.transform(X[:9] + 0.1)).all()
+
+
+# --- as in umap-learn -------------------------------------------------------------------------------------------------
+
+
+def test_more_neighbors_than_rows_are_all_rows():
+    X = IRIS.X[:30]
+    with pytest.warns(DataWarning, match="larger than the dataset size"):
+        many = short(n_neighbors=200).fit(X)
+    np.testing.assert_array_equal(many.embedding_, short(n_neighbors=30).fit(X).embedding_)
+    assert np.isfinite(many.transform(X + 0.01)).all()
+
+
+def test_the_continuity_from_a_random_start_is_as_good_as_from_eigenvectors():
+    """The steps must be long at first, or else parts of the map stay torn apart."""
+    from lowland.quality import continuity
+
+    X, _ = make_swiss_roll(1000, random_state=0)
+    maps = [UMAP(init="random", random_state=seed).fit_transform(X) for seed in (0, 1)]
+    found = [float(continuity(X, Z, n_neighbors=15)) for Z in maps]
+    assert np.mean(found) > 0.975  # 0.955 with the steps of a spectral start, 0.994 from eigenvectors
+
+
+@pytest.mark.parametrize("init", ["random", "pca", DIGITS[:, :2] + np.arange(600)[:, None] * 1e-6])
+def test_the_first_steps_are_longer_unless_the_start_is_unfolded(init):
+    fixed = UMAP(init=init, n_epochs=60, random_state=0).fit(DIGITS)
+    assert fixed.n_iter_ == 60
+    assert trustworthiness(DIGITS, fixed.embedding_, n_neighbors=10) > 0.95
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_equal_rows_have_one_place_which_transform_finds(sparse):
+    X = np.round(np.random.default_rng(0).normal(size=(200, 4)))
+    given = scipy.sparse.csr_array(X) if sparse else X
+    model = short().fit(given)
+    extent = np.ptp(model.embedding_, axis=0).max()
+    assert np.abs(model.transform(given) - model.embedding_).max() < 0.01 * extent
+    assert len(np.unique(model.embedding_, axis=0)) == len(np.unique(X, axis=0))
+
+
+def test_duplicates_with_distances_and_with_missing_values():
+    X = np.round(np.random.default_rng(0).normal(size=(120, 3)))
+    D = cdist(X, X)
+    model = short(metric="precomputed").fit(D)
+    np.testing.assert_array_equal(model.transform(D), model.embedding_)
+    X[::7, 0] = np.nan  # distance zero does not mean equal here
+    Z = short(metric="nan_euclidean").fit_transform(X)
+    assert len(np.unique(Z, axis=0)) == len(Z)
+
+
+def test_distinct_rows_of_a_sparse_matrix():
+    X = np.round(np.random.default_rng(0).normal(size=(150, 4)))
+    dense = short(unique=True).fit(X)
+    sparse = short(unique=True).fit(scipy.sparse.csr_array(X))
+    np.testing.assert_array_equal(sparse.unique_index_, dense.unique_index_)
+    assert len(np.unique(sparse.embedding_, axis=0)) == len(sparse.unique_index_)
+
+
+@pytest.mark.parametrize("metric", ["jaccard", "hellinger"])
+@pytest.mark.parametrize("alone", [1, 5])
+def test_rows_that_share_nothing_are_left_out(metric, alone):
+    rng = np.random.default_rng(0)
+    X = np.zeros((20 + alone, 30 + alone))
+    X[:20, :30] = rng.random((20, 30)) < 0.5
+    X[np.arange(20, 20 + alone), np.arange(30, 30 + alone)] = 1
+    words = "A few of your vertices" if alone == 1 else "A large number of your vertices"
+    with pytest.warns(DataWarning, match=words):
+        model = short(n_neighbors=5, metric=metric, force_approximation_algorithm=True).fit(X)
+    assert np.isnan(model.embedding_[20:]).all()
+    assert np.isfinite(model.embedding_[:20]).all()
+    assert model.graph_.shape == (20 + alone, 20 + alone)
+    assert model.graph_[20:].nnz == 0
+
+
+@pytest.mark.parametrize("metric", ["ordinal", "count", "string"])
+def test_a_target_by_its_own_metric_weakens_edges_the_more_the_farther_apart_values_are(metric):
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    y = np.repeat([0, 1, 5], 50)
+    target = np.array(["aaaa", "aaab", "zzzz"])[np.repeat([0, 1, 2], 50)] if metric == "string" else y
+    plain, own = short(n_epochs=0).fit(X), short(n_epochs=0, target_metric=metric, target_weight=0.9).fit(X, target)
+    kept = [own.graph_[y == 0][:, y == c].sum() / plain.graph_[y == 0][:, y == c].sum() for c in (0, 1, 5)]
+    assert kept[0] > 1.05 * kept[1] > 2 * kept[2]
+
+
+def test_a_count_is_no_fraction():
+    with pytest.raises(DataError, match="no counts"):
+        short(target_metric="count").fit(IRIS.X, np.linspace(0, 1, 150))
+
+
+def test_an_update_has_the_graph_of_all_rows_and_keeps_the_map():
+    first, new = np.arange(150) % 4 > 0, np.arange(150) % 4 == 0
+    model = short().fit(IRIS.X[first])
+    before = model.embedding_
+    assert model.update(IRIS.X[new]) is model
+    whole = short().fit(np.concatenate([IRIS.X[first], IRIS.X[new]]))
+    assert abs(model.graph_ - whole.graph_).sum() < 1e-3
+    assert model.embedding_.shape == (150, 2)
+    moved = np.linalg.norm(model.embedding_[: first.sum()] - before, axis=1)
+    assert np.median(moved) < 0.2 * np.ptp(before)
+    for refused, X in (
+        (short(metric="precomputed").fit(cdist(IRIS.X, IRIS.X)), cdist(IRIS.X, IRIS.X)),
+        (short().fit(IRIS.X, IRIS.y), IRIS.X),
+    ):
+        with pytest.raises(ParameterError, match="update"):
+            refused.update(X)
+
+
+def test_combined_models():
+    """The graph of a product has edges of both, that of a difference those that the second one lacks."""
+    a, b = short().fit(IRIS.X[:, :2]), short().fit(IRIS.X[:, 2:])
+    for model, least in ((a * b, 0.9), (a + b, 0.9), (a - b, 0.75)):
+        assert trustworthiness(IRIS.X, model.embedding_, n_neighbors=10) > least
+        assert abs(model.graph_ - model.graph_.T).max() < 1e-6
+        with pytest.raises(ParameterError, match="graph alone"):
+            model.transform(IRIS.X[:, :2])
+    edges = [model.graph_.toarray() > 0 for model in (a, b, a + b, a - b)]
+    assert not (edges[2] & ~(edges[0] | edges[1])).any()
+    assert not (edges[3] & ~edges[0]).any()
+    with pytest.raises(DataError, match="equivalent samples"):
+        a + short().fit(IRIS.X[:100])
+    with pytest.raises(TypeError):
+        a + 1

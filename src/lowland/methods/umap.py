@@ -4,30 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, ParameterError, with_remedy
+from lowland.data.rows import ArrayRows, Rows, SparseRows
+from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, MapRadii, log_radii
 from lowland.math.embeddings.descent import Embedded, TensorEdges, on_device, row_blocks
 from lowland.math.embeddings.fuzzy_graph import (
     FuzzyGraph,
+    cumulative_surprise,
+    difference,
     directed_graph,
     fuzzy_graph,
     intersection,
     mean_length,
     similarity_curve,
+    union,
     weaken_between_classes,
+    weaken_between_values,
 )
 from lowland.math.embeddings.new_points import DensityOfNewRows, LocalRegression, PlacedByEdges
 from lowland.math.embeddings.starts import (
     add_jitter,
     classical_start,
+    component_centers,
     scale_largest,
     scale_range,
     separate_start,
@@ -36,7 +43,8 @@ from lowland.math.embeddings.starts import (
 )
 from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.connectivity import Policy
-from lowland.math.neighbors.graph import NeighborGraph
+from lowland.math.neighbors.graph import NeighborGraph, given_neighbors
+from lowland.math.neighbors.hnsw import can_approximate
 from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels
@@ -59,8 +67,10 @@ from lowland.methods.base.neighborhood import (
     Components,
     Neighborhood,
     all_rows_equal,
+    distinct_rows,
     embedded_mask,
     graph_facts,
+    join_equals,
     own_points,
     rows_at,
 )
@@ -69,14 +79,19 @@ from lowland.run.run import Run, run_for
 
 _LARGE = 10_000  # more rows take fewer epochs
 _MANY = 200_000  # rows above which the start is PCA: eigenvectors of so large a graph take minutes
+_NEIGHBORS = 15  # neighbors of a row in a combined graph
 _EXTENT, _NOISE = 10.0, 1e-4  # range of the initial coordinates, and the standard deviation of the noise
+_HEAT = {"spectral": 1.0, "pca": 4.0, "random": 12.0}  # first steps, relative to the learning rate
+_GIVEN_HEAT = 4.0  # from a given start
+_BOUNDS = {"jaccard": 1.0, "dice": 1.0, "hellinger": 1.0, "cosine": 2.0, "correlation": 2.0}  # rows share nothing
 _UNUSED = "Accepted for umap-learn's signature; it has no effect here"
 
 
 def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
     """How many neighbors a fit to rows searches for; None: approximate, given or distinct rows."""
     own = parameters["force_approximation_algorithm"] or parameters["unique"]
-    return None if own or parameters["precomputed_knn"][0] is not None else int(parameters["n_neighbors"]) - 1
+    given = parameters["precomputed_knn"][0] is not None
+    return None if own or given else min(int(parameters["n_neighbors"]), n) - 1
 
 
 class UMAP(
@@ -132,7 +147,9 @@ class UMAP(
     (150, 2)
     """
 
-    n_neighbors: int = positional(15, "Number of neighbors, each row included, as in umap-learn.", at_least=2)
+    n_neighbors: int = positional(
+        15, "Number of neighbors, each row included, as in umap-learn. With fewer rows, all rows.", at_least=2
+    )
     n_components: int = positional(2, "Number of components.", at_least=1)
     metric: str | Callable[..., float] = positional(
         "euclidean",
@@ -146,7 +163,12 @@ class UMAP(
     n_epochs: int | None = positional(
         None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.", at_least=0
     )
-    learning_rate: float = positional(1.0, "First step size of the descent; it decreases linearly to zero.", above=0)
+    learning_rate: float = positional(
+        1.0,
+        "Step size of the descent; it decreases linearly to zero. The first steps are up to 12 times as long from a "
+        "random start, 4 times from 'pca' or given coordinates, so that the map can unfold.",
+        above=0,
+    )
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = positional(
         "spectral",
         "Start: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), 'pca' "
@@ -183,8 +205,8 @@ class UMAP(
     )
     target_metric: str = positional(
         "categorical",
-        "Metric of y: 'categorical' for class labels (-1 or missing is unknown), or a metric of numbers, in one or "
-        "more columns.",
+        "Metric of y: 'categorical' for class labels (-1 or missing is unknown), 'ordinal' (ranks), 'count', 'string' "
+        "(edit distance), or a metric of numbers, in one or more columns.",
     )
     target_metric_kwds: dict[str, Any] | None = positional(None, "Further arguments of the metric of y.")
     target_weight: float = positional(0.5, "Weight of y against X, from 0 to 1.", at_least=0, at_most=1)
@@ -193,7 +215,7 @@ class UMAP(
         "embedding", "Accepted for umap-learn's signature; always 'embedding'. The graph is graph_."
     )
     force_approximation_algorithm: bool = positional(
-        False, "Search neighbors approximately, however few rows there are."
+        False, "Search neighbors approximately, however few rows there are, if the metric allows it."
     )
     verbose: bool = positional(False, _UNUSED + ": progress is set with lowland.config.")
     tqdm_kwds: dict[str, Any] | None = positional(None, _UNUSED + ".")
@@ -208,7 +230,10 @@ class UMAP(
     dens_var_shift: float = positional(0.1, "Added to the variance of the local radii in the map.", at_least=0)
     output_dens: bool = positional(False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.")
     disconnection_distance: float | None = positional(
-        None, "Neighbors at this distance or farther are removed from the graph; None: no limit.", above=0
+        None,
+        "Neighbors at this distance or farther are removed from the graph; None: 1 for 'jaccard', 'dice' and "
+        "'hellinger', 2 for 'cosine' and 'correlation', else no limit.",
+        above=0,
     )
     precomputed_knn: Any = positional(
         (None, None, None),
@@ -219,7 +244,9 @@ class UMAP(
     disconnected: Policy = ignored_components_parameter()
 
     graph_: Any = attribute(
-        "Fuzzy graph of the embedded rows: sparse, symmetric weights in (0, 1].", "(n, n)", saved=False
+        "Fuzzy graph of the rows (with unique=True, of the distinct ones): sparse, symmetric weights in (0, 1].",
+        "(n, n)",
+        saved=False,
     )
     total_weight_: float = attribute("Sum of the weights of the graph.")
     a_: float = attribute("Parameter a of the similarity in the map.")
@@ -240,56 +267,80 @@ class UMAP(
 
     # --- fit ---
 
-    def fit(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None, ensure_all_finite: Any = True
+    ) -> Self:
         """Fit to the rows of X.
 
         ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths. ``callback`` receives a snapshot
         (iteration, total, embedding, value) every 50 iterations; if it returns False, the fit ends with the map so
-        far. Ctrl-C also ends it with the map so far, and a warning.
+        far. Ctrl-C also ends it with the map so far, and a warning. ``ensure_all_finite`` is accepted for umap-learn's
+        signature: missing values are an error, unless the metric skips them.
         """
         return self._fit(X, y, graph=graph, callback=callback)
 
-    def fit_transform(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Any:  # type: ignore[override]
+    def fit_transform(  # type: ignore[override]
+        self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None, ensure_all_finite: Any = True
+    ) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, graph, callback)._returned_embedding(X)
 
+    def update(self, X: Any, ensure_all_finite: Any = True) -> Self:
+        """Add rows: fit to the training rows and the rows of X, from the map with the new rows placed in it."""
+        check_is_fitted(self)
+        if self.points_ is None or self._fitted.supervised or len(self._places()) < self.n_samples_:
+            raise ParameterError(
+                "`UMAP.update` needs all training rows, embedded without a target and with `unique=False`. Fit to all "
+                "rows instead."
+            )
+        rows, run = self._rows_to_map(X)
+        new, old, names = run.to_array(rows, "UMAP"), self.points_, vars(self).get("feature_names_in_")
+        start = np.concatenate([self._places(), to_numpy(self._encoding()(new))])
+        if is_sparse(old) or is_sparse(new):
+            both = scipy.sparse.vstack([old, new], format="csr")
+        else:
+            both = like(np.concatenate([to_numpy(old), to_numpy(new)]), old)
+        self._fit(both, start=start)
+        if names is not None:
+            self.feature_names_in_ = names
+        return self
+
     def _solve(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None,
-        callback: Callback = None,
+        callback: Callback = None, start: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         """Neighbor graph, fuzzy graph, initial coordinates, descent; with ``unique``, of the distinct rows."""
         self._check_parameters()
         X = run.to_array(rows, "UMAP")
+        self._fitted.supervised = y is not None
         if not self.unique:
-            self._embed(X, rows, run, y, graph, callback)
+            self._embed(X, rows, run, y, graph, callback, start)
             return
-        if is_sparse(X) or graph is not None or self.precomputed_knn[0] is not None or self._measure().precomputed:
-            reason = "it needs dense rows, without given distances or neighbors."
+        if graph is not None or self.precomputed_knn[0] is not None or self._measure().precomputed:
+            reason = "it needs rows, without given distances or neighbors."
             raise refusal(self, reason, "Set `unique=False`.", "unique")
-        _, first, inverse = np.unique(to_numpy(X), axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # in the order of the rows
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        first, inverse = first[order], rank[np.ravel(inverse)]
-        few = like(to_numpy(X)[first], X)
+        first, inverse = distinct_rows(X)
+        few = X[first] if is_sparse(X) else like(to_numpy(X)[first], X)
         y = None if y is None else self._as_labels(y, X.shape[0])[first]
-        found = self._embed(few, ArrayRows(few), run, y, None, callback)
+        found = self._embed(few, SparseRows(few) if is_sparse(few) else ArrayRows(few), run, y, None, callback)
         self._repeat(found, inverse, first, X)
 
     def _embed(
-        self, X: Array, rows: Rows, run: Run, y: np.ndarray | None, graph: Any, callback: Callback
-    ) -> Components:
+        self, X: Array, rows: Rows, run: Run, y: np.ndarray | None, graph: Any, callback: Callback,
+        start: np.ndarray | None = None,
+    ) -> Components:  # fmt: skip
         """Find the neighbors and minimize the cross-entropy."""
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
-        neighborhood = self._neighborhood()
+        neighborhood = replace(self._neighborhood(), k=min(self.n_neighbors, X.shape[0]) - 1)
         found = join_neighbors(neighborhood, self._neighbors(neighborhood, X, run, graph), X, run)
         self.__dict__.update(found.attributes(X))
         self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
         labels = None if y is None else self._as_labels(y, X.shape[0])[found.kept]
-        problem = self._problem(rows_at(X, found.kept), found.graph, run, labels)
+        problem = self._problem(rows_at(X, found.kept), found.graph, run, labels, start)
         self._keep(embed(self, problem, found, X, run, callback, "learning_rate"), problem)
+        join_equals(self, found)
         return found
 
     def _as_labels(self, y: Any, n: int | None) -> np.ndarray:
@@ -318,6 +369,8 @@ class UMAP(
         if self.min_dist > self.spread:
             reason = f"it is greater than `spread={self.spread:g}`."
             raise refusal(self, reason, "Choose a smaller `min_dist`, or a larger `spread`.", "min_dist")
+        if self.n_jobs is not None and (self.n_jobs < -1 or self.n_jobs == 0):
+            raise refusal(self, "choose -1 or a positive number, as in umap-learn.", "", "n_jobs")
         if self.target_n_neighbors < 2 and self.target_n_neighbors != -1:
             reason = "choose at least 2, each row included, or -1 for `n_neighbors`."
             raise refusal(self, reason, "", "target_n_neighbors")
@@ -325,36 +378,47 @@ class UMAP(
     def _check_size(self, X: Array) -> None:
         n = X.shape[0]
         check_most(self, "n_components", n - 1, f"the data has {n} rows.")
-        if not self._neighborhood().is_given(X):
-            own = "each row counts as its own neighbor, as in umap-learn."
-            check_most(self, "n_neighbors", n, f"the data has {n} rows, and {own}")
+        if self.n_neighbors > n and self.precomputed_knn[0] is None and not self._neighborhood().is_given(X):
+            warn(
+                f"`UMAP(n_neighbors={self.n_neighbors})`: the data has {n} rows, so all of them are neighbors "
+                f"(`n_neighbors is larger than the dataset size`). Choose at most {n} to avoid this warning.",
+                DataWarning,
+            )
 
-    def _problem(self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None) -> EmbeddingProblem:
+    def _problem(
+        self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None, start: np.ndarray | None
+    ) -> EmbeddingProblem:
         """Fuzzy graph, start and objective."""
         if len(graph.length) and not graph.length.any() and (self._measure().precomputed or all_rows_equal(X)):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
-        n, rng = graph.n, self._generator()
         self.mean_distance_ = mean_length(graph)
         fuzzy = fuzzy_graph(graph, run, connectivity=self.local_connectivity, mix=self.set_op_mix_ratio)
         if y is not None:
             fuzzy = self._with_target(fuzzy, y, run)
+        if self.densmap or self.output_dens:
+            self.rad_orig_ = log_radii(fuzzy, graph)
+        return self._arrangement(X, fuzzy, run, start)
+
+    def _arrangement(self, X: Array, fuzzy: FuzzyGraph, run: Run, start: np.ndarray | None) -> EmbeddingProblem:
+        """Start and objective of a fuzzy graph; ``start`` holds the coordinates that an update continues from."""
+        n, rng = fuzzy.n, self._generator()
         if not len(fuzzy.to):
             raise ParameterError("UMAP: the fuzzy graph has no edges. Raise `set_op_mix_ratio` or `n_neighbors`.")
-        self.graph_ = scipy.sparse.csr_matrix(fuzzy.matrix())
+        self.graph_ = scipy.sparse.csr_matrix(fuzzy.of_all(embedded_mask(self)).matrix())
         self.total_weight_ = float(fuzzy.weight.sum(dtype=np.float64))
         self.a_, self.b_ = self._curve()
         self.n_epochs_ = (500 if n <= _LARGE else 200) + 200 * self.densmap if self.n_epochs is None else self.n_epochs
         density = None
-        if self.densmap or self.output_dens:
-            self.rad_orig_ = log_radii(fuzzy, graph)
         if self.densmap:
             density = DensityTerm(
                 self.rad_orig_, self.a_, self.b_, self.total_weight_, self.dens_lambda,
                 self.dens_frac, self.dens_var_shift,
             )  # fmt: skip
         forces = EdgeForces(self.a_, self.b_, self.repulsion_strength, self.negative_sample_rate, self.seed_)
-        objective = CrossEntropy.of(fuzzy, forces, self.n_epochs_, self.learning_rate, density)
-        start = np.ascontiguousarray(self._start(X, fuzzy, run, rng), dtype=np.float32)
+        heat = 1.0 if start is not None else _HEAT.get(self.init, 1.0) if isinstance(self.init, str) else _GIVEN_HEAT
+        objective = CrossEntropy.of(fuzzy, forces, self.n_epochs_, self.learning_rate, density, heat)
+        start = self._start(X, fuzzy, run, rng) if start is None else start[embedded_mask(self)]
+        start = np.ascontiguousarray(start, dtype=np.float32)
         reason = f"all rows move at the end of an epoch, {len(fuzzy.to):,} edges"
         if n > _MANY and isinstance(self.init, str) and self.init == "spectral":
             reason += "; the start is PCA, since eigenvectors of so large a graph take minutes"
@@ -393,6 +457,8 @@ class UMAP(
         """The graph intersected with class labels, or with the graph of a numeric target."""
         if self.target_metric == "categorical":
             return weaken_between_classes(fuzzy, _codes(y), self.target_weight)
+        if self.target_metric == "string":
+            return weaken_between_values(fuzzy, np.asarray(y).astype(np.str_), self.target_weight)
         try:
             values = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         except (TypeError, ValueError) as error:
@@ -401,6 +467,13 @@ class UMAP(
             raise DataError("Input y contains NaN or infinity. Fill in these values, or drop those rows.")
         if not np.ptp(values, axis=0).any():
             raise DataError("All values of y are equal, so it is no target. Fit without y.")
+        if self.target_metric in ("ordinal", "count"):
+            scores = values[:, 0]
+            if self.target_metric == "count":
+                if not np.array_equal(scores, np.abs(np.floor(scores))):
+                    raise DataError("`y` has values that are no counts. Set `target_metric='euclidean'`.")
+                scores = cumulative_surprise(scores)
+            return weaken_between_values(fuzzy, scores, self.target_weight)
         k = self.n_neighbors if self.target_n_neighbors < 0 else self.target_n_neighbors
         metric = "euclidean" if self.target_metric == "l2" else self.target_metric
         near = nearest_neighbors(
@@ -430,7 +503,7 @@ class UMAP(
                 Z = spectral_start(W, k, run, rng)
             else:
                 places = principal_places(X, metric, k, run, rng) if lacks_components(host, metric) else host
-                Z = separate_start(W, label, _centers(places, label, k) if rows else None, k, run, rng)
+                Z = separate_start(W, label, component_centers(places, label, k) if rows else None, k, run, rng)
         return scale_range(add_jitter(scale_largest(Z, _EXTENT), _NOISE, rng), _EXTENT)
 
     # --- neighbors ---
@@ -442,25 +515,84 @@ class UMAP(
         p = self._params
         return Neighborhood(
             "UMAP", self._measure(), int(p.n_neighbors) - 1,
-            search="approximate" if p.force_approximation_algorithm else "auto", policy=p.disconnected,
-            rng=self._start_generator(), value=p.n_neighbors, reports_ignored=False,
-            remedy="" if p.disconnection_distance is None else "Raise `disconnection_distance`",
+            search="approximate" if p.force_approximation_algorithm and can_approximate(*self._measure()) else "auto",
+            policy=p.disconnected, rng=self._start_generator(), value=p.n_neighbors, reports_ignored=False,
+            remedy="" if self._longest() is None else "Raise `disconnection_distance`",
         )  # fmt: skip
+
+    def _longest(self) -> float | None:
+        """The distance from which on neighbors are removed; None: no limit."""
+        name, given = self._params.metric, self._params.disconnection_distance
+        return given if given is not None else _BOUNDS.get(name) if isinstance(name, str) else None
 
     def _neighbors(self, neighborhood: Neighborhood, X: Array, run: Run, given: Any) -> NeighborGraph:
         """The neighbors, searched or given, without those beyond the disconnection distance."""
         if self.precomputed_knn[0] is None:
             found = neighborhood.find(X, run, given)
         elif given is None:
-            found = _given_neighbors(self.precomputed_knn, X.shape[0], self.n_neighbors)
+            found = given_neighbors(self.precomputed_knn, X.shape[0], self.n_neighbors)
         else:
             raise ParameterError("`UMAP(precomputed_knn=...)`: fit was given a graph too. Pass only one of them.")
-        if self.disconnection_distance is None:
+        longest = self._longest()
+        if longest is None or float(found.length.max(initial=0)) < longest:
             return found
-        found = found.chosen(found.length < self.disconnection_distance)
+        found = found.chosen(found.length < longest)
         if not len(found.length):
-            raise refusal(self, "all neighbors are farther.", "Choose a larger distance.", "disconnection_distance")
+            reason = f"all neighbors have the distance {longest:g} or more."
+            raise refusal(self, reason, "Choose a larger distance.", "disconnection_distance")
         return found
+
+    # --- combinations of models ---
+
+    def __mul__(self, other: UMAP) -> UMAP:
+        """Return a map of the intersection of the graphs of two models of the same rows."""
+        return self._combined(other, partial(intersection, neighbors=_NEIGHBORS))
+
+    def __add__(self, other: UMAP) -> UMAP:
+        """Return a map of the union of the graphs of two models of the same rows."""
+        return self._combined(other, partial(union, neighbors=_NEIGHBORS))
+
+    def __sub__(self, other: UMAP) -> UMAP:
+        """Return a map of what the graph of a model has and that of another one, of the same rows, has not."""
+        return self._combined(other, difference)
+
+    def _combined(self, other: UMAP, combine: Callable[[FuzzyGraph, FuzzyGraph], FuzzyGraph]) -> UMAP:
+        """A model of a combined graph; the rows of the graph, not those of X, are embedded: it has no new rows."""
+        if not isinstance(other, UMAP):
+            return NotImplemented
+        for each in (self, other):
+            check_is_fitted(each)
+            if "graph_" not in vars(each):
+                raise ParameterError("A loaded UMAP model has no graph, so it cannot be combined. Fit it again.")
+        if self.graph_.shape != other.graph_.shape:
+            rows = f"{self.graph_.shape[0]} and {other.graph_.shape[0]}"
+            raise DataError(
+                f"The models have graphs of {rows} rows (`Only models with the equivalent samples can be combined`). "
+                "Fit both to the same rows."
+            )
+        fuzzy = combine(FuzzyGraph.of_matrix(self.graph_), FuzzyGraph.of_matrix(other.graph_))
+        Z = self.embedding_[self.unique_index_] if self._params.unique else self.embedding_
+        model = clone(self).set_params(
+            init="spectral", metric="euclidean", metric_kwds=None, unique=False, densmap=False, output_dens=False
+        )
+        model._start_fit()
+        with model._solving():
+            model._embed_graph(fuzzy, np.nan_to_num(to_numpy(Z)))
+        model.n_features_in_ = self.n_features_in_
+        return model
+
+    def _embed_graph(self, fuzzy: FuzzyGraph, Z: np.ndarray) -> None:
+        """Embed a fuzzy graph; the components start where their means are in the map Z."""
+        run, W = run_for(ArrayRows(Z)), fuzzy.matrix()
+        kept = np.diff(fuzzy.start) > 0
+        inner = FuzzyGraph.of_matrix(W[kept][:, kept])
+        edges = NeighborGraph(inner.start, inner.to, np.ones(len(inner.to)))
+        found = Components(edges, affinity_components(W), kept)
+        self.__dict__.update(found.attributes(Z))
+        self.points_, self.mean_distance_, self._fitted.supervised = None, float("nan"), False
+        self.seed_ = int(self._generator().integers(2**31))
+        problem = self._arrangement(Z[kept], inner, run, None)
+        self._keep(embed(self, problem, found, Z, run, None, "learning_rate"), problem)
 
     # --- new rows ---
 
@@ -531,48 +663,3 @@ def _codes(y: np.ndarray) -> np.ndarray:
         with with_remedy("Set target_metric='euclidean' for a numeric y."):
             codes[~unknown] = classes_of(y[~unknown], least=1)[1]
     return codes
-
-
-def _centers(X: Any, label: np.ndarray, k: int) -> np.ndarray:
-    """The principal components of the means of the connected components, (components, k)."""
-    count = int(label.max()) + 1
-    member = scipy.sparse.csr_array((np.ones(len(label)), (label, np.arange(len(label)))), shape=(count, len(label)))
-    sums = member @ (X if is_sparse(X) else np.asarray(X, dtype=np.float64))
-    means = (sums.toarray() if is_sparse(sums) else sums) / np.bincount(label)[:, None]
-    U, s, _ = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
-    Z = np.zeros((count, k))
-    Z[:, : min(k, len(s))] = (U * s)[:, :k]
-    return Z
-
-
-def _given_neighbors(knn: Any, n: int, n_neighbors: int) -> NeighborGraph:
-    """The neighbors that the user computed, without the rows themselves."""
-    try:
-        to, length = np.asarray(knn[0]), np.asarray(knn[1], dtype=np.float64)
-    except (TypeError, ValueError, IndexError) as error:
-        raise ParameterError("UMAP(precomputed_knn): pass a tuple of indices and distances, both (n, k).") from error
-    if to.ndim != 2 or to.shape != length.shape or len(to) != n or to.shape[1] < n_neighbors:
-        raise ParameterError(
-            f"UMAP(precomputed_knn): indices of shape {to.shape} and distances of shape {length.shape}. Both must be "
-            f"({n}, k) with k at least n_neighbors={n_neighbors}, each row first."
-        )
-    if to.dtype.kind not in "iuf" or (to.dtype.kind == "f" and not np.all(to == np.floor(to))):
-        raise DataError(
-            "UMAP(precomputed_knn): the first array has values that are no row numbers. Indices come first, distances "
-            "second; scikit-learn's kneighbors returns them the other way round."
-        )
-    if to.min() < 0 or to.max() >= n or not np.all(length >= 0) or not np.isfinite(length).all():
-        raise DataError("UMAP(precomputed_knn): an index is out of range, or a distance is negative, NaN or infinite.")
-    to = to.astype(np.int64)
-    twice = np.flatnonzero(np.any(np.diff(np.sort(to, axis=1), axis=1) == 0, axis=1))
-    if len(twice):
-        raise DataError(
-            f"UMAP(precomputed_knn): row {twice[0]} lists the same neighbor twice. List each neighbor of a row once; "
-            "indices come first, distances second."
-        )
-    order = np.lexsort((to, length), axis=1)  # ties go to the lower row number, as in a search
-    to, length = np.take_along_axis(to, order, 1), np.take_along_axis(length, order, 1)
-    own = to == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True  # many duplicates come before the row itself
-    to, length = (each[~own].reshape(n, -1)[:, : n_neighbors - 1] for each in (to, length))
-    return NeighborGraph.of_table(to, length, "given")

@@ -247,13 +247,40 @@ def test_the_arguments_of_metric_functions_are_checked():
     assert function_name(distance) == "'distance'"
 
 
-@pytest.mark.parametrize(
-    ("name", "remedy"), [("angular", "lengths.*'euclidean'"), ("hellinger", "square roots.*'euclidean'")]
-)
+@pytest.mark.parametrize(("name", "remedy"), [("matching", "'hamming'"), ("sokalmichener", "'rogerstanimoto'")])
 def test_names_of_other_libraries_have_a_remedy(name, remedy):
     with pytest.raises(ParameterError, match=remedy) as error:
         check_metric(name, {})
     assert "pairwise_distances" not in str(error.value)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_angular_and_hellinger_are_euclidean_distances_of_scaled_rows(sparse):
+    X = np.abs(rows())
+    X[3] = 0
+    given = scipy.sparse.csr_array(X) if sparse else X
+    unit = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+    root = np.sqrt(X / np.maximum(X.sum(axis=1, keepdims=True), 1e-300))
+    for name, points, scale in (("angular", unit, 1.0), ("hellinger", root, 0.5**0.5)):
+        D = DistancesTo.of(given, name, {})(given)
+        others = np.arange(len(X)) != 3
+        np.testing.assert_allclose(D[others][:, others], scale * cdist(points, points)[others][:, others], atol=1e-7)
+        assert np.allclose(D[3, others], 2**0.5 if name == "angular" else 1.0)
+        found = nearest_neighbors(given, 5, metric=name).table()[1]
+        np.testing.assert_allclose(found[others], np.sort(D, axis=1)[others, 1:6], atol=1e-7)
+
+
+def test_hellinger_needs_proportions():
+    with pytest.raises(DataError, match="'hellinger' needs counts"):
+        DistancesTo.of(-np.eye(3), "hellinger", {})(np.eye(3))
+
+
+def test_a_metric_may_return_its_gradient_too():
+    def with_gradient(a, b):
+        return float(np.abs(a - b).sum()), np.sign(a - b)
+
+    X = rows()
+    np.testing.assert_allclose(DistancesTo.of(X, with_gradient, {})(X), cdist(X, X, "cityblock"))
 
 
 @pytest.mark.parametrize("sparse", [False, True])

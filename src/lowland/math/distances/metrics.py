@@ -18,8 +18,6 @@ from lowland.suggestions import did_you_mean
 Metric = str | Callable[..., float]
 
 _OTHER_NAMES = {  # of other libraries, and what gives the same neighbors
-    "angular": "Divide the rows by their lengths and choose 'euclidean'.",
-    "hellinger": "Divide the rows by their sums, take the square roots and choose 'euclidean'.",
     "matching": "Choose 'hamming', which is the same.",
     "sokalmichener": "Choose 'rogerstanimoto', which is the same.",
 }
@@ -78,8 +76,10 @@ def usable_values(X: Array, metric: Any) -> Array:
 
 
 def distance_by(metric: Callable[..., Any], a: np.ndarray, b: np.ndarray, params: dict[str, Any]) -> float:
-    """Return the distance of two rows by a function of the user, which must be a number."""
+    """Return the distance of two rows by a function of the user: a number, or a pair of it and its gradient."""
     value = metric(a, b, **params)
+    if isinstance(value, tuple) and len(value) == 2:  # as umap-learn's metrics with gradients return
+        value = value[0]
     try:
         return float(value)
     except (TypeError, ValueError) as error:
@@ -182,6 +182,27 @@ def _cosine(A: Array, B: Array) -> Array:
 def _correlation(A: Array, B: Array) -> Array:
     xp = xp_of(A)
     return _cosine(A - xp.mean(A, axis=1)[:, None], B - xp.mean(B, axis=1)[:, None])
+
+
+def _angular(A: Array, B: Array) -> Array:
+    """The Euclidean distance of rows that are divided by their lengths, as in annoy."""
+    return xp_of(A).sqrt(2 * _cosine(A, B))
+
+
+def _hellinger(A: Array, B: Array) -> Array:
+    """The distance √(1 - sum_j √(p_j q_j)) of rows divided by their sums; a row of zeros is 1 apart from others."""
+    xp = xp_of(A)
+    if bool(xp.any(A < 0)) or bool(xp.any(B < 0)):
+        raise DataError("The metric 'hellinger' needs counts or proportions; there are negative values.")
+
+    def root(A: Array) -> Array:
+        sums = xp.sum(A, axis=1)[:, None]
+        return xp.sqrt(A / xp.where(sums > 0, sums, xp.ones_like(sums)))
+
+    A, B = root(A), root(B)
+    D = xp.sqrt(squared_euclidean(A, B) / 2)
+    empty = (xp.max(A, axis=1) == 0)[:, None] & (xp.max(B, axis=1) == 0)[None, :]
+    return xp.where(((A @ B.T) == 0) & ~empty, xp.ones_like(D), D)  # exactly 1 if they share no column
 
 
 def _haversine(A: Array, B: Array) -> Array:
@@ -293,6 +314,8 @@ METRICS: dict[str, Named] = {
     "minkowski": Named(_minkowski, ("p", "w"), 1, _of_minkowski),
     "cosine": Named(_cosine, power=0),
     "correlation": Named(_correlation, power=0),
+    "angular": Named(_angular, power=0),
+    "hellinger": Named(_hellinger, power=0),
     "hamming": Named(_hamming),
     "haversine": Named(_haversine),
     "seuclidean": Named(

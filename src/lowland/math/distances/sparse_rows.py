@@ -72,11 +72,14 @@ def distances(A: Any, B: Any, metric: Metric, params: dict[str, Any]) -> np.ndar
         return S * c * c if metric == "sqeuclidean" else np.sqrt(S) * c
     if p == 1:
         return manhattan(A, B)
-    if metric == "cosine":  # half the squared distance of unit vectors; a row of zeros is orthogonal to all others
+    if metric in (
+        "cosine",
+        "angular",
+    ):  # half the squared distance of unit vectors; a row of zeros is orthogonal to all others
         A, B = unit(A), unit(B)
         D = squared_distances(A, B) / 2
         D[_sums(A, A.data**2) == 0, :] = D[:, _sums(B, B.data**2) == 0] = 1
-        return D
+        return D if metric == "cosine" else np.sqrt(2 * D)
     D = np.empty((A.shape[0], B.shape[0]))
     step = max(1, _BLOCK // max(1, A.shape[1]))  # rows that are dense at a time
     for start in range(0, A.shape[0], step):

@@ -274,18 +274,31 @@ class CrossEntropy:
 
     @classmethod
     def of(
-        cls, graph: FuzzyGraph, forces: EdgeForces, epochs: int, rate: float, density: DensityTerm | None = None
+        cls,
+        graph: FuzzyGraph,
+        forces: EdgeForces,
+        epochs: int,
+        rate: float,
+        density: DensityTerm | None = None,
+        heat: float = 1.0,
     ) -> CrossEntropy:
-        """Prepare the sampling of the edges in a number of epochs; the rate decreases linearly to zero."""
+        """Prepare the sampling of the edges in a number of epochs; the rate decreases linearly to zero.
+
+        With ``heat``, steps are so many times as long at first, and in the second half as long as ``rate`` at most: a
+        start that is not unfolded needs long steps, or else parts of the map stay torn apart.
+        """
         top = float(graph.weight.max(initial=0)) or 1.0
         sampled = graph.strongest(top / max(epochs, 1))
         sampled.weight[:] /= np.float32(top)
         before = epochs if density is None else round(epochs * (1 - density.part))
-        middle = rate * (1 - before / max(epochs, 1))
-        phases = [Phase(before, RULE, rate, middle, {"density": 0.0})]
-        if density is not None:
-            phases.append(Phase(epochs - before, RULE, middle, 0.0, {"density": density.strength}))
-        return cls(sampled, forces, phases, density)
+        cuts = sorted({0, before, epochs, *([epochs // 2] if heat > 1 else [])})
+        knots = ([0, epochs // 2, epochs], [heat * rate, rate, 0.0]) if heat > 1 else ([0, epochs], [rate, 0.0])
+        rates = [float(at) for at in np.interp(cuts, *knots)]
+        phases = [
+            Phase(b - a, RULE, first, last, {"density": density.strength if density and a >= before else 0.0})
+            for a, b, first, last in zip(cuts, cuts[1:], rates, rates[1:], strict=False)
+        ]
+        return cls(sampled, forces, phases or [Phase(0, RULE, rate, 0.0, {"density": 0.0})], density)
 
     def on_device(self, home: Array) -> TensorCrossEntropy:
         """Return the same objective on tensors beside ``home``, with random draws of its own."""

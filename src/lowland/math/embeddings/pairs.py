@@ -56,6 +56,10 @@ class Pairs:
         """The number of rows."""
         return len(self.start) - 1
 
+    def table(self, rows: np.ndarray) -> np.ndarray:
+        """Return the pairs as row numbers, (pairs, 2) int32; ``rows`` has the number of each row."""
+        return np.stack([np.repeat(rows, np.diff(self.start)), rows[self.to]], axis=1).astype(np.int32)
+
     def __add__(self, other: Pairs) -> Pairs:
         """Return the pairs of both; in each row, those of ``other`` come last."""
         rows = np.concatenate([np.repeat(np.arange(self.n), np.diff(each.start)) for each in (self, other)])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from lowland.arrays.namespace import Array, as_double, is_sparse, like, slices, to_numpy
 from lowland.arrays.records import record
@@ -167,6 +168,18 @@ def add_jitter(Z: np.ndarray, deviation: float, rng: np.random.Generator) -> np.
 
 
 # --- disconnected graphs ----------------------------------------------------------------------------------------------
+
+
+def component_centers(X: Any, label: np.ndarray, k: int) -> np.ndarray:
+    """Return the principal components of the means of the connected components, (components, k)."""
+    count = int(label.max()) + 1
+    member = scipy.sparse.csr_array((np.ones(len(label)), (label, np.arange(len(label)))), shape=(count, len(label)))
+    sums = member @ (X if is_sparse(X) else np.asarray(X, dtype=np.float64))
+    means = (sums.toarray() if is_sparse(sums) else sums) / np.bincount(label)[:, None]
+    U, s, _ = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
+    Z = np.zeros((count, k))
+    Z[:, : min(k, len(s))] = (U * s)[:, :k]
+    return Z
 
 
 def separate_start(

@@ -383,9 +383,9 @@ class SparseSearch(Searcher):
         return space if space is not None and space.p == 2 and space.metric != "correlation" else None
 
     def _in_space(self, X: Any) -> Any:
-        """The rows, as CSR in float64. For cosine: unit vectors; a row of zeros is orthogonal to all others."""
+        """The rows, as CSR in float64. For angles: unit vectors; a row of zeros is orthogonal to all others."""
         A = csr(X)
-        if self._space is None or self._space.metric != "cosine":
+        if self._space is None or self._space.metric not in ("cosine", "angular"):
             return A
         A = unit(A)
         zero = scipy.sparse.csr_array(np.asarray(A.multiply(A).sum(axis=1) == 0, dtype=np.float64).reshape(-1, 1))

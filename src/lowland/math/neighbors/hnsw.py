@@ -33,6 +33,12 @@ def is_faster_approximately(n: int, d: int) -> bool:
     return float(n) * n * (d + 110) > _COST_LIMIT and find_spec("faiss") is not None
 
 
+def can_approximate(metric: Any, params: dict[str, Any]) -> bool:
+    """Whether there is an approximate search for a metric."""
+    space = MetricSpace.of(metric, params)
+    return space is not None and space.p == 2
+
+
 def approximate_search(X: Array, space: MetricSpace | None) -> Approximate:
     """Return an approximate search; raise an error if the metric or the installation does not allow it."""
     if space is None or space.p != 2:

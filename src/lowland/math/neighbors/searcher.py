@@ -19,7 +19,7 @@ from lowland.run.run import Run
 Found = tuple[np.ndarray, np.ndarray]  # indices and distances, (m, k), nearest first
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # start (m + 1,), targets of the edges, their lengths
 _POWERS: dict[str, float] = {
-    "euclidean": 2.0, "l2": 2.0, "sqeuclidean": 2.0, "cosine": 2.0, "correlation": 2.0,
+    "euclidean": 2.0, "l2": 2.0, "sqeuclidean": 2.0, "cosine": 2.0, "correlation": 2.0, "angular": 2.0,
     "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf,
 }  # fmt: skip
 
@@ -114,11 +114,11 @@ class MetricSpace:
         return cls(metric, _POWERS[metric]) if isinstance(metric, str) and metric in _POWERS else None
 
     def points(self, X: Array) -> Array:
-        """The rows as points. For cosine and correlation: unit vectors, with an extra column for rows of zeros.
+        """The rows as points. For angles and correlation: unit vectors, with an extra column for rows of zeros.
 
         The extra column makes rows of zeros orthogonal to all others.
         """
-        if self.metric not in ("cosine", "correlation"):
+        if self.metric not in ("cosine", "angular", "correlation"):
             return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
         A = as_double(X)
         xp = xp_of(A)
@@ -142,7 +142,7 @@ class MetricSpace:
 
     def check(self, X: Array) -> None:
         """Raise an error for values whose distances would overflow."""
-        if self.metric == "cosine":  # rows are scaled first
+        if self.metric in ("cosine", "angular"):  # rows are scaled first
             return
         power = 1.0 if self.metric == "correlation" or self.p == np.inf else self.p
         widest, d = _widest(X), X.shape[1]
@@ -154,7 +154,7 @@ class MetricSpace:
 
     def check_differences(self, X: Array) -> None:
         """Raise an error for values that differ so little that their distances underflow."""
-        if self.metric in ("cosine", "correlation") or self.p == np.inf:
+        if self.metric in ("cosine", "angular", "correlation") or self.p == np.inf:
             return
         widest = 2 * _widest(X) if is_sparse(X) else largest_of(X - X[:1, :])
         if widest > 0 and self.p * math.log2(widest) + math.log2(X.shape[1]) < np.finfo(np.float64).minexp:

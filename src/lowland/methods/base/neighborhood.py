@@ -281,9 +281,11 @@ class Neighborhood:
         kept, alone = found.kept.copy(), int(np.sum(~linked))
         kept[kept] = linked
         rows = "1 row has" if alone == 1 else f"{alone} rows have"
+        how_many = "few" if alone <= 0.1 * len(kept) else "large number"
         warn(
             f"{self.method}: {rows} no neighbor, so nothing determines the place: the coordinates are NaN (see "
-            f"embedded_mask_). {self.remedy_for(graph)} to embed all rows.",
+            f"embedded_mask_; `A {how_many} of your vertices were disconnected from the manifold`). "
+            f"{self.remedy_for(graph)} to embed all rows.",
             DataWarning,
         )
         return replace(found, graph=graph.among(linked), kept=kept)
@@ -327,6 +329,25 @@ def all_rows_equal(X: Array) -> bool:
     return bool(np.all(host == host[:1]))
 
 
+def distinct_rows(X: Array) -> tuple[np.ndarray, np.ndarray]:
+    """The first of each set of equal rows, in their order, and the number of the set of each row, (n,)."""
+    if is_sparse(X):
+        X = X.tocsr(copy=True)
+        X.eliminate_zeros()
+        X.sum_duplicates()
+        keys = [
+            X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        ]
+        number: dict[bytes, int] = {}
+        member = np.array([number.setdefault(key, len(number)) for key in keys])
+        return np.unique(member, return_index=True)[1], member
+    _, first, member = np.unique(to_numpy(X), axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[np.ravel(member)]
+
+
 def own_points(X: Array, rows: Rows, kept: np.ndarray) -> Array:
     """The rows that have coordinates, in memory owned by the model: the caller may write to X."""
     return own_array(rows, X) if kept.all() else rows_at(X, kept)
@@ -339,6 +360,20 @@ def with_left_out(Z: Array, kept: np.ndarray) -> Array:
     whole = np.full((len(kept), Z.shape[1]), np.nan)
     whole[kept] = to_numpy(Z)
     return like(whole, Z)
+
+
+def join_equals(model: Any, found: Components) -> None:
+    """Give rows at distance zero of each other one place, so that a training row is transformed to its own place.
+
+    A metric that skips missing values may be zero for rows that differ: they keep their places.
+    """
+    first, kept = found.graph.first_of_equals(), np.flatnonzero(found.kept)
+    if np.array_equal(first, np.arange(len(first))) or model._measure().skips_missing:
+        return
+    rows = np.arange(len(found.kept))
+    rows[kept] = kept[first]
+    Z, xp = model.embedding_, xp_of(model.embedding_)
+    model.embedding_ = xp.take(Z, like(rows, Z, xp.int64), axis=0)
 
 
 # --- fitted models ---

@@ -47,7 +47,15 @@ from lowland.methods.base.neighbor_embedding import (
     lacks_components,
     principal_places,
 )
-from lowland.methods.base.neighborhood import Components, Neighborhood, embedded_mask, graph_facts, own_points, rows_at
+from lowland.methods.base.neighborhood import (
+    Components,
+    Neighborhood,
+    embedded_mask,
+    graph_facts,
+    join_equals,
+    own_points,
+    rows_at,
+)
 from lowland.methods.base.traits import Callback
 from lowland.run.run import Run, run_for
 
@@ -133,6 +141,13 @@ class PairEmbedding(
     n_neighbors_: int = attribute("Number of neighbors of each row that were used.")
     n_mid_near_: int = attribute("Number of mid-near pairs of each row that were used.")
     n_further_: int = attribute("Number of further pairs of each row that were used.")
+    pair_neighbors_: np.ndarray = attribute("Pairs of neighbors, as row numbers.", "(pairs, 2)", saved=False)
+    pair_MN_: np.ndarray = attribute(  # noqa: N815
+        "Mid-near pairs, as row numbers.", "(pairs, 2)", saved=False
+    )
+    pair_FP_: np.ndarray = attribute(  # noqa: N815
+        "Further pairs at the start, as row numbers.", "(pairs, 2)", saved=False
+    )
     reduction_: ColumnReduction | None = attribute(
         "Mean and principal axes that rows are projected on before they are compared; None if they are not."
     )
@@ -165,6 +180,7 @@ class PairEmbedding(
         self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
         problem = self._problem(rows_at(X, found.kept), found, run)
         embed(self, problem, found, X, run, callback, "lr")
+        join_equals(self, found)
 
     # --- pairs ---
 
@@ -234,6 +250,8 @@ class PairEmbedding(
         mid = self._mid_near(P, run) if mid is None else mid
         far = self._given("pair_FP", near.n)
         far = further_pairs(near, self.n_further_, self.seed_, run) if far is None else far
+        rows = np.flatnonzero(found.kept)
+        self.pair_neighbors_, self.pair_MN_, self.pair_FP_ = near.table(rows), mid.table(rows), far.table(rows)
         objective = PairForces(near, mid, far, pair_phases(self._iterations(), self.lr), self._adjustment(near))
         reason = f"{len(near.to):,} pairs of neighbors, {len(mid.to):,} mid-near and {len(far.to):,} further pairs"
         return EmbeddingProblem(
