@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -155,7 +156,7 @@ class UMAP(
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
     )
     min_dist: float = positional(0.1, "Distance in the map up to which similarity is one.", at_least=0)
-    spread: float = positional(1.0, "Scale of the map, at least min_dist.", above=0)
+    spread: float = positional(1.0, "Scale of the map, at least min_dist.", above=0, at_most=1e6)
     low_memory: bool = positional(True, _UNUSED + ".")
     n_jobs: int | None = positional(-1, _UNUSED + ": set the threads with lowland.config.")
     set_op_mix_ratio: float = positional(
@@ -208,7 +209,10 @@ class UMAP(
     dens_var_shift: float = positional(0.1, "Added to the variance of the local radii in the map.", at_least=0)
     output_dens: bool = positional(False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.")
     disconnection_distance: float | None = positional(
-        None, "Neighbors at this distance or farther are removed from the graph; None: no limit.", above=0
+        None,
+        "Neighbors at this distance or farther are removed from the graph; None: no limit.",
+        above=0,
+        at_most=math.inf,
     )
     precomputed_knn: Any = positional(
         (None, None, None),
