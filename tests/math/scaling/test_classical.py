@@ -10,7 +10,6 @@ from scipy.spatial.distance import cdist
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import ArrayRows
-from lowland.errors import ParameterError
 from lowland.math.scaling import classical as scaling
 from lowland.math.scaling.classical import Eigenvalues, Placement, additive_constant, classical_scaling, formed
 from lowland.math.spectra import leading as spectral

@@ -139,7 +139,8 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)  # data that is refused changes nothing
             raise
-        with self._solving(), blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
+        side = (min if self._traits.linear else max)(rows.n or 0, rows.d)  # of the matrix whose eigenvectors are found
+        with self._solving(), blas_threads_for((rows.n or 0) * rows.d * side):
             self._solve(rows, run_for(rows), labels, counts, **given)
         return self
 
