@@ -86,7 +86,7 @@ def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
     alone = LocallyLinearEmbedding(2, n_neighbors=12).fit(iris.X[~setosa])
     np.testing.assert_allclose(largest.embedding_[~setosa], alone.embedding_, atol=1e-5)  # two equal flowers
     np.testing.assert_allclose(largest.transform(iris.X[:3]), alone.transform(iris.X[:3]), atol=1e-5)
-    with pytest.raises(DataError, match="disconnected: 2 connected components"):
+    with pytest.raises(DataError, match="number of connected components is 2"):
         fit("error")
 
 

@@ -192,8 +192,8 @@ def heaps(rng):
 
 POLICIES = {
     "connect": r"components is 3: 30, 20 and 10 rows\. They were connected by 2 edges, the shortest ones",
-    "largest": r"3 connected.*Only the largest .* the other 30 rows are NaN\. Raise n_neighbors",
-    "ignore": r"3 connected.*no meaning\. Raise n_neighbors, or set disconnected='connect'\.",
+    "largest": r"components is 3: .*Only the largest .* the other 30 rows are NaN\. Raise n_neighbors",
+    "ignore": r"components is 3: .*no meaning\. Raise n_neighbors, or set disconnected='connect'\.",
     "error": r"number of connected components is 3: 30, 20 and 10 rows\. Raise n_neighbors, or set disconnected=",
 }
 

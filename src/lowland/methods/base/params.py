@@ -155,10 +155,9 @@ def plain(value: Any) -> Any:
         return type(value)(map(plain, value))
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    for kind, python in ((str, str), (numbers.Integral, int), (numbers.Real, float)):
-        if isinstance(value, kind):
-            return python(value)
-    return value
+    if isinstance(value, str | numbers.Integral):
+        return str(value) if isinstance(value, str) else int(value)
+    return float(value) if isinstance(value, numbers.Real) else value
 
 
 def documented(cls: Any) -> str:
