@@ -1,9 +1,13 @@
-"""Damaged and forged model files: an error, or the same transform; never another result, never code."""
+"""Damaged and forged model files: an error, or the same transform; never another result, never code.
+
+A forged file has a valid checksum, so it may load. Its model is then used, and must not crash the interpreter.
+"""
 
 from __future__ import annotations
 
 import json
 import struct
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,7 @@ from lowland.methods.registry import entries, load_method
 X = np.abs(np.random.default_rng(0).standard_normal((24, 4))) * [4, 3, 2, 1]  # positive: also for methods of counts
 Y = np.arange(24) % 3
 PIPELINE = "Pipeline"
+FORGERIES = 8  # of one model in a case
 FORGED: tuple[Any, ...] = (
     *(None, True, -1, 0, 10**30, 1e308, "", "x", "__class__", "os.system", [], {}),
     {"array": "nothing"},
@@ -41,21 +46,19 @@ FORGED: tuple[Any, ...] = (
 
 
 def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
-    """Damage one model file and load it."""
+    """Damage one model file and load it, or forge several and use them."""
     names = [*sorted(entries()), PIPELINE]
     name, other = names[seed % len(names)], str(rng.choice(names))
     content, expected = _model(name)
-    forged = rng.random() < 0.25
-    what, data = _forge(content, rng) if forged else mutate(content, _model(other)[0], rng)
     path = folder / "m.lowland"
+    if rng.random() < 0.5:
+        return "; ".join(_use_forged(name, *_forge(content, rng), path) for _ in range(FORGERIES))[:600]
+    what, data = mutate(content, _model(other)[0], rng)
     path.write_bytes(data)
     case = f"{name}, {what}"
     try:
         with watching():
-            model = lowland.load(path)
-            if forged:  # a forged file has a valid checksum: it may hold anything, but must not run it
-                return f"done: {case}: loaded"
-            Z = model.transform(X)
+            Z = lowland.load(path).transform(X)
     except LowlandError as error:
         return f"refused: {case}: {error}"[:160]
     if np.array_equal(np.asarray(Z), expected) or data == content:
@@ -63,6 +66,20 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     if other == name or np.array_equal(np.asarray(Z), _model(other)[1]):
         return f"done: {case}: all of {other}"  # a splice can be the whole other file
     raise Wrong(f"{case}: loads and transforms differently")
+
+
+def _use_forged(name: str, what: str, data: bytes, path: Path) -> str:
+    """Load a forged file; transform, reconstruct and predict with its model: a result or an error, but no crash."""
+    path.write_bytes(data)
+    try:
+        with watching():
+            model = lowland.load(path)
+            for use, rows in (("transform", X + 0.1), ("inverse_transform", X[:, :2]), ("predict", X)):
+                with suppress(Exception):  # such as a model without this function; a crash of the interpreter is none
+                    getattr(model, use)(rows)
+    except LowlandError:
+        return f"{name}, {what}: refused"
+    return f"{name}, {what}: used"
 
 
 @cache
@@ -86,12 +103,17 @@ def _method(name: str) -> Any:
 
 
 def _forge(content: bytes, rng: np.random.Generator) -> tuple[str, bytes]:
-    """Replace one value of the header and compute the checksum again."""
+    """Change an array or one value of the header, and compute the checksum again."""
     from safetensors.numpy import load, save
 
     arrays = load(content)
     size = struct.unpack("<Q", content[:8])[0]
     header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lowland"])
+    if arrays and rng.random() < 0.5:
+        key = sorted(arrays)[int(rng.integers(len(arrays)))]
+        what, arrays[key] = _forged_array(arrays[key], rng)
+        header["checksum"] = _checksum(header, arrays)
+        return f"forged {key}: {what}", save(arrays, metadata={"lowland": json.dumps(header)})
     places: list[tuple[Any, Any]] = []
     _collect(header, places)
     holder, key = places[int(rng.integers(len(places)))]
@@ -103,6 +125,30 @@ def _forge(content: bytes, rng: np.random.Generator) -> tuple[str, bytes]:
         arrays.pop(sorted(arrays)[int(rng.integers(len(arrays)))])
     header["checksum"] = _checksum(header, arrays)
     return f"forged {key}={value!r}", save(arrays, metadata={"lowland": json.dumps(header)})
+
+
+def _forged_array(a: np.ndarray, rng: np.random.Generator) -> tuple[str, np.ndarray]:
+    """An array with other values, another shape or another type."""
+    value = (np.nan, np.inf, -np.inf, 1e300, -1e9, 2.0**62, 0.0, -5.0)[int(rng.integers(8))]
+    some = a.copy()
+    with np.errstate(invalid="ignore"):
+        some[rng.random(a.shape) < rng.choice([0.1, 1.0])] = np.asarray(value).astype(a.dtype)
+    forms = {
+        f"some {value}": some,
+        "no rows": a[:0],
+        "one row": a[:1],
+        "fewer rows": a[: len(a) // 2],
+        "more rows": np.concatenate([a, a]),
+        "fewer columns": a[..., :1],
+        "one axis": a.ravel(),
+        "another axis": a[None],
+        "transposed": a.T,
+        "a number": a.ravel()[:1].reshape(()) if a.size else a,
+        "integers": np.nan_to_num(a).astype(np.int8),
+        "truth values": a.astype(bool),
+    }
+    what = str(rng.choice(list(forms), p=[0.5] + [0.5 / 11] * 11))
+    return what, np.ascontiguousarray(forms[what])
 
 
 def _collect(value: Any, places: list[tuple[Any, Any]]) -> None:

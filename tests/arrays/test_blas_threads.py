@@ -70,7 +70,7 @@ def test_the_number_is_restored_after_an_error_and_from_another_thread(released)
     assert set(threads()) == {3}
 
 
-@pytest.mark.parametrize(("work", "expected"), [(1e3, 3), (1e6, 1), (1e10, 3)])
+@pytest.mark.parametrize(("work", "expected"), [(1e3, 3), (1e4, 1), (1e6, 1), (1e10, 3)])
 def test_only_small_problems_that_blas_would_split_are_held(released, work, expected):
     with blas_threads_for(work):
         assert set(threads()) == {expected}

@@ -78,6 +78,21 @@ def spline(u):
     return np.nan_to_num(BSpline.basis_element(np.arange(5), extrapolate=False)(u))
 
 
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("far", [-12.0, 40.0, 1e300, -np.inf, np.nan])
+def test_points_outside_of_the_grid_touch_no_other_memory(k, far):
+    nodes = 16
+    around = np.zeros(3 * nodes**k)
+    grid = around[nodes**k : 2 * nodes**k]
+    Z, steps = np.full((1, k), far), nodes ** np.arange(k)[::-1]
+    repulsion.spread(Z, np.zeros(1, dtype=np.int32), np.zeros(k), 1.0, steps, grid)
+    assert not around[: nodes**k].any()
+    assert not around[2 * nodes**k :].any()
+    start, rows = np.empty(4, dtype=np.int64), np.empty(1, dtype=np.int32)
+    repulsion.sort_by_bands(Z, np.zeros(k), 1.0, 8, start, rows)
+    assert list(start) in ([0, 1, 1, 1], [0, 0, 0, 1])
+
+
 def test_refined_coefficients_are_the_same_function_and_coarsening_is_the_adjoint():
     """Fine node j has the support j - 3 ... j + 1 in fine cells, coarse node J the same in coarse ones."""
     rng = np.random.default_rng(0)

@@ -88,15 +88,26 @@ def test_scikit_learn_agrees_including_signs():
         np.testing.assert_allclose(ours.dissimilarity_matrix_, theirs.dissimilarity_matrix_, atol=1e-7)
 
 
-def test_too_many_dimensions_are_reported_where_scikit_learn_returns_nan():
+def test_coordinates_beyond_the_positive_eigenvalues_are_zero_where_scikit_learn_returns_nan():
     D = load_dataset("airports").X
     with np.errstate(invalid="ignore"):
         assert np.isnan(Theirs(8, metric="precomputed").fit_transform(D)).any()
-    with pytest.raises(ParameterError, match=r"6 positive eigenvalues.*Choose at most 6\."):
-        ClassicalMDS(8, metric="precomputed").fit(D)
-    assert np.isfinite(ClassicalMDS(6, metric="precomputed").fit_transform(D)).all()
-    with pytest.raises(ParameterError, match="Choose at most 5"):
-        ClassicalMDS(6).fit(rows())
+    six = ClassicalMDS(6, metric="precomputed").fit(D)
+    with pytest.warns(DataWarning, match=r"n_components=8.* 6 positive eigenvalues.*Choose at most 6\."):
+        eight = ClassicalMDS(8, metric="precomputed").fit(D)
+    np.testing.assert_allclose(eight.embedding_[:, :6], six.embedding_, atol=1e-6)
+    assert not eight.embedding_[:, 6:].any()
+    assert eight.goodness_of_fit_ == pytest.approx(six.goodness_of_fit_)
+    np.testing.assert_allclose(eight.transform(D), eight.embedding_, atol=1e-6)
+    X = rows()  # of five columns
+    with pytest.warns(DataWarning, match="Choose at most 5"):
+        seven = ClassicalMDS(7).fit(X)
+    np.testing.assert_allclose(seven.embedding_[:, :5], ClassicalMDS(5).fit_transform(X), atol=1e-12)
+    assert not seven.transform(X)[:, 5:].any()
+    assert seven.eigenvalues_.shape == (7,)
+    for metric in ("euclidean", "manhattan"):
+        with pytest.raises(ParameterError, match=f"Choose at most {len(X)}"):
+            ClassicalMDS(len(X) + 1, metric=metric).fit(X)
 
 
 @settings(max_examples=20, deadline=None)

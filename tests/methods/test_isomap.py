@@ -124,7 +124,7 @@ def test_every_component_has_landmarks():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random((500, 2)), rng.random((6, 2)) + 50])
     with (
-        pytest.warns(DataWarning, match="2 connected components of"),
+        pytest.warns(DataWarning, match="number of connected components is 2"),
         pytest.warns(DataWarning, match=r"n_landmarks=5\): 1 of 2 .* no landmark"),
     ):
         model = Isomap(2, n_landmarks=5, disconnected="ignore").fit(X)
@@ -142,7 +142,7 @@ def test_too_many_landmarks_are_reported(roll):
 
 def test_components_left_apart_are_at_the_largest_distance():
     X = load_dataset("iris").X
-    with pytest.warns(DataWarning, match="2 connected components of 100 and 50 rows.*stay disconnected"):
+    with pytest.warns(DataWarning, match="number of connected components is 2: 100 and 50 rows.*stay disconnected"):
         model = Isomap(2, n_neighbors=12, disconnected="ignore").fit(X)
     D, part = model.dist_matrix_, model.component_labels_
     assert (D[part[:, None] != part[None, :]] == D.max()).all()

@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 import lowland
 from lowland import PCA, IncrementalPCA
 from lowland.errors import LowlandError, MissingFile, ModelFileError, ParameterError
+from lowland.methods.base.traits import traits_of
 from lowland.methods.model_files import _checksum, _read
 from lowland.rules import Downstream, Kaiser
 
@@ -268,3 +269,47 @@ def test_arrays_keep_their_memory_order(tmp_path, order):
     loaded = lowland.load(tmp_path / "m")
     assert loaded.components_.flags[f"{order}_CONTIGUOUS"]
     np.testing.assert_array_equal(loaded.components_, model.components_)
+
+
+def forged(path, name, change):
+    """The file with one array changed, and a checksum that fits the change."""
+    from safetensors.numpy import save_file
+
+    header, arrays = _read(path)
+    arrays[name] = np.ascontiguousarray(change(arrays[name]))
+    save_file(arrays, path, metadata={"lowland": json.dumps({**header, "checksum": _checksum(header, arrays)})})
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda Z: Z * np.nan,
+        lambda Z: Z * np.inf,
+        lambda Z: Z[:0],
+        lambda Z: Z[:-1],
+        lambda Z: Z[:, 0],
+        lambda Z: Z[None],
+    ],
+)
+@pytest.mark.parametrize("name", ["TSNE", "UMAP", "PaCMAP", "Isomap"])
+def test_a_map_that_compiled_code_cannot_read_is_refused(change, name, iris, tmp_path):
+    cls = getattr(lowland, name)
+    lowland.save(cls(**traits_of(cls).quick).fit(iris.X[:40]), tmp_path / "m")
+    with pytest.raises(ModelFileError, match="embedding_"):
+        lowland.load(forged(tmp_path / "m", "state.embedding_", change))
+
+
+def test_the_mask_of_the_embedded_rows_belongs_to_the_points(iris, tmp_path):
+    lowland.save(lowland.LocallyLinearEmbedding(2, n_neighbors=60).fit(iris.X), tmp_path / "m")
+    with pytest.raises(ModelFileError, match="embedded_mask_"):
+        lowland.load(forged(tmp_path / "m", "state.embedded_mask_", lambda kept: kept & (np.arange(len(kept)) < 9)))
+
+
+def test_parameters_and_numbers_of_a_model_are_checked(path):
+    with pytest.raises(ModelFileError, match="scale"):
+        lowland.load(altered(path, lambda own: own["parameters"].update(scale=3)))
+    with pytest.raises(ModelFileError, match="n_samples_"):
+        lowland.load(
+            altered(path, lambda own: (own["parameters"].update(scale=True), own["state"].update(n_samples_="x")))
+        )

@@ -150,7 +150,7 @@ def test_ignored_components_are_marked():
     assert np.ptp(model.embedding_[40:, 0]) < 1e-15
     assert model.embedding_[0, 0] != model.embedding_[50, 0]
     assert model.eigenvalues_[0] == 0 < model.eigenvalues_[1]
-    with pytest.raises(DataError, match="2 connected components"):
+    with pytest.raises(DataError, match="number of connected components is 2"):
         SpectralEmbedding(2, n_neighbors=8, disconnected="error").fit(X)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-_NEVER_SPLIT = 2.5e5  # multiplications: BLAS does not start threads for fewer
+_NEVER_SPLIT = 9e3  # multiplications: BLAS does not start threads for fewer
 _WORTH_SPLITTING = 1e8  # multiplications, about two milliseconds of one core
 
 _lock = threading.Lock()
@@ -41,7 +41,10 @@ def blas_on_all_threads() -> Iterator[None]:
 
 
 def blas_threads_for(work: float) -> AbstractContextManager[None]:
-    """Limit BLAS to one thread for a problem of ``work`` multiplications, unless it is large."""
+    """Limit BLAS to one thread for a problem of ``work`` multiplications, unless it is large.
+
+    LAPACK rounds differently on several threads, so a limited problem has the same bits however many there are.
+    """
     return blas_on_one_thread() if _NEVER_SPLIT < work < _WORTH_SPLITTING else nullcontext()
 
 

@@ -2,6 +2,7 @@
 
 A grid of 1, 2 or 3 dimensions is passed flat, with ``steps`` (k,), the distance in memory of two nodes along each axis;
 the last is 1. A point of cell c along an axis touches the nodes c ... c + 3, with the place of node 0 at ``origin``.
+A point outside of the grid, or at NaN, makes its results NaN or meaningless, but touches no memory beyond the grid.
 
 The octree (Barnes and Hut 1986) has points sorted along the Morton curve, so that each cell is a range of them. The
 cells are stored in depth-first order: a cell is followed by its descendants, and ``skip`` is the first cell after them.
@@ -38,12 +39,12 @@ def sort_by_bands(Z, origin, inverse_spacing, height, start, rows):
     n, bands = Z.shape[0], start.size - 1
     start[:] = 0
     for i in range(n):
-        start[1 + min(bands - 1, int((Z[i, 0] - origin[0]) * inverse_spacing) // height)] += 1
+        start[1 + max(0, min(bands - 1, int((Z[i, 0] - origin[0]) * inverse_spacing) // height))] += 1
     for b in range(bands):
         start[b + 1] += start[b]
     place = start[:-1].copy()
     for i in range(n):
-        b = min(bands - 1, int((Z[i, 0] - origin[0]) * inverse_spacing) // height)
+        b = max(0, min(bands - 1, int((Z[i, 0] - origin[0]) * inverse_spacing) // height))
         rows[place[b]] = i
         place[b] += 1
 
@@ -74,6 +75,7 @@ def spread(Z, rows, origin, inverse_spacing, steps, grid):
     k = Z.shape[1]
     W = np.empty((k, 4))
     lines = 4 ** (k - 1)  # of four nodes, along the last axis
+    last_corner = grid.size - 1 - 3 * steps.sum()
     for i in rows:
         corner = 0
         for c in range(k):
@@ -81,6 +83,7 @@ def spread(Z, rows, origin, inverse_spacing, steps, grid):
             cell = int(u)
             corner += cell * steps[c]
             _weights(u - cell, W[c])
+        corner = max(0, min(corner, last_corner))
         for line in range(lines):
             at, w = corner, 1.0
             if k >= 2:
@@ -99,6 +102,7 @@ def read_potential(Z, first, last, origin, inverse_spacing, steps, grid, G):
     k = Z.shape[1]
     W, D, force = np.empty((k, 4)), np.empty((k, 4)), np.empty(k)
     lines, total = 4 ** (k - 1), 0.0
+    last_corner = grid.size - 1 - 3 * steps.sum()
     for i in range(first, last):
         corner = 0
         for c in range(k):
@@ -108,6 +112,7 @@ def read_potential(Z, first, last, origin, inverse_spacing, steps, grid, G):
             _weights(u - cell, W[c])
             _slopes(u - cell, D[c])
             force[c] = 0.0
+        corner = max(0, min(corner, last_corner))
         for line in range(lines):
             at, w = corner, 1.0
             if k >= 2:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_dask, like, result_dtype, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows, own_array
-from lowland.errors import warn
+from lowland.errors import DataWarning, warn
 from lowland.math.distances.to_points import (
     DistancesTo,
     check_distances,
@@ -25,6 +25,7 @@ from lowland.math.scaling.classical import (
     additive_constant,
     axes_in_units,
     bytes_to_solve,
+    check_dimensions,
     classical_scaling,
     eigenvalues_of_axes,
     squared_units,
@@ -190,12 +191,14 @@ class ClassicalMDS(
     def _by_axes(self, rows: Rows, run: Run) -> None:
         """Compute the coordinates along the principal axes, without a distance matrix."""
         k, small = self.n_components, min(rows.d, rows.n or rows.d) <= _FEW_COLUMNS
-        rule = Fixed(None if small or self.all_eigenvalues else k)
+        rule = Fixed(None if small or self.all_eigenvalues else min(k, rows.d, rows.n or rows.d))
         axes, rows_in_units, unit = axes_in_units(rows, run, rule)
+        check_dimensions(k, axes.columns.rows)
         found = eigenvalues_of_axes(axes, k)
-        found.check(k)
         xp = xp_of(axes.pairs.vectors)
         A = xp.astype(axes.pairs.vectors[:, :k], result_dtype(xp, rows.dtype))  # (d, k)
+        if A.shape[1] < k:
+            A = xp.concat([A, like(np.zeros((rows.d, k - A.shape[1])), A)], axis=1)
         Z = self._placed(Affine(A, axes.columns.mean), rows_in_units, run)
         signed = fix_signs(Z)  # by the coordinates, as from a matrix of the same distances
         turned = like(np.where(to_numpy(xp_of(Z).sum(Z * signed, axis=0)) < 0, -1.0, 1.0), A)
@@ -267,6 +270,13 @@ class ClassicalMDS(
     def _keep(self, Z: Array, found: Eigenvalues, solver: Outcome, unit: float) -> None:
         if found.one_point:
             warn_of_one_point("ClassicalMDS")
+        elif found.positive < self.n_components:
+            warn(
+                f"`ClassicalMDS(n_components={self.n_components})`: the distances have {found.positive} positive "
+                f"eigenvalue{'s' * (found.positive != 1)}, so the other coordinates are zero. Choose at most "
+                f"{found.positive}.",
+                DataWarning,
+            )
         values = found.leading
         if self.all_eigenvalues:
             values = np.zeros(Z.shape[0] if self.landmarks_ is None else len(self.landmarks_))

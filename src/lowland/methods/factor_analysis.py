@@ -139,7 +139,11 @@ class FactorAnalysis(
         "regression",
         "Factor scores that transform returns: the conditional mean of the factors, or unbiased estimates.",
     )
-    kaiser: bool = param(False, "Kaiser normalization: scale rows of loadings to unit length during the rotation.")
+    kaiser: bool | Literal["target"] = param(
+        False,
+        "Kaiser normalization: scale rows of loadings to unit length during the rotation. For promax, True normalizes "
+        "the varimax rotation (R's promax), 'target' also the powers of its loadings (SPSS).",
+    )
     gamma: float = param(
         0.0, "Parameter of oblimin; 0 is quartimin, larger values allow higher factor correlations.", at_most=1
     )

@@ -160,8 +160,8 @@ class FastICA(
             )
         elif k is None and found.k < rows.d:
             warn(
-                f"FastICA searches for {found.k} sources in {rows.d} columns, since {found.choice.reason}. Set "
-                f"`n_components={found.k}` if this is intended.",
+                f"FastICA searches for {found.k} sources in {rows.d} columns, since {found.choice.reason}. There are some "
+                f"small singular values. Set `n_components={found.k}` if this is intended.",
                 DataWarning,
             )
         return found
@@ -214,7 +214,8 @@ class FastICA(
         self._record_convergence(
             unmixing.outcome,
             f"{remedy} `max_iter` or `tol`, or reduce `n_components`.",
-            problem=f"FastICA did not converge: {self.stopped_because_} (last change {self.trace_[-1]:.1e}).",
+            problem="FastICA did not converge. Consider increasing tolerance or the maximum number of iterations. "
+            f"The search ended because {self.stopped_because_} (last change {self.trace_[-1]:.1e}).",
         )
         if self.n_gaussian_ > 1:
             warn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -122,7 +123,10 @@ class FeatureAgglomeration(
         "mean", "Statistic that pools the columns of a cluster, or a function of them and axis=1."
     )
     distance_threshold: float | None = param(
-        None, "Cut the tree at this height instead of at n_clusters, which must be None.", at_least=0
+        None,
+        "Cut the tree at this height instead of at n_clusters, which must be None.",
+        at_least=0,
+        at_most=math.inf,
     )
     compute_distances: bool = ignored(False, "distances are always computed")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -110,7 +111,7 @@ class Isomap(
     n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     n_neighbors: int | None = param(5, "Number of neighbors of each row; None if radius is set.", at_least=1)
     radius: float | None = param(
-        None, "Connect all rows within this distance instead of the n_neighbors nearest.", above=0
+        None, "Connect all rows within this distance instead of the n_neighbors nearest.", above=0, at_most=math.inf
     )
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
         "auto",
@@ -131,7 +132,7 @@ class Isomap(
         "minkowski",
         "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",
     )
-    p: float = param(2.0, "Power of the Minkowski metric; 2 is the Euclidean distance.", at_least=1)
+    p: float = param(2.0, "Power of the Minkowski metric; 2 is the Euclidean distance.", at_least=1, at_most=math.inf)
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
     n_landmarks: int | None = param(
         None, "Number of landmark rows (landmark Isomap); None uses all rows, which is exact.", at_least=2
@@ -197,7 +198,7 @@ class Isomap(
             replace_infinite(D)
         scaling = classical_scaling(
             D if marks is None else symmetric_part(D, marks), self.n_components, here,
-            whole=self.eigen_solver == "dense", tol=self.tol or None, max_iter=self.max_iter, fewer=True,
+            whole=self.eigen_solver == "dense", tol=self.tol or None, max_iter=self.max_iter,
         )  # fmt: skip
         Z = scaling.Z if marks is None else landmark_coordinates(D, scaling)
         kind = X.data if is_sparse(X) else X

@@ -109,7 +109,7 @@ class L1Selector(
     eps: float | None = param(
         None,
         "Smallest penalty of the grid as a fraction of the largest. None: 0.001; 0.01 for classes.",
-        above=0.0,
+        at_least=1e-15,
         at_most=1.0,
     )
     standardize: bool = param(True, "Scale columns to standard deviation 1, so that units do not affect selection.")

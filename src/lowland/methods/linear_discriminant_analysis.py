@@ -396,8 +396,7 @@ class LinearDiscriminantAnalysis(
             )
         if self.shrinkage and self.covariance_estimator is not None:
             raise ParameterError(
-                "LinearDiscriminantAnalysis: shrinkage and `covariance_estimator` are both set. Only one of the two "
-                "can be set. Leave the other `None`."
+                "`covariance_estimator` and shrinkage parameters are not None. Only one of the two can be set. Leave the other `None`."
             )
 
     def _most_components(self, d: int) -> int:

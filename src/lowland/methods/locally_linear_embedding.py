@@ -194,7 +194,10 @@ class LocallyLinearEmbedding(
         if graph is None:
             self._check_enough(self.n_neighbors, "")
         if all_rows_equal(X):
-            raise DataError(f"LocallyLinearEmbedding: all {n} rows are equal, so nothing can be embedded.")
+            raise DataError(
+                f"LocallyLinearEmbedding: all {n} rows are equal, so nothing can be embedded (scikit-learn: `Error in "
+                "determining null-space with ARPACK`)."
+            )
 
     def _check_enough(self, m: int, where: str) -> None:
         """Raise an error for fewer neighbors than the method needs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -177,7 +178,7 @@ class UMAP(
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
     )
     min_dist: float = positional(0.1, "Distance in the map up to which similarity is one.", at_least=0)
-    spread: float = positional(1.0, "Scale of the map, at least min_dist.", above=0)
+    spread: float = positional(1.0, "Scale of the map, at least min_dist.", above=0, at_most=1e6)
     low_memory: bool = positional(True, _UNUSED + ".")
     n_jobs: int | None = positional(-1, _UNUSED + ": set the threads with lowland.config.")
     set_op_mix_ratio: float = positional(
@@ -234,6 +235,7 @@ class UMAP(
         "Neighbors at this distance or farther are removed from the graph; None: 1 for 'jaccard', 'dice' and "
         "'hellinger', 2 for 'cosine' and 'correlation', else no limit.",
         above=0,
+        at_most=math.inf,
     )
     precomputed_knn: Any = positional(
         (None, None, None),

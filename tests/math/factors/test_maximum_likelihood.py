@@ -271,3 +271,27 @@ def test_factors_do_not_collapse():
     A = np.random.default_rng(0).uniform(-1, 1, (13, 3)) * np.array([1.0, 0.7, 0.4])
     found = rotate(A, "oblimin", gamma=1.0, max_iter=300)
     np.testing.assert_allclose(found.loadings @ found.phi @ found.loadings.T, A @ A.T, atol=1e-6)
+
+
+# Maximum likelihood loadings of ten columns (sex, zygosity, education and income of the parents, five school tests),
+# unrotated and as psych::fa(rotate = "promax") of R rotates them: the tables in the tests of factor_analyzer.
+UNROTATED = [
+    [-0.117489, 0.113617, 0.735902], [0.032283, 0.047397, 0.009731], [0.317406, 0.631888, -0.046689],
+    [0.417975, 0.745320, -0.045526], [0.345126, 0.460788, -0.001742], [0.747389, -0.124396, 0.256949],
+    [0.733143, -0.111046, -0.243845], [0.848066, -0.169817, 0.021810], [0.759849, -0.194736, -0.162447],
+    [0.835882, -0.102619, 0.157931],
+]  # fmt: skip
+BY_PSYCH = [
+    [0.009904, 0.003517, 0.755253], [0.005135, 0.055045, 0.009584], [-0.077580, 0.734826, -0.049188],
+    [-0.049521, 0.873847, -0.049455], [0.054729, 0.553445, -0.005972], [0.812622, -0.021570, 0.240639],
+    [0.669301, 0.053908, -0.269779], [0.871999, -0.020268, -0.002485], [0.760551, -0.039901, -0.188378],
+    [0.856583, 0.031043, 0.137470],
+]  # fmt: skip
+
+
+def test_promax_with_a_normalized_target_is_that_of_psych():
+    found = rotate(UNROTATED, "promax", kaiser="target")
+    np.testing.assert_allclose(found.loadings, BY_PSYCH, atol=2e-4)  # R ends its varimax early
+    L = found.loadings
+    np.testing.assert_allclose(L @ found.phi @ L.T, np.asarray(UNROTATED) @ np.transpose(UNROTATED), atol=1e-10)
+    assert np.abs(rotate(UNROTATED, "promax", kaiser=True).loadings - BY_PSYCH).max() > 0.01

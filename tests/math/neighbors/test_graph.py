@@ -148,7 +148,10 @@ def test_connect_adds_edges_and_reports_how_many(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
     parts = connected(graph, "connect", ShortestBridges(heaps))
     assert (parts.count, len(parts.bridges)) == (3, 2)
-    assert parts.fact == "the neighbor graph is disconnected: 3 connected components of 30, 20 and 10 rows"
+    assert (
+        parts.fact
+        == "the neighbor graph is disconnected, and the number of connected components is 3: 30, 20 and 10 rows"
+    )
     assert parts.sizes.tolist() == [30, 20, 10]
     assert parts.kept.all()
     assert component_labels(parts.graph).max() == 0
@@ -173,7 +176,8 @@ def test_ignore_keeps_the_graph_and_error_raises(heaps):
     np.testing.assert_array_equal(parts.graph.to, graph.symmetric().to)
     assert parts.count == 3
     with pytest.raises(
-        DataError, match=r"The neighbor graph is disconnected: 3 connected components of 30, 20 and 10 rows\."
+        DataError,
+        match=r"The neighbor graph is disconnected, and the number of connected components is 3: 30, 20 and 10 rows\.",
     ):
         connected(graph, "error", ShortestBridges(heaps))
 

@@ -10,7 +10,6 @@ from scipy.spatial.distance import cdist
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import ArrayRows
-from lowland.errors import ParameterError
 from lowland.math.scaling import classical as scaling
 from lowland.math.scaling.classical import Eigenvalues, Placement, additive_constant, classical_scaling, formed
 from lowland.math.spectra import leading as spectral
@@ -115,9 +114,9 @@ def test_eigenvalues_by_hand():
     assert found.goodness == pytest.approx((9 / 12, 9 / 10))
     assert found.lowest == -2
     assert found.significant == 2
-    found.check(2)
-    with pytest.raises(ParameterError, match="Choose at most 1"):
-        Eigenvalues(np.array([6.0, -1.0]), np.array([6.0, -1.0]), True, 5.0, 1e-13).check(2)
+    beyond = Eigenvalues(np.array([6.0, -1.0]), np.array([6.0, -1.0]), True, 5.0, 1e-13)
+    assert beyond.positive == 1
+    assert beyond.goodness == pytest.approx((6 / 7, 1.0))
     assert classical_scaling(np.zeros((4, 4)), 1, RUN).eigenvalues.one_point
     assert Eigenvalues(np.array([6.0]), np.array([6.0]), False, 8.0, 0.0).significant is None
 

@@ -191,10 +191,10 @@ def heaps(rng):
 
 
 POLICIES = {
-    "connect": r"3 connected components of 30, 20 and 10 rows\. They were connected by 2 edges, the shortest ones",
-    "largest": r"3 connected.*Only the largest .* the other 30 rows are NaN\. Raise n_neighbors",
-    "ignore": r"3 connected.*no meaning\. Raise n_neighbors, or set disconnected='connect'\.",
-    "error": r"3 connected components of 30, 20 and 10 rows\. Raise n_neighbors, or set disconnected=",
+    "connect": r"components is 3: 30, 20 and 10 rows\. They were connected by 2 edges, the shortest ones",
+    "largest": r"components is 3: .*Only the largest .* the other 30 rows are NaN\. Raise n_neighbors",
+    "ignore": r"components is 3: .*no meaning\. Raise n_neighbors, or set disconnected='connect'\.",
+    "error": r"number of connected components is 3: 30, 20 and 10 rows\. Raise n_neighbors, or set disconnected=",
 }
 
 
@@ -234,7 +234,7 @@ def test_policies_on_components_of_affinities():
 
     assert kept("error", np.zeros(4, dtype=int)) == [True] * 4
     with pytest.raises(
-        DataError, match=r"2 connected components of 3 and 1 rows.*\. Do this, or set disconnected='largest'"
+        DataError, match=r"number of connected components is 2: 3 and 1 rows.*\. Do this, or set disconnected='largest'"
     ):
         kept("error")
     with pytest.warns(DataWarning, match="Only the largest component is embedded; the other row is NaN"):

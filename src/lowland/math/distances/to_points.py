@@ -44,12 +44,11 @@ _HAIR = 1e4  # tolerance of negative or asymmetric distances, in units of roundi
 _MISSING = "is missing (NaN). This method needs all distances; stress minimization accepts missing ones"
 _NEGATIVE = "is negative. Pass distances, which are positive or zero, not similarities or a kernel"
 _NOT_CONNECTED = "is infinite: the points are not connected. Keep one connected component, or connect the components"
-_ONE_TRIANGLE = (
-    "differs from its transpose: the matrix is not symmetric. Only one triangle is filled: fill the other (`D + D.T`)"
-)
+_NOT_SYMMETRIC = "differs from its transpose: the matrix is not symmetric (`Array must be symmetric`)."
+_ONE_TRIANGLE = f"{_NOT_SYMMETRIC} Only one triangle is filled: fill the other (`D + D.T`)"
 _ASYMMETRIC = (
-    "differs from its transpose: the matrix is not symmetric. Check that its rows are in the order of its columns. If "
-    "the difference is noise, average it with its transpose (`(D + D.T) / 2`)"
+    f"{_NOT_SYMMETRIC} Check that its rows are in the order of its columns. If the difference is noise, average it "
+    "with its transpose (`(D + D.T) / 2`)"
 )
 _NONE = -1.0  # stands for an undefined distance while a matrix is computed
 _TILE = 256  # rows and columns of a block that is compared with its transpose
@@ -196,8 +195,8 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
     """
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
-            f"{source} is {' x '.join(map(str, D.shape))}. It must be square: a square distance matrix "
-            "has one row and one column per point. To compute distances from rows, choose a metric other than "
+            f"{source} is {' x '.join(map(str, D.shape))}. It must be square: a square distance matrix has one row and one "
+            "column per point (`array must be 2-dimensional and square`). To compute distances from rows, choose a metric other than "
             "'precomputed'."
         )
     if _plainly_distances(D):

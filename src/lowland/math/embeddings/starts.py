@@ -50,7 +50,7 @@ def principal_start(X: Any, k: int, run: Run, rng: np.random.Generator) -> np.nd
 def classical_start(D: Array, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
     """Return classical scaling of given distances of all pairs, (n, k) float64."""
     most = min(k, D.shape[0] - 1)
-    return add_noise_columns(to_numpy(as_double(classical_scaling(D, most, run, fewer=True).Z)), k, rng)
+    return add_noise_columns(to_numpy(as_double(classical_scaling(D, most, run).Z)), k, rng)
 
 
 def landmark_start(
@@ -68,7 +68,7 @@ def landmark_start(
     mean = float(np.nanmean(D))
     D = np.where(np.isnan(D), mean, D)
     np.fill_diagonal(D, 0)
-    scaling = classical_scaling(D, min(k, len(places) - 1), run, fewer=True)
+    scaling = classical_scaling(D, min(k, len(places) - 1), run)
     if len(places) == n:
         return add_noise_columns(to_numpy(scaling.Z), k, rng)
     place = Placement(scaling.weights, scaling.means)

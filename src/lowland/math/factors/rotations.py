@@ -61,7 +61,7 @@ def rotate(
     loadings: Any,
     kind: Kind,
     *,
-    kaiser: bool = False,
+    kaiser: bool | Literal["target"] = False,
     gamma: float = 0.0,
     delta: float = 0.01,
     power: float = 4.0,
@@ -72,9 +72,10 @@ def rotate(
     """Return the loadings (d, k) rotated to the minimum of a criterion.
 
     ``kaiser`` scales every row to unit length during the rotation, so that columns of small communality have the same
-    weight. ``gamma`` is the parameter of oblimin (0 is quartimin), ``delta`` of geomin, ``power`` of promax. The first
-    of ``starts`` initializations is the identity, the others are random; the smallest criterion is kept. Factors are
-    sorted by their sums of squares, each with its largest loading positive.
+    weight. Promax applies it to its varimax rotation, and with "target" also to the powers of the loadings. ``gamma``
+    is the parameter of oblimin (0 is quartimin), ``delta`` of geomin, ``power`` of promax. The first of ``starts``
+    initializations is the identity, the others are random; the smallest criterion is kept. Factors are sorted by their
+    sums of squares, each with its largest loading positive.
     """
     A = np.asarray(to_numpy(loadings), dtype=np.float64)
     if A.ndim != 2 or not A.size or not np.isfinite(A).all():
@@ -99,9 +100,10 @@ def rotate(
     lengths = np.where(lengths > 0, lengths, 1.0) if kaiser else np.ones_like(lengths)
     rng = rng if rng is not None else np.random.default_rng(0)
     if kind == "promax":
-        # the target has powers of the unnormalized loadings; Kaiser normalization is for the varimax before
-        first = rotate(A, "varimax", kaiser=kaiser, starts=starts, rng=rng, max_iter=max_iter)
-        return _ordered(_promax(A, first, power))
+        scale = lengths if kaiser == "target" else np.ones_like(lengths)
+        first = rotate(A / scale, "varimax", kaiser=kaiser, starts=starts, rng=rng, max_iter=max_iter)
+        found = _promax(A / scale, first, power)
+        return _ordered(replace(found, loadings=found.loadings * scale))
     f, oblique = _criterion(kind, A.shape, gamma, delta)
     descend = _oblique if oblique else _orthogonal
     found, k = [], A.shape[1]

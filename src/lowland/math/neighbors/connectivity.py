@@ -97,7 +97,9 @@ class ConnectedComponents:
     def fact(self) -> str:
         """The number and sizes of the components, in words."""
         sizes = listed_sizes(self.sizes)
-        return f"the neighbor graph is disconnected: {self.count} connected components of {sizes} rows"
+        return (
+            f"the neighbor graph is disconnected, and the number of connected components is {self.count}: {sizes} rows"
+        )
 
 
 def component_labels(graph: NeighborGraph) -> np.ndarray:

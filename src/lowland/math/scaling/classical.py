@@ -68,7 +68,7 @@ class Eigenvalues:
         """
         if self.one_point:
             return 0.0, 0.0
-        kept, N = float(self.leading.sum()), float(-self.known[self.known < 0].sum())
+        kept, N = float(self.leading[self.leading > self.least].sum()), float(-self.known[self.known < 0].sum())
         return kept / (self.trace + 2 * N), kept / (self.trace + N)
 
     @property
@@ -81,14 +81,6 @@ class Eigenvalues:
         """Number of eigenvalues above the size of every negative one; None where more than the known ones may be."""
         count = int(np.sum(self.known > max(-self.lowest, self.least)))
         return count if self.whole or count < len(self.known) else None
-
-    def check(self, k: int) -> None:
-        """Raise an error for more coordinates than positive eigenvalues."""
-        positive = len(self.leading) if self.one_point else self.positive
-        if positive < k:
-            raise ParameterError(
-                f"the distances have {positive} positive eigenvalues.", f"Choose at most {positive}.", n_components=k
-            )
 
 
 @dataclass(frozen=True)
@@ -123,9 +115,10 @@ def classical_scaling(
     whole: bool = False,
     tol: float | None = None,
     max_iter: int | None = None,
-    fewer: bool = False,
 ) -> Scaling:
     """Return k coordinates Z = V Λ^½ of points with distances D, (n, n), from the leading eigenpairs of -½ J(D∘D)J.
+
+    Coordinates beyond the positive eigenvalues are zero.
 
     Parameters
     ----------
@@ -135,7 +128,6 @@ def classical_scaling(
     constant : a number added to the distances of different points.
     whole : compute all eigenvalues, as always for up to a thousand points.
     tol, max_iter : when the iteration for the leading eigenpairs stops.
-    fewer : coordinates without a positive eigenvalue are zero; otherwise they are an error.
 
     Examples
     --------
@@ -146,26 +138,31 @@ def classical_scaling(
     [1.3333, 0.3333, 1.6667]
     """
     n = D.shape[0]
+    check_dimensions(k, n)
     run = run or run_for(ArrayRows(D))
     whole = whole or n <= SMALL
     B = DoubleCentered(ArrayRows(D), run, True, constant)
     means = B.row_means(D)
     if whole:  # all eigenvalues, and the leading eigenvectors only: the others would cost most
         full = formed(B, D)
-        pairs = leading_eigenpairs(full, min(k, n), run=run, definite=False, options=Iteration(tol=_TOL))
+        pairs = leading_eigenpairs(full, k, run=run, definite=False, options=Iteration(tol=_TOL))
         known, why = to_numpy(all_eigenvalues(full)), f"all eigenvalues of {n} points"
     else:
         tol = tol or (_TOL if eps_of(D) < _TOL else _TOL_SINGLE)
         options = Iteration(tol=tol, max_iter=max_iter, like_array=D)
-        pairs = leading_eigenpairs(B, min(k, n), run=run, definite=False, options=options)
+        pairs = leading_eigenpairs(B, k, run=run, definite=False, options=options)
         known = to_numpy(pairs.values) if pairs.ritz is None else pairs.ritz
         why = f"{k} of {n} eigenpairs, without forming the matrix"
     trace, rounding = float(xp_of(means).sum(means)) / 2, max(_ROUNDING, 32 * eps_of(D))
     found = Eigenvalues(to_numpy(pairs.values), known, whole, trace, rounding)
-    if not fewer or k > n:
-        found.check(k)
     sizes = np.zeros(k) if found.one_point else np.sqrt(np.where(found.leading > found.least, found.leading, 0))
     return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, pairs.outcome(why))
+
+
+def check_dimensions(k: int, n: int) -> None:
+    """Raise an error for more coordinates than points."""
+    if k > n:
+        raise ParameterError(f"there are {n} points.", f"Choose at most {n}.", n_components=k)
 
 
 def bytes_to_solve(n: int, k: int, *, whole: bool) -> int:
@@ -194,7 +191,9 @@ def eigenvalues_of_axes(axes: Axes, k: int) -> Eigenvalues:
     rows = axes.columns.rows
     known = axes.spectrum.values * (rows - 1)
     trace = axes.spectrum.total * (rows - 1)
-    return Eigenvalues(known[:k], known, axes.spectrum.whole, trace, 0.0, definite=True)
+    leading = np.zeros(k)
+    leading[: len(known)] = known[:k]
+    return Eigenvalues(leading, known, axes.spectrum.whole, trace, 0.0, definite=True)
 
 
 def axes_in_units(rows: Rows, run: Run, rule: Rule) -> tuple[Axes, Rows, float]:

@@ -169,7 +169,7 @@ def principal_axes(
     """Return the principal axes of the rows, as many as the rule keeps."""
     if rule == Fixed(0) and solver in ("power", "arpack", "randomized"):
         raise ParameterError(
-            f"the number of components must be at least 1 with the solver {solver!r}.",
+            f"it must be between 1 and min(n_samples, n_features) with the solver {solver!r}.",
             "Choose another solver, or at least 1.",
             n_components=0,
         )

@@ -36,7 +36,15 @@ from lowland.data.open import (
 )
 from lowland.data.rows import DaskRows, Rows, SlicedRows, slab_rows
 from lowland.data.table import Table
-from lowland.errors import DataError, DataTypeError, ParameterError, warn, was_interrupted
+from lowland.errors import (
+    DataError,
+    DataTypeError,
+    LowlandError,
+    MemoryBudgetError,
+    ParameterError,
+    warn,
+    was_interrupted,
+)
 from lowland.math.optimize.outcome import STOPPED, Outcome
 from lowland.methods.base.params import (
     CHECKED,
@@ -48,7 +56,6 @@ from lowland.methods.base.params import (
     documented,
     known_arguments,
     param,
-    parameters_of,
 )
 from lowland.methods.base.traits import Traits
 from lowland.run.run import Run, run_for
@@ -112,7 +119,6 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
-        check_parameters(self)
         callback = given.get("callback")
         if callback is not None and not callable(callback):
             raise ParameterError(
@@ -133,26 +139,40 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)  # data that is refused changes nothing
             raise
-        with self._solving(), blas_threads_for((rows.n or 0) * rows.d * min(rows.n or 0, rows.d)):
+        side = (min if self._traits.linear else max)(rows.n or 0, rows.d)  # of the matrix whose eigenvectors are found
+        with self._solving(), blas_threads_for((rows.n or 0) * rows.d * side):
             self._solve(rows, run_for(rows), labels, counts, **given)
         return self
 
     @contextmanager
     def _solving(self) -> Iterator[None]:
-        """Clear what a failed or interrupted solver leaves: a partial result must not look like a fit."""
+        """Clear what a failed or interrupted solver leaves: a partial result must not look like a fit.
+
+        The solver reads the parameters as they were checked, also from ``self``.
+        """
+        checked = vars(self._fitted)
+        stored = {name: value for name, value in self.get_params(deep=False).items() if value is not checked[name]}
+        vars(self).update({name: checked[name] for name in stored})
         try:
             yield
         except BaseException as error:
             self._clear_fit()
             if was_interrupted(error):
                 raise KeyboardInterrupt from error
+            if isinstance(error, MemoryError | OverflowError) and not isinstance(error, LowlandError):
+                kind = MemoryBudgetError if isinstance(error, MemoryError) else ParameterError
+                raise kind(
+                    f"{type(self).__name__}: {error}. Choose smaller parameters, or rescale the data."
+                ) from error
             raise
+        finally:
+            vars(self).update(stored)
 
     def _start_fit(self) -> None:
-        """Delete the results of an earlier fit and record the parameters of this one."""
+        """Check the parameters and record them for this fit; delete the results of an earlier one."""
+        checked = check_parameters(self)
         self._clear_fit()
-        cls: Any = type(self)
-        self._fitted = Fitted(**{p.name: self.__dict__[p.name] for p in parameters_of(cls)})
+        self._fitted = Fitted(**checked)
 
     @property
     def _params(self) -> Any:

@@ -7,6 +7,7 @@ and the methods in the registry are rebuilt. Nothing in a file names a module or
 from __future__ import annotations
 
 import importlib
+import re
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.base import BaseEstimator
 from lowland.errors import ModelFileError
 from lowland.methods.base.method import Fitted, Method
 from lowland.methods.base.model_values import decoded, described, encoded
-from lowland.methods.base.params import Described, attributes_of
+from lowland.methods.base.params import Described, attributes_of, parameters_of, plain
 from lowland.methods.registry import load_method, method_names
 
 # The module of each class, and the private attributes that its fit sets.
@@ -174,8 +175,50 @@ def decoded_estimator(form: dict[str, Any], arrays: dict[str, np.ndarray], depth
     vars(model).update(state)
     if issubclass(cls, Method) and "_fitted" in state:
         vars(model)["_fitted"] = Fitted(**{**given, **state["_fitted"]})
+        _check_fit(model)
     _check_structure(model)
     return model
+
+
+_KINDS = {"int": int, "float": int | float, "bool": bool, "str": str}  # other attributes are arrays or records
+_ARRAYS = ("Array", "np.ndarray")
+_AXES = re.compile(r"\(([^()]*)\)")
+
+
+def _check_fit(model: Any) -> None:
+    """Raise an error unless parameters and fitted attributes are as declared: compiled code relies on their shapes."""
+    state, cls = vars(model), type(model)
+    for p in parameters_of(cls):
+        value = getattr(model._fitted, p.name, p.default)
+        if value is not p.default and not isinstance(value, Described) and not p.fits(plain(value)):
+            raise ModelFileError(f"Its parameter {p.name} must be {p.wanted}.")
+    sizes = {name: value for name, value in state.items() if isinstance(value, int)}
+    sizes["n_samples_ - n_excluded_"] = sizes.get("n_samples_", 0) - sizes.get("n_excluded_", 0)
+    for each in attributes_of(cls):
+        value, (kind, optional, _) = state.get(each.name), each.kind.partition(" | None")
+        if each.name not in state or (value is None and optional):
+            continue
+        is_array = hasattr(value, "shape")
+        if (kind in _KINDS and not isinstance(value, _KINDS[kind])) or (kind in _ARRAYS and not is_array):
+            raise ModelFileError(f"Its {each.name} is not {each.type}.")
+        if is_array and not _has_shape(value.shape, each.shape, sizes):
+            raise ModelFileError(f"Its {each.name} has the shape {value.shape}, but {each.shape} is needed.")
+    if "embedding_" in state:
+        Z, kept = state["embedding_"], state.get("embedded_mask_")
+        Z = Z if kept is None else Z[kept.astype(bool)]
+        if not len(Z) or not np.isfinite(Z).all() or (kept is not None and len(Z) != sizes["n_samples_ - n_excluded_"]):
+            raise ModelFileError("Its embedding_ is empty or not finite, or embedded_mask_ does not belong to it.")
+
+
+def _has_shape(shape: tuple[int, ...], declared: str, sizes: dict[str, int]) -> bool:
+    """Whether a shape is one that an attribute declares; equal names of axes have equal ``sizes``, which is updated."""
+    forms = [[axis.strip() for axis in form.split(",") if axis.strip()] for form in _AXES.findall(declared)]
+    if len(forms) != 1:  # a choice, or no declaration in this form
+        return not forms or len(shape) in map(len, forms)
+    return len(shape) == len(forms[0]) and all(
+        " or " in axis or size == (int(axis) if axis.isdecimal() else sizes.setdefault(axis, size))
+        for axis, size in zip(forms[0], shape, strict=True)
+    )
 
 
 def _check_structure(model: Any) -> None:

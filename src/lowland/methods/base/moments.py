@@ -87,7 +87,7 @@ class MomentsMethod(Method):
                 try:
                     self._solve_moments(fitted.moments, LocalRun())
                 except ParameterError:  # parameters that do not fit the merged moments may have been set back
-                    vars(fitted).update(self.get_params(deep=False))
+                    vars(fitted).update(check_parameters(self))
                     self._solve_moments(fitted.moments, LocalRun())
             except BaseException:
                 self.__dict__.clear()

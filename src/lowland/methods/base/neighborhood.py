@@ -252,7 +252,7 @@ class Neighborhood:
         kept, count, sizes = np.ones(len(label), dtype=bool), int(label.max()) + 1, np.bincount(label)
         if count > 1:
             fact = (
-                f"{self.method}: the affinities are disconnected: {count} connected components of "
+                f"{self.method}: the affinities are disconnected, and the number of connected components is {count}: "
                 f"{listed_sizes(sizes)} rows, with no affinity between them beyond rounding error"
             )
             if self.policy == "error":

@@ -10,6 +10,7 @@ import collections.abc
 import dataclasses
 import functools
 import inspect
+import math
 import numbers
 import operator
 import re
@@ -37,8 +38,9 @@ def param(
 ) -> Any:
     """Declare a parameter: its default, its description and its limits. The annotation gives its type.
 
-    ``wanted`` describes the allowed values in words, if type and limits are not enough. ``former`` values are
-    deprecated in scikit-learn: they are accepted, but not advertised.
+    ``at_most=math.inf`` admits infinity, which is otherwise an error. ``wanted`` describes the allowed values in
+    words, if type and limits are not enough. ``former`` values are deprecated in scikit-learn: they are accepted, but
+    not advertised.
     """
     limits = {"at least": at_least, "above": above, "at most": at_most}
     limits = {words: limit for words, limit in limits.items() if limit is not None}
@@ -77,7 +79,9 @@ class Parameter:
     @property
     def wanted(self) -> str:
         """Its type and limits in words."""
-        return self.said or self.words + "".join(f", {words} {limit:g}" for words, limit in self.limits.items())
+        return self.said or self.words + "".join(
+            f", {words} {limit:g}" for words, limit in self.limits.items() if limit != math.inf
+        )
 
     def fits(self, value: Any) -> bool:
         """Whether a value has the declared type and lies within the limits."""
@@ -87,7 +91,13 @@ class Parameter:
             return False
         if not isinstance(value, numbers.Real) or isinstance(value, bool):
             return True
-        return all(_WITHIN[words](value, limit) for words, limit in self.limits.items())
+        return self.is_usable(value) and all(_WITHIN[words](value, limit) for words, limit in self.limits.items())
+
+    def is_usable(self, value: Any) -> bool:
+        """Whether compiled code can compute with a number: it is finite, and an integer has at most 64 bits."""
+        if isinstance(value, float):
+            return math.isfinite(value) or value == self.limits.get("at most")
+        return abs(value) < 2**63 or np.random.Generator in typing.get_args(self.kind)
 
 
 _WITHIN: dict[str, Callable[[Any, float], bool]] = {
@@ -111,20 +121,43 @@ def _parameter(field: dataclasses.Field[Any], kind: Any) -> Parameter:
     return Parameter(field.name, kind, field.default, said["doc"], said["limits"], said["wanted"], said["former"])
 
 
-def check_parameters(model: Any) -> None:
-    """Check the parameters that are not at their defaults: ``fit`` on iris must stay under a millisecond."""
+def check_parameters(model: Any) -> dict[str, Any]:
+    """Check the parameters of a model and return them by name, with numbers of numpy as numbers of Python.
+
+    Only those that are not at their defaults are checked: ``fit`` on iris must stay under a millisecond.
+    """
     cls: Any = type(model)
+    found = {}
     for p in parameters_of(cls):
-        value = getattr(model, p.name)
+        value = found[p.name] = getattr(model, p.name)
         if value is p.default:
             continue
         for part in (value, *getattr(value, "__dict__", {}).values()):  # a rule may hold an estimator
             if isinstance(part, Described):
                 part()
-        if not p.fits(value):
+        found[p.name] = plain(value)
+        if not p.fits(found[p.name]):
             meant = did_you_mean(value, p.choices).rstrip()
+            if isinstance(found[p.name], int | float) and not p.is_usable(found[p.name]):
+                meant = "Choose a finite number below 2^63."
             reason = f"the parameter {p.name!r} must be {p.wanted}."
             raise ParameterError(reason, meant, method=cls.__name__, given={p.name: value})
+    return found
+
+
+def plain(value: Any) -> Any:
+    """Return a number or string of another library as Python's: an int8 would overflow, a float32 would round.
+
+    >>> plain([np.int8(5), np.float32(0.5), np.str_("em")])
+    [5, 0.5, 'em']
+    """
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, str | numbers.Integral):
+        return str(value) if isinstance(value, str) else int(value)
+    return float(value) if isinstance(value, numbers.Real) else value
 
 
 def documented(cls: Any) -> str:
