@@ -110,7 +110,10 @@ class Explorer:
                 process.kill()
 
     def forget(self):
-        """Remove all tables with their maps."""
+        """Remove all tables with their maps, once those are measured: else a worker is killed, and the next loads."""
+        for each in self.get("/api/maps").json():
+            if each["status"] == "done":
+                self.measured(each["id"])
         for table in self.get("/api/tables").json():
             self.client.delete(f"/api/tables/{table['id']}")
 
