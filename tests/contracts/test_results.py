@@ -48,18 +48,23 @@ def fitted(name, X):
 
 
 @functools.cache
-def coordinates(name, dtype=np.float64):
+def usual(name, dtype=np.float64):
+    """The model of the usual table, and its coordinates. Tests share them, and change neither."""
+    return fitted(name, table_for(name, dtype=dtype))
+
+
+def coordinates(name):
     """Those of the usual table."""
-    return fitted(name, table_for(name, dtype=dtype))[1]
+    return usual(name)[1]
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_same_bits_on_any_number_of_threads(name, small_slabs):
-    X = table_for(name, 500)
+    X = table_for(name, 300)
     results = []
     for threads in (1, 2, 3):
         with lowland.config(threads=threads):
-            results.append(make(name).fit(X, labels(500)).transform(X))
+            results.append(make(name).fit(X, labels(300)).transform(X))
     assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
@@ -157,7 +162,7 @@ SINGLE = {"TSNE": 2e-5}  # rounding errors of float32 grow in its descent, on so
 @pytest.mark.parametrize("name", METHODS)
 def test_other_array_libraries_agree(name, library, dtype):
     xp = pytest.importorskip(library)
-    X, Z = table_for(name, dtype=dtype), coordinates(name, dtype)
+    X, (here, Z) = table_for(name, dtype=dtype), usual(name, np.dtype(dtype).type)
     est = make(name).fit(xp.asarray(X), labels())
     result = est.transform(xp.asarray(X))
     assert type(result) is type(xp.asarray(X))
@@ -169,7 +174,7 @@ def test_other_array_libraries_agree(name, library, dtype):
         assert type(est.inverse_transform(result)) is type(result)
     # a model fitted there transforms numpy arrays here, and the other way round
     np.testing.assert_allclose(est.transform(X), Z, atol=agreement(name, Z, SINGLE.get(name, 1e-5)))
-    assert type(make(name).fit(X, labels()).transform(xp.asarray(X))) is type(result)
+    assert type(here.transform(xp.asarray(X))) is type(result)
 
 
 @pytest.mark.filterwarnings("ignore:.*(disconnected|sink components|contains? only zeros)")
@@ -194,26 +199,28 @@ def test_frames_in_and_out(name):
     columns = [f"c{j}" for j in range(X.shape[1])]
     pandas_frame = pd.DataFrame(X, columns=columns, index=np.arange(1000, 1120))
     polars_frame = pl.DataFrame(dict(zip(columns, X.T, strict=True)))
-    Z = coordinates(name)
+    (plain, Z), models = usual(name), []
     for frame in (pandas_frame, polars_frame, polars_frame.to_arrow()):
         est = make(name).fit(frame, labels())
+        models.append(est)
         assert list(est.feature_names_in_) == columns
         result = est.transform(frame)
         assert type(result) is np.ndarray
         np.testing.assert_allclose(result, Z, atol=agreement(name, Z))
-    names = list(make(name).fit(pandas_frame, labels()).get_feature_names_out())
+    of_pandas, of_polars, _ = models
+    names = list(of_pandas.get_feature_names_out())
     if traits_of(load_method(name)).selects_columns:
         assert set(names) <= set(columns)
     else:
         assert names[0] == f"{name.lower()}0"
     with lowland.config(output="frame"):
-        out = make(name).fit(pandas_frame, labels()).transform(pandas_frame)
+        out = of_pandas.transform(pandas_frame)
         assert list(out.columns) == names
         assert out.index.equals(pandas_frame.index)
-        out = make(name).fit(polars_frame, labels()).transform(polars_frame)
+        out = of_polars.transform(polars_frame)
         assert isinstance(out, pl.DataFrame)
         assert out.columns == names
-        assert type(make(name).fit(X, labels()).transform(X)) is np.ndarray
+        assert type(plain.transform(X)) is np.ndarray
     out = make(name).set_output(transform="polars").fit(polars_frame, labels()).transform(polars_frame)
     assert isinstance(out, pl.DataFrame)
 
@@ -231,7 +238,7 @@ def test_as_many_columns_as_components_were_asked_for(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_saved_pickled_and_cloned(name, tmp_path):
     X = table_for(name)
-    est, Z = fitted(name, X)
+    est, Z = usual(name)
     lowland.save(est, tmp_path / "m.lowland")
     loaded = lowland.load(tmp_path / "m.lowland")
     assert repr(loaded) == repr(est)
@@ -256,13 +263,12 @@ def test_in_a_pipeline_under_grid_search(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_dask_agrees_and_stays_lazy(name):
     da = pytest.importorskip("dask.array")
-    X = table_for(name, 200)
+    X, Z = table_for(name), coordinates(name)
     lazy = da.from_array(X, chunks=(37, 4))
-    est = make(name).fit(lazy, labels(200))
+    est = make(name).fit(lazy, labels())
     result = est.transform(lazy)
     assert isinstance(result, da.Array)
-    assert result.shape == (200, result.shape[1])
-    Z = make(name).fit(X, labels(200)).transform(X)
+    assert result.shape == Z.shape
     np.testing.assert_allclose(result.compute(), Z, atol=agreement(name, Z))
 
 

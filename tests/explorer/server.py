@@ -110,7 +110,12 @@ class Explorer:
                 process.kill()
 
     def forget(self):
-        """Remove all tables with their maps."""
+        """Remove all tables with their maps, once these have ended: else workers are killed, and others load."""
+        for table in self.get("/api/tables").json():
+            self.table(table["id"])
+        for each in self.get("/api/maps").json():
+            if each["parameters"] != FOREVER:
+                self.measured(each["id"])
         for table in self.get("/api/tables").json():
             self.client.delete(f"/api/tables/{table['id']}")
 
