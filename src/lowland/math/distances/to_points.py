@@ -195,9 +195,9 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
     """
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
-            f"{source} is {' x '.join(map(str, D.shape))}. It must be square: a square distance matrix has one row and one "
-            "column per point (`array must be 2-dimensional and square`). To compute distances from rows, choose a metric other than "
-            "'precomputed'."
+            f"{source} is {' x '.join(map(str, D.shape))}. It must be square: a square distance matrix "
+            "has one row and one column per point (`array must be 2-dimensional and square`). To compute distances "
+            "from rows, choose a metric other than 'precomputed'."
         )
     if _plainly_distances(D):
         return D
