@@ -160,8 +160,8 @@ class FastICA(
             )
         elif k is None and found.k < rows.d:
             warn(
-                f"FastICA searches for {found.k} sources in {rows.d} columns, since {found.choice.reason}. There are some "
-                f"small singular values. Set `n_components={found.k}` if this is intended.",
+                f"FastICA searches for {found.k} sources in {rows.d} columns, since {found.choice.reason}. There are "
+                f"some small singular values. Set `n_components={found.k}` if this is intended.",
                 DataWarning,
             )
         return found

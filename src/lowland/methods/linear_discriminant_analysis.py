@@ -396,7 +396,8 @@ class LinearDiscriminantAnalysis(
             )
         if self.shrinkage and self.covariance_estimator is not None:
             raise ParameterError(
-                "`covariance_estimator` and shrinkage parameters are not None. Only one of the two can be set. Leave the other `None`."
+                "`covariance_estimator` and shrinkage parameters are not None. Only one of the two can be set. Leave "
+                "the other `None`."
             )
 
     def _most_components(self, d: int) -> int:
