@@ -421,7 +421,7 @@ def intrinsic_dimension(
     >>> from lowland import data, quality
     >>> roll = quality.intrinsic_dimension(data.load_dataset("swiss_roll").X)
     >>> f"{roll.value:.2f}, standard error {roll.standard_error:.2f}"
-    '1.96, standard error 0.03'
+    '1.96, standard error 0.02'
     """
     _check(method, n_neighbors, per_point, sample, random_state)
     rows = open_rows(X)
