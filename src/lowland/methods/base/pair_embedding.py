@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
 from lowland.math.embeddings.new_points import ByAttraction
@@ -141,11 +141,11 @@ class PairEmbedding(
     n_neighbors_: int = attribute("Number of neighbors of each row that were used.")
     n_mid_near_: int = attribute("Number of mid-near pairs of each row that were used.")
     n_further_: int = attribute("Number of further pairs of each row that were used.")
-    pair_neighbors_: np.ndarray = attribute("Pairs of neighbors, as row numbers.", "(pairs, 2)", saved=False)
-    pair_MN_: np.ndarray = attribute(  # noqa: N815
+    pair_neighbors_: Array = attribute("Pairs of neighbors, as row numbers.", "(pairs, 2)", saved=False)
+    pair_MN_: Array = attribute(  # noqa: N815
         "Mid-near pairs, as row numbers.", "(pairs, 2)", saved=False
     )
-    pair_FP_: np.ndarray = attribute(  # noqa: N815
+    pair_FP_: Array = attribute(  # noqa: N815
         "Further pairs at the start, as row numbers.", "(pairs, 2)", saved=False
     )
     reduction_: ColumnReduction | None = attribute(
@@ -251,7 +251,8 @@ class PairEmbedding(
         far = self._given("pair_FP", near.n)
         far = further_pairs(near, self.n_further_, self.seed_, run) if far is None else far
         rows = np.flatnonzero(found.kept)
-        self.pair_neighbors_, self.pair_MN_, self.pair_FP_ = near.table(rows), mid.table(rows), far.table(rows)
+        tables = [like(pairs.table(rows), values, xp_of(values).int32) for pairs in (near, mid, far)]
+        self.pair_neighbors_, self.pair_MN_, self.pair_FP_ = tables
         objective = PairForces(near, mid, far, pair_phases(self._iterations(), self.lr), self._adjustment(near))
         reason = f"{len(near.to):,} pairs of neighbors, {len(mid.to):,} mid-near and {len(far.to):,} further pairs"
         return EmbeddingProblem(
