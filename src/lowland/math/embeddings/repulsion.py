@@ -290,8 +290,8 @@ class GridRepulsion:
 
     def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
-        grid, few, n = SplineGrid.around(Z, self.dof), blocks.limited(_THREADS), Z.shape[0]
-        if _NODE * grid.size < _tree_seconds(*Z.shape, self.dof, self.theta):
+        grid, few, (n, k) = SplineGrid.around(Z, self.dof), blocks.limited(_THREADS), Z.shape
+        if _NODE * grid.size < _tree_seconds(n, k, self.dof, self.theta):
             potential = self.potential(Z, grid, few).ravel()
             steps, inverse = grid.steps, 1 / grid.spacing
             total = few.sum(n, lambda a, b: read_potential(Z, a, b, grid.origin, inverse, steps, potential, G))

@@ -102,8 +102,8 @@ def rotate(
     if kind == "promax":
         scale = lengths if kaiser == "target" else np.ones_like(lengths)
         first = rotate(A / scale, "varimax", kaiser=kaiser, starts=starts, rng=rng, max_iter=max_iter)
-        found = _promax(A / scale, first, power)
-        return _ordered(replace(found, loadings=found.loadings * scale))
+        oblique_axes = _promax(A / scale, first, power)
+        return _ordered(replace(oblique_axes, loadings=oblique_axes.loadings * scale))
     f, oblique = _criterion(kind, A.shape, gamma, delta)
     descend = _oblique if oblique else _orthogonal
     found, k = [], A.shape[1]

@@ -152,7 +152,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         checked = vars(self._fitted)
         stored = {name: value for name, value in self.get_params(deep=False).items() if value is not checked[name]}
-        vars(self).update({name: checked[name] for name in stored})
+        self.__dict__.update({name: checked[name] for name in stored})
         try:
             yield
         except BaseException as error:
@@ -166,7 +166,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 ) from error
             raise
         finally:
-            vars(self).update(stored)
+            self.__dict__.update(stored)
 
     def _start_fit(self) -> None:
         """Check the parameters and record them for this fit; delete the results of an earlier one."""

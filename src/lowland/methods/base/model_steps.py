@@ -187,7 +187,8 @@ _AXES = re.compile(r"\(([^()]*)\)")
 
 def _check_fit(model: Any) -> None:
     """Raise an error unless parameters and fitted attributes are as declared: compiled code relies on their shapes."""
-    state, cls = vars(model), type(model)
+    state: dict[str, Any] = vars(model)
+    cls: Any = type(model)
     for p in parameters_of(cls):
         value = getattr(model._fitted, p.name, p.default)
         if value is not p.default and not isinstance(value, Described) and not p.fits(plain(value)):
@@ -195,7 +196,8 @@ def _check_fit(model: Any) -> None:
     sizes = {name: value for name, value in state.items() if isinstance(value, int)}
     sizes["n_samples_ - n_excluded_"] = sizes.get("n_samples_", 0) - sizes.get("n_excluded_", 0)
     for each in attributes_of(cls):
-        value, (kind, optional, _) = state.get(each.name), each.kind.partition(" | None")
+        value: Any = state.get(each.name)
+        kind, optional, _ = each.kind.partition(" | None")
         if each.name not in state or (value is None and optional):
             continue
         is_array = hasattr(value, "shape")
