@@ -190,13 +190,13 @@ def _check_fit(model: Any) -> None:
     state: dict[str, Any] = vars(model)
     cls: Any = type(model)
     for p in parameters_of(cls):
-        value = getattr(model._fitted, p.name, p.default)
+        value: Any = getattr(model._fitted, p.name, p.default)
         if value is not p.default and not isinstance(value, Described) and not p.fits(plain(value)):
             raise ModelFileError(f"Its parameter {p.name} must be {p.wanted}.")
     sizes = {name: value for name, value in state.items() if isinstance(value, int)}
     sizes["n_samples_ - n_excluded_"] = sizes.get("n_samples_", 0) - sizes.get("n_excluded_", 0)
     for each in attributes_of(cls):
-        value: Any = state.get(each.name)
+        value = state.get(each.name)
         kind, optional, _ = each.kind.partition(" | None")
         if each.name not in state or (value is None and optional):
             continue
