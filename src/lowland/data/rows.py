@@ -84,7 +84,7 @@ def enough_memory(source: str) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise error if isinstance(error, LowlandError) else file_error(source, error, DataError()) from error
+        raise error if isinstance(error, LowlandError) else file_error(source.strip("'"), error, DataError()) from error
 
 
 # --- slabs ------------------------------------------------------------------------------------------------------------
@@ -263,7 +263,8 @@ class Rows:
                 f"{self.source} has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`). Check "
                 "its source."
             )
-        return _stack_sparse(chunks) if is_sparse(chunks[0]) else xp_of(chunks[0]).concat(chunks)
+        with enough_memory(self.source):
+            return _stack_sparse(chunks) if is_sparse(chunks[0]) else xp_of(chunks[0]).concat(chunks)
 
     def column_name(self, j: int) -> str:
         """Return the name of column j in messages."""
