@@ -554,7 +554,7 @@ def test_long_trials_are_printed_two_side_by_side(page, tmp_path):
         trials = tuple(replace(trial, warnings=warnings) for trial in result.trials)
         page(replace(result, trials=trials)).paper(tmp_path / "report.pdf")
         pages.append((tmp_path / "report.pdf").read_bytes().count(b"/Type /Page\n"))
-    assert 2 <= pages[1] - pages[0] <= 4  # 6 trials, two side by side
+    assert 2 <= pages[1] - pages[0] <= 5  # 6 trials, two side by side; 7 if none may be divided
 
 
 def test_a_narrow_screen_needs_no_scrolling_sideways(page, browser):
