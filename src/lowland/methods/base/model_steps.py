@@ -193,7 +193,8 @@ def _check_fit(model: Any) -> None:
         value: Any = getattr(model._fitted, p.name, p.default)
         if value is not p.default and not isinstance(value, Described) and not p.fits(plain(value)):
             raise ModelFileError(f"Its parameter {p.name} must be {p.wanted}.")
-    sizes = {name: value for name, value in state.items() if isinstance(value, int)}
+    known = {**state, **vars(model._fitted)}  # parameters as they were in the fit
+    sizes = {name: value for name, value in known.items() if isinstance(value, int)}
     sizes["n_samples_ - n_excluded_"] = sizes.get("n_samples_", 0) - sizes.get("n_excluded_", 0)
     for each in attributes_of(cls):
         value = state.get(each.name)
