@@ -44,7 +44,7 @@ from lowland.math.embeddings.starts import (
 )
 from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.connectivity import Policy
-from lowland.math.neighbors.graph import NeighborGraph, given_neighbors
+from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.hnsw import can_approximate
 from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
@@ -70,6 +70,7 @@ from lowland.methods.base.neighborhood import (
     all_rows_equal,
     distinct_rows,
     embedded_mask,
+    given_neighbors,
     graph_facts,
     join_equals,
     own_points,

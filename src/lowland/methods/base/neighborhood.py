@@ -329,6 +329,39 @@ def all_rows_equal(X: Array) -> bool:
     return bool(np.all(host == host[:1]))
 
 
+def given_neighbors(knn: Any, n: int, n_neighbors: int) -> NeighborGraph:
+    """Return the graph of neighbors that the user computed, (n, k) each, without the rows themselves."""
+    try:
+        to, length = np.asarray(knn[0]), np.asarray(knn[1], dtype=np.float64)
+    except (TypeError, ValueError, IndexError) as error:
+        raise ParameterError("UMAP(precomputed_knn): pass a tuple of indices and distances, both (n, k).") from error
+    if to.ndim != 2 or to.shape != length.shape or len(to) != n or to.shape[1] < n_neighbors:
+        raise ParameterError(
+            f"UMAP(precomputed_knn): indices of shape {to.shape} and distances of shape {length.shape}. Both must be "
+            f"({n}, k) with k at least n_neighbors={n_neighbors}, each row first."
+        )
+    if to.dtype.kind not in "iuf" or (to.dtype.kind == "f" and not np.all(to == np.floor(to))):
+        raise DataError(
+            "UMAP(precomputed_knn): the first array has values that are no row numbers. Indices come first, distances "
+            "second; scikit-learn's kneighbors returns them the other way round."
+        )
+    if to.min() < 0 or to.max() >= n or not np.all(length >= 0) or not np.isfinite(length).all():
+        raise DataError("UMAP(precomputed_knn): an index is out of range, or a distance is negative, NaN or infinite.")
+    to = to.astype(np.int64)
+    twice = np.flatnonzero(np.any(np.diff(np.sort(to, axis=1), axis=1) == 0, axis=1))
+    if len(twice):
+        raise DataError(
+            f"UMAP(precomputed_knn): row {twice[0]} lists the same neighbor twice. List each neighbor of a row once; "
+            "indices come first, distances second."
+        )
+    order = np.lexsort((to, length), axis=1)  # ties go to the lower row number, as in a search
+    to, length = np.take_along_axis(to, order, 1), np.take_along_axis(length, order, 1)
+    own = to == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True  # many duplicates come before the row itself
+    to, length = (each[~own].reshape(n, -1)[:, : n_neighbors - 1] for each in (to, length))
+    return NeighborGraph.of_table(to, length, "given")
+
+
 def distinct_rows(X: Array) -> tuple[np.ndarray, np.ndarray]:
     """The first of each set of equal rows, in their order, and the number of the set of each row, (n,)."""
     if is_sparse(X):
