@@ -241,7 +241,7 @@ def _signature(value: Any) -> str:
 
 
 def _limits(limits: dict[str, float]) -> str:
-    return ", ".join(f"{words} {limit:g}" for words, limit in limits.items()) or "–"
+    return ", ".join(f"{words} {limit:g}" for words, limit in limits.items() if limit != float("inf")) or "–"
 
 
 def _first_line(value: Any) -> str:
