@@ -28,7 +28,7 @@ def embed(policy: str) -> tuple[LocallyLinearEmbedding, str]:
 
 textbook, words = embed("ignore")
 joined, _ = embed("connect")  # the default
-assert "2 connected components of 100 and 50 rows" in words
+assert "the number of connected components is 2: 100 and 50 rows" in words
 assert np.array_equal(textbook.component_labels_ == 1, setosa), "one component consists of all setosa"
 
 

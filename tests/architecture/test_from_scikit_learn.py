@@ -71,7 +71,11 @@ def table_of(name):
         section = section_of(
             PAGE.parent / "methods" / f"{entries()[name].module.rpartition('.')[2]}.md", "From scikit-learn"
         )
-    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in section.splitlines() if "`" in line]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in section.splitlines()
+        if line.startswith("| `")
+    ]
     rows = [[cell.rstrip(" |") for cell in row] for row in rows]
     table = {(row[1], row[0].strip("` ")): row[2] for row in rows}
     assert len(table) == len(rows), "a name is listed twice"

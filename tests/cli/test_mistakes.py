@@ -120,7 +120,7 @@ def test_a_damaged_file_found_while_writing_leaves_no_output(lowland, folder, rn
     before = set(os.listdir(folder))
     result = lowland("transform", "m", "cut.parquet", "--to", "z.csv")
     assert result.exit_code == 1
-    assert "'cut.parquet' is damaged" in result.stderr
+    assert "'cut.parquet' is not a valid Parquet file" in result.stderr
     assert set(os.listdir(folder)) == before
 
 

@@ -266,7 +266,7 @@ BAD = {
         {"statistic": r_regression, "false_discovery_rate": 0.1}, 0, ParameterError, "Return scores and p-values",
     ),
     "permutations for nothing": ({"statistic": "pearson", "n_permutations": 9}, 0, ParameterError, "in memory"),
-    "a threshold of nothing": ({"threshold": np.nan}, 0, ParameterError, "threshold=nan.*Pass a number"),
+    "a threshold of nothing": ({"threshold": np.nan}, 0, ParameterError, "threshold=nan.*Choose a finite number"),
     "a threshold of mrmr": ({"statistic": "mrmr", "threshold": 0.1}, 0, ParameterError, "n_features_to_select"),
     "classes to correlate with": (
         {"statistic": "pearson"}, np.arange(300) % 3, DataError, "3 classes.*'anova'.*'numbers'",

@@ -165,7 +165,7 @@ def clusters(count, n, d, rng):
     return np.concatenate([rng.standard_normal((n, d)) + 20 * rng.standard_normal(d) for _ in range(count)])
 
 
-@pytest.mark.filterwarnings("ignore:intrinsic_dimension. with 2 clusters of about 15 rows, 7 neighbors")
+@pytest.mark.filterwarnings("ignore:With 2 clusters of about 15 rows, 7 neighbors")
 @pytest.mark.parametrize(("count", "n", "d"), [(10, 25, 5), (2, 15, 3), (4, 300, 6)])
 def test_neighbors_are_counted_within_clusters(count, n, d):
     """Beyond a cluster of few rows, the distances are those between clusters."""
@@ -372,7 +372,7 @@ def test_the_number_of_neighbors_shrinks_with_the_rows_unless_it_was_given(rng):
         assert quality.intrinsic_dimension(np.repeat(X, 3, axis=0)).value == found.value
     assert [str(each.message)[:30] for each in caught] == [
         "intrinsic_dimension: 30 of 45 ",
-        "intrinsic_dimension: with 15 d",
+        "With 15 distinct rows, 7 neigh",
     ]
 
 

@@ -83,6 +83,7 @@ class SavedScore(BaseModel):
     n_tested: int = 0
     correct_bits: str = ""
     labels_seen: bool = False
+    by_fold: list[float] = []
 
 
 class SavedMap(BaseModel):

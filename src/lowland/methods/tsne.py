@@ -53,6 +53,7 @@ from lowland.methods.base.traits import Callback, StudyHints
 from lowland.run.run import Run, run_for
 
 _EARLY = 250  # iterations with early exaggeration
+_DIFFERENCE = 0.1  # of the divergence from its estimate by a sample, which is random
 _DEVIATION = 1e-4  # standard deviation of the first coordinate of the start
 _LAST_STEP = 0.02  # of the extent of the map; a descent that settles ends with steps a tenth as long
 _MDS_ROWS = 5_000  # up to which all pairs are compared for anchor='mds'
@@ -247,7 +248,7 @@ class TSNE(
             raise refusal(self, reason, "", "perplexity")
         if max(given) >= n:
             raise ParameterError(
-                f"`perplexity ({max(given):g}) must be less than n_samples ({n})`, the number of rows.",
+                f"the data has {n} rows (`perplexity ({max(given):g}) must be less than n_samples ({n})`).",
                 f"Choose a smaller one; {max(1, (n - 1) // 3)} or less is usual.",
                 method="TSNE",
                 perplexity=max(given),
@@ -294,7 +295,14 @@ class TSNE(
         if self.verbose:
             print(f"[t-SNE] Finished after {self.n_iter_} iterations: {self.solver_.stopped_because}.")
         assert isinstance(problem.objective, KLDivergence)
-        self.kl_divergence_ = problem.objective.checked_divergence(to_numpy(result.Z), RowBlocks(None, 1))
+        found, by_sample = problem.objective.checked_divergence(to_numpy(result.Z), RowBlocks(None, 1))
+        if not abs(found - by_sample) < _DIFFERENCE:
+            warn(
+                f"`TSNE`: the map is not accurate. Its KL divergence, {found:.4g}, is {by_sample:.4g} by exact sums "
+                "over a sample of rows. Set `method='exact'`, or use fewer rows.",
+                DataWarning,
+            )
+        self.kl_divergence_ = found
 
     def _printing(self, callback: Callback) -> Callback:
         """The callback, after a line with the divergence if ``verbose`` asks for it."""

@@ -192,7 +192,9 @@ class UMAP(
         1.0, "Number of nearest neighbors with weight one; fractions are interpolated.", at_least=0
     )
     repulsion_strength: float = positional(1.0, "Weight of the repulsion.", at_least=0)
-    negative_sample_rate: int = positional(5, "Random rows that repel, for each sampled edge.", at_least=0)
+    negative_sample_rate: int = positional(
+        5, "Random rows that repel, for each sampled edge.", at_least=0, at_most=10_000
+    )
     transform_queue_size: float = positional(4.0, _UNUSED + ".")
     a: float | None = positional(
         None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0

@@ -125,8 +125,8 @@ class DistancesTo:
             i, j = np.argwhere(~(np.isfinite(D) & (least <= D)))[0]
             raise DataError(
                 f"The metric {function_name(self.metric)} returned {D[i, j]} for the rows {_shown(A[i])} and "
-                f"{_shown(B[j])}. All distances of the metric given must be positive or zero. It must return a finite "
-                "number for any two rows."
+                f"{_shown(B[j])}. This is negative or not finite (`All distances of the metric given must be "
+                "positive`). A metric must return a finite number, at least zero, for any two rows."
             )
         return np.where(D < 0, 0.0, D)
 

@@ -42,6 +42,7 @@ NEW_PERPLEXITY = 10.0  # of a new row: it is placed by its nearest training rows
 _EXAGGERATION = 1.5  # of its attraction
 _RATE, _ROUNDS = 0.5, 100
 _NODES = 2**22, 16  # of a table of the field, or so many per training row: else all rows are added for each new row
+_LEAST_SIMILARITY = 1e-30  # of a row to all others, on average: no repulsion is left
 _MARGIN = 0.05  # of the tabulated field around the map, in units of its extent
 _SERIAL = RowBlocks(None, 1)
 _tabulating = threading.Lock()  # several threads may need the same field at once
@@ -269,7 +270,7 @@ class TSNEPlacing:
         """The sum of w over the other training rows, on average over the training rows."""
         Y = self._map
         repulsion = ExactRepulsion(self.dof) if Y.shape[1] > 3 else GridRepulsion(self.dof)
-        return repulsion(Y, np.empty_like(Y), _SERIAL) / len(Y)
+        return max(repulsion(Y, np.empty_like(Y), _SERIAL) / len(Y), _LEAST_SIMILARITY)
 
     @cached_property
     def _field(self) -> tuple[SplineGrid, np.ndarray] | None:

@@ -51,6 +51,7 @@ _LINES = 16  # 1-D transforms that are vectorized together: ranges of lines begi
 _AT_ONCE = 4 * _LINES  # lines whose transforms are allocated at once: larger arrays come from the system, page by page
 _SPACING = {1: 0.3, 2: 0.4, 3: 0.5}  # of the nodes, in units of the similarity's width
 _CELLS = {1: 64, 2: 64, 3: 32}  # wanted along an axis: a small map has a finer grid, down to a quarter of the spacing
+_WIDEST = 2.0**40  # nodes along an axis: far more than are ever used
 CROWD = 2.0  # similarity of a row to all others, on average: below, the error of its own potential counts
 _BAND = 8  # cells or more: the nodes touched by two bands of the same parity are disjoint
 _BANDS = 16  # or fewer
@@ -253,7 +254,7 @@ class SplineGrid:
         spacing, span = _SPACING[k] * math.sqrt(min(dof, 1.0)), float(np.max(high - low))
         if span < _CELLS[k] * spacing:
             spacing *= max(0.25, 2 ** -math.floor(math.log2(_CELLS[k] * spacing / max(span, 1e-9))))
-        nodes = tuple(fast_length(int(each / spacing) + 6 + _MARGIN) for each in high - low)
+        nodes = tuple(fast_length(int(min(each / spacing, _WIDEST)) + 6 + _MARGIN) for each in high - low)
         cells = np.floor((high - low) / spacing)
         return cls((low + high) / 2 - spacing * (cells / 2 + 2), spacing, nodes)
 

@@ -349,7 +349,7 @@ def _minimum(H: np.ndarray, q: np.ndarray, start: np.ndarray, alpha: float) -> n
         warnings.simplefilter("ignore", ConvergenceWarning)  # the next step goes on
         _, coefs, _ = enet_path(
             *unused, l1_ratio=1.0, alphas=[alpha], precompute=H, Xy=q, coef_init=start.copy(), tol=1e-14,
-            max_iter=_SWEEPS, check_input=False,
+            max_iter=_SWEEPS, check_input=False, random_state=0,
         )  # fmt: skip
     return coefs[:, 0]
 

@@ -193,9 +193,9 @@ def _check_fit(model: Any) -> None:
         value: Any = getattr(model._fitted, p.name, p.default)
         if value is not p.default and not isinstance(value, Described) and not p.fits(plain(value)):
             raise ModelFileError(f"Its parameter {p.name} must be {p.wanted}.")
-    known = {**state, **vars(model._fitted)}  # parameters as they were in the fit
-    sizes = {name: value for name, value in known.items() if isinstance(value, int)}
-    sizes["n_samples_ - n_excluded_"] = sizes.get("n_samples_", 0) - sizes.get("n_excluded_", 0)
+    counts = {name: value for name, value in state.items() if isinstance(value, int)}
+    sizes = {name: counts[name] for name in ("n_features_in_", "n_samples_") if name in counts}
+    sizes["n_samples_ - n_excluded_"] = counts.get("n_samples_", 0) - counts.get("n_excluded_", 0)
     for each in attributes_of(cls):
         value = state.get(each.name)
         kind, optional, _ = each.kind.partition(" | None")
@@ -214,13 +214,12 @@ def _check_fit(model: Any) -> None:
 
 
 def _has_shape(shape: tuple[int, ...], declared: str, sizes: dict[str, int]) -> bool:
-    """Whether a shape is one that an attribute declares; equal names of axes have equal ``sizes``, which is updated."""
+    """Whether a shape has the declared number of axes, and as many rows and columns as the training data had."""
     forms = [[axis.strip() for axis in form.split(",") if axis.strip()] for form in _AXES.findall(declared)]
     if len(forms) != 1:  # a choice, or no declaration in this form
         return not forms or len(shape) in map(len, forms)
     return len(shape) == len(forms[0]) and all(
-        " or " in axis or size == (int(axis) if axis.isdecimal() else sizes.setdefault(axis, size))
-        for axis, size in zip(forms[0], shape, strict=True)
+        size == sizes.get(axis, size) for axis, size in zip(forms[0], shape, strict=True)
     )
 
 
