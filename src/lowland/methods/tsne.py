@@ -295,14 +295,14 @@ class TSNE(
         if self.verbose:
             print(f"[t-SNE] Finished after {self.n_iter_} iterations: {self.solver_.stopped_because}.")
         assert isinstance(problem.objective, KLDivergence)
-        found, by_sample = problem.objective.checked_divergence(to_numpy(result.Z), RowBlocks(None, 1))
-        if not abs(found - by_sample) < _DIFFERENCE:
+        divergence, by_sample = problem.objective.checked_divergence(to_numpy(result.Z), RowBlocks(None, 1))
+        if not abs(divergence - by_sample) < _DIFFERENCE:
             warn(
-                f"`TSNE`: the map is not accurate. Its KL divergence, {found:.4g}, is {by_sample:.4g} by exact sums "
-                "over a sample of rows. Set `method='exact'`, or use fewer rows.",
+                f"`TSNE`: the map is not accurate. Its KL divergence, {divergence:.4g}, is {by_sample:.4g} by exact "
+                "sums over a sample of rows. Set `method='exact'`, or use fewer rows.",
                 DataWarning,
             )
-        self.kl_divergence_ = found
+        self.kl_divergence_ = divergence
 
     def _printing(self, callback: Callback) -> Callback:
         """The callback, after a line with the divergence if ``verbose`` asks for it."""

@@ -194,7 +194,7 @@ def _check_fit(model: Any) -> None:
         if value is not p.default and not isinstance(value, Described) and not p.fits(plain(value)):
             raise ModelFileError(f"Its parameter {p.name} must be {p.wanted}.")
     counts = {name: value for name, value in state.items() if isinstance(value, int)}
-    sizes = {name: counts[name] for name in ("n_features_in_", "n_samples_") if name in counts}
+    sizes: dict[str, int] = {name: counts[name] for name in ("n_features_in_", "n_samples_") if name in counts}
     sizes["n_samples_ - n_excluded_"] = counts.get("n_samples_", 0) - counts.get("n_excluded_", 0)
     for each in attributes_of(cls):
         value = state.get(each.name)
