@@ -121,6 +121,7 @@ def test_a_damaged_file_found_while_writing_leaves_no_output(lowland, folder, rn
     result = lowland("transform", "m", "cut.parquet", "--to", "z.csv")
     assert result.exit_code == 1
     assert "'cut.parquet' is not a valid Parquet file" in result.stderr
+    assert "It may be damaged. Write it again." in result.stderr
     assert set(os.listdir(folder)) == before
 
 
