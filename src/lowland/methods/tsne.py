@@ -248,7 +248,8 @@ class TSNE(
             raise refusal(self, reason, "", "perplexity")
         if max(given) >= n:
             raise ParameterError(
-                f"the data has {n} rows (`perplexity ({max(given):g}) must be less than n_samples ({n})`).",
+                f"it must be less than the number of rows, {n} (`perplexity ({max(given):g}) must be less than "
+                f"n_samples ({n})`).",
                 f"Choose a smaller one; {max(1, (n - 1) // 3)} or less is usual.",
                 method="TSNE",
                 perplexity=max(given),
