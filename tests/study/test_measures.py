@@ -11,7 +11,7 @@ from lowland.data import load_dataset
 from lowland.study import load_study
 from lowland.study.result import Score
 from lowland.study.significance import above, correct_only_in, differ, ties, worse
-from lowland.trial.scores import OF_LABELS
+from lowland.trial.scores import OF_LABELS, fidelity
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,29 @@ def test_neighbors_preserved_per_row(study, iris):
     assert study["PCA"].scores["neighbors preserved"].value == pytest.approx(np.mean(found), abs=1e-6)
     trust = study["PCA"].per_row["trustworthiness"]
     assert study["PCA"].scores["trustworthiness"].value == pytest.approx(np.mean(trust), abs=1e-6)
+
+
+def test_fidelity_is_the_mean_of_neighborhoods_and_distances(study):
+    scores = study["PCA"].scores
+    mean = (scores["area under R_NX"].value + scores["Pearson correlation"].value) / 2
+    assert scores["fidelity"].value == pytest.approx(mean)
+    assert scores["fidelity"].low is None  # all rows were compared
+    sampled = fidelity(Score(0.4, "higher", ""), Score(0.8, "higher", "", 0.7, 0.86))
+    assert (sampled.value, sampled.low, sampled.high) == pytest.approx((0.6, 0.55, 0.63))
+
+
+def test_the_advised_map_of_real_data_beats_the_one_that_only_preserves_neighborhoods():
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.preprocessing import minmax_scale
+
+    X, y = load_breast_cancer(return_X_y=True)
+    found = lowland.compare(minmax_scale(X)[::2], y[::2], ["tsne", "mds"], cache=False)
+    names = ("trustworthiness", "continuity", "Spearman correlation", "neighborhood hit")
+    quality = {t.name: np.mean([t.scores[name].value for name in names]) for t in found.trials}
+    assert found["TSNE"].scores["area under R_NX"].value > found["MDS"].scores["area under R_NX"].value + 0.02
+    assert quality["MDS"] > quality["TSNE"] + 0.02
+    assert found.advice[0].trial == "MDS"
+    assert "If only neighborhoods matter, as in the search for clusters, use TSNE" in found.advice[0].text
 
 
 def test_measures_that_cannot_be_computed_are_explained(rng, monkeypatch):

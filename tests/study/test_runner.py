@@ -118,7 +118,7 @@ def test_the_worker_gives_the_same_results_and_a_trial_that_cannot_be_pickled_fa
 
 @pytest.mark.parametrize(
     ("purpose", "first"),
-    [("visualize", "area under R_NX"), ("compress", "explained variance ratio"), ("classify", "downstream accuracy")],
+    [("visualize", "fidelity"), ("compress", "explained variance ratio"), ("classify", "downstream accuracy")],
 )
 def test_the_decisive_score_comes_first(iris, purpose, first):
     study = lowland.compare(iris.X, iris.y, ["pca"], purpose=purpose, cache=False)

@@ -21,13 +21,14 @@ from lowland.study.table import MAX_RATIO
 from lowland.trial.parameters import Purpose, StudySize
 from lowland.trial.prediction import COMPANIONS, LOGISTIC, NEAREST, OF_CLASSES, OF_NUMBERS, OWN, RIDGE
 from lowland.trial.records import Score
-from lowland.trial.scores import AREA, TRUST
+from lowland.trial.scores import AREA, FIDELITY, TRUST
 
 ERROR = "reconstruction error"
 NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still plain PCA
 KEEP = 0.95  # fraction of the variance to keep
 HALF = 0.5  # of PCA's error: a nonlinear method must stay below it, and keep the variance, to be advised
 PATIENCE = 10.0  # seconds that the best of tied trials may take before a faster one is preferred
+MEAN_OF = "mean of the area under R_NX and the correlation of the distances"
 POOR_AREA = 0.3  # area under R_NX below which the text warns
 MANY_COPIES = 0.05  # fraction of duplicate rows above which the evidence warns
 
@@ -137,12 +138,12 @@ def _dimension(facts: TableFacts, size: StudySize) -> list[str]:
 # --- visualization ---
 
 WHY_EQUAL: Sequence[Rule] = (
-    (lambda c: differ(c.area, c.top) is None, f"within the equivalence margin of {MARGIN:g}"),
+    (lambda c: differ(c.score, c.top) is None, f"within the equivalence margin of {MARGIN:g}"),
     (always, "not significantly different"),
 )
 RUNNER_UP: Sequence[Rule] = (
     (lambda c: not c.is_clear, ", {why_equal}"),
-    (lambda c: worse(c.area, c.top) and differ(c.area, c.top, c.n), ", significantly lower"),
+    (lambda c: worse(c.score, c.top) and differ(c.score, c.top, c.n), ", significantly lower"),
 )
 SIMPLER: Sequence[Rule] = (
     (
@@ -157,22 +158,29 @@ SIMPLER: Sequence[Rule] = (
     (always, "no more complex"),
 )
 WHY_TO_SEE: Sequence[Rule] = (
-    (lambda c: c.second is None, "It is the only embedding evaluated: {best_area}."),
+    (lambda c: c.second is None, "It is the only embedding evaluated: {best_score}."),
     (
         lambda c: c.chosen is c.best,
-        "It preserves neighborhoods best of {n} trials: {best_area}; runner-up {second.name} {its_area}{how}.",
+        "It preserves neighborhoods and distances best of {n} trials: {best_score}; runner-up {second.name} "
+        "{its_score}{how}.",
     ),
     (
         always,
-        "{best.name} preserves neighborhoods best of {n} trials: {best_area}. {chosen.name} has {its_area}, "
-        "{why_equal}, and is {simpler}.",
+        "{best.name} preserves neighborhoods and distances best of {n} trials: {best_score}. {chosen.name} has "
+        "{its_score}, {why_equal}, and is {simpler}.",
     ),
 )
 TO_SEE: Sequence[Rule] = (
     (always, "For visualization, use {chosen.name} with {dimensions}. {why}"),
     (
-        lambda c: c.chosen.scores[AREA].value < POOR_AREA,
-        "Caveat: an area of {value:.2f} is low. Most neighborhoods are not preserved, so interpret the plot with care.",
+        lambda c: worse(c.area, c.local.scores[AREA], c.n),
+        "If only neighborhoods matter, as in the search for clusters, use {local.name}: area under R_NX {local_area} "
+        "against {its_area}.",
+    ),
+    (
+        lambda c: c.area.value < POOR_AREA,
+        "Caveat: an area under R_NX of {area.value:.2f} is low. Most neighborhoods are not preserved, so interpret the "
+        "plot with care.",
     ),
 )
 SEEN: Sequence[Rule] = (
@@ -185,25 +193,27 @@ SEEN: Sequence[Rule] = (
 
 
 def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
-    """Choose among the embeddings by the area under R_NX."""
-    drawn = [t for t in _all_rows_placed(done) if AREA in t.scores and not traits_named(t.method).selects_columns]
+    """Choose among the embeddings by fidelity: neighborhoods and distances count the same."""
+    drawn = [t for t in _all_rows_placed(done) if FIDELITY in t.scores and not traits_named(t.method).selects_columns]
     drawn = _no_wider_than(drawn, size.k)
     if not drawn:
         text = "No trial produced an embedding that could be evaluated, so none is advised."
         return Advice("visualize", None, None, text, ())
-    best = max(drawn, key=lambda t: t.scores[AREA].value)
-    tied = [t for t in drawn if ties(t.scores[AREA], best.scores[AREA])]
-    chosen = _simplest(tied, lambda t: t.scores[AREA])
-    if _reads_alike(chosen.scores[AREA], best.scores[AREA]):
+    best = max(drawn, key=lambda t: t.scores[FIDELITY].value)
+    tied = [t for t in drawn if ties(t.scores[FIDELITY], best.scores[FIDELITY])]
+    chosen = _simplest(tied, lambda t: t.scores[FIDELITY])
+    if _reads_alike(chosen.scores[FIDELITY], best.scores[FIDELITY]):
         best = chosen
-    second = max((t for t in drawn if t is not best), key=lambda t: t.scores[AREA].value, default=None)
+    second = max((t for t in drawn if t is not best), key=lambda t: t.scores[FIDELITY].value, default=None)
     other = chosen if chosen is not best else second or chosen  # the one that is compared with the best
-    area, top = other.scores[AREA], best.scores[AREA]
+    score, top = other.scores[FIDELITY], best.scores[FIDELITY]
+    local, area = max(drawn, key=lambda t: t.scores[AREA].value), chosen.scores[AREA]
     case = Case(
-        chosen=chosen, best=best, second=second, n=len(drawn), is_clear=len(tied) == 1, area=area, top=top,
-        best_area=f"{AREA} {_estimate(top)}, where 0 is chance and 1 is perfect", its_area=_number(area),
+        chosen=chosen, best=best, second=second, n=len(drawn), is_clear=len(tied) == 1, score=score, top=top,
+        best_score=f"{FIDELITY} {_estimate(top)}, the {MEAN_OF}, where 1 is perfect", its_score=_number(score),
         its_time=_seconds(chosen), best_time=_seconds(best), dimensions=_dimensions(chosen.n_components),
-        value=chosen.scores[AREA].value, ranking=_ranking(drawn, AREA, lambda t: t.scores[AREA]),
+        area=area, local=local, local_area=_number(local.scores[AREA]), its_area=_number(area),
+        ranking=_ranking(drawn, FIDELITY, lambda t: t.scores[FIDELITY]),
         trust=_estimate(chosen.scores[TRUST]) if TRUST in chosen.scores else "",
     )  # fmt: skip
     case["why_equal"] = first_of(WHY_EQUAL, case)

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from lowland.study.result import Trial
 
 MEANINGS = {
+    "fidelity": (
+        "The mean of the area under R_NX, which measures neighborhoods, and the Pearson correlation of the pairwise "
+        "distances in the data and in the embedding: 1 is perfect."
+    ),
     "area under R_NX": (
         "The mean of R_NX(k) over all neighborhood sizes k with weights proportional to 1/k, where R_NX(k) = "
         "((n − 1) Q_NX(k) − k)/(n − 1 − k) and Q_NX(k) is the mean fraction of the k nearest neighbors that data and "

@@ -24,11 +24,11 @@ from lowland.trial.cache import TrialCache, code_version, key_of
 from lowland.trial.fit import SharedInputs
 from lowland.trial.parameters import Planned, Purpose, StudySize
 from lowland.trial.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
-from lowland.trial.scores import AREA, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
+from lowland.trial.scores import AREA, FIDELITY, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
-    "visualize": (AREA, TRUST, "continuity", ACCURACY, R2),
+    "visualize": (FIDELITY, AREA, TRUST, "continuity", ACCURACY, R2),
     "compress": ("explained variance ratio", "reconstruction error", AREA),
     "classify": (ACCURACY, LINEAR_ACCURACY, BALANCED, AUC, R2, LINEAR_R2, AREA),
 }

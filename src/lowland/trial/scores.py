@@ -20,11 +20,11 @@ from lowland.run.settings import config
 from lowland.trial.prediction import PredictionTest
 from lowland.trial.records import Curve, Score
 
-VERSION = 14  # of the measures and their texts: a change makes cached trials stale
+VERSION = 15  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
-AREA, TRUST = "area under R_NX", "trustworthiness"
+AREA, TRUST, CORRELATION, FIDELITY = "area under R_NX", "trustworthiness", "Pearson correlation", "fidelity"
 PER_ROW_UP_TO = 4_096  # rows up to which trustworthiness and continuity are also computed per row
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
 
@@ -90,6 +90,8 @@ class EmbeddingScorer:
         k = min(self.k, max(1, (int(placed.sum()) - 1) // 2))
         found = evaluate_in_detail(self.high, Z, self.y, n_neighbors=k, per_row=len(Z) <= PER_ROW_UP_TO)
         scores = {m.name: Score(float(m.value), m.better, m.about, m.low, m.high) for m in found.measures}
+        if AREA in scores and CORRELATION in scores:
+            scores[FIDELITY] = fidelity(scores[AREA], scores[CORRELATION])
         kept = self._neighbors_kept(Z, placed)
         about = f"Fraction of the {self.k} nearest neighbors in the data that are also among those in the embedding."
         scores[KEPT] = Score(float(np.nanmean(kept)), "higher", about)
@@ -114,6 +116,17 @@ class EmbeddingScorer:
         counts = np.bincount(sources, minlength=n)
         fraction[placed] = np.bincount(sources[common], minlength=n) / np.maximum(counts, 1)
         return fraction
+
+
+def fidelity(area: Score, correlation: Score) -> Score:
+    """Return the mean of the two scores; its interval is the mean of their intervals, which is conservative."""
+    about = "Mean of the area under R_NX (neighborhoods) and the Pearson correlation of the distances."
+    mean = Score((area.value + correlation.value) / 2, "higher", about)
+    if area.low is None and correlation.low is None:
+        return mean
+    ends = [(s.value, s.value) if s.low is None or s.high is None else (s.low, s.high) for s in (area, correlation)]
+    low, high = (sum(each) / 2 for each in zip(*ends, strict=True))
+    return replace(mean, low=low, high=high)
 
 
 def neighbors_for(n: int) -> int:

@@ -191,7 +191,7 @@ def test_repeated_lists_of_choices_agree():
 
 def test_the_best_trial_for_the_purpose_comes_first(lowland, labeled):
     words = ("compare", labeled, "--label", "way", "--methods", "pca,lda,isomap")
-    for purpose, measure in (("visualize", "Area under R_NX"), ("classify", "Downstream accuracy")):
+    for purpose, measure in (("visualize", "Fidelity"), ("classify", "Downstream accuracy")):
         result = lowland(*words, "--purpose", purpose, "--json")
         trials = json.loads(result.stdout)["trials"]
         name = measure[:1].lower() + measure[1:]

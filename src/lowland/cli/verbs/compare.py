@@ -21,6 +21,7 @@ PURPOSES = ("visualize", "compress", "classify")
 SCALES = ("none", "standard", "auto")
 LIMIT = 120.0
 SHOWN = (
+    "fidelity",
     "area under R_NX",
     "trustworthiness",
     "downstream accuracy",
