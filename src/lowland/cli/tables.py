@@ -177,11 +177,14 @@ def row_names(source: Source, est: Any, *, square: bool = False) -> str | None:
 
 def preparation(source: Source, prepare: str | None = None) -> dict[str, Any]:
     """Return how the options of this command prepare a file, as arguments of ``prepare_rows``."""
-    asked = {"prepare": "auto", "impute": "auto", "drop_missing": False, "use": ()} | given("prepare")
+    asked: dict[str, Any] = {"prepare": "auto", "impute": "auto", "drop_missing": False, "use": ()} | given("prepare")
     impute, prepare = "drop" if asked["drop_missing"] else asked["impute"], prepare or asked["prepare"]
     if asked["impute"] != "auto" and asked["drop_missing"]:
         raise click.UsageError("--impute and --drop-missing exclude each other. Omit one.", click.get_current_context())
     if prepare == "none":
+        from lowland.data.open import open_rows
+
+        open_rows(source.table())  # text is an error
         return {"impute": "none" if impute == "auto" else impute, "scale": "none", "use": source.table().names}
     use = [*asked["use"], *(source.columns or ())]  # columns that are named are used, whatever they look like
     return {"impute": impute, "scale": {"auto": "auto", "standardize": "standard"}.get(prepare, "none"), "use": use}
@@ -192,21 +195,22 @@ def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None
     from lowland.data.open import open_rows
     from lowland.prepare.preparation import Prepared, drop_rows, prepare_rows
 
-    how, table = preparation(source, prepare), noted(source.table())
-    reads_numbers = est is None or not (est._reads_text or reads_matrix(est))
-    if not reads_numbers and how["scale"] == "standard":
-        raise ParameterError("--prepare standardize is for methods that read numbers. Omit it.")
-    if not reads_numbers and how["impute"] not in ("auto", "none", "drop"):
-        raise ParameterError(
-            "--impute replaces numbers, but this method reads categories or a matrix. Omit --impute. Or use "
-            "--drop-missing."
-        )
-    if reads_numbers and (how["scale"] != "none" or how["impute"] not in ("none", "drop") or not prepare):
-        return prepare_rows(table, labels=table.labels, **how, est=est)
-    found = Prepared(open_rows(table) if est is None else est._opened(table), table.labels)
-    if how["impute"] == "drop":
-        drop_rows(found)
-    return found
+    table = noted(source.table())
+    if est is not None and (est._reads_text or reads_matrix(est)):
+        asked = given("prepare")
+        if asked.get("prepare") == "standardize" or asked.get("impute", "none") != "none":
+            raise ParameterError(
+                "This method reads categories or a matrix, so numbers are neither replaced nor standardized. Omit "
+                "--impute and --prepare. Or use --drop-missing."
+            )
+        found = Prepared(est._opened(table), table.labels)
+        if asked.get("drop_missing"):
+            drop_rows(found)
+        return found
+    how = preparation(source, prepare)
+    if how["impute"] == how["scale"] == "none" and how["use"] == table.names:
+        return Prepared(open_rows(table) if est is None else est._opened(table), table.labels)
+    return prepare_rows(table, labels=table.labels, **how, est=est)
 
 
 # --- errors that end with the command that works ----------------------------------------------------------------------
@@ -238,9 +242,6 @@ def with_command() -> Iterator[None]:
         marks = (*given("read").get("missing", ()), *error.marks)
         words = ["--missing", ",".join(marks)] if error.marks else []
         words += ["--drop", name_list(error.drop)] if error.drop else []
-        typed = {word.split("=")[0] for word in click.get_current_context().meta["lowland.words"]}
-        handled = {"--impute", "--drop-missing", "--missing-values"} & typed
-        words += ["--impute", "median"] if error.missing and not handled else []
         raise _with_command(DataTypeError(f"{error.marked} For instance:"), *words) from error
 
 

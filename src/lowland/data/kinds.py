@@ -59,6 +59,7 @@ class ColumnKind:
     max: float | None = None
     mean: float | None = None
     sd: float | None = None
+    zeros: int = 0  # numbers that are 0
     detail: str = ""  # why it looks like an id or a code, or which order of dates was assumed
     unused: str = ""  # why it is not a feature unless the user names it, as a noun phrase; "": it is one
     date_order: str | None = None  # of dates written as text
@@ -95,6 +96,7 @@ class _Counts:
     high: float = -np.inf
     mean: float = 0.0
     squares: float = 0.0  # of the deviations from the mean
+    zeros: int = 0
     count: int = 0
     written: int = 0  # numbers among text
     others: dict[str, int] = field(default_factory=dict)  # the other texts and their first rows, while they are few
@@ -147,6 +149,7 @@ class _Counts:
         if not count:
             return
         self.is_integer = self.is_integer and numbers.is_integer[j]
+        self.zeros += numbers.zeros[j]
         self.low, self.high = min(self.low, numbers.low[j]), max(self.high, numbers.high[j])
         total, step = self.count + count, numbers.mean[j] - self.mean
         self.squares += numbers.squares[j] + step * (self.count * count / total) * step
@@ -173,6 +176,7 @@ class _Numbers:
             zeros = np.where(is_missing, 0.0, X)
             means = zeros.sum(axis=1) / np.maximum(counts, 1)
             self.squares = (np.where(is_missing, 0.0, X - means[:, None]) ** 2).sum(axis=1).tolist()
+        self.zeros = (X == 0).sum(axis=1).tolist()
         self.count, self.mean = counts.tolist(), means.tolist()
         self.is_integer = (zeros == np.floor(zeros)).all(axis=1).tolist()
         self.low = np.where(is_missing, np.inf, X).min(axis=1, initial=np.inf).tolist()
@@ -293,7 +297,7 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> 
         text = f"{v:.0f}" if isinstance(v, float) and v.is_integer() and abs(v) < 2**53 else str(v)
         found.examples += (("true" if v else "false") if c.is_boolean and isinstance(v, float) else text,)
     if c.is_numeric and c.count:
-        found.min, found.max, found.mean = c.low, c.high, c.mean
+        found.min, found.max, found.mean, found.zeros = c.low, c.high, c.mean, c.zeros
         found.sd = float(np.sqrt(c.squares / (c.count - 1))) if c.count > 1 else 0.0
     found.kind = _kind_of(name, c, values, suspect, is_id)
     found.is_nested = c.is_nested
@@ -325,8 +329,6 @@ def _why_unused(column: ColumnKind, suspect: SuspectColumn | None) -> str:
     if column.kind == "integer" and _are_years(column.name, column.min, column.max):
         return f"years ({column.min:.0f} to {column.max:.0f})"
     return f"codes ({suspect.detail})" if suspect is not None and suspect.kind == "code" else ""
-
-
 
 
 def _are_years(name: str, low: float | None, high: float | None) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 MAX_RATIO = 10.0  # of standard deviations: above it, columns in large units dominate
-MANY_COLUMNS = 16  # of which most begin at 0: pixels or counts
+MANY_COLUMNS, MANY_ZEROS = 16, 0.2  # columns, and fraction of zeros: pixels or counts
 
 
 def scales_differ(X: np.ndarray) -> bool:
@@ -22,11 +22,13 @@ def scales_differ(X: np.ndarray) -> bool:
     high = np.where(known, X, -np.inf).max(axis=0, initial=-np.inf)
     top = np.maximum(np.abs(low), np.abs(high))
     top[~np.isfinite(top) | (top == 0)] = 1.0
-    U = np.where(known, X / top, 0.0)  # squares of very large and very small values would be lost
+    U = np.where(known, X, 0.0) / top  # squares of very large and very small values would be lost
     n = np.maximum(known.sum(axis=0), 1)
     spread = top * np.sqrt((np.where(known, U - U.sum(axis=0) / n, 0.0) ** 2).sum(axis=0) / n)
-    integer = np.where(known, X % 1 == 0, True).all(axis=0)
-    return units_differ(spread[low < high], low[low < high], high[low < high], integer[low < high])
+    integer = (np.where(known, X, 0.0) % 1 == 0).all(axis=0)
+    varies = low < high
+    zeros = float((X[:, varies] == 0).mean()) if varies.any() else 0.0
+    return units_differ(spread[varies], low[varies], high[varies], integer[varies], zeros)
 
 
 def kinds_differ(columns: Iterable[Any]) -> bool:
@@ -34,16 +36,17 @@ def kinds_differ(columns: Iterable[Any]) -> bool:
     columns = list(columns)
     if any(c.sd is None for c in columns):
         return True
-    found = np.array([(c.sd, c.min, c.max, c.kind != "number") for c in columns if c.sd]).reshape(-1, 4)
-    return units_differ(found[:, 0], found[:, 1], found[:, 2], found[:, 3] > 0)
+    found = np.array([(c.sd, c.min, c.max, c.kind != "number", c.zeros / max(c.n, 1)) for c in columns if c.sd])
+    return len(found) > 1 and units_differ(*found.T[:3], found[:, 3] > 0, float(found[:, 4].mean()))
 
 
-def units_differ(spread: np.ndarray, low: np.ndarray, high: np.ndarray, integer: np.ndarray) -> bool:
+def units_differ(spread: np.ndarray, low: np.ndarray, high: np.ndarray, integer: np.ndarray, zeros: float) -> bool:
     """Whether standard deviations (d,) of columns that vary differ by more than ten times, except of pixels and counts.
 
-    Those are many columns without negative values, most of which begin at 0, that are integers or do not exceed 1.
+    Those are many columns without negative values that do not exceed 1, or of integers with many zeros. ``zeros`` is
+    the fraction of zeros.
     """
     if len(spread) < 2 or spread.max() <= MAX_RATIO * spread.min():
         return False
-    one_unit = len(spread) >= MANY_COLUMNS and low.min() >= 0 and np.mean(low == 0) > 0.9
-    return not (one_unit and (high.max() <= 1 or integer.all()))
+    same_range = bool(high.max() <= 1 or (integer.all() and zeros >= MANY_ZEROS))
+    return not (len(spread) >= MANY_COLUMNS and low.min() >= 0 and same_range)

@@ -80,7 +80,9 @@ def _of_integers(name: str, column: np.ndarray, words: set[str]) -> SuspectColum
     if distinct == n and consecutive:
         return SuspectColumn(name, "identifier", "consecutive integers, each once")
     if 2 * distinct > n and words & WORDS_OF_IDS:  # some rows may share an id, such as visits of one patient
-        how = f"{n:,} distinct integers, each once" if distinct == n else f"{distinct:,} distinct integers in {n:,} rows"
+        how = (
+            f"{n:,} distinct integers, each once" if distinct == n else f"{distinct:,} distinct integers in {n:,} rows"
+        )
         return SuspectColumn(name, "identifier", how)
     if distinct >= MANY and words & WORDS_OF_CODES and column.min() >= 0:
         return SuspectColumn(

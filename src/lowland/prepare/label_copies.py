@@ -14,7 +14,7 @@ from lowland.math.statistics.labels import missing_labels, unboxed
 UNEXPLAINED = 0.02  # fraction of the errors of the majority class that a copy of the labels leaves
 SAME_ORDER = 0.999  # rank correlation of a column with the numbers to predict above which it is a copy
 COPY = "a copy of the labels"
-MOST_LABELS = 200  # distinct labels that are classes
+MOST_LABELS, LEAST_ROWS = 200, 5  # classes, and rows per class, for which this can be told
 
 
 def label_copies(table: Any, names: Sequence[str], y: Any) -> dict[str, str]:
@@ -29,15 +29,16 @@ def label_copies(table: Any, names: Sequence[str], y: Any) -> dict[str, str]:
     classes, labels = np.unique(y[~missing].astype(str), return_inverse=True)
     numeric = y.dtype.kind in "iuf" and len(classes) > 2 * np.sqrt(len(labels))
     found = {}
-    for name in names if 1 < len(classes) else ():
+    for name in names if len(classes) > 1 else ():
         column = table.column(name)
         if numeric:
             is_copy = _has_same_order(column, y, missing)
         else:
-            is_copy = len(classes) <= MOST_LABELS and _has_same_levels(column, labels, len(classes), ~missing)
+            few = len(classes) <= min(MOST_LABELS, len(labels) / LEAST_ROWS)
+            is_copy = few and _has_same_levels(column, labels, len(classes), ~missing)
         if is_copy:
             found[name] = COPY
-    return found
+    return found if len(found) < len(names) else {}  # something must be left to predict from
 
 
 def _has_same_levels(column: Any, labels: np.ndarray, n_classes: int, known: np.ndarray) -> bool:

@@ -41,6 +41,7 @@ class Prepared:
 
     rows: Any
     labels: Any = None
+    given: Any = None  # the rows before they were prepared
     steps: list[tuple[str, Any]] = field(default_factory=list)
     report: dict[str, str] = field(default_factory=dict)  # by column; empty: the columns are used as they are
     unused: dict[str, str] = field(default_factory=dict)  # why columns are not used
@@ -62,19 +63,20 @@ def prepare_rows(
     """Prepare the columns of a table for a method, or for any method of numbers.
 
     Missing numbers are replaced by the median of their column (``impute="auto"``) unless the method ``est`` handles
-    them, or by "mean", "median", "knn" (similar rows) or "em" (probabilistic PCA). "drop" drops the incomplete rows, and
-    "none" refuses them. ``scale="auto"`` standardizes the columns if their units differ and the
-    method depends on them. ``use`` names columns to use although they do not look like features.
+    them, or by "mean", "median", "knn" (similar rows) or "em" (probabilistic PCA). "drop" drops the incomplete rows,
+    "none" refuses them. ``scale="auto"`` standardizes the columns if their units differ and the method depends on them.
+    ``use`` names columns to use although they do not look like features.
     """
     handles_missing = est is not None and est._handles_missing
     how = "median" if impute == "auto" and not handles_missing else impute
     how = None if how in ("auto", "none", "drop") else how
-    if scale == "auto" and est is not None and traits_of(est).scale_free:
-        scale = "none"
+    if scale == "auto" and est is not None and (traits_of(est).scale_free or est.get_params(deep=False).get("scale")):
+        scale = "none"  # units do not matter to the method, or it standardizes by itself
     if text_fields(table.fields_at(range(len(table.names)))):
         found = _encoded(table, labels, how, scale, use)
     else:
         found = _numbers(table, labels, how, scale, use, est, asked=impute != "auto")
+    found.given = table.rows if isinstance(table, Table) and not table.has_names else None
     if impute == "none" and not handles_missing and found.steps:
         _refuse_gaps(found.steps[0][1], table.source, est)
     if how in ("knn", "em"):
@@ -94,8 +96,8 @@ def _encoded(table: Reader, labels: Any, how: str | None, scale: Scale, use: Seq
     rows.source = table.source  # the name of the file, for messages and reports
     if not table.has_names:
         rows.names = None
-    found = Prepared(rows, labels, [("prepare", preparer)], dict(preparer.report_), dict(preparer.unused_))
-    found.scaled = preparer.standardized_
+    found = Prepared(rows, labels, steps=[("prepare", preparer)], report=dict(preparer.report_))
+    found.unused, found.scaled = dict(preparer.unused_), preparer.standardized_
     gaps = {name: n for name, n in preparer.missing_.items() if preparer.kinds_[name] not in FILLED}
     found.missing_fraction = preparer.missing_fraction_
     if any(gaps.values()) and strategy:
@@ -217,6 +219,8 @@ def _impute(found: Prepared, how: Any) -> None:
     else:
         from sklearn.impute import KNNImputer
 
+        for _, each in found.steps:
+            each.set_params(output="array")
         step = KNNImputer(keep_empty_features=True)
         # scikit-learn's imputer returns an array, without names
         found.rows = ArrayRows(step.fit_transform(to_numpy(rows.to_array())), None, rows.source)
@@ -224,6 +228,7 @@ def _impute(found: Prepared, how: Any) -> None:
 
 
 def drop_rows(found: Prepared) -> None:
+    """Drop the rows with missing values, and their labels."""
     left = drop_incomplete(found.rows)
     found.kept, found.missing = left.kept, left.message
     rows = ArrayRows(left.table, found.rows.names, found.rows.source)

@@ -17,6 +17,7 @@ from lowland.methods.registry import load_method
 PARTS = ("year", "month", "day of week", "hour", "elapsed days")
 _DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")  # microseconds
 COLLINEAR = 0.95  # correlation with the elapsed days above which a part of a date adds nothing
+LEAST_DATES = 10  # rows from which on a correlation says something
 FEATURES = 2**14  # hashed n-grams
 
 
@@ -35,7 +36,9 @@ class DateParts(TransformerMixin, BaseEstimator):
         first = np.fmin.reduce(D, axis=0)  # without missing dates
         self.origins_ = np.where(np.isnat(first), np.datetime64("1970-01-01", "us"), first)
         parts = self._all_parts(D).reshape(len(D), -1, len(PARTS))
-        self.kept_ = np.concatenate([_differing(of_column[~np.isnan(of_column[:, 0])]) for of_column in parts.swapaxes(0, 1)])
+        self.kept_ = np.concatenate(
+            [_differing(of_column[~np.isnan(of_column[:, 0])]) for of_column in parts.swapaxes(0, 1)]
+        )
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -71,7 +74,7 @@ class DateParts(TransformerMixin, BaseEstimator):
 def _differing(parts: np.ndarray) -> np.ndarray:
     """Which of the parts of one column, (n, 5), differ among the rows, and do not follow the last one."""
     differ = np.array([np.unique(part).size > 1 for part in parts.T])
-    for j in np.flatnonzero(differ[:-1]):
+    for j in np.flatnonzero(differ[:-1]) if len(parts) >= LEAST_DATES else ():
         differ[j] = abs(np.corrcoef(parts[:, j], parts[:, -1])[0, 1]) <= COLLINEAR
     return differ
 

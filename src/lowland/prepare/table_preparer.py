@@ -199,8 +199,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if not prepared.column_names:
             one = "The table has 1 sample. " if len(table) == 1 else ""
             raise DataError(
-                f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Name columns to "
-                "use with `TablePreparer(use=...)`, or set their kinds with `TablePreparer(kinds=...)`."
+                f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Name columns "
+                "to use with `TablePreparer(use=...)`, or set their kinds with `TablePreparer(kinds=...)`."
             )
         self.standardized_ = bool(self.standardize)
         if self.standardize == "auto":

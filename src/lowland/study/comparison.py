@@ -121,16 +121,22 @@ def compare(
     trials = plan_of(size, named)
     trials += planned_embeddings(embeddings, size.n, tuple(trial.name for trial in trials))
     given = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
-    given |= {"sweep": sweep, "scale": scale, "impute": impute, "use": list(use) or (), "time_limit": time_limit, "total_time_limit": total_time_limit}
+    given |= {
+        "sweep": sweep,
+        "scale": scale,
+        "impute": impute,
+        "use": list(use) or (),
+        "time_limit": time_limit,
+        "total_time_limit": total_time_limit,
+    }
     given |= {"embeddings": _Names(embeddings) if embeddings else None, "seed": seed}
     call = command or _call(X, y, given)
     kept = TrialCache() if cache else NoCache()
     done, facts, complete = StudyRunner(data, size, trials, time_limit, total_time_limit, worker, kept).run()
     suspects = () if data.named else suspect_columns(data.X, data.names, scaled=data.scaled, named=False)
     advice = advise(
-        done, facts, size, scaled=data.scaled, suspects=suspects, notes=(*data.caveats, *data.notes), n_unlabeled=labels.n_missing,
-        named=data.named,
-        complete=complete,
+        done, facts, size, scaled=data.scaled, suspects=suspects, notes=(*data.caveats, *data.notes),
+        n_unlabeled=labels.n_missing, named=data.named, complete=complete,
     )  # fmt: skip
     seconds = time.perf_counter() - begun
     return StudyResult(

@@ -147,7 +147,5 @@ def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> ShownTable:
     stacked = np.column_stack(values) if values else np.empty((len(shown), 0), dtype=np.float32)
     kept = {name: points[f"kept {j}: {name}"] for j, name in enumerate(record.get("kept", ()))}
     prepared = Preparation(**record.get("preparation", {}))
-    table = ShownTable(
-        **{**record, "names": names, "kept": kept, "preparation": prepared}, shown=shown, values=stacked
-    )
+    table = ShownTable(**{**record, "names": names, "kept": kept, "preparation": prepared}, shown=shown, values=stacked)
     return replace(table, labels=points.get("label"), ids=points.get("id"), thumbnails=points.get("thumbnail"))

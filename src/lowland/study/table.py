@@ -34,7 +34,6 @@ MUCH_MISSING = 0.1  # fraction of missing numbers that is a caveat
 CATEGORIES = ("category", "ordered", "boolean")
 
 
-
 @dataclass(frozen=True, eq=False)
 class StudyTable:
     """The table, opened once."""
@@ -85,8 +84,8 @@ class StudyTable:
         found, said = self.prepared, []
         if found.missing_fraction > MUCH_MISSING:
             said.append(
-                f"{found.missing_fraction:.1%} of the numbers were missing and replaced, so much of the structure is made "
-                "up. Compare with the complete rows (impute='drop') before you trust a map."
+                f"{found.missing_fraction:.1%} of the numbers were missing and replaced, so much of the structure is "
+                "made up. Compare with the complete rows (impute='drop') before you trust a map."
             )
         copies = [name for name, why in found.unused.items() if why == COPY]
         if copies:
@@ -123,7 +122,7 @@ class StudyTable:
         )  # fmt: skip
 
     def _step(self) -> dict[str, Any] | None:
-        """The parameters of the ``TablePreparer`` that prepares such a table; None: the columns are used as they are."""
+        """The parameters of the ``TablePreparer`` for such a table; None: the columns are used as they are."""
         if not self.prepared.steps:
             return None
         step = self.prepared.steps[0][1]
@@ -171,14 +170,19 @@ def open_table(
     ids = None if ids is None else as_vector(ids, every, "id")[left]
     kept = {name: as_vector(values, every, name)[left] for name, values in kept.items()}
     given = dict(zip(names, table.T, strict=True))  # the columns to color by, in the units of the user
-    if columns is not None:
+    if own is None and found.steps:
+        found.given.allow_nan = True
+        original = to_numpy(found.given.to_array())[left]
+        given = {f"column {j}": values for j, values in enumerate(original.T)}
+    elif columns is not None:
+        columns = columns if found.kept is None else columns.filter(found.kept)
         given, texts = numbers_and_texts(columns)
-        given, kept = {name: v[left] for name, v in given.items()}, kept | {name: v[left] for name, v in texts.items()}
+        kept = kept | texts
     return StudyTable(
         table, labels, names, str(rows.source).strip("'"), None if labels.shown is None else str(label_name),
         key_of({"parts": marks, "prepared": found.report}), given, found, rows.names is not None, notes,
         getattr(own, "id_name", None), ids, kept, getattr(rows, "image_shape", None),
-        columns if columns is None or found.kept is None else columns.filter(found.kept),
+        columns,
     )  # fmt: skip
 
 
@@ -235,7 +239,7 @@ def _refuse_extremes(X: np.ndarray) -> None:
     if top and not least < top < most:
         raise DataError(
             f"The largest value is {top:.1g}: its square {'overflows' if top > 1 else 'underflows'} {X.dtype}. "
-            "Change the unit, or standardize the columns: `scale='standard'`."
+            "Change the unit of the columns."
         )
 
 
@@ -250,7 +254,7 @@ def dense_table(rows: Rows, scale: str) -> tuple[np.ndarray, tuple[str, ...]]:
     n, d = X.shape
     if 8 * n * d <= min(DENSE_UP_TO, settings().budget // 4) or min(n, d) <= COMPONENTS:
         return np.asarray(X.toarray(), dtype=np.float32 if X.dtype == np.float32 else np.float64), ()
-    if scale != "none":
+    if scale == "standard":
         raise ParameterError(
             f"the sparse table of {n:,} rows and {d:,} columns is too large to be standardized.",
             "Use `scale='none'`, or reduce it first, for example with `TruncatedSVD(50)`.",

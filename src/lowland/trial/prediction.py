@@ -88,7 +88,8 @@ class PredictionTest:
         C = np.asarray(Z[self.rows], dtype=np.float64)
         present = np.asarray(np.isfinite(C).all(axis=1))
         top = float(np.abs(C[present]).max(initial=0.0))
-        C = C / top if top > 0 and not standardized else C  # nearest neighbors stay the same, and squares cannot overflow
+        if top > 0 and not standardized:  # nearest neighbors stay the same, and squares cannot overflow
+            C = C / top
         folds = self._folds(present)
         found: dict[str, Score] = {}
         try:
@@ -103,7 +104,9 @@ class PredictionTest:
             if only != self.names[0] and C.shape[1] * len(C) * (self.n_classes or 1) <= MAX_WORK:
                 C = np.where(present[:, None], C, 0.0)
                 if self.n_classes is None:
-                    found |= self._scores(LINEAR_R2, held_out_predictions(C, self.y, folds, standardized), present, RIDGE)
+                    found |= self._scores(
+                        LINEAR_R2, held_out_predictions(C, self.y, folds, standardized), present, RIDGE
+                    )
                 else:
                     P = held_out_probabilities(C, self.y, self.n_classes, folds, standardized)
                     found |= self._scores(LINEAR_ACCURACY, P, present, LOGISTIC)

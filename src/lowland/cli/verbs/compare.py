@@ -141,7 +141,8 @@ def _facts(file: Path, result: Any) -> dict[str, Any]:
         for t in result.trials
     ]  # fmt: skip
     facts = {
-        "file": str(file), "rows": result.table.rows, "columns": result.table.columns, "label": result.table.label_name,
+        "file": str(file), "rows": result.table.rows, "columns": result.table.columns,
+        "encoded": result.table.preparation.n_encoded, "label": result.table.label_name,
         "prepared": result.table.preparation.report or None, "missing": result.table.preparation.missing,
         "k": result.k, "purpose": result.purpose, "trials": trials, "advice": [asdict(each) for each in result.advice],
         "command": result.command, "seconds": result.seconds, "complete": result.complete,
