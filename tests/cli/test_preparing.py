@@ -180,7 +180,7 @@ def test_a_large_file_is_standardized_in_chunks(lowland, X, monkeypatch):
     from lowland.prepare import preparation
 
     monkeypatch.setattr(preparation, "CELLS", 4)
-    monkeypatch.setattr(preparation, "LEAST_ROWS", 20)  # by which the columns are judged
+    monkeypatch.setattr(preparation, "LEAST_ROWS", 20)  # that decide about the columns
     frame = pd.DataFrame(X * [1, 1, 1, 500], columns=list("abcd"))
     frame.to_csv("large.csv", index=False)
     done(lowland("fit", "pca", "large.csv", "--to", "z.csv", "--model", "m"))
@@ -188,7 +188,7 @@ def test_a_large_file_is_standardized_in_chunks(lowland, X, monkeypatch):
     np.testing.assert_allclose(coordinates("z.csv"), expected, atol=1e-8)
     done(lowland("transform", "m", "large.csv", "--to", "again.csv"))
     np.testing.assert_allclose(coordinates("again.csv"), coordinates("z.csv"), atol=1e-12)
-    frame.loc[50, "b"] = np.nan  # after the rows by which the columns are judged
+    frame.loc[50, "b"] = np.nan  # after the rows that decide about the columns
     frame.to_csv("late.csv", index=False)
     message, command = refused(lowland("fit", "pca", "late.csv", "--drop", "d"))
     assert "'b'" in message

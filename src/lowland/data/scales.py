@@ -37,7 +37,10 @@ def kinds_differ(columns: Iterable[Any]) -> bool:
     if any(c.sd is None for c in columns):
         return True
     found = np.array([(c.sd, c.min, c.max, c.kind != "number", c.zeros / max(c.n, 1)) for c in columns if c.sd])
-    return len(found) > 1 and units_differ(*found.T[:3], found[:, 3] > 0, float(found[:, 4].mean()))
+    if len(found) < 2:
+        return False
+    spread, low, high, integer, zeros = found.T
+    return units_differ(spread, low, high, integer > 0, float(zeros.mean()))
 
 
 def units_differ(spread: np.ndarray, low: np.ndarray, high: np.ndarray, integer: np.ndarray, zeros: float) -> bool:

@@ -14,7 +14,7 @@ from lowland.math.statistics.labels import missing_labels, unboxed
 UNEXPLAINED = 0.02  # fraction of the errors of the majority class that a copy of the labels leaves
 SAME_ORDER = 0.999  # rank correlation of a column with the numbers to predict above which it is a copy
 COPY = "a copy of the labels"
-MOST_LABELS, LEAST_ROWS = 200, 5  # classes, and rows per class, for which this can be told
+MOST_LABELS, LEAST_ROWS = 200, 5  # at most so many classes, with so many rows each
 
 
 def label_copies(table: Any, names: Sequence[str], y: Any) -> dict[str, str]:

@@ -31,7 +31,7 @@ from lowland.prepare.table_preparer import TablePreparer
 Scale = Literal["auto", "standard", "none"]
 Impute = Literal["auto", "mean", "median", "knn", "em", "drop", "none"]
 IMPUTE = get_args(Impute)
-CELLS, LEAST_ROWS = 2**22, 1000  # of the first rows, by which columns are judged
+CELLS, LEAST_ROWS = 2**22, 1000  # of the first rows, that decide about columns
 FILLED = ("category", "text")  # a missing category is a level, a missing text is empty
 
 
@@ -68,8 +68,8 @@ def prepare_rows(
     ``use`` names columns to use although they do not look like features.
     """
     handles_missing = est is not None and est._handles_missing
-    how = "median" if impute == "auto" and not handles_missing else impute
-    how = None if how in ("auto", "none", "drop") else how
+    replacement = "median" if impute == "auto" and not handles_missing else impute
+    how = None if replacement in ("auto", "none", "drop") else replacement
     if scale == "auto" and est is not None and (traits_of(est).scale_free or est.get_params(deep=False).get("scale")):
         scale = "none"  # units do not matter to the method, or it standardizes by itself
     if text_fields(table.fields_at(range(len(table.names)))):

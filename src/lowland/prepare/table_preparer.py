@@ -35,6 +35,7 @@ from lowland.data.problems import preparation_error
 from lowland.data.reader import BATCH, holds_numbers
 from lowland.data.rows import Rows, StreamRows
 from lowland.data.scales import scales_differ
+from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError
 from lowland.prepare.label_copies import label_copies
 from lowland.prepare.steps import PARTS, DateParts, TextComponents
@@ -389,7 +390,10 @@ def _kinds_in(table: Any, names: Sequence[str], X: Any) -> dict[str, ColumnKind]
     infinite = {c.name: infinite_values(table.column(c.name)) for c in found if c.is_infinite}
     if marks or infinite or nested:
         gaps = {c.name: c.missing for c in found if 0 < c.missing < c.n and c.kind not in _COMPLETE}
-        path = X if isinstance(X, str | os.PathLike) else getattr(getattr(X, "table", None), "path", "")
+        opened = X
+        while isinstance(opened, Table):  # a table with roles, of a table
+            opened = opened.table
+        path = X if isinstance(X, str | os.PathLike) else getattr(opened, "path", "")
         takes_marks = suffix_of(Path(path)).removesuffix(".gz") in (".csv", ".tsv", ".txt", ".xlsx", ".ods")
         raise preparation_error(marks, infinite, nested, gaps, source, takes_marks=takes_marks)
     return {column.name: column for column in found}

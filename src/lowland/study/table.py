@@ -161,7 +161,8 @@ def open_table(
     marks += [] if labels.codes is None else [fingerprint([labels.codes])]  # numbers and strings sort differently
     names = tuple(map(str, rows.names if d == rows.d and rows.names else (f"column {j}" for j in range(d))))
     label_name = label_name or getattr(y, "name", None) or getattr(own, "label_name", None) or "label"
-    ids, kept = (None, {}) if own is None else (own.ids, own.kept)
+    ids = None if own is None else own.ids
+    kept: dict[str, Any] = {} if own is None else own.kept
     if own is not None and own.weight_name is not None:
         kept = {own.weight_name: own.weights} | kept
         warn(f"compare does not use sample weights: all rows count the same. The report shows {own.weight_name!r}.")

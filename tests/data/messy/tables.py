@@ -158,7 +158,7 @@ TABLES = [
           prepared=("empty: no values, not used",)),
     Messy("mixed_types.csv", text(lines([[*row, city] for row, city in zip(beside(MIXED), CITIES, strict=False)],
                                         header="a,b,c,d,count,city")),
-          refused=("'count'", "'?' (row 6)", "'n/k' (row 10)", "--missing"), columns=8,
+          refused=("'count'", "'?' (row 6)", "'n/k' (row 10)", "--missing '?,n/k'"), columns=8,
           prepared=("count: number, 2 missing replaced by the median", "city: category")),
     Messy("wide.csv", text(wide()), columns=100_000),
     Messy("quotes.csv", text(lines(beside(['"say ""hi""\nthere, you"'] * N), header='"a\nb",b,c,d,note')),
