@@ -32,7 +32,7 @@ hunt: .venv/installed  ## 52,000 hostile inputs, some 15 minutes: wrong results,
 demo: .venv/installed  ## compare all methods on the wine data and open the report
 	mkdir -p demo
 	$(BIN)/lowland sample wine --label-column --to demo/wine.csv --force
-	$(BIN)/lowland compare demo/wine.csv --label label --scale auto --to demo/report.html --open --force
+	$(BIN)/lowland compare demo/wine.csv --label label --to demo/report.html --open --force
 
 gallery: .venv/installed  ## run every script in examples/: pictures and the claims they illustrate, on one page
 	$(BIN)/python examples

@@ -183,7 +183,7 @@ def test_mistakes_with_other_commands(said, tables):
         ("dimension", "good.csv", "--sample", 2), ("evaluate", "good.csv", "good.csv", "--n-neighbors", 500),
         ("compare", "good.csv", "--methods", "pcca"), ("compare", "good.csv", "--methods", "pca", "-k", 9),
         ("compare", "good.csv", "--sweep", "isomap.n_neighbours=3"), ("compare", "good.csv", "--purpose", "classify"),
-        ("compare", "good.csv", "--scale", "standrd"), ("compare", "nan.csv"),
+        ("compare", "good.csv", "--prepare", "standrd"), ("compare", "nan.csv", "--impute", "none"),
         ("sample", "foo"), ("sample", "swiss_roll", "-o", "n=foo"), ("sample", "low_rank", "-o", "n=3"),
         ("sample", "sphere", "-o", "seed=-1"), ("sample", "iris", "-o", "foo=1"), ("methods", "foo"),
     ):  # fmt: skip

@@ -15,7 +15,7 @@ MISTAKES = [
     ((*FIT, "nowhere.csv", "--to", "new.csv"), 1, "There is no file 'nowhere.csv'"),
     ((*FIT, "table.csv", "--columns", "a,zebra", "--to", "new.csv"), 1, "'zebra'"),
     ((*FIT, "words.csv", "--prepare", "none"), 1, ("'note' of 'words.csv'", "text", "--prepare auto", "--drop note")),
-    ((*FIT, "gaps.parquet", "--to", "new.csv"), 1, ("NaN", "'c'")),
+    ((*FIT, "gaps.parquet", "--impute", "none", "--to", "new.csv"), 1, ("Missing values", "'c'")),
     ((*FIT, "ragged.csv", "--to", "new.csv"), 1, "line 21"),
     ((*FIT, "cut.parquet", "--to", "new.csv"), 1, "Parquet"),
     ((*FIT, "empty.csv", "--to", "new.csv"), 1, "is empty"),

@@ -64,7 +64,7 @@ def test_a_mixed_table_from_file_to_map_and_new_rows(lowland, people):
     text = done(lowland(*words))
     assert "age: number, 1 missing replaced by the median, standardized" in text
     assert "color: category, 3 levels" in text
-    assert "site: only one value, dropped" in text
+    assert "site: only one value, not used" in text
     assert "joined: date" in text
     done(lowland("transform", "m", "people.csv", "--to", "again.csv"))
     assert np.array_equal(coordinates("z.csv"), coordinates("again.csv"))
@@ -86,22 +86,25 @@ def test_a_mixed_table_from_file_to_map_and_new_rows(lowland, people):
     [("people.csv", ("fit", "isomap")), ("gaps.csv", ("fit", "pca")), ("people.csv", ("compare",)),
      ("gaps.csv", ("dimension",))],
 )  # fmt: skip
-def test_missing_numbers_are_not_replaced_unless_asked(lowland, people, gaps, table_name, words):
+def test_missing_numbers_are_replaced_by_the_median_unless_asked_otherwise(lowland, people, gaps, table_name, words):
     more = ("--methods", "pca", "--no-cache", "--no-progress") if words == ("compare",) else ()
-    message, command = refused(lowland(*words, table_name, *more))
-    assert ("'age' (1)" if table_name == "people.csv" else "(7 values) in column 'c'") in message
+    text = done(lowland(*words, table_name, *more))
+    assert f"{1 if table_name == 'people.csv' else 7} missing replaced by the median" in text
+    assert lowland(*words, table_name, *more, "--drop-missing").exit_code == 0
+    message, command = refused(lowland(*words, table_name, *more, "--impute", "none"))
+    assert ("'age' (1)" if table_name == "people.csv" else "'c' (7)") in message
     assert "--drop-missing" in message
-    assert command == [*words, table_name, *more, "--impute", "median"]
+    assert command == [*words, table_name, *more, "--impute", "none", "--impute", "median"]
     assert lowland(*command).exit_code == 0
-    assert lowland(*command[:-2], "--drop-missing").exit_code == 0
 
 
-def test_all_gaps_are_named_and_empty_columns_dropped(lowland, gaps):
+def test_columns_without_values_are_not_used(lowland, gaps):
     gaps.assign(e=np.nan, a=gaps["a"].where(gaps.index != 3)).to_csv("X.csv", index=False)
-    message, command = refused(lowland("fit", "pca", "X.csv"))
+    text = done(lowland("fit", "pca", "X.csv"))
+    assert "e: no values, not used" in text
+    assert "Replaced 8 missing values" in text
+    message, _ = refused(lowland("fit", "pca", "X.csv", "--prepare", "none"))
     assert "'a' (1), 'c' (7), 'e' (60)" in message
-    assert command == ["fit", "pca", "X.csv", "--drop", "e", "--impute", "median"]
-    done(lowland(*command))
 
 
 def test_a_method_that_handles_missing_values_uses_them(lowland, people):
@@ -118,14 +121,15 @@ def test_marks_among_numbers_are_refused_with_all_other_gaps(lowland, people):
     assert "'height'" in message
     assert "'?' (row 8)" in message
     assert "'age' (1)" in message
-    assert command[3:] == ["--label", "group", "--missing", "?", "--impute", "median"]
+    assert command[3:] == ["--label", "group", "--missing", "?"]
     assert "height: number, 1 missing replaced" in done(lowland(*command))
 
 
 def test_numbers_that_look_like_ids_are_dropped_unless_named(lowland, people):
     people.assign(year=range(1950, 2010), age=1.5).to_csv("years.csv", index=False)
-    assert "year: an identifier" in done(lowland("fit", "pca", "years.csv", "-k", 2))
-    assert "year: number" in done(lowland("fit", "pca", "years.csv", "-k", 2, "--columns", "year,height,color"))
+    assert "year: years (1950 to 2009), not used" in done(lowland("fit", "pca", "years.csv", "-k", 2))
+    for words in (("--columns", "year,height,color"), ("--use", "year")):
+        assert "year: number" in done(lowland("fit", "pca", "years.csv", "-k", 2, *words))
 
 
 def test_the_model_tells_how_it_prepares(lowland, people):
@@ -156,18 +160,39 @@ def test_the_dimension_of_a_mixed_table(lowland, people):
 
 def test_numbers_are_standardized_on_request_and_text_encoded_without(lowland, people, gaps):
     done(lowland("fit", "pca", "gaps.csv", "--prepare", "standardize", "--impute", "median", "--to", "z.csv"))
-    expected = ll.TablePreparer().fit_transform(pd.read_csv("gaps.csv"))
+    expected = ll.TablePreparer(standardize=True).fit_transform(pd.read_csv("gaps.csv"))
     assert np.abs(coordinates("z.csv")).sum() == pytest.approx(np.abs(ll.PCA().fit_transform(expected)).sum())
     text = done(lowland("fit", "pca", "people.csv", "--drop", "age", "--prepare", "encode"))
     assert "color: category" in text
     assert "standardized" not in text
 
 
-def test_standardizing_needs_named_columns(lowland, X):
+def test_an_array_is_standardized_too(lowland, X):
     np.save("x.npy", X)
-    result = lowland("fit", "pca", "x.npy", "--prepare", "standardize")
-    assert result.exit_code == 1
-    assert "standardize" in result.stderr
+    done(lowland("fit", "pca", "x.npy", "--prepare", "standardize", "--to", "z.npy", "--model", "m"))
+    expected = ll.PCA().fit_transform((X - X.mean(axis=0)) / X.std(axis=0))
+    np.testing.assert_allclose(np.load("z.npy"), expected, atol=1e-10)
+    done(lowland("transform", "m", "x.npy", "--to", "again.npy"))
+    np.testing.assert_array_equal(np.load("again.npy"), np.load("z.npy"))
+
+
+def test_a_large_file_is_standardized_in_chunks(lowland, X, monkeypatch):
+    from lowland.prepare import preparation
+
+    monkeypatch.setattr(preparation, "CELLS", 4)
+    monkeypatch.setattr(preparation, "LEAST_ROWS", 20)  # that decide about the columns
+    frame = pd.DataFrame(X * [1, 1, 1, 500], columns=list("abcd"))
+    frame.to_csv("large.csv", index=False)
+    done(lowland("fit", "pca", "large.csv", "--to", "z.csv", "--model", "m"))
+    expected = ll.PCA().fit_transform((X - X.mean(axis=0)) / X.std(axis=0))
+    np.testing.assert_allclose(coordinates("z.csv"), expected, atol=1e-8)
+    done(lowland("transform", "m", "large.csv", "--to", "again.csv"))
+    np.testing.assert_allclose(coordinates("again.csv"), coordinates("z.csv"), atol=1e-12)
+    frame.loc[50, "b"] = np.nan  # after the rows that decide about the columns
+    frame.to_csv("late.csv", index=False)
+    message, command = refused(lowland("fit", "pca", "late.csv", "--drop", "d"))
+    assert "'b'" in message
+    assert "Replaced 1 missing values" in done(lowland(*command))
 
 
 def test_a_method_that_reads_text_reads_it_itself(lowland, people):

@@ -140,7 +140,7 @@ SUMMARIES = [  # words, facts of the model, and texts
 
 @pytest.mark.parametrize(("words", "wanted", "texts"), SUMMARIES, ids=[words[0] for words, _, _ in SUMMARIES])
 def test_the_summary_of_a_model(lowland, wine, labeled, words, wanted, texts):
-    facts, text = reported(lowland, "fit", *words)
+    facts, text = reported(lowland, "fit", *words, "--prepare", "none")
     model = ll.load("m")
     for name, value in wanted.items():
         assert facts["facts"][name] == value(model)

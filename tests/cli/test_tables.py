@@ -1,5 +1,6 @@
 """Files: columns of row names, columns of a model, outputs, columns that look like ids."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,11 @@ def test_a_prepared_column_of_ids_is_named(lowland, orders, words):
     assert "key: an identifier" not in done.stdout
 
 
-def test_a_column_of_ids_is_named_without_preparing(lowland, orders):
-    done = lowland("fit", "pca", orders, "--drop", "city")
-    assert "--id key or --drop key" in done.stderr
+def test_a_column_of_ids_among_numbers_is_not_a_feature(lowland, orders):
+    done = lowland("fit", "pca", orders, "--drop", "city", "--json")
+    assert "key" in json.loads(done.stdout)["prepared"]
+    assert json.loads(done.stdout)["data"]["columns"] == 2
+    assert (
+        json.loads(lowland("fit", "pca", orders, "--drop", "city", "--use", "key", "--json").stdout)["data"]["columns"]
+        == 3
+    )

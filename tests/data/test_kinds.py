@@ -104,8 +104,8 @@ def test_duplicate_rows_scale_and_what_to_drop():
     frame["seven"] = 7
     found = look(frame)
     assert found.kinds.duplicates == 3
-    assert found.scale
-    assert (found.label, found.drop) == ("kind", ("seven",))
+    assert (found.label, found.unused) == ("kind", ("seven",))
+    assert any("different units" in sentence for sentence in found.suggestions)
     assert any("3 rows equal an earlier row" in sentence for sentence in found.suggestions)
     text = str(found)
     assert "23 rows × 4 columns" in text
@@ -209,7 +209,7 @@ def test_plain_data(tmp_path):
     (tmp_path / "x.csv").write_text(",a,b\nr1,1,\nr2,2,4.5\n")
     found = look(tmp_path / "x.csv")
     facts = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert (facts["rows"], facts["id"], facts["drop"]) == (2, "column 1", ["b"])
+    assert (facts["rows"], facts["id"], facts["unused"]) == (2, "column 1", ["column 1", "b"])
     assert [column["kind"] for column in facts["columns"]] == ["id", "integer", "constant"]
 
 

@@ -60,12 +60,13 @@ def test_a_notebook_gets_a_widget_with_computed_maps(notebook):
     assert "trustworthiness" in widget._maps[0]["trust"]
 
 
-def test_columns_of_text_are_shown_and_are_not_features(notebook):
+def test_columns_are_prepared_as_in_a_study(notebook):
     widget = lowland.explore(FRAME, "species", methods="pca", cache=False)
     kinds = {column["name"]: column["kind"] for column in widget._table["columns"]}
     assert kinds["place"] == kinds["species"] == "category"
     assert widget._table["label"] == 0
-    of_numbers = lowland.compare(IRIS.X, IRIS.y, "pca", cache=False)
+    of_numbers = lowland.compare(FRAME, "species", "pca", cache=False)
+    assert of_numbers.table.preparation.report["place"].startswith("category")
     drawn = np.frombuffer(widget._maps[0]["coordinates"]["data"], dtype="<f4").reshape(2, -1).T
     np.testing.assert_allclose(drawn, of_numbers["pca"].Z, atol=1e-5)
 

@@ -48,7 +48,7 @@ def column(preparer, Z, name):
 
 def test_each_kind_is_encoded_by_its_definition():
     frame = messy()
-    preparer = TablePreparer(standardize=False)
+    preparer = TablePreparer(standardize=False, use=["title"])
     Z = preparer.fit_transform(frame)
     assert preparer.kinds_ == {
         "income": "number", "smokes": "boolean", "color": "category", "size": "ordered", "joined": "date",
@@ -63,7 +63,6 @@ def test_each_kind_is_encoded_by_its_definition():
         np.testing.assert_array_equal(column(preparer, Z, f"color_{level}"), (frame["color"] == level).astype(float))
     np.testing.assert_array_equal(column(preparer, Z, "size"), frame["size"].cat.codes)
     joined = frame["joined"].dt
-    np.testing.assert_array_equal(column(preparer, Z, "joined month"), joined.month)
     np.testing.assert_array_equal(column(preparer, Z, "joined day of week"), joined.day_of_week)
     np.testing.assert_allclose(column(preparer, Z, "joined elapsed days"), np.arange(40))
     assert "joined year" not in preparer.get_feature_names_out()  # constant
@@ -75,8 +74,59 @@ def test_the_report_has_one_line_per_column():
     assert list(report) == list(messy().columns)
     assert all("\n" not in sentence for sentence in report.values())
     for name, words in [("income", "1 missing replaced by the median"), ("size", "S < M < L"), ("id", "identifier"),
-                        ("country", "dropped"), ("joined", "month")]:  # fmt: skip
+                        ("country", "only one value, not used"), ("title", "free text, not used"),
+                        ("joined", "day of week")]:  # fmt: skip
         assert words in report[name]
+
+
+def test_columns_that_are_no_features_are_not_used_unless_named():
+    rng = np.random.default_rng(0)
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "x": rng.standard_normal(n),
+            "model year": rng.integers(1990, 2020, n),
+            "zip": rng.integers(10000, 99999, n),
+            "ID": np.r_[np.arange(n - 5), np.arange(5)] * 7 + 1_000_000,  # some rows share one
+            "name": [f"Company {i} of the city" for i in range(n)],
+            "sparse": np.where(np.arange(n) < 40, np.nan, rng.standard_normal(n)),
+            "elo": rng.integers(1850, 2050, n),  # in the range of years, but not called so
+        }
+    )
+    preparer = TablePreparer().fit(frame)
+    assert preparer.get_feature_names_out().tolist() == ["x", "elo"]
+    for name, words in (("model year", "years"), ("zip", "codes"), ("ID", "identifier"), ("name", "free text"),
+                        ("sparse", "67% missing")):  # fmt: skip
+        assert words in preparer.unused_[name]
+        assert preparer.report_[name] == f"{preparer.unused_[name]}, not used"
+    named = TablePreparer(use=["model year", "zip", "ID", "sparse"]).fit(frame)
+    assert {"x", "elo", "model year", "zip", "ID", "sparse"} == {*named.get_feature_names_out()}
+    assert TablePreparer(kinds={"zip": "category"}).fit(frame).kinds_["zip"] == "category"
+    with pytest.raises(ParameterError, match="Did you mean 'zip'"):
+        TablePreparer(use=["zipp"]).fit(frame)
+
+
+@pytest.mark.parametrize("target", ["classes", "numbers"])
+def test_a_column_that_copies_the_labels_is_not_used(target):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 90) if target == "classes" else rng.gamma(2, 10, 90)
+    noisy = np.array(["a", "b", "c"])[y.astype(int) % 3]
+    noisy[0] = "a" if noisy[0] != "a" else "b"  # nearly one to one
+    frame = pd.DataFrame({"x": rng.standard_normal(90), "hint": y + rng.normal(0, 0.5 * np.std(y), 90)})
+    frame["copy"] = noisy if target == "classes" else y * 1.08 + 3
+    assert TablePreparer().fit(frame, y).unused_ == {"copy": "a copy of the labels"}
+    assert "copy" in TablePreparer().fit(frame).missing_  # without labels nobody can tell
+    assert "copy" in TablePreparer(use=["copy"]).fit(frame, y).missing_
+
+
+def test_numbers_are_standardized_where_their_units_differ():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 20))
+    counts = rng.poisson(np.geomspace(0.02, 30, 20), (50, 20)).astype(float)
+    for table, expected in ((X, False), (X * np.r_[100, np.ones(19)], True), (counts, False), (counts / 60, False),
+                            (counts - 1, True), (counts[:, [5, -1]] * [1, 50], True)):  # fmt: skip
+        assert TablePreparer().fit(table).standardized_ is expected
+    assert TablePreparer().fit(pd.DataFrame({"x": X[:, 0], "color": list("ab") * 25})).standardized_
 
 
 def test_standardized_columns_have_mean_zero_and_deviation_one():

@@ -60,7 +60,8 @@ def test_the_table_has_the_rows_that_are_plotted(study, iris):
         ({"k": 5}, "4 columns. Choose at most 4"),
         ({"purpose": "win"}, "'visualize', 'compress', 'classify'"),
         ({"purpose": "classify"}, "labels are required"),
-        ({"scale": 3}, "'none', 'standard', 'auto'"),
+        ({"scale": 3}, "'auto', 'standard', 'none'"),
+        ({"impute": "zero"}, "'auto', 'mean', 'median', 'knn', 'em', 'drop', 'none'"),
         ({"time_limit": 0}, "seconds"),
         ({"seed": -1}, "at least 0"),
         ({"worker": "yes"}, "True or False"),
@@ -77,9 +78,10 @@ def test_methods_receive_the_names_of_columns_and_classes(rng):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(rng.standard_normal((60, 3)), columns=["width", "height", "depth"]).assign(same=1.0)
     frame["kind"] = np.repeat(["red", "green"], 30)
-    study = lowland.compare(frame, "kind", ["select-sequential"], purpose="classify", cache=False, worker=False)
+    options = {"purpose": "classify", "use": "same", "cache": False}
+    study = lowland.compare(frame, "kind", ["select-sequential"], worker=False, **options)
     assert any("'same'" in words for words in study.trials[0].warnings)
-    apart = lowland.compare(frame, "kind", ["select-sequential"], purpose="classify", cache=False, worker=True)
+    apart = lowland.compare(frame, "kind", ["select-sequential"], worker=True, **options)
     assert apart.trials[0].warnings == study.trials[0].warnings
 
 

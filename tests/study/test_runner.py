@@ -83,7 +83,7 @@ def test_ctrl_c_keeps_finished_trials(iris, monkeypatch):
 
 
 def test_ctrl_c_before_anything_is_done(iris, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runner, "table_facts", interrupted)

@@ -83,13 +83,10 @@ def test_columns_are_left_out_by_name(iris, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "factor"), [(np.float32, 1e30), (np.float64, 1e-200)])
-def test_values_whose_squares_overflow_are_refused_or_standardized(iris, kind, factor):
+def test_values_whose_squares_overflow_are_refused(iris, kind, factor):
     X = (iris.X * factor).astype(kind)
-    with pytest.raises(DataError, match=r"its square (over|under)flows float.*scale='standard'"):
+    with pytest.raises(DataError, match=r"its square (over|under)flows float.*Change the unit"):
         lowland.compare(X, None, ["pca"])
-    even = lowland.compare(X, None, ["pca"], scale="standard", cache=False)
-    alike = lowland.compare(iris.X, None, ["pca"], scale="standard", cache=False)
-    np.testing.assert_allclose(np.abs(even["PCA"].Z), np.abs(alike["PCA"].Z), atol=1e-4)
 
 
 def test_methods_passed_as_labels_are_reported(iris):
@@ -100,7 +97,7 @@ def test_methods_passed_as_labels_are_reported(iris):
 def test_wrong_data():
     with pytest.raises(DataError, match="at least 10 rows"):
         lowland.compare(np.eye(5))
-    with pytest.raises(DataError, match="NaN"):
+    with pytest.raises(DataError, match="No column is left"):
         lowland.compare(np.full((20, 3), np.nan))
 
 

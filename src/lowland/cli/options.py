@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DATA, READING, WORK, OUTPUT, OTHER = "Data", "Reading", "Computation", "Output", "Other"
 OUTPUT_FORMATS = ("csv", "jsonl", "parquet", "npy")  # of standard output
 PREPARE = ("auto", "standardize", "encode", "none")
-IMPUTE = ("mean", "median", "knn", "em")  # repeated from missing_values, whose import would load numpy
+IMPUTE = ("mean", "median", "knn", "em", "none")  # repeated from missing_values, whose import would load numpy
 DEFAULT_SEED = 0  # a command gives the same result every time; in Python, random_state=None draws a seed
 TAKEN = ("memory",)  # on the command line, --memory is the memory budget
 # Repeated from math/spectra/component_rules, whose import would load numpy only for the help; a test compares both.
@@ -429,12 +429,14 @@ READ_OPTIONS = section(
 )  # fmt: skip
 PREPARE_OPTIONS = section(
     DATA,
-    Option("--prepare", "auto: if there are columns of text, categories or dates, encode them as numbers and "
-           "standardize the numbers; what was done is printed. A table of numbers stays as it is. standardize: the "
-           "same, and a table of numbers is standardized too. encode: text is encoded, numbers stay as they are. none: "
-           "text is an error. [default: auto]", type=Choice(PREPARE), kept="prepare"),
-    Option("--impute", "Replace missing values: mean or median of the column, knn (nearest rows), or em (probabilistic "
-           "PCA).", type=Choice(IMPUTE), kept="prepare"),
+    Option("--prepare", "auto: encode categories and dates as numbers, leave out columns that are no features "
+           "(identifiers, years, codes, free text, copies of the labels), and standardize the numbers if their units "
+           "differ. What was done is printed. standardize: always standardize. encode: never standardize. none: use "
+           "the columns as they are. [default: auto]", type=Choice(PREPARE), kept="prepare"),
+    NamesOption("--use", "Use these columns although they do not look like features.", metavar="a,b", kept="prepare"),
+    Option("--impute", "Replace missing values: mean or median of the column, knn (nearest rows), em (probabilistic "
+           "PCA), or none: missing values are an error. [default: median, unless the method handles them]",
+           type=Choice(IMPUTE), kept="prepare"),
     Option("--drop-missing", "Drop the rows that have missing values.", is_flag=True, kept="prepare"),
 )  # fmt: skip
 WORK_OPTIONS = section(

@@ -172,167 +172,45 @@ def row_names(source: Source, est: Any, *, square: bool = False) -> str | None:
     return None if name in source.drop else name
 
 
-def warn_of_columns(rows: Any, *, scaled: bool, scale: str) -> None:
-    """Warn about identifiers, codes and a column that dominates, from the first chunk.
-
-    ``scaled``: units do not matter; ``scale``: the remedy if they do.
-    """
-    from lowland.arrays.namespace import to_numpy
-    from lowland.data.suspect_columns import suspect_columns
-    from lowland.errors import warn
-
-    if rows.is_sparse or rows.names is None:
-        return
-    for X in rows.chunks():
-        for each in suspect_columns(to_numpy(X), rows.names, scaled=scaled):
-            remedy = f"--drop {shlex.quote(name_list([each.name]))}"
-            if each.kind in ("row number", "identifier"):
-                remedy = f"--id {shlex.quote(each.name)} or {remedy}"
-            warn(each.sentence(remedy, scale))
-        return
-
-
 # --- preparation ------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Prepared:
-    """The rows for a method, their labels, the steps that prepared them, and what was done, in words."""
-
-    rows: Any
-    labels: Any
-    steps: list[tuple[str, Any]] = field(default_factory=list)
-    report: dict[str, str] = field(default_factory=dict)  # by column
-    missing: str | None = None
-    kept: Any = None  # a mask of the rows that were not dropped
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What was done, for the summary of a command."""
-        return {"prepared": self.report or None, "missing": self.missing}
-
-
-def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None) -> Prepared:
-    """Open the rows and labels of a file for a method; encode its text and handle its missing values as asked."""
-    from lowland.data.open import open_rows
-    from lowland.data.reader import text_fields
-
-    asked = {"prepare": "auto", "impute": None, "drop_missing": False} | given("prepare")
-    prepare, impute, drop_missing = prepare or asked["prepare"], asked["impute"], asked["drop_missing"]
-    if impute and drop_missing:
+def preparation(source: Source, prepare: str | None = None) -> dict[str, Any]:
+    """Return how the options of this command prepare a file, as arguments of ``prepare_rows``."""
+    asked: dict[str, Any] = {"prepare": "auto", "impute": "auto", "drop_missing": False, "use": ()} | given("prepare")
+    impute, prepare = "drop" if asked["drop_missing"] else asked["impute"], prepare or asked["prepare"]
+    if asked["impute"] != "auto" and asked["drop_missing"]:
         raise click.UsageError("--impute and --drop-missing exclude each other. Omit one.", click.get_current_context())
-    table = source.table()
-    can_prepare = source.has_names and (est is None or not (est._reads_text or reads_matrix(est)))
-    if prepare == "standardize" and not can_prepare:
-        raise ParameterError("--prepare standardize needs columns with names, of a method that reads numbers. Omit it.")
-    fields = table.fields_at(range(len(table.names))) if can_prepare and prepare != "none" else []
-    has_text = bool(text_fields(fields))
-    if has_text:
-        noted(table)
-    if has_text or prepare == "standardize":
-        found = _encoded(table, impute, source.columns, standardize=prepare != "encode")
-        if impute is None and not drop_missing:
-            _refuse_gaps(found, table.source, est)
-    else:
-        found = Prepared(noted(open_rows(table) if est is None else est._opened(table)), table.labels)
-        if impute and found.rows.levels is not None:
+    if prepare == "none":
+        from lowland.data.open import open_rows
+
+        open_rows(source.table())  # text is an error
+        return {"impute": "none" if impute == "auto" else impute, "scale": "none", "use": source.table().names}
+    use = [*asked["use"], *(source.columns or ())]  # columns that are named are used, whatever they look like
+    return {"impute": impute, "scale": {"auto": "auto", "standardize": "standard"}.get(prepare, "none"), "use": use}
+
+
+def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None) -> Any:
+    """Open the rows and labels of a file for a method, prepared as the options of this command say."""
+    from lowland.data.open import open_rows
+    from lowland.prepare.preparation import Prepared, drop_rows, prepare_rows
+
+    table = noted(source.table())
+    if est is not None and (est._reads_text or reads_matrix(est)):
+        asked = given("prepare")
+        if asked.get("prepare") == "standardize" or asked.get("impute", "none") != "none":
             raise ParameterError(
-                "--impute replaces numbers, but FILE has columns of text, which this method reads as categories. Omit "
-                "--impute: the method handles missing values itself. Or use --drop-missing."
+                "This method reads categories or a matrix, so numbers are neither replaced nor standardized. Omit "
+                "--impute and --prepare. Or use --drop-missing."
             )
-        if impute in ("mean", "median"):
-            _fill(found, source, impute)
-            return found
-    if impute in ("knn", "em"):
-        _impute(found, impute)
-    elif drop_missing:
-        from lowland.data.rows import ArrayRows
-        from lowland.missing_values import drop_missing as drop_incomplete
-
-        left = drop_incomplete(found.rows)
-        found.kept, found.missing = left.kept, left.message
-        rows = ArrayRows(left.table, found.rows.names, found.rows.source)
-        rows.levels, rows.ordered = found.rows.levels, found.rows.ordered
-        found.rows = rows
-        if found.labels is not None:
-            found.labels = found.labels[left.kept]
-    return found
-
-
-def _encoded(table: Any, impute: str | None, columns: Sequence[str] | None, *, standardize: bool) -> Prepared:
-    """Encode the columns; without --impute mean or median, missing numbers stay missing."""
-    from lowland.data.reader import holds_numbers
-    from lowland.prepare.table_preparer import TablePreparer
-
-    strategy: Any = impute if impute in ("mean", "median") else None
-    preparer = TablePreparer(output="arrow", impute=strategy, standardize=standardize).fit(table)
-    numbers = [f.name for f in table.fields_at(range(len(table.names))) if holds_numbers(f.type)]
-    named = [name for name in columns or () if preparer.kinds_[name] == "id" and name in numbers]
-    if named:  # numbers that look like ids, but were asked for by name
-        preparer.set_params(kinds=dict.fromkeys(named, "number")).fit(table)
-    rows = preparer.open_rows(table)
-    rows.source = table.source  # the name of the file, for messages and reports
-    return Prepared(rows, table.labels, [("prepare", preparer)], dict(preparer.report_))
-
-
-def _refuse_gaps(found: Prepared, source: str, est: Any) -> None:
-    """Raise an error that names the columns with missing values, unless the method handles them."""
-    from lowland.data.problems import counted
-    from lowland.data.rows import IncompleteRows
-    from lowland.methods.base.traits import traits_of
-
-    preparer = found.steps[0][1]
-    filled = ("category", "text")  # a missing category is a level, a missing text is empty
-    gaps = {name: n for name, n in preparer.missing_.items() if n and preparer.kinds_[name] not in filled}
-    if gaps and not (est is not None and est._handles_missing):
-        offered = "" if est is None else traits_of(est).missing_remedy
-        raise IncompleteRows.of(f"Missing values in {counted(gaps)} of {source}.", offered)
-
-
-def _fill(found: Prepared, source: Source, how: Any) -> None:
-    """Replace missing numbers by a value of their column. The step is saved with the model."""
-    from lowland.data.arrow_columns import arrow_table
-    from lowland.missing_values import replaced
-    from lowland.prepare.table_preparer import TablePreparer
-
-    rows, named = found.rows, source.has_names
-    available, found.missing = replaced(rows, how)
-    data = source.table() if named else rows
-    names = list(data.names) if named else [f"x{j}" for j in range(rows.d)]
-    kinds: Any = dict.fromkeys(names, "number")
-    preparer = TablePreparer(impute=how, standardize=False, kinds=kinds, output="arrow" if named else "array")
-    means = available.mean[None, :]  # the mean of a row of means is that row: the file was read in chunks
-    preparer.fit(data if how != "mean" else arrow_table(means.T, names) if named else means)
-    found.rows, found.steps = preparer.open_rows(data), [("impute", preparer)]
-    found.rows.source = rows.source
-    if not named:
-        found.rows.names = None
-
-
-def _impute(found: Prepared, how: Any) -> None:
-    """Replace missing numbers by those of similar rows. The step is saved with the model."""
-    from lowland.arrays.namespace import to_numpy
-    from lowland.data.rows import ArrayRows
-    from lowland.missing_values import replaced
-
-    rows = found.rows
-    rows.allow_nan = True
-    found.missing = replaced(rows, how)[1]
-    if how == "em":
-        from lowland.prepare.steps import EMImputer
-
-        if found.steps:  # encode once, not in every pass
-            rows = ArrayRows(rows.to_array(), rows.names, rows.source)
-            rows.allow_nan = True
-        step: Any = EMImputer().fit(rows)
-        found.rows = step.open_rows(rows)
-    else:
-        from sklearn.impute import KNNImputer
-
-        step = KNNImputer(keep_empty_features=True)
-        # scikit-learn's imputer returns an array, without names
-        found.rows = ArrayRows(step.fit_transform(to_numpy(rows.to_array())), None, rows.source)
-    found.steps.append(("impute", step))
+        found = Prepared(est._opened(table), table.labels)
+        if asked.get("drop_missing"):
+            drop_rows(found)
+        return found
+    how = preparation(source, prepare)
+    if how["impute"] == how["scale"] == "none" and how["use"] == table.names:
+        return Prepared(open_rows(table) if est is None else est._opened(table), table.labels)
+    return prepare_rows(table, labels=table.labels, **how, est=est)
 
 
 # --- errors that end with the command that works ----------------------------------------------------------------------
@@ -364,9 +242,6 @@ def with_command() -> Iterator[None]:
         marks = (*given("read").get("missing", ()), *error.marks)
         words = ["--missing", ",".join(marks)] if error.marks else []
         words += ["--drop", name_list(error.drop)] if error.drop else []
-        typed = {word.split("=")[0] for word in click.get_current_context().meta["lowland.words"]}
-        handled = {"--impute", "--drop-missing", "--missing-values"} & typed
-        words += ["--impute", "median"] if error.missing and not handled else []
         raise _with_command(DataTypeError(f"{error.marked} For instance:"), *words) from error
 
 

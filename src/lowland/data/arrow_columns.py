@@ -16,7 +16,7 @@ from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.data.files import NUMPY
 from lowland.data.kinds import FALSE, TRUE
 from lowland.data.open import as_objects, checked_shape, has_named_columns, no_complex, open_rows, open_table
-from lowland.data.reader import ArrowColumns, Reader, content_of, slices_of
+from lowland.data.reader import ArrowColumns, Reader, content_of, holds_numbers, slices_of
 from lowland.data.rows import Rows
 from lowland.data.written import WrittenDates, dates_of
 from lowland.errors import DataError, DataTypeError
@@ -71,6 +71,18 @@ def arrow_table(columns: Iterable[Any], names: Iterable[str]) -> Any:
     return pa.table(list(columns), names=list(names))
 
 
+def write_arrow(table: Any, path: Any) -> None:
+    """Write an Arrow table to a file of Arrow's own format."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def read_arrow(path: Any) -> Any:
+    """Read the table that ``write_arrow`` wrote."""
+    with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file) as reader:
+        return reader.read_all()
+
+
 def whole_table(columns: ArrowColumns, names: list[str]) -> Any:
     """Return all rows as one Arrow table; those of a file only if the memory budget allows it."""
     what, remedy, size, parts = "One table of all rows", "Use fewer rows", 0, []
@@ -121,6 +133,33 @@ def converted(column: Any, kind: str, what: str, date_order: str | None = None) 
     if pc.any(pc.is_inf(column)).as_py():
         raise DataError(f"Column {what} contains infinity. Replace it by a number or by a missing value.")
     return pc.fill_null(column, np.nan)
+
+
+def numbers_and_texts(table: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return the columns of an Arrow table as floats, NaN where missing, and those that are not numbers as objects."""
+    numbers, texts = {}, {}
+    for name in table.column_names:
+        column = table.column(name)
+        if holds_numbers(column.type):
+            numbers[name] = column.cast(pa.float64(), safe=False).to_numpy()
+        else:
+            texts[name] = np.array(column.to_pylist(), dtype=object)
+    return numbers, texts
+
+
+def without_gaps(table: Any, kinds: dict[str, str]) -> Any:
+    """Return an Arrow table with missing numbers replaced by medians; a missing category becomes a level."""
+    filled = []
+    for name in table.column_names:
+        column = table.column(name)
+        if kinds[name] == "number":
+            values = pc.fill_null(column.cast(pa.float64(), safe=False), np.nan).to_numpy()
+            column = pa.array(np.where(np.isnan(values), np.nanmedian(values), values))
+        else:
+            text = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+            column = text.cast(pa.string()).fill_null("missing")
+        filled.append(column)
+    return pa.table(filled, names=table.column_names)
 
 
 def nested_columns(table: Any, names: Sequence[str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from lowland.data.problems import MOST_MARKS
 from lowland.data.reader import content_of, holds_numbers
-from lowland.data.suspect_columns import SuspectColumn, is_called_id, suspect_columns
+from lowland.data.suspect_columns import SuspectColumn, is_called_id, is_called_year, suspect_columns
 from lowland.data.written import WrittenDates, WrittenNumbers
 
 Kind = Literal["number", "integer", "boolean", "category", "ordered", "date", "text", "id", "constant", "missing"]
@@ -33,6 +33,8 @@ BLOCK_CELLS = 2**20  # numbers counted at once
 MOST_ROWS_COMPARED = 5_000_000  # rows whose duplicates are counted
 TRUE = {"yes", "true", "y", "t", "1", "ja", "oui", "si", "sí"}
 FALSE = {"no", "false", "n", "f", "0", "nein", "nee", "non"}
+YEARS = 1800, 2100
+MOSTLY_MISSING = 0.5  # fraction of missing values above which a column is not used unless it is named
 MOST_UNITS = 4  # units of a column of numbers with units
 _QUANTITY = re.compile(
     r"^\s*[+\-−]?\d+(?:(?:[.,]\d+)?\s*(?P<unit>[^\W\d_]{1,5}[²³/]?[^\W\d_]{0,3}|°[CF]?)|(?::\d{2}){1,2})\s*$"
@@ -57,7 +59,9 @@ class ColumnKind:
     max: float | None = None
     mean: float | None = None
     sd: float | None = None
+    zeros: int = 0  # numbers that are 0
     detail: str = ""  # why it looks like an id or a code, or which order of dates was assumed
+    unused: str = ""  # why it is not a feature unless the user names it, as a noun phrase; "": it is one
     date_order: str | None = None  # of dates written as text
     is_nested: bool = False  # lists or records
     marks: tuple[str, ...] = ()  # a few texts among numbers, which may mark missing values
@@ -92,6 +96,7 @@ class _Counts:
     high: float = -np.inf
     mean: float = 0.0
     squares: float = 0.0  # of the deviations from the mean
+    zeros: int = 0
     count: int = 0
     written: int = 0  # numbers among text
     others: dict[str, int] = field(default_factory=dict)  # the other texts and their first rows, while they are few
@@ -144,6 +149,7 @@ class _Counts:
         if not count:
             return
         self.is_integer = self.is_integer and numbers.is_integer[j]
+        self.zeros += numbers.zeros[j]
         self.low, self.high = min(self.low, numbers.low[j]), max(self.high, numbers.high[j])
         total, step = self.count + count, numbers.mean[j] - self.mean
         self.squares += numbers.squares[j] + step * (self.count * count / total) * step
@@ -170,6 +176,7 @@ class _Numbers:
             zeros = np.where(is_missing, 0.0, X)
             means = zeros.sum(axis=1) / np.maximum(counts, 1)
             self.squares = (np.where(is_missing, 0.0, X - means[:, None]) ** 2).sum(axis=1).tolist()
+        self.zeros = (X == 0).sum(axis=1).tolist()
         self.count, self.mean = counts.tolist(), means.tolist()
         self.is_integer = (zeros == np.floor(zeros)).all(axis=1).tolist()
         self.low = np.where(is_missing, np.inf, X).min(axis=1, initial=np.inf).tolist()
@@ -290,7 +297,7 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> 
         text = f"{v:.0f}" if isinstance(v, float) and v.is_integer() and abs(v) < 2**53 else str(v)
         found.examples += (("true" if v else "false") if c.is_boolean and isinstance(v, float) else text,)
     if c.is_numeric and c.count:
-        found.min, found.max, found.mean = c.low, c.high, c.mean
+        found.min, found.max, found.mean, found.zeros = c.low, c.high, c.mean, c.zeros
         found.sd = float(np.sqrt(c.squares / (c.count - 1))) if c.count > 1 else 0.0
     found.kind = _kind_of(name, c, values, suspect, is_id)
     found.is_nested = c.is_nested
@@ -303,7 +310,29 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> 
         found.detail = f"{c.dates.order} assumed" if c.dates.is_assumed else str(c.dates.order)
     if suspect is not None and suspect.kind != "dominant":
         found.detail = f"like a code: {suspect.detail}" if suspect.kind == "code" else suspect.detail or suspect.kind
+    found.unused = _why_unused(found, suspect)
     return found
+
+
+def _why_unused(column: ColumnKind, suspect: SuspectColumn | None) -> str:
+    """Return why a column is shown, but is no feature unless the user names it; "" for a feature."""
+    if column.kind == "missing":
+        return "no values"
+    if column.kind == "constant":
+        return "only one value"
+    if column.kind == "id":
+        return f"an identifier ({column.detail})" if column.detail else "an identifier (every value is different)"
+    if column.missing > MOSTLY_MISSING * column.n:
+        return f"{column.missing / column.n:.0%} missing"
+    if column.kind == "text":
+        return "free text"
+    if column.kind == "integer" and _are_years(column.name, column.min, column.max):
+        return f"years ({column.min:.0f} to {column.max:.0f})"
+    return f"codes ({suspect.detail})" if suspect is not None and suspect.kind == "code" else ""
+
+
+def _are_years(name: str, low: float | None, high: float | None) -> bool:
+    return is_called_year(name) and low is not None and high is not None and YEARS[0] <= low <= high <= YEARS[1]
 
 
 def _has_marks(c: _Counts, values: list[Any] | None) -> bool:
@@ -319,7 +348,8 @@ def _kind_of(name: str, c: _Counts, values: list[Any] | None, suspect: SuspectCo
     present = c.n - c.missing
     if present == 0:
         return "missing"
-    if is_id or (suspect is not None and suspect.kind in ("row number", "identifier")):
+    is_year = c.is_numeric and c.is_integer and _are_years(name, c.low, c.high)
+    if is_id or (suspect is not None and suspect.kind in ("row number", "identifier") and not is_year):
         return "id"
     if c.is_ordered:
         return "ordered"
@@ -359,7 +389,9 @@ def _kind_of_text(name: str, c: _Counts, values: list[Any] | None, present: int)
     words = c.words / present
     least = 2 if is_called_id(name) else LEAST_IDS
     is_quantity = values is not None and bool(_units(values))
-    if not is_quantity and not c.repeats and present >= least and words <= WORDS_OF_ID and c.longest <= LONGEST_ID:
+    is_short = words <= WORDS_OF_ID and c.longest <= LONGEST_ID
+    mostly_distinct = is_called_id(name) and values is not None and 2 * len(values) > present
+    if not is_quantity and is_short and present >= least and (not c.repeats or mostly_distinct):
         return "id"
     if values is None:
         return "text"

@@ -8,18 +8,16 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from lowland.data.kinds import ColumnKind, TableKinds, kinds_of
 from lowland.data.open import is_frame, open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import Reader, number_batches
+from lowland.data.scales import kinds_differ
 from lowland.errors import DataError
 from lowland.plain import to_plain
 
-ENCODED = ("text", "date", "category", "ordered")  # features after they are encoded as numbers
+ENCODED = ("date", "category", "ordered")  # features after they are encoded as numbers
 COMPLETE = ("missing", "constant", "id", "category", "text")  # a missing category is a level, a missing text is empty
-MAX_RATIO = 10.0  # of standard deviations: above it, columns in large units dominate
 MOST_CLASSES = 50
 SHOWN = 60  # columns printed
 SINGULAR = {"missing": "all missing", "ordered": "ordered category"}
@@ -28,16 +26,16 @@ PLURAL = {"category": "categories", "missing": "all missing", "text": "text", "o
 
 @dataclass(frozen=True)
 class Look:
-    """What ``look`` found: the columns with their kinds, suggestions, and the arguments to go on."""
+    """What ``look`` found: the columns with their kinds, how they are prepared, and the arguments to go on."""
 
     kinds: TableKinds
-    suggestions: tuple[str, ...]
-    drop: tuple[str, ...]  # columns without information, further ids, lists
+    suggestions: tuple[str, ...]  # what is done with the columns, and what the user should decide
+    drop: tuple[str, ...]  # columns that cannot be prepared: records, infinite values
     label: str | None  # a column that may contain classes
-    scale: bool  # whether the columns need a common scale
     id: str | None = None  # a column of ids, where the table does not say which
     marks: tuple[str, ...] = ()  # texts that may mark missing values
     encode: tuple[str, ...] = ()  # features that are encoded as numbers
+    unused: tuple[str, ...] = ()  # columns that are shown, but are no features unless they are named
     incomplete: tuple[str, ...] = ()  # features of numbers with missing values
 
     @property
@@ -52,8 +50,8 @@ class Look:
             {
                 "file": k.source.strip("'"), "rows": k.n, "columns": [asdict(column) for column in k.columns],
                 "duplicate_rows": k.duplicates, "id": k.id_name or self.id, "notes": k.notes,
-                "suggestions": self.suggestions, "drop": self.drop, "label": self.label, "scale": self.scale,
-                "marks": self.marks, "encode": self.encode, "incomplete": self.incomplete,
+                "suggestions": self.suggestions, "drop": self.drop, "label": self.label,
+                "marks": self.marks, "encode": self.encode, "unused": self.unused, "incomplete": self.incomplete,
             }
         )  # fmt: skip
 
@@ -99,34 +97,32 @@ def look(source: Any, **options: Any) -> Look:
 
 
 def advised(found: TableKinds, label: str | None = None) -> Look:
-    """Add suggestions to what was found; ``label``: the column of labels, if it is known."""
+    """Say how the columns are prepared, and what the user should decide; ``label``: the labels, if they are known."""
     columns = found.columns
 
     def named(test: Callable[[ColumnKind], Any]) -> list[str]:
         return [c.name for c in columns if test(c)]
 
-    ids, missing, constant = ([c.name for c in columns if c.kind == kind] for kind in ("id", "missing", "constant"))
     classes = named(
-        lambda c: label is None and c.kind in ("category", "boolean") and c.sd is None
+        lambda c: label is None and c.kind in ("category", "boolean") and c.sd is None and not c.unused
         and c.distinct and c.distinct <= MOST_CLASSES and c.distinct < c.n - c.missing
     )  # fmt: skip
-    encoded = named(
-        lambda c: (c.kind in ENCODED or (c.kind in ("boolean", "number") and c.sd is None))
-        and not c.marks and not c.is_nested
-    )  # fmt: skip
+    known, label = label, label or next(iter(classes), None)
     nested, infinite = named(lambda c: c.is_nested), named(lambda c: c.is_infinite)
+    features = [c for c in columns if not c.unused and c.name not in (label, *nested, *infinite)]
+    unused = {c.name: c.unused for c in columns if c.unused and c.name not in (label, *nested) and not c.marks}
+    encoded = [c.name for c in features if c.kind in ENCODED and not c.marks]
     marks = list(dict.fromkeys(mark for c in columns for mark in c.marks))
     assumed = {c.name: c.detail.removesuffix(" assumed") for c in columns if c.detail.endswith(" assumed")}
-    gaps = {c.name: c.missing for c in columns if 0 < c.missing < c.n and c.kind not in COMPLETE}
+    gaps = {c.name: c.missing for c in features if c.missing and c.kind not in COMPLETE}
     share = sum(gaps.values()) / max(1, found.n * len(columns))
     findings: list[tuple[Collection[str], str]] = [
-        (ids, "ids of the rows, not features."),
-        (classes, "may contain classes. Name one as the label."),
+        (classes if known is None else (), "may contain classes. Name one as the label."),
         (
             named(lambda c: c.marks),
             f"numbers, except {_listed(marks)}. If these mark missing values, name them with the option 'missing'.",
         ),
-        (encoded, "not numbers, but can be encoded as numbers."),
+        (encoded, "encoded as numbers."),
         (assumed, f"dates of which {next(iter(assumed.values()), '')} was assumed."),
         (
             named(lambda c: c.detail.startswith("numbers with units")),
@@ -134,29 +130,20 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
         ),
         (nested, "lists or records. Drop."),
         (infinite, "infinity. Replace it by a number or a missing value, or drop the column."),
-        (missing, "no values at all."),
-        (constant, "constant, so without information."),
-        (gaps, f"missing values ({share:.2%} of the table). Impute or drop."),
+        (gaps, f"missing values ({share:.2%} of the table), replaced by the median of the column."),
     ]
     said = [f"{_listed(names)}: {words}" for names, words in findings if names]
+    if features and kinds_differ(features) and any(c.sd for c in features):
+        said.append("The columns have different units or kinds, so numbers are standardized.")
+    for why in dict.fromkeys(unused.values()):
+        said.append(f"{_listed(name for name in unused if unused[name] == why)}: {why}, not used as a feature.")
     if found.duplicates:
         one = found.duplicates == 1
         said.append(f"{found.duplicates:,} row{'' if one else 's'} equal{'s' * one} an earlier row.")
-    spread = [c.sd for c in columns if c.sd and c.sd == c.sd and c.kind in ("number", "integer")]
-    ratio = max(spread) / min(spread) if spread else 1.0
-    if ratio > MAX_RATIO:
-        times = f"{ratio:,.0f}" if ratio < 1e9 else f"{ratio:.0e}" if ratio < np.inf else "more than 1e300"
-        said.append(f"The largest standard deviation is {times} times the smallest. Standardize the columns.")
-    label = classes[0] if classes else label
-    own = None if found.id_name is not None or not ids else ids[0]
-    roles = {label, own, found.id_name}
-    useless = {*ids, *missing, *constant, *nested, *infinite} - roles
-    used = [c for c in columns if c.name not in {*useless, *roles}]
-    encode = tuple(c.name for c in used if c.name in encoded)
-    incomplete = tuple(c.name for c in used if (c.missing and c.kind not in ("category", "text")) or c.marks)
+    own = None if found.id_name is not None else next((c.name for c in columns if c.kind == "id"), None)
     return Look(
-        found, tuple(said), tuple(named(lambda c: c.name in useless)), label, ratio > MAX_RATIO and not encode, own,
-        tuple(marks), encode, incomplete,
+        found, tuple(said), tuple(dict.fromkeys((*nested, *infinite))), label, own, tuple(marks), tuple(encoded),
+        tuple(unused), (*gaps, *named(lambda c: c.marks)),
     )  # fmt: skip
 
 

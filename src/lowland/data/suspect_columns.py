@@ -13,6 +13,7 @@ MOST = 0.9  # fraction of the total variance above which one column dominates
 MIN_ROWS = 20
 MANY = 20  # distinct integers of a column of codes
 WORDS_OF_IDS = {"id", "ids", "uid", "uuid", "guid", "index", "idx", "key"}
+WORDS_OF_YEARS = {"year", "years", "yr", "jahr", "jaar", "annee", "année", "año", "anno", "ano"}
 WORDS_OF_CODES = {
     "code", "zip", "zipcode", "postal", "postcode", "plz", "fips", "sku", "phone", "telephone", "isbn", "account",
 }  # fmt: skip
@@ -76,8 +77,12 @@ def _of_integers(name: str, column: np.ndarray, words: set[str]) -> SuspectColum
         return None
     distinct = len(np.unique(column))
     consecutive = column.max() - column.min() + 1 == n
-    if distinct == n and (consecutive or words & WORDS_OF_IDS):
-        how = "consecutive integers, each once" if consecutive else f"{n:,} distinct integers, each once"
+    if distinct == n and consecutive:
+        return SuspectColumn(name, "identifier", "consecutive integers, each once")
+    if 2 * distinct > n and words & WORDS_OF_IDS:  # some rows may share an id, such as visits of one patient
+        how = (
+            f"{n:,} distinct integers, each once" if distinct == n else f"{distinct:,} distinct integers in {n:,} rows"
+        )
         return SuspectColumn(name, "identifier", how)
     if distinct >= MANY and words & WORDS_OF_CODES and column.min() >= 0:
         return SuspectColumn(
@@ -105,7 +110,12 @@ def is_called_id(name: str) -> bool:
     return bool(_words(name) & WORDS_OF_IDS)
 
 
+def is_called_year(name: str) -> bool:
+    """Whether the name of a column says that it contains years."""
+    return bool(_words(name) & WORDS_OF_YEARS)
+
+
 def _words(name: str) -> set[str]:
     """The words of a column name, in lower case: "PassengerId" gives "passenger" and "id"."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿ]+", name)
     return {part.lower() for part in parts}

@@ -104,22 +104,15 @@ def _command(table: Record, record: Record, path: str) -> str:
         )
     words = ["lowland", "fit", entry.verb, path]
     label, weight = _named(table, "label") if entry.needs_y else None, _named(table, "weight")
-    features = _features(table)
-    others = [c["name"] for c in table["columns"] if c["name"] not in {*features, label, weight}]
-    listed = any(c["kind"] not in (*KINDS, "boolean") for c in table["columns"] if c["role"] == "feature")
-    if listed or len(others) > len(features):  # what looks like an id is a feature only if it is named
-        words += ["--columns", _quoted(features)]
+    features = [c for c in table["columns"] if c["role"] == "feature"]
+    others = [c["name"] for c in table["columns"] if c["role"] != "feature" and c["name"] not in (label, weight)]
+    if any(c.get("unused") for c in features) or len(others) > len(features):  # columns that are named are used
+        words += ["--columns", _quoted(_features(table))]
     elif others:
         words += ["--drop", _quoted(others)]
     words += ["--label", label] if label is not None else []
     words += ["--weight", weight] if weight is not None else []
-    numeric = all(c["kind"] in NUMERIC for c in table["columns"] if c["role"] == "feature")
-    if table.get("scaled"):
-        words += ["--prepare", "standardize"]
-    elif not numeric:
-        words += ["--prepare", "encode"]
-    if any(c["missing"] for c in table["columns"] if c["role"] == "feature"):
-        words += ["--impute", "median"]
+    words += ["--prepare", "standardize" if table.get("scaled") else "encode"]
     for name, value in table["read"].items():
         if name == "header":
             words.append("--header" if value else "--no-header")

@@ -12,9 +12,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from lowland.data.open import has_named_columns
-from lowland.data.reader import holds_numbers
-from lowland.data.table import Table
 from lowland.data.write import write_columns
 from lowland.errors import MissingExtra, MissingFile, ParameterError
 from lowland.explorer.panels import Panels, labeled_table, plain_column
@@ -44,8 +41,8 @@ def explore(
 
     Parameters
     ----------
-    X : rows, in any form that a method accepts, or a study. In the browser also None, to open files there. Columns of
-        text and dates are not features: they are shown, and can be colored by.
+    X : rows, in any form that a method accepts, or a study. In the browser also None, to open files there. Columns are
+        prepared as in ``lowland.compare``.
     y : labels, one per row, or the name of the column that contains them.
     maps : coordinates to show, such as {"TriMap": Z}, or a study of X; None: computed by ``methods``. Given coordinates
         are shown as they are. They are evaluated if ``methods`` is given too.
@@ -106,19 +103,9 @@ def _widget(X: Any, y: Any, maps: Any, methods: Any, color: Any, height: int | N
     elif maps is not None and methods is None:
         panels = Panels.of_maps(X, y, maps)
     else:
-        study = compare(_features(X, y), y, NOTEBOOK if methods is None else methods, embeddings=maps, **options)
+        study = compare(X, y, NOTEBOOK if methods is None else methods, embeddings=maps, **options)
         panels = Panels.of_study(study, X)
     return MapsWidget(panels, color=color, height=height)
-
-
-def _features(X: Any, y: Any) -> Any:
-    """The table with its columns of text and dates as columns to keep; ``y`` may be one of them."""
-    if isinstance(X, Table) or not has_named_columns(X):
-        return X
-    table = Table(X)
-    fields = table.arrow(list(range(len(table.names)))).fields
-    kept = [field.name for field in fields if not holds_numbers(field.type) and field.name != y]
-    return Table(X, keep=kept) if kept else X
 
 
 # --- in the browser ---

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.formats.images import ImageReader
-from lowland.data.kinds import kinds_of
-from lowland.data.look import Look, advised
+from lowland.data.kinds import ColumnKind, kinds_of
+from lowland.data.look import advised
 from lowland.data.open import open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import Reader, number_batches
+from lowland.data.scales import kinds_differ
 from lowland.data.stored_table import StoredTable, stored_batches, with_names_of_rows, write_stored
 from lowland.errors import DataError, LowlandError
 from lowland.explorer.folder import check_archive
 from lowland.explorer.workspace import open_array, read_json, write_array, write_floats, write_json
 from lowland.plain import to_plain
+from lowland.prepare.label_copies import label_copies
 
 LABEL_NAMES = re.compile(
     r"^(label|labels|class|classes|target|y|species|category|group|diagnosis|type)$", re.IGNORECASE
 )
 MOST_CLASSES = 50
-NUMBERS = ("number", "integer", "boolean")
 EVERY = 0.2  # seconds between two reports
 
 
@@ -50,8 +52,8 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
     write_stored(reported(), folder / "table.arrow", most)
     send({"event": "progress", "stage": "looking at the columns", "fraction": None})
     found = kinds_of(StoredTable(folder / "table.arrow").table.to_batches(), source, id_name, list(notes))
-    looked = advised(found)
-    columns = _columns(looked)
+    columns = _columns(found.columns, advised(found).label, StoredTable(folder / "table.arrow").table)
+    looked = advised(found, next((c["name"] for c in columns if c["role"] == "label"), None))
     if image_shape is None:  # of square gray images, if the features are named as pixels
         pixels = [c for c in columns if c["role"] in ("feature", "drop") and re.match("pixel|px", c["name"], re.I)]
         side = round(len(pixels) ** 0.5)
@@ -93,25 +95,26 @@ def _opened(message: dict[str, Any]) -> tuple[Iterable[Any], str, str | None, An
     return number_batches(numbers), numbers.source, None, numbers.notes, None
 
 
-def _columns(looked: Look) -> list[dict[str, Any]]:
+def _columns(found: Sequence[ColumnKind], label: str | None, table: Any) -> list[dict[str, Any]]:
     """The columns with their kinds, counts and the role that suits most tables."""
-    classes = [c.name for c in looked.columns if c.distinct is not None and 2 <= c.distinct <= MOST_CLASSES]
-    label = next((name for name in classes if LABEL_NAMES.match(name.strip())), looked.label)  # by name, or by kind
-    numeric = [c for c in looked.columns if c.kind in NUMBERS and c.name != label]
-    others = "keep" if len(numeric) >= 2 else "feature"
-    roles = {"id": "id", "constant": "drop", "missing": "drop", **dict.fromkeys(NUMBERS, "feature")}
-    shown = ("name", "kind", "missing", "distinct", "min", "max", "mean", "sd", "detail")
-    found, has_id = [], False
-    for c in looked.columns:
-        role = "label" if c.name == label else roles.get(c.kind, others)
-        if role == "id" and has_id:
-            role = "keep"
+    classes = [c.name for c in found if c.distinct is not None and 2 <= c.distinct <= MOST_CLASSES]
+    label = next((name for name in classes if LABEL_NAMES.match(name.strip())), label)  # by name, or by kind
+    unused = {c.name: c.unused for c in found if c.unused}
+    if label is not None:
+        others = [c.name for c in found if c.name not in unused and c.name != label]
+        unused |= label_copies(table, others, np.array(table.column(label).to_pylist(), dtype=object))
+    features = [c.name for c in found if c.name not in unused and c.name != label]
+    shown = ("name", "kind", "n", "missing", "distinct", "min", "max", "mean", "sd", "zeros", "detail")
+    columns, has_id = [], False
+    for c in found:
+        role = "feature" if c.name not in unused or (c.kind == "text" and not features) else "keep"
+        role = "drop" if c.kind in ("constant", "missing") else "id" if c.kind == "id" and not has_id else role
+        role = "label" if c.name == label else role
         has_id |= role == "id"
-        found.append({**{key: getattr(c, key) for key in shown}, "role": role})
-    return found
+        columns.append({**{key: getattr(c, key) for key in shown}, "unused": unused.get(c.name, ""), "role": role})
+    return columns
 
 
-MAX_RATIO = 10.0  # of standard deviations: above it, scale="auto" standardizes the columns
 KINDS = {"number": "number", "integer": "number", "category": "category", "date": "date", "text": "text"}
 NUMERIC = ("number", "integer")
 PIXEL = re.compile(r"(pixel|px)[ _-]?\d", re.IGNORECASE)
@@ -137,7 +140,8 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
 
         table = stored.select([j for j, _ in features])
         kinds: Any = {c["name"]: KINDS[c["kind"]] for _, c in features if c["kind"] in KINDS}
-        preparer = TablePreparer(kinds=kinds, standardize=scaled, output="arrow").fit(table)
+        names = [c["name"] for _, c in features]
+        preparer = TablePreparer(kinds=kinds, use=names, standardize=scaled, output="arrow").fit(table)
         X = np.asarray(preparer.transform(table))
         names = [str(name) for name in preparer.get_feature_names_out()]
         report = dict(preparer.report_)
@@ -164,10 +168,7 @@ def is_standardized(columns: list[dict[str, Any]], scale: str) -> bool:
     features = [c for c in columns if c["role"] == "feature"]
     if all(PIXEL.match(c["name"]) for c in features):  # images: all columns have the same unit
         return False
-    if any(c["kind"] not in (*NUMERIC, "boolean") for c in features):
-        return True
-    spread = [c["sd"] for c in features if c["sd"]]
-    return bool(spread) and max(spread) > MAX_RATIO * min(spread)
+    return kinds_differ(SimpleNamespace(**c) for c in features)
 
 
 class PreparedRows:

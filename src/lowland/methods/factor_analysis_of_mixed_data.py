@@ -33,7 +33,9 @@ class FactorAnalysisOfMixedData(
     reads="mixed",
     missing_remedy="Set `missing='category'` to make missing categories a level of their own.",
     tolerance=1e-9,
-    study=StudyHints(why_left_out="It equals PCA of standardized columns unless some columns are categories."),
+    study=StudyHints(
+        why_left_out="It equals PCA of standardized columns unless some columns are categories.", categories=1
+    ),
 ):
     """Factor analysis of mixed data: principal components of numbers and categories, each column with the same weight.
 

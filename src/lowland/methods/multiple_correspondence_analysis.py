@@ -42,7 +42,7 @@ class MultipleCorrespondenceAnalysis(
     missing_remedy="Set `missing='category'` to make them a level of their own, or `missing='passive'` to leave them "
     "out.",
     quick={"n_components": 1},
-    study=StudyHints(why_left_out="It is for tables of categories: run it by its name on such a table."),
+    study=StudyHints(why_left_out="It is for tables with two columns of categories or more.", categories=2),
 ):
     """Multiple correspondence analysis: rows and levels of a table of categories in one map.
 

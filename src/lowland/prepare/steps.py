@@ -16,13 +16,16 @@ from lowland.methods.registry import load_method
 
 PARTS = ("year", "month", "day of week", "hour", "elapsed days")
 _DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")  # microseconds
+COLLINEAR = 0.95  # correlation with the elapsed days above which a part of a date adds nothing
+LEAST_DATES = 10  # rows from which on a correlation says something
 FEATURES = 2**14  # hashed n-grams
 
 
 class DateParts(TransformerMixin, BaseEstimator):
     """The parts of each date that differ among the training rows; days elapse since the first training date.
 
-    A missing date is NaN in every part.
+    A part that follows the elapsed days, as the year does over many years, is left out. A missing date is NaN in every
+    part.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -32,8 +35,10 @@ class DateParts(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = _names(X, D.shape[1])
         first = np.fmin.reduce(D, axis=0)  # without missing dates
         self.origins_ = np.where(np.isnat(first), np.datetime64("1970-01-01", "us"), first)
-        parts = self._all_parts(D)
-        self.kept_ = np.array([np.unique(part[~np.isnan(part)]).size > 1 for part in parts.T])
+        parts = self._all_parts(D).reshape(len(D), -1, len(PARTS))
+        self.kept_ = np.concatenate(
+            [_differing(of_column[~np.isnan(of_column[:, 0])]) for of_column in parts.swapaxes(0, 1)]
+        )
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -64,6 +69,14 @@ class DateParts(TransformerMixin, BaseEstimator):
             ]
             columns += [np.where(np.isnat(dates), np.nan, part) for part in parts]
         return np.column_stack(columns)
+
+
+def _differing(parts: np.ndarray) -> np.ndarray:
+    """Which of the parts of one column, (n, 5), differ among the rows, and do not follow the last one."""
+    differ = np.array([np.unique(part).size > 1 for part in parts.T])
+    for j in np.flatnonzero(differ[:-1]) if len(parts) >= LEAST_DATES else ():
+        differ[j] = abs(np.corrcoef(parts[:, j], parts[:, -1])[0, 1]) <= COLLINEAR
+    return differ
 
 
 def _names(X: Any, d: int) -> np.ndarray:

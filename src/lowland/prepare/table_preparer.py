@@ -32,23 +32,22 @@ from lowland.data.files import suffix_of
 from lowland.data.kinds import KINDS, ColumnKind, kinds_of
 from lowland.data.open import has_named_columns
 from lowland.data.problems import preparation_error
-from lowland.data.reader import BATCH
+from lowland.data.reader import BATCH, holds_numbers
 from lowland.data.rows import Rows, StreamRows
+from lowland.data.scales import scales_differ
+from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError
+from lowland.prepare.label_copies import label_copies
 from lowland.prepare.steps import PARTS, DateParts, TextComponents
 from lowland.run.settings import require_memory
 from lowland.suggestions import did_you_mean
 
 GIVEN = (*KINDS, "drop")  # kinds that a user can give
 _COMPLETE = ("category", "text", "id")  # a missing category is a level, a missing text is empty
-DROPPED = {
-    "missing": "every value is missing, dropped",
-    "constant": "only one value, dropped",
-    "id": "an identifier (every value is different), dropped",
-    "drop": "dropped as requested",
-}
+NUMBERS = ("number", "integer", "boolean")
 _CHOICES = {
     "impute": ("median", "mean", "most_frequent", None),
+    "standardize": ("auto", True, False),
     "dates": ("parts", "drop"),
     "texts": ("components", "drop"),
     "output": ("array", "arrow"),
@@ -58,8 +57,10 @@ _CHOICES = {
 class TablePreparer(TransformerMixin, BaseEstimator):
     """Turn a table of numbers, booleans, categories, dates and short texts into a table of numbers.
 
-    The kind of each column is found in the training data. Columns are encoded by scikit-learn's encoders in a
-    ``ColumnTransformer``; ``report_`` says what was done with each.
+    The kind of each column is found in the training data. Identifiers, years, codes, free text, columns that are mostly
+    missing and columns that copy the labels are not used unless you name them. The others are encoded by scikit-learn's
+    encoders in a ``ColumnTransformer``. ``report_`` says what was done with each column. ``lowland.compare``, the
+    command line and the explorer prepare tables in the same way.
 
     Parameters
     ----------
@@ -67,12 +68,17 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         Kinds of columns by name, where the one that was found is not meant: "number", "boolean", "category", "date",
         "text" or "drop". Columns of an array are named x0, x1, … Durations and times of day are numbers of days.
         ``lowland.look`` shows the kinds.
+    use : list of str, default=None
+        Columns to use although they look like identifiers, years, codes, free text or copies of the labels, or are
+        mostly missing.
     impute : {"median", "mean", "most_frequent"} or None, default="median"
         Replacement of missing numbers, ranks and parts of dates; missing booleans become the most frequent value.
         None leaves all of them missing (NaN). A missing category is a level of its own, a missing text is an empty
         text.
-    standardize : bool, default=True
-        Whether to scale numbers, ranks and parts of dates to mean 0 and standard deviation 1.
+    standardize : "auto" or bool, default="auto"
+        Whether to scale numbers, ranks and parts of dates to mean 0 and standard deviation 1. "auto" does so if some
+        columns are not numbers, or if the largest standard deviation exceeds ten times the smallest. It does not scale
+        pixels and counts, which share one unit.
     max_levels : int, default=30
         Number of columns of 0 and 1 per category at most: the most frequent levels, and one for all others. A new level
         counts as one of these others; where there are none, its columns are all 0.
@@ -98,8 +104,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         Kind of each column.
     report_ : dict
         What was done with each column, in words.
+    unused_ : dict
+        The columns that are not used, and why.
+    standardized_ : bool
+        Whether the numbers are standardized.
     missing_ : dict
         Number of missing values of each column that is not dropped.
+    missing_fraction_ : float
+        Fraction of missing values among the numbers, booleans, ranks and dates that are used.
     date_orders_ : dict
         "year first", "day first" or "month first" for each column of dates that are written as text: the values decide.
         Where they do not, month first is assumed for dates with slashes, else day first; ``report_`` says so.
@@ -125,8 +137,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self,
         *,
         kinds: dict[str, str] | None = None,
+        use: Sequence[str] | None = None,
         impute: Literal["median", "mean", "most_frequent"] | None = "median",
-        standardize: bool = True,
+        standardize: Literal["auto"] | bool = "auto",
         max_levels: int = 30,
         ordered: dict[str, Sequence[Any]] | None = None,
         dates: Literal["parts", "drop"] = "parts",
@@ -136,6 +149,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         random_state: int | None = 0,
     ) -> None:
         self.kinds = kinds
+        self.use = use
         self.impute = impute
         self.standardize = standardize
         self.max_levels = max_levels
@@ -149,7 +163,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the kinds of the columns of X and fit their encoders.
 
-        X is a data frame, the path of a file, or an array of objects; ``y`` is not used.
+        X is a data frame, the path of a file, or an array of objects. ``y`` are labels, one per row: a column that
+        determines them is not used.
         """
         self._check_parameters()
         columns, names, named = open_arrow(X)
@@ -173,6 +188,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             order = own or (date_order(table.column(name)) if kind == "date" else None)
             if order is not None:
                 self.date_orders_[name] = order
+        self._choose_columns(table, y, found, given)
         prepared = self._converted(table)
         for name in self.ordered or ():
             others = sorted({*prepared.column(name).unique().drop_null().to_pylist()} - {*levels[name]})
@@ -184,12 +200,20 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if not prepared.column_names:
             one = "The table has 1 sample. " if len(table) == 1 else ""
             raise DataError(
-                f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Set the "
-                "kinds of columns with `TablePreparer(kinds=...)`."
+                f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Name columns "
+                "to use with `TablePreparer(use=...)`, or set their kinds with `TablePreparer(kinds=...)`."
             )
+        self.standardized_ = bool(self.standardize)
+        if self.standardize == "auto":
+            used = [self.kinds_[name] for name in prepared.column_names]
+            floats = [np.asarray(prepared.column(name), dtype=np.float64) for name in prepared.column_names
+                      if self.kinds_[name] in NUMBERS]  # fmt: skip
+            self.standardized_ = not {*used} <= {*NUMBERS} or scales_differ(np.column_stack(floats))
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
         self.missing_ = {name: count_missing(prepared.column(name)) for name in prepared.column_names}
+        gaps = [count for name, count in self.missing_.items() if self.kinds_[name] not in _COMPLETE]
+        self.missing_fraction_ = sum(gaps) / max(1, len(gaps) * len(table))
         self.report_ = {name: _sentence(self, name, levels, found.get(name)) for name in names}
         return self
 
@@ -237,6 +261,25 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
     # --- steps ---
 
+    def _choose_columns(self, table: Any, y: Any, found: dict[str, ColumnKind], given: dict[str, str]) -> None:
+        """Set ``unused_``: why columns are not used, unless their kinds are given or they are named."""
+        self.unused_ = {name: "dropped as requested" for name, kind in given.items() if kind == "drop"}
+        named = {*given, *(self.use or ())}
+        for name in self.use or ():  # as what it is, not as an identifier
+            if self.kinds_[name] == "id":
+                self.kinds_[name] = "number" if holds_numbers(table.schema.field(name).type) else "text"
+        self.unused_ |= {name: c.unused for name, c in found.items() if c.unused and name not in named}
+        self.unused_ |= {name: "no values" for name in named & {*found} if found[name].kind == "missing"}
+        if y is not None:
+            candidates = [name for name in found if name not in named and name not in self.unused_]
+            self.unused_ |= label_copies(table, candidates, y)
+        for kind, off in (("date", self.dates), ("text", self.texts)):
+            if off == "drop":
+                self.unused_ |= {name: "dropped as requested" for name, own in self.kinds_.items() if own == kind}
+        if len(self.unused_) == len(table.column_names):  # free text is better than nothing
+            texts = [name for name, why in self.unused_.items() if why == "free text"]
+            self.unused_ = {name: why for name, why in self.unused_.items() if name not in texts}
+
     def _check_parameters(self) -> None:
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
@@ -254,7 +297,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                 )
 
     def _check_names(self, names: list[str]) -> None:
-        for option in ("kinds", "ordered"):
+        for option in ("kinds", "ordered", "use"):
             for name in getattr(self, option) or ():
                 if name not in names:
                     raise ParameterError(
@@ -273,7 +316,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         levels_as_columns = OneHotEncoder(
             max_categories=int(self.max_levels), handle_unknown="infrequent_if_exist", sparse_output=False
         )
-        scaled = [("scale", StandardScaler())] if self.standardize else []
+        scaled = [("scale", StandardScaler())] if self.standardized_ else []
         steps = {
             "number": [*_imputer(self.impute), *scaled],
             "boolean": _imputer(self.impute and "most_frequent"),
@@ -292,14 +335,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         d = sum(width.get(self.kinds_[name], 1) for name in table.column_names)
         require_memory(2 * 8.0 * len(table) * d, "TablePreparer: the encoded table", "Lower max_levels")
 
-    def _is_dropped(self, name: str) -> bool:
-        kind = self.kinds_[name]
-        off = (kind == "date" and self.dates == "drop") or (kind == "text" and self.texts == "drop")
-        return off or kind in DROPPED
-
     def _converted(self, table: Any) -> Any:
         """The columns that are kept, as floats, dates and strings."""
-        kept = [name for name in table.column_names if not self._is_dropped(name)]
+        kept = [name for name in table.column_names if name not in self.unused_]
         orders = self.date_orders_
         columns = [converted(table.column(name), self.kinds_[name], repr(name), orders.get(name)) for name in kept]
         return arrow_table(columns, kept)
@@ -307,7 +345,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def _opened(self, X: Any) -> tuple[Any, list[str]]:
         """The training columns of a new table, by name where it has names; it may lack those that are dropped."""
         if hasattr(self, "feature_names_in_") and has_named_columns(X):
-            columns, names, _ = open_arrow(X, [name for name in self.feature_names_in_ if not self._is_dropped(name)])
+            columns, names, _ = open_arrow(X, [name for name in self.feature_names_in_ if name not in self.unused_])
             return columns, names
         columns, names, _ = open_arrow(X)
         if len(names) != self.n_features_in_:
@@ -352,7 +390,10 @@ def _kinds_in(table: Any, names: Sequence[str], X: Any) -> dict[str, ColumnKind]
     infinite = {c.name: infinite_values(table.column(c.name)) for c in found if c.is_infinite}
     if marks or infinite or nested:
         gaps = {c.name: c.missing for c in found if 0 < c.missing < c.n and c.kind not in _COMPLETE}
-        path = X if isinstance(X, str | os.PathLike) else getattr(getattr(X, "table", None), "path", "")
+        opened = X
+        while isinstance(opened, Table):  # a table with roles, of a table
+            opened = opened.table
+        path = X if isinstance(X, str | os.PathLike) else getattr(opened, "path", "")
         takes_marks = suffix_of(Path(path)).removesuffix(".gz") in (".csv", ".tsv", ".txt", ".xlsx", ".ods")
         raise preparation_error(marks, infinite, nested, gaps, source, takes_marks=takes_marks)
     return {column.name: column for column in found}
@@ -369,12 +410,11 @@ def _source_of(X: Any) -> str:
 def _sentence(preparer: Any, name: str, levels: dict[str, list[str]], found: ColumnKind | None) -> str:
     """Return what a fitted TablePreparer did with a column; ``found``: its kind, where it was not given."""
     kind, detail = preparer.kinds_[name], found.detail if found else ""
-    if kind in DROPPED:
-        return f"an identifier ({detail}), dropped" if kind == "id" and detail else DROPPED[kind]
-    if name not in preparer.missing_:
-        return f"{kind}, dropped as requested"
+    if name in preparer.unused_:
+        why = preparer.unused_[name]
+        return why if why.startswith("dropped") else f"{why}, not used"
     missing = preparer.missing_[name]
-    scaled = ", standardized" if preparer.standardize else ""
+    scaled = ", standardized" if preparer.standardized_ else ""
     how = preparer.impute and ("most_frequent" if kind == "boolean" else preparer.impute)
     words = "left missing" if how is None else f"replaced by the {how.replace('_', ' ')}"
     filled = f", {missing:,} missing {words}{' value' * (how == 'most_frequent')}" if missing else ""

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+from lowland.data.scales import MAX_RATIO
 from lowland.data.suspect_columns import SuspectColumn
 from lowland.study.facts import BASELINE, TableFacts
 from lowland.study.plan import traits_named
 from lowland.study.result import GIVEN, Advice, Trial
 from lowland.study.significance import MARGIN, above, correct_only_in, differ, score_of_choice, ties, worse
-from lowland.study.table import MAX_RATIO
 from lowland.trial.parameters import Purpose, StudySize
 from lowland.trial.prediction import COMPANIONS, LOGISTIC, NEAREST, OF_CLASSES, OF_NUMBERS, OWN, RIDGE
 from lowland.trial.records import Score

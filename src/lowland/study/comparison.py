@@ -18,11 +18,12 @@ from lowland import __version__
 from lowland.data.suspect_columns import suspect_columns
 from lowland.data.table import Table
 from lowland.errors import ParameterError
+from lowland.prepare.preparation import IMPUTE, Impute, Scale
 from lowland.study.advice import advise
 from lowland.study.plan import Sweep, check_names, plan_of, planned_embeddings
 from lowland.study.result import StudyResult
 from lowland.study.runner import StudyRunner
-from lowland.study.table import Scale, open_table
+from lowland.study.table import open_table
 from lowland.suggestions import did_you_mean
 from lowland.trial.cache import NoCache, TrialCache
 from lowland.trial.parameters import Purpose, StudySize
@@ -37,7 +38,9 @@ def compare(
     drop: Sequence[str] = (),
     purpose: Purpose = "visualize",
     sweep: Sweep | None = None,
-    scale: Scale = "none",
+    scale: Scale = "auto",
+    impute: Impute = "auto",
+    use: Sequence[str] = (),
     time_limit: float | None = 120.0,
     total_time_limit: float | None = None,
     embeddings: Mapping[str, Any] | None = None,
@@ -48,6 +51,8 @@ def compare(
 ) -> StudyResult:
     """Compare dimensionality reduction methods on one table: time, memory, quality measures, and which to use.
 
+    A table is prepared as ``TablePreparer`` does it: categories and dates are encoded, identifiers, years, codes and
+    copies of the labels are not used, and missing numbers are replaced. ``study.table.preparation`` says what was done.
     A method that fails, exceeds the time limit or does not apply is a trial with that status and the reason. Ctrl-C
     stops the study and returns the completed trials with ``complete=False``. Completed trials are cached on disk and
     are not fitted again for the same data.
@@ -64,8 +69,11 @@ def compare(
     purpose : "visualize", "compress" or "classify" (for numeric labels: regression). The advice for it comes
         first.
     sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}. One value sets the parameter.
-    scale : "none" uses the columns as they are; "standard" standardizes them to standard deviation 1; "auto" does so
-        only if the standard deviations differ by more than a factor of 10.
+    scale : "auto" standardizes the columns to standard deviation 1 if some are not numbers, or if the standard
+        deviations differ by more than a factor of 10; "standard" always does so, "none" never.
+    impute : what to do with missing numbers: replace them by the "median" ("auto") or "mean" of the column, by those of
+        similar rows ("knn") or by probabilistic PCA ("em"); "drop" drops the incomplete rows, "none" refuses them.
+    use : names of columns to use although they do not look like features.
     time_limit : time limit for the fit of one trial, in seconds; None: no limit.
     total_time_limit : time limit for the whole study, in seconds; None: no limit. Trials that do not end in time are
         "timed out". Linear methods are fitted first.
@@ -94,14 +102,15 @@ def compare(
     'PCA'
     """
     drop = (drop,) if isinstance(drop, str) else tuple(map(str, drop))
-    _check(k, purpose, scale, {"time_limit": time_limit, "total_time_limit": total_time_limit}, seed, worker)
+    _check(k, purpose, scale, impute, {"time_limit": time_limit, "total_time_limit": total_time_limit}, seed, worker)
     named = check_names(methods, sweep)
     begun, started = time.perf_counter(), datetime.now().astimezone().isoformat(timespec="seconds")
-    data = open_table(X, y, scale, k, drop)
+    data = open_table(X, y, scale, k, drop, impute, (use,) if isinstance(use, str) else tuple(use))
     labels = data.labels
     n_classes, why = None if labels.classes is None else len(labels.classes), labels.why_no_classes
     numbers = labels.targets is not None
-    size = StudySize(len(data.X), data.X.shape[1], int(k), n_classes, purpose, int(seed), why, numbers)
+    categories = data.n_categories
+    size = StudySize(len(data.X), data.X.shape[1], int(k), n_classes, purpose, int(seed), why, numbers, categories)
     if purpose == "classify" and n_classes is None and not numbers:
         raise ParameterError(
             f"class labels are required, but {why or 'none were given'}.",
@@ -112,16 +121,22 @@ def compare(
     trials = plan_of(size, named)
     trials += planned_embeddings(embeddings, size.n, tuple(trial.name for trial in trials))
     given = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
-    given |= {"sweep": sweep, "scale": scale, "time_limit": time_limit, "total_time_limit": total_time_limit}
+    given |= {
+        "sweep": sweep,
+        "scale": scale,
+        "impute": impute,
+        "use": list(use) or (),
+        "time_limit": time_limit,
+        "total_time_limit": total_time_limit,
+    }
     given |= {"embeddings": _Names(embeddings) if embeddings else None, "seed": seed}
     call = command or _call(X, y, given)
     kept = TrialCache() if cache else NoCache()
     done, facts, complete = StudyRunner(data, size, trials, time_limit, total_time_limit, worker, kept).run()
-    suspects = suspect_columns(data.original, data.names, scaled=data.scaled, named=data.named)
+    suspects = () if data.named else suspect_columns(data.X, data.names, scaled=data.scaled, named=False)
     advice = advise(
-        done, facts, size, scaled=data.scaled, suspects=suspects, notes=data.notes, n_unlabeled=labels.n_missing,
-        named=data.named,
-        complete=complete,
+        done, facts, size, scaled=data.scaled, suspects=suspects, notes=(*data.caveats, *data.notes),
+        n_unlabeled=labels.n_missing, named=data.named, complete=complete,
     )  # fmt: skip
     seconds = time.perf_counter() - begun
     return StudyResult(
@@ -139,11 +154,12 @@ def compare(
     )
 
 
-def _check(k: Any, purpose: Any, scale: Any, limits: dict[str, Any], seed: Any, worker: Any) -> None:
+def _check(k: Any, purpose: Any, scale: Any, impute: Any, limits: dict[str, Any], seed: Any, worker: Any) -> None:
     integer = int | np.integer
     if isinstance(k, bool) or not isinstance(k, integer) or k < 1:
         raise ParameterError("must be an integer of at least 1.", method="compare", k=k)
-    for name, value, known in (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale))):
+    choices = (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale)), ("impute", impute, IMPUTE))
+    for name, value, known in choices:
         if value not in known:
             raise ParameterError(
                 f"compare({name}={value!r}): unknown {name}. {did_you_mean(value, known)}Choose one of "

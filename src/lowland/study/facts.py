@@ -74,8 +74,13 @@ class TableFacts:
         return cls(**{**record, **found, "companions": companions})
 
 
-def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int, targets: np.ndarray | None = None) -> TableFacts:
-    """Compute the facts about a table with class codes, numbers to predict, or no labels."""
+def table_facts(
+    X: np.ndarray, y: np.ndarray | None, seed: int, targets: np.ndarray | None = None, *, encoded: bool = False
+) -> TableFacts:
+    """Compute the facts about a table with class codes, numbers to predict, or no labels.
+
+    ``encoded``: some columns are levels of categories, 0 or 1, beside standardized numbers.
+    """
     with config(progress=False), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the trials give the same warnings
         n, d = X.shape
@@ -89,9 +94,9 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int, targets: np.ndar
             dimension = min(own.value, d), own.standard_error  # the estimate may exceed d for noise
         of_labels: dict[str, Any] = {}
         if targets is not None:
-            of_labels = _facts_of_labels(pca, X, PredictionTest.for_numbers(targets, seed))
+            of_labels = _facts_of_labels(pca, X, PredictionTest.for_numbers(targets, seed), encoded)
         elif y is not None:
-            of_labels = _facts_of_labels(pca, X, PredictionTest.for_classes(y, seed))
+            of_labels = _facts_of_labels(pca, X, PredictionTest.for_classes(y, seed), encoded)
         ratio = standard_deviation_ratio(X)
     fractions = tuple(float(v) for v in values / max(total, 1e-300))
     absent = {"accuracy": None, "accuracy_by_components": (), "majority_class_fraction": 0.0, "n_duplicate_rows": 0}
@@ -100,10 +105,10 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int, targets: np.ndar
     )
 
 
-def _facts_of_labels(pca: Any, X: np.ndarray, test: PredictionTest) -> dict[str, Any]:
+def _facts_of_labels(pca: Any, X: np.ndarray, test: PredictionTest, encoded: bool) -> dict[str, Any]:
     """Scores of all columns and by number of components, the majority class, and the number of duplicate rows."""
     near, linear = test.names
-    whole = test.scores(X)
+    whole = test.scores(X, standardized=encoded)
     found: dict[str, Any] = {
         "accuracy": whole.get(near),
         "linear_accuracy": whole.get(linear),

@@ -138,6 +138,7 @@ def _table(table: ShownTable, blocks: Blocks) -> dict[str, Any]:
         "columns": table.columns,
         "fingerprint": table.fingerprint,
         "scaled": table.scaled,
+        "preparation": _preparation(table),
         "drawn": len(shown),
         "shown": None if all_shown else blocks.add(shown.astype(kept)),
         "kept": [
@@ -148,6 +149,25 @@ def _table(table: ShownTable, blocks: Blocks) -> dict[str, Any]:
         "carried": [_label(name, values, blocks) for name, values in table.kept.items()],
         "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
         "thumbnails": None if table.thumbnails is None else blocks.add_texts(table.thumbnails),
+    }
+
+
+def _preparation(table: ShownTable) -> dict[str, Any] | None:
+    """What was done with the columns: one line, and one sentence per column."""
+    found = table.preparation
+    if not found.report:
+        return None
+    unused = [name for name, text in found.report.items() if text.endswith("not used")]
+    parts = [
+        f"{table.columns} columns are used" + f", as {found.n_encoded} numbers" * (found.n_encoded != table.columns)
+    ]
+    parts += ["numbers are standardized"] * table.scaled
+    listed = ", ".join(unused[:4]) + f" and {len(unused) - 4} more" * (len(unused) > 4)
+    parts += [f"not used: {listed}"] * bool(unused)
+    return {
+        "line": "; ".join(parts) + ".",
+        "missing": found.missing,
+        "columns": [{"name": name, "text": text} for name, text in found.report.items()],
     }
 
 

@@ -44,6 +44,18 @@ class Trial:
         return trial_html(self)
 
 
+@dataclass(frozen=True)
+class Preparation:
+    """What was done with the columns before any method was fitted."""
+
+    report: dict[str, str] = field(default_factory=dict)  # by column; empty: all are used as they are
+    missing: str | None = None  # which values were replaced or which rows were dropped, as a sentence
+    missing_fraction: float = 0.0  # of the numbers
+    n_encoded: int = 0  # columns of numbers to which the methods are fitted
+    step: dict[str, Any] | None = None  # parameters of the ``TablePreparer``; None: there is none
+    named: bool = True  # whether the columns have names
+
+
 @dataclass(frozen=True, eq=False)
 class ShownTable:
     """The data of a study, as far as it is plotted."""
@@ -62,6 +74,7 @@ class ShownTable:
     ids: np.ndarray | None = None  # (m,) strings or numbers
     kept: dict[str, np.ndarray] = field(default_factory=dict)  # by name, (m,) strings or numbers: not features
     thumbnails: np.ndarray | None = None  # (m,) strings: PNG files in base64, if the rows are images
+    preparation: Preparation = field(default_factory=Preparation)
 
 
 @dataclass(frozen=True)
@@ -123,8 +136,8 @@ class StudyResult:
     def estimator(self, which: str | None = None) -> Any:
         """Return the unfitted estimator of a trial or of the advice for a purpose.
 
-        ``which`` is a purpose or the name of a trial; None: the purpose of the study. If the study standardized the
-        columns, the estimator is a pipeline with a ``StandardScaler``.
+        ``which`` is a purpose or the name of a trial; None: the purpose of the study. If the study prepared the
+        columns, the estimator is a pipeline that begins with a ``TablePreparer``.
         """
         from lowland.methods.registry import load_method
 
@@ -134,12 +147,14 @@ class StudyResult:
                 "These coordinates were given, not fitted, so there is no estimator. Pass the name of another trial."
             )
         est = load_method(name)(**parameters)
-        if not self.table.scaled:
+        step = self.table.preparation.step
+        if step is None:
             return est
         from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
 
-        return make_pipeline(StandardScaler(), est)
+        from lowland.prepare.table_preparer import TablePreparer
+
+        return make_pipeline(TablePreparer(**step, output="arrow" if self.table.preparation.named else "array"), est)
 
     def _chosen(self, which: str | None) -> tuple[str, dict[str, Any]]:
         """The method and the parameters of a trial, or of the advice for a purpose."""

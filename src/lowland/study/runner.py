@@ -108,7 +108,8 @@ class StudyRunner:
             except (KeyError, TypeError, ValueError):
                 pass  # damaged: computed again
         labels = self.data.labels
-        facts = table_facts(self.data.X, labels.codes, self.size.seed, labels.targets)
+        encoded = self.size.n_categories > 0
+        facts = table_facts(self.data.X, labels.codes, self.size.seed, labels.targets, encoded=encoded)
         self.cache.put(key, facts.to_plain(), {})
         return facts
 
@@ -183,5 +184,7 @@ class StudyRunner:
             D = np.asarray(distance_matrix(X, run)) if users > 1 and n <= SMALL_ROWS else None
             names = np.array(self.data.names) if self.data.named else None
             labels = self.data.labels
-            self._shared = SharedInputs(X, labels.codes, graph, D, self.size.seed, labels.classes, names)
+            self._shared = SharedInputs(
+                X, labels.codes, graph, D, self.size.seed, labels.classes, names, self.data.mixed
+            )
         return self._shared

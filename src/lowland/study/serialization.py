@@ -16,7 +16,7 @@ from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
 from lowland.methods.base.params import Described
 from lowland.plain import to_plain
-from lowland.study.result import Advice, ShownTable, StudyResult, Trial
+from lowland.study.result import Advice, Preparation, ShownTable, StudyResult, Trial
 from lowland.trial.records import Curve, Score
 
 JSON, POINTS = "study.json", "points.parquet"
@@ -83,7 +83,7 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
     whole["advice"] = [asdict(each) for each in result.advice]
     columns = ("shown", "values", "labels", "ids", "kept", "thumbnails")  # of points.parquet
     whole["table"] = {f.name: getattr(result.table, f.name) for f in fields(ShownTable) if f.name not in columns}
-    whole["table"]["kept"] = list(result.table.kept)
+    whole["table"] |= {"kept": list(result.table.kept), "preparation": asdict(result.table.preparation)}
     whole["trials"] = [record for record, _ in trials]
     text = json.dumps(to_plain({"format": FORMAT, **whole}), indent=1, ensure_ascii=False)
     place.mkdir(parents=True, exist_ok=True)
@@ -146,5 +146,6 @@ def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> ShownTable:
     values = [points[f"column {j}: {name}"] for j, name in enumerate(names)]
     stacked = np.column_stack(values) if values else np.empty((len(shown), 0), dtype=np.float32)
     kept = {name: points[f"kept {j}: {name}"] for j, name in enumerate(record.get("kept", ()))}
-    table = ShownTable(**{**record, "names": names, "kept": kept}, shown=shown, values=stacked)
+    prepared = Preparation(**record.get("preparation", {}))
+    table = ShownTable(**{**record, "names": names, "kept": kept, "preparation": prepared}, shown=shown, values=stacked)
     return replace(table, labels=points.get("label"), ids=points.get("id"), thumbnails=points.get("thumbnail"))

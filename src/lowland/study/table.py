@@ -5,30 +5,33 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
+from lowland.data.arrow_columns import numbers_and_texts, open_arrow, whole_table, without_gaps
 from lowland.data.open import as_vector, has_named_columns, open_labelled
+from lowland.data.reader import holds_numbers
 from lowland.data.rows import Rows
 from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError, warn
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.pca import PCA
 from lowland.plain import png
+from lowland.prepare.label_copies import COPY
+from lowland.prepare.preparation import Prepared, Scale, prepare_rows
 from lowland.run.run import run_for
 from lowland.run.settings import config, settings
-from lowland.study.result import ShownTable
+from lowland.study.result import Preparation, ShownTable
 from lowland.trial.cache import fingerprint, key_of
 from lowland.trial.labels import Labels
 
 MAX_SHOWN = 100_000  # the most rows that are plotted
 MAX_COLORS = 32  # the most columns kept to color by
-MAX_RATIO = 10.0  # of standard deviations: above it, scale="auto" standardizes the columns
 MIN_ROWS = 10
-
-Scale = Literal["none", "standard", "auto"]
+MUCH_MISSING = 0.1  # fraction of missing numbers that is a caveat
+CATEGORIES = ("category", "ordered", "boolean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +44,53 @@ class StudyTable:
     source: str
     label_name: str | None
     fingerprint: str  # of X and the labels
-    original: np.ndarray  # (n, d) before standardization
-    scaled: bool
+    given: dict[str, np.ndarray]  # by name, (n,): columns of numbers in the units of the user, NaN where missing
+    prepared: Prepared  # what was done with the columns
     named: bool  # whether the column names are the user's
     notes: tuple[str, ...] = ()  # what was done to the table, one sentence each
     id_name: str | None = None
     ids: np.ndarray | None = None  # (n,)
-    kept: dict[str, np.ndarray] = field(default_factory=dict)  # by name, (n,): carried along, not features
+    kept: dict[str, np.ndarray] = field(default_factory=dict)  # by name, (n,): carried along, not numbers or features
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
+    columns: Any = None  # the columns of the user as an Arrow table, if they were prepared
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the columns were standardized."""
+        return self.prepared.scaled
+
+    @property
+    def mixed(self) -> Any:
+        """The numbers and categories as they are, an Arrow table, for methods that read categories; or None.
+
+        Missing numbers are the median of their column, and a missing category is a level.
+        """
+        step = self.prepared.steps[0][1] if self.prepared.steps else None
+        if self.columns is None or step is None or not any(kind in CATEGORIES for kind in step.kinds_.values()):
+            return None
+        wanted = ("number", *CATEGORIES)
+        used = [name for name, kind in step.kinds_.items() if kind in wanted and name not in step.unused_]
+        return without_gaps(self.columns.select(used), step.kinds_)
+
+    @property
+    def n_categories(self) -> int:
+        """How many columns are categories."""
+        mixed = self.mixed
+        return 0 if mixed is None else sum(not holds_numbers(f.type) for f in mixed.schema)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What a reader of the advice should know about the columns, one sentence each."""
+        found, said = self.prepared, []
+        if found.missing_fraction > MUCH_MISSING:
+            said.append(
+                f"{found.missing_fraction:.1%} of the numbers were missing and replaced, so much of the structure is "
+                "made up. Compare with the complete rows (impute='drop') before you trust a map."
+            )
+        copies = [name for name, why in found.unused.items() if why == COPY]
+        if copies:
+            said.append(f"{', '.join(map(repr, copies))}: {COPY}, so not used as a feature.")
+        return tuple(said)
 
     def shown(self, seed: int) -> np.ndarray:
         """Indices of the rows that are plotted, (m,)."""
@@ -59,29 +101,45 @@ class StudyTable:
 
     def shown_part(self, seed: int) -> ShownTable:
         """The part of the table that a report needs."""
-        shown, d = self.shown(seed), self.X.shape[1]
-        columns = np.arange(d)
-        if d > MAX_COLORS:  # those with the largest standard deviations
-            columns = np.sort(np.argsort(-self.original.std(axis=0), kind="stable")[:MAX_COLORS])
+        shown, names = self.shown(seed), list(self.given)
+        if len(names) > MAX_COLORS:  # those with the largest standard deviations
+            spread = [np.nan_to_num(np.nanstd(values)) for values in self.given.values()]
+            names = [names[j] for j in np.sort(np.argsort(-np.array(spread), kind="stable")[:MAX_COLORS])]
         most = np.finfo(np.float32).max
-        values = np.ascontiguousarray(self.original[np.ix_(shown, columns)].clip(-most, most), dtype=np.float32)
-        names = tuple(self.names[j] for j in columns)
+        values = np.column_stack([*(self.given[name][shown] for name in names), np.empty((len(shown), 0))])
         labels = None if self.labels.shown is None else self.labels.shown[shown]
-        images = None if self.image_shape is None else thumbnails_of(self.original[shown], self.image_shape)
+        images = None if self.image_shape is None else thumbnails_of(self.X[shown], self.image_shape)
+        found = self.prepared
+        d = self.X.shape[1] if self.columns is None else self.columns.num_columns - len(found.unused)
         return ShownTable(
-            self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), names, values, self.label_name,
-            labels, self.scaled, self.id_name, None if self.ids is None else plain_values(self.ids[shown]),
-            {name: plain_values(values[shown]) for name, values in self.kept.items()},
-            images,
+            self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), tuple(names),
+            np.ascontiguousarray(values.clip(-most, most), dtype=np.float32), self.label_name, labels, found.scaled,
+            self.id_name, None if self.ids is None else plain_values(self.ids[shown]),
+            {name: plain_values(values[shown]) for name, values in self.kept.items()}, images,
+            Preparation(
+                dict(found.report), found.missing, found.missing_fraction, self.X.shape[1], self._step(), self.named
+            ),
         )  # fmt: skip
 
+    def _step(self) -> dict[str, Any] | None:
+        """The parameters of the ``TablePreparer`` for such a table; None: the columns are used as they are."""
+        if not self.prepared.steps:
+            return None
+        step = self.prepared.steps[0][1]
+        # which columns are used is fixed: without labels, a copy of them would not be found
+        return {"kinds": {**(step.kinds or {}), **dict.fromkeys(self.prepared.unused, "drop")}, "use": step.use,
+                "impute": step.impute, "standardize": step.standardized_}  # fmt: skip
 
-def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -> StudyTable:
-    """Open rows and labels, compute the fingerprint of all values, and standardize the columns if requested."""
+
+def open_table(
+    X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = (), impute: str = "auto", use: Sequence[str] = ()
+) -> StudyTable:
+    """Open rows and labels, prepare the columns, and compute the fingerprint of all values."""
     own = X if isinstance(X, Table) else Table(X) if has_named_columns(X) else None  # the roles of the columns
     if own is not None and y is None:
         y = own.target
-    rows, given, label_name = open_labelled(X if own is None else own, y, drop=drop)
+    found, label_name, columns = _prepared(X, own, y, scale, drop, impute, use)
+    rows = found.rows
     table, notes = (
         dense_table(rows, scale) if rows.is_sparse else (to_numpy(run_for(rows).to_array(rows, "A study")), ())
     )
@@ -94,29 +152,58 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
         )
     if k > d:
         raise ParameterError(f"the data has {d} columns.", f"Choose at most {d}.", method="compare", k=k)
-    labels = Labels.read(given, n)
+    _refuse_extremes(table)
+    labels = Labels.read(found.labels, n)
     step = max(1, 2**22 // d)
     marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
     if labels.shown is not None:
         marks.append(fingerprint([labels.shown.astype(str) if labels.shown.dtype == object else labels.shown]))
     marks += [] if labels.codes is None else [fingerprint([labels.codes])]  # numbers and strings sort differently
-    scaled = scale == "standard" or (scale == "auto" and standard_deviation_ratio(table) > MAX_RATIO)
-    X_seen = _standardized(table) if scaled else table
-    _refuse_extremes(X_seen)
-    names = rows.names if d == rows.d and rows.names else tuple(f"column {j}" for j in range(d))
+    names = tuple(map(str, rows.names if d == rows.d and rows.names else (f"column {j}" for j in range(d))))
     label_name = label_name or getattr(y, "name", None) or getattr(own, "label_name", None) or "label"
-    label_name = None if labels.shown is None else str(label_name)
-    ids, kept = (None, {}) if own is None else (own.ids, own.kept)
-    ids = None if ids is None else as_vector(ids, n, "id")
-    kept = {name: as_vector(values, n, name) for name, values in kept.items()}
+    ids = None if own is None else own.ids
+    kept: dict[str, Any] = {} if own is None else own.kept
     if own is not None and own.weight_name is not None:
-        kept = {own.weight_name: as_vector(own.weights, n, own.weight_name)} | kept
+        kept = {own.weight_name: own.weights} | kept
         warn(f"compare does not use sample weights: all rows count the same. The report shows {own.weight_name!r}.")
+    left = slice(None) if found.kept is None else found.kept  # the rows that were not dropped
+    every = n if found.kept is None else len(found.kept)
+    ids = None if ids is None else as_vector(ids, every, "id")[left]
+    kept = {name: as_vector(values, every, name)[left] for name, values in kept.items()}
+    given = dict(zip(names, table.T, strict=True))  # the columns to color by, in the units of the user
+    if own is None and found.steps:
+        found.given.allow_nan = True
+        original = to_numpy(found.given.to_array())[left]
+        given = {f"column {j}": values for j, values in enumerate(original.T)}
+    elif columns is not None:
+        columns = columns if found.kept is None else columns.filter(found.kept)
+        given, texts = numbers_and_texts(columns)
+        kept = kept | texts
     return StudyTable(
-        X_seen, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name, key_of({"parts": marks}),
-        table, scaled, rows.names is not None, notes, getattr(own, "id_name", None), ids, kept,
-        getattr(rows, "image_shape", None),
+        table, labels, names, str(rows.source).strip("'"), None if labels.shown is None else str(label_name),
+        key_of({"parts": marks, "prepared": found.report}), given, found, rows.names is not None, notes,
+        getattr(own, "id_name", None), ids, kept, getattr(rows, "image_shape", None),
+        columns,
     )  # fmt: skip
+
+
+def _prepared(
+    X: Any, own: Table | None, y: Any, scale: Scale, drop: Sequence[str], impute: str, use: Sequence[str]
+) -> tuple[Prepared, str | None, Any]:
+    """The prepared rows with their labels, the name of the labels, and the features as an Arrow table, if prepared."""
+    if own is None:
+        rows, labels, _ = open_labelled(X, y, drop=drop)
+        if rows.is_sparse:
+            return Prepared(rows, labels), None, None
+        return prepare_rows(Table(rows), labels=labels, impute=impute, scale=scale), None, None
+    name = y if isinstance(y, str) else None
+    features = Table(own, drop=list(dict.fromkeys((*drop, name))) if name else list(drop))
+    labels = y if name is None else own.column(name)
+    found = prepare_rows(features, labels=labels, impute=impute, scale=scale, use=use)
+    if not found.report:
+        return found, name, None
+    columns, names, _ = open_arrow(features)
+    return found, name, whole_table(columns, names)
 
 
 def plain_values(values: Any) -> np.ndarray:
@@ -146,12 +233,6 @@ def _standard_deviations(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return top, np.where(low == high, 0.0, (X / top).std(axis=0))
 
 
-def _standardized(X: np.ndarray) -> np.ndarray:
-    top, spread = _standard_deviations(X)
-    U = X / top
-    return np.ascontiguousarray((U - U.mean(axis=0)) / np.where(spread > 0, spread, 1.0), dtype=X.dtype)
-
-
 def _refuse_extremes(X: np.ndarray) -> None:
     """Reject values whose squares overflow or underflow."""
     least, most = (1e-15, 1e15) if X.dtype == np.float32 else (1e-120, 1e120)
@@ -159,7 +240,7 @@ def _refuse_extremes(X: np.ndarray) -> None:
     if top and not least < top < most:
         raise DataError(
             f"The largest value is {top:.1g}: its square {'overflows' if top > 1 else 'underflows'} {X.dtype}. "
-            "Change the unit, or standardize the columns: `scale='standard'`."
+            "Change the unit of the columns."
         )
 
 
@@ -174,7 +255,7 @@ def dense_table(rows: Rows, scale: str) -> tuple[np.ndarray, tuple[str, ...]]:
     n, d = X.shape
     if 8 * n * d <= min(DENSE_UP_TO, settings().budget // 4) or min(n, d) <= COMPONENTS:
         return np.asarray(X.toarray(), dtype=np.float32 if X.dtype == np.float32 else np.float64), ()
-    if scale != "none":
+    if scale == "standard":
         raise ParameterError(
             f"the sparse table of {n:,} rows and {d:,} columns is too large to be standardized.",
             "Use `scale='none'`, or reduce it first, for example with `TruncatedSVD(50)`.",

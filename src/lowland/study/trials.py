@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from lowland import kernels
+from lowland.data.arrow_columns import read_arrow, write_arrow
 from lowland.data.files import mark, remove_leftovers
 from lowland.errors import Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
@@ -94,7 +95,7 @@ def keep_shown_rows(trial: Trial, shown: np.ndarray) -> Trial:
 # --- a worker process ---
 
 ARRAYS = ("X", "y", "classes", "names", "D", "start", "to", "length")
-JOB, ANSWER = "job.pickle", "answer.pickle"
+JOB, ANSWER, MIXED = "job.pickle", "answer.pickle", "mixed.arrow"
 GRACE = 1.0  # seconds after the limit in which a trial may still end by itself
 MEASURING = 6  # multiple of the limit for evaluating the model, which may be fitted again in five folds
 NOT_SENT = (
@@ -123,6 +124,8 @@ class Worker:
             for name, values in {**own, **edges, "seed": shared.seed}.items():
                 if values is not None:
                     np.save(self.place / f"{name}.npy", values)
+            if shared.mixed is not None:
+                write_arrow(shared.mixed, self.place / MIXED)
         except BaseException:
             self.close()
             raise
@@ -192,7 +195,8 @@ def _opened(folder: Path) -> SharedInputs:
         if values is not None and values.dtype.kind != "U":
             values.max(initial=0)  # pages read now do not count as memory of a method
     seed = int(np.load(folder / "seed.npy"))
-    return SharedInputs(plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"])
+    mixed = read_arrow(folder / MIXED) if (folder / MIXED).exists() else None
+    return SharedInputs(plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"], mixed)
 
 
 class _CompileReporter:

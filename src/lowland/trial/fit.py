@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
+from lowland.data.reader import holds_numbers
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
@@ -33,6 +34,7 @@ class SharedInputs:
     seed: int = 0
     classes: np.ndarray | None = None  # (c,) names of the classes
     names: np.ndarray | None = None  # (d,) names of the columns
+    mixed: Any = None  # an Arrow table of the numbers and categories as they are, for methods that read categories
 
     def as_given(self, labeled: np.ndarray | None = None) -> tuple[np.ndarray | Rows, np.ndarray | None]:
         """Rows and labels for a fit, with the column and class names that warnings show; ``labeled``: only these."""
@@ -55,6 +57,8 @@ def fitted_coordinates(
         return _placed_among_a_sample(est, planned.fitted_rows, shared, given.get("callback"))
     given |= {"sample_weight": weights} if weights is not None and "sample_weight" in taken else {}
     X, y = shared.as_given()
+    if shared.mixed is not None and traits_of(est).reads_text:
+        X = columns_for(est, shared.mixed)
     if not traits_of(est).learns_labels_in_study:
         y = None
     if y is not None and shared.y is not None and (shared.y < 0).any():
@@ -68,6 +72,13 @@ def fitted_coordinates(
             est.fit(X, y, **given)
         Z = est.embedding_ if hasattr(est, "embedding_") else est.transform(X)
     return _checked(Z, len(shared.X))
+
+
+def columns_for(est: Any, mixed: Any) -> Any:
+    """Return the columns that a method of categories reads: all, or only the categories."""
+    if traits_of(est).reads == "mixed":
+        return mixed
+    return mixed.select([f.name for f in mixed.schema if not holds_numbers(f.type)])
 
 
 def _placed_among_a_sample(est: Any, m: int, shared: SharedInputs, callback: Callable[[Any], Any] | None) -> np.ndarray:
@@ -105,6 +116,8 @@ def model_measures(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], di
     missing = []
 
     def reconstruction() -> None:
+        if shared.mixed is not None and traits.reads_text:
+            return  # it reconstructs categories, not the columns of numbers
         if not traits.selects_columns and traits.study.reconstructs and has_inverse_transform(est):
             found = reconstruction_measures(est, shared.as_given()[0])
             scores.update({m.name: Score(m.value, m.better, m.about) for m in found})

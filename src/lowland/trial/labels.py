@@ -13,6 +13,7 @@ from lowland.errors import DataError
 from lowland.math.statistics.labels import classes_of, missing_labels, unboxed
 
 FEW = 10  # rows up to which labels that are all different may still be classes
+MOST_NUMBERS, ROWS_PER_CLASS = 50, 5  # distinct integers with fewer rows each are numbers to predict
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +31,9 @@ class Labels:
     def read(cls, y: Any, n: int) -> Self:
         """Read one label per row; None, NaN and the empty string are missing labels.
 
-        Non-integer numbers, and integers with more distinct values than half of the rows, are numbers to predict. Other
-        labels with so many distinct values identify rows: they are kept to color by.
+        Non-integer numbers, and integers with more distinct values than half of the rows, or with more than 50 that have
+        fewer than five rows each on average, are numbers to predict. Other labels with more distinct values than half of
+        the rows identify rows: they are kept to color by.
         """
         if y is None:
             return cls()
@@ -54,7 +56,10 @@ class Labels:
             which = "all rows have" if not missing.any() else "all labeled rows have"
             return cls(shown, why_no_classes=f"{which} the label {values[0]}", **about)
         classes, codes = classes_of(values)
-        if 2 * len(classes) > len(values) and n > FEW:
+        many = (
+            values.dtype.kind in "iuf" and len(classes) > MOST_NUMBERS and len(values) < ROWS_PER_CLASS * len(classes)
+        )
+        if (2 * len(classes) > len(values) and n > FEW) or many:
             return cls._without_classes(values, missing, len(classes), about)
         texts = np.array([str(label) for label in classes])
         every = _spread(codes.astype(np.int64), missing, -1)

@@ -31,6 +31,7 @@ class StudySize:
     seed: int = 0
     why_no_classes: str | None = None  # why the labels are not classes, as a clause
     predicts_numbers: bool = False  # whether the labels are numbers to predict
+    n_categories: int = 0  # columns of categories among the features
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ def _for_many_rows(
 
 def _why_left_out(e: Entry, traits: Traits, size: StudySize, named: bool) -> str | None:
     """The reason why a method is left out, as a sentence that also fits several methods; None if it is not."""
-    if traits.study.why_left_out is not None and not named:
+    enough = traits.study.categories is not None and size.n_categories >= traits.study.categories
+    if traits.study.why_left_out is not None and not named and not enough:
         return traits.study.why_left_out
     limited = None if traits.study.limited is None or named else traits.study.limited(size.n, size.d)
     if limited is not None and limited[0] is None:

@@ -78,14 +78,18 @@ class PredictionTest:
             return 0.0
         return float(np.bincount(self.y).max() / len(self.rows))
 
-    def scores(self, Z: np.ndarray, only: str | None = None) -> dict[str, Score]:
-        """Return the scores of coordinates, (n, k), of both models, or only of one; none if they cannot be computed."""
+    def scores(self, Z: np.ndarray, only: str | None = None, *, standardized: bool = False) -> dict[str, Score]:
+        """Return the scores of coordinates, (n, k), of both models, or only of one; none if they cannot be computed.
+
+        The linear model standardizes the columns, unless they are standardized already.
+        """
         if not len(self.fold):
             return {}
         C = np.asarray(Z[self.rows], dtype=np.float64)
         present = np.asarray(np.isfinite(C).all(axis=1))
         top = float(np.abs(C[present]).max(initial=0.0))
-        C = C / top if top > 0 else C  # nearest neighbors stay the same, and squares cannot overflow
+        if top > 0 and not standardized:  # nearest neighbors stay the same, and squares cannot overflow
+            C = C / top
         folds = self._folds(present)
         found: dict[str, Score] = {}
         try:
@@ -100,9 +104,11 @@ class PredictionTest:
             if only != self.names[0] and C.shape[1] * len(C) * (self.n_classes or 1) <= MAX_WORK:
                 C = np.where(present[:, None], C, 0.0)
                 if self.n_classes is None:
-                    found |= self._scores(LINEAR_R2, held_out_predictions(C, self.y, folds), present, RIDGE)
+                    found |= self._scores(
+                        LINEAR_R2, held_out_predictions(C, self.y, folds, standardized), present, RIDGE
+                    )
                 else:
-                    P = held_out_probabilities(C, self.y, self.n_classes, folds)
+                    P = held_out_probabilities(C, self.y, self.n_classes, folds, standardized)
                     found |= self._scores(LINEAR_ACCURACY, P, present, LOGISTIC)
         except Stopped:
             raise
@@ -274,21 +280,23 @@ PENALTY = 1.0
 _INTERCEPT_PENALTY = 1e-8  # the intercepts of all classes may be shifted together
 
 
-def _designs(Z: np.ndarray, folds: list[Fold]) -> list[np.ndarray]:
+def _designs(Z: np.ndarray, folds: list[Fold], standardized: bool = False) -> list[np.ndarray]:
     """The rows of each fold, standardized by its training rows, (n, p).
 
     More columns than rows are standardized once, and rotated to as many columns as rows: a rotation changes neither the
     penalty nor the predictions.
     """
     if Z.shape[1] <= len(Z):
-        return [_scaled(Z, train) for train, _ in folds]
-    U, s, _ = np.linalg.svd(_scaled(Z, np.arange(len(Z))), full_matrices=False)
+        return [Z if standardized else _scaled(Z, train) for train, _ in folds]
+    U, s, _ = np.linalg.svd(Z if standardized else _scaled(Z, np.arange(len(Z))), full_matrices=False)
     return [U * s] * len(folds)
 
 
-def held_out_probabilities(Z: np.ndarray, y: np.ndarray, n_classes: int, folds: list[Fold]) -> np.ndarray:
+def held_out_probabilities(
+    Z: np.ndarray, y: np.ndarray, n_classes: int, folds: list[Fold], standardized: bool = False
+) -> np.ndarray:
     """Return the class probabilities of the held-out rows of every fold, (n, C), by logistic regression on Z."""
-    designs = _designs(Z, folds)
+    designs = _designs(Z, folds, standardized)
     if (designs[0].shape[1] + 1) * n_classes <= NEWTON_UP_TO:
         return _by_newton(designs, y, n_classes, folds)
     return _by_scikit_learn(designs, y, n_classes, folds)
@@ -366,10 +374,10 @@ def _by_scikit_learn(designs: list[np.ndarray], y: np.ndarray, C: int, folds: li
     return found
 
 
-def held_out_predictions(Z: np.ndarray, y: np.ndarray, folds: list[Fold]) -> np.ndarray:
+def held_out_predictions(Z: np.ndarray, y: np.ndarray, folds: list[Fold], standardized: bool = False) -> np.ndarray:
     """Return the predictions for the held-out rows of every fold, (n,), by ridge regression on Z."""
     found = np.empty(len(Z))
-    for A, (train, test) in zip(_designs(Z, folds), folds, strict=True):
+    for A, (train, test) in zip(_designs(Z, folds, standardized), folds, strict=True):
         mean = y[train].mean()
         G = A[train].T @ A[train]
         G[np.diag_indices_from(G)] += PENALTY

@@ -173,7 +173,7 @@ def test_labels_that_are_not_classes_are_reported(lowland, table):
     numbers = lowland("compare", table, "--label", names[0], "--purpose", "classify", "--methods", "pca")
     assert numbers.exit_code == 0, numbers.stderr
     assert "R²" in numbers.stdout
-    Path("names.csv").write_text("a,b,who\n" + "".join(f"{i},{i * i},row {i}\n" for i in range(30)))
+    Path("names.csv").write_text("a,b,who\n" + "".join(f"{i % 7},{i * i},row {i}\n" for i in range(30)))
     refused = lowland("compare", "names.csv", "--label", "who", "--purpose", "classify")
     assert refused.exit_code == 1
     assert "identify rows rather than classes" in refused.stderr
@@ -183,10 +183,8 @@ def test_repeated_lists_of_choices_agree():
     from typing import get_args
 
     from lowland.study.result import Purpose
-    from lowland.study.table import Scale
 
     assert get_args(Purpose) == verb.PURPOSES
-    assert get_args(Scale) == verb.SCALES
 
 
 def test_the_best_trial_for_the_purpose_comes_first(lowland, labeled):
@@ -218,7 +216,7 @@ def test_given_coordinates_and_a_limit_for_the_study(lowland):
     assert "NAME=" in same.stderr
 
 
-def test_suspect_columns_are_named_with_flags(lowland):
+def test_columns_that_are_no_features_are_named(lowland):
 
     from lowland.data.write import write_chunks
 
@@ -226,7 +224,23 @@ def test_suspect_columns_are_named_with_flags(lowland):
     X = np.column_stack([rng.standard_normal((40, 2)), rng.integers(10_000, 99_999, 40)])
     write_chunks([X], "t.csv", ["a", "b", "zip code"])
     out = lowland("compare", "t.csv", "--methods", "pca", "--no-cache").stdout
-    assert "'zip code' looks like a code" in out
-    assert "--drop 'zip code'" in out
-    assert "use --scale standard;" in out
+    assert "zip code: codes (40 distinct integers" in out
     assert "e+0" not in out
+    out = lowland("compare", "t.csv", "--methods", "pca", "--no-cache", "--use", "zip code").stdout
+    assert "zip code: number, standardized" in out
+
+
+def test_a_copy_of_the_labels_is_left_out_and_the_advice_says_so(lowland):
+    """A column with the names of the classes beside their numbers would predict them perfectly."""
+    from sklearn.datasets import load_wine
+
+    wine = load_wine(as_frame=True)
+    names = wine.target.map(dict(enumerate(wine.target_names)))
+    wine.frame.assign(class_name=names).rename(columns={"target": "class"}).to_csv("w.csv", index=False)
+    words = ("compare", "w.csv", "--label", "class", "--methods", "pca", "--no-cache", "--json")
+    facts = json.loads(lowland(*words).stdout)
+    assert facts["prepared"]["class_name"] == "a copy of the labels, not used"
+    assert facts["encoded"] == 13
+    assert any("'class_name': a copy of the labels" in text for text in facts["advice"][0]["evidence"])
+    used = json.loads(lowland(*words, "--use", "class_name").stdout)
+    assert used["encoded"] == 16

@@ -54,8 +54,7 @@ def test_the_command_has_what_the_table_needs(lowland):
     Path("t.csv").write_text("\n".join(["key,a,b,way,day,seven", *lines]))
     command = shlex.split(json.loads(lowland("look", "t.csv", "--json").stdout)["command"])[1:]
     assert command == [
-        "fit", "pca", "t.csv", "--id", "key", "--label", "way", "--drop", "seven", "--impute", "median",
-        "--missing", "?", "--to", "coordinates.csv",
+        "fit", "pca", "t.csv", "--id", "key", "--label", "way", "--missing", "?", "--to", "coordinates.csv",
     ]  # fmt: skip
     text = lowland(*command).stdout
     assert "day: date (day first), as" in text

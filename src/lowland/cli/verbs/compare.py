@@ -18,7 +18,6 @@ from lowland.errors import FileProblem, ParameterError
 
 # Repeated from study, whose import would load numpy for a line of help; a test compares the two.
 PURPOSES = ("visualize", "compress", "classify")
-SCALES = ("none", "standard", "auto")
 LIMIT = 120.0
 SHOWN = (
     "fidelity",
@@ -35,11 +34,10 @@ INTERRUPTED = 130
 
 
 def run(
-    file: Path, methods: Any, k: int, purpose: Any, sweep: Any, scale: Any, limit: float, total_limit: float | None,
+    file: Path, methods: Any, k: int, purpose: Any, sweep: Any, limit: float, total_limit: float | None,
     embedding: Any, cache: bool, random_state: int, to: Path | None, opened: bool, save: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Open, compare, write and print; after Ctrl-C the same with the completed trials."""
-    from lowland.data.table import Table
     from lowland.study.comparison import compare as study
     from lowland.study.plan import check_names
     from lowland.study.report import write_report
@@ -50,13 +48,9 @@ def run(
     words = click.get_current_context().meta["lowland.words"]
     with tables.with_command():
         source = tables.Source.of(file)
-        found = tables.open_prepared(source)
-        carried = tables.carried_columns(file, None, used=found.kept)
-        labels = None if source.label is None else {source.label: found.labels}
-        weights = tables.weight_column(file, used=found.kept) or None
-        table = Table(found.rows, id=carried.ids or None, keep=carried.kept, label=labels, weight=weights)
         result = study(
-            table, None, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit,
+            tables.noted(source.table()), None, methods or "all", k, purpose=purpose, sweep=swept,
+            **tables.preparation(source), time_limit=limit,
             total_time_limit=total_limit, embeddings=_embeddings(embedding, source.table()), cache=cache,
             seed=random_state, command=shlex.join(["lowland", *words]),
         )  # fmt: skip
@@ -66,7 +60,7 @@ def run(
     if to is not None:
         write_report(result, to)
         written.append(str(to))
-    show.report({**_facts(file, result), **found.facts, "files": written}, _print)
+    show.report({**_facts(file, result), "files": written}, _print)
     if opened and to is not None:
         import webbrowser
 
@@ -148,7 +142,9 @@ def _facts(file: Path, result: Any) -> dict[str, Any]:
         for t in result.trials
     ]  # fmt: skip
     facts = {
-        "file": str(file), "rows": result.table.rows, "columns": result.table.columns, "label": result.table.label_name,
+        "file": str(file), "rows": result.table.rows, "columns": result.table.columns,
+        "encoded": result.table.preparation.n_encoded, "label": result.table.label_name,
+        "prepared": result.table.preparation.report or None, "missing": result.table.preparation.missing,
         "k": result.k, "purpose": result.purpose, "trials": trials, "advice": [asdict(each) for each in result.advice],
         "command": result.command, "seconds": result.seconds, "complete": result.complete,
     }  # fmt: skip
@@ -230,9 +226,6 @@ compare = Command(
                    "first. [default: visualize]", default="visualize", type=Choice(PURPOSES)),
             Option("--sweep", "Values to try for a parameter; may be repeated.", multiple=True,
                    metavar="METHOD.PARAMETER=A,B,…"),
-            Option("--scale", "Use the columns as they are, standardize them to standard deviation 1, or do so only if "
-                   "the standard deviations differ by more than a factor of 10. [default: none]", default="none",
-                   type=Choice(SCALES)),
             Option("--limit", "Time limit for one fit. [default: 120]", default=LIMIT, metavar="SECONDS",
                    type=click.FloatRange(min=0, min_open=True)),
             Option("--total-limit", "Time limit for the whole study. [default: none]", metavar="SECONDS",

@@ -73,7 +73,8 @@ def run(
 ) -> None:  # fmt: skip
     """Fit, write, print."""
     source, is_matrix = tables.Source.of(file), covariance_of is not None
-    label, handled = source.label, {"impute", "drop_missing"} & {name for name, on in given("prepare").items() if on}
+    asked = given("prepare")
+    label, handled = source.label, asked.get("drop_missing") or asked.get("impute", "none") != "none"
     if is_matrix and (to is not None or label is not None):
         flag = "--to" if to else "--label"
         _misused(f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}.")
@@ -100,8 +101,6 @@ def run(
         if is_matrix:
             est.fit_covariance(found.rows, covariance_of)
         else:
-            if not found.report:
-                _report_columns(est, found.rows)
             weights = tables.weight_column(file, found.kept)
             if weights and "sample_weight" not in inspect.signature(est.fit).parameters:
                 raise ParameterError(f"--weight: {type(est).__name__} does not take sample weights. Omit --weight.")
@@ -153,20 +152,8 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
     return cls(**asked)
 
 
-def _report_columns(est: Any, rows: Any) -> None:
-    """Warn about columns that may not be features, unless FILE is a matrix of counts or distances."""
-    from lowland.methods.base.traits import traits_of
-
-    parameters, traits = est.get_params(deep=False), traits_of(est)
-    if traits.reads != "numbers" or est._reads_text or tables.reads_matrix(est):
-        return  # or a metric that scales the columns
-    scaled = traits.scale_free or bool(parameters.get("scale", False))
-    remedy = "--scale" if "scale" in parameters else "a file with standardized columns"
-    tables.warn_of_columns(rows, scaled=scaled, scale=remedy)
-
-
 def _write(
-    entry: Entry, est: Any, found: tables.Prepared, to: Path | None, model: Path | None, carried: tables.Carried
+    entry: Entry, est: Any, found: Any, to: Path | None, model: Path | None, carried: tables.Carried
 ) -> list[dict[str, Any]]:
     """Write the coordinates of the training rows, in chunks if the method can, and the model with its steps."""
     files: list[dict[str, Any]] = []

@@ -150,16 +150,12 @@ def run_look(file: Path) -> None:
 def next_command(file: Path, found: Any) -> str:
     """Return the command that fits a PCA to the features of the table, with the same options of reading."""
     words = ["lowland", "fit", "pca", str(file)]
-    if found.scale:
-        words.append("--scale")
     if found.id is not None:
         words += ["--id", found.id]
     if found.label is not None:
         words += ["--label", found.label]
     if found.drop:
         words += ["--drop", tables.name_list(found.drop)]
-    if found.incomplete:
-        words += ["--impute", "median"]
     read = dict(given("read"))
     if found.marks:
         read["missing"] = (*read.get("missing", ()), *found.marks)

@@ -18,6 +18,7 @@ class StudyHints:
     """How a study (``lowland.compare``) fits the method to an unknown table; other parameters are at their defaults."""
 
     why_left_out: str | None = None  # the reason, if a study includes the method only by name
+    categories: int | None = None  # the least number of columns of categories with which it includes the method
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # for every table
     n_neighbors: int | None = None  # for a method on a neighbor graph; fewer if there are few rows
     counts_itself: bool = False  # whether n_neighbors counts the point itself, as in scikit-learn

@@ -22,6 +22,21 @@ function outcomes() {
   return [some(trials.length, "trial"), listed.join(", ")].filter(Boolean).join(": ");
 }
 
+// What was done with the columns before any method was fitted, and a list of all of them on request.
+function preparationOf({ preparation }) {
+  if (!preparation) return "";
+  return el(
+    "details",
+    { class: "prepared" },
+    el("summary", null, ["Preparation: ", preparation.line, preparation.missing && ` ${preparation.missing}`]),
+    el(
+      "ul",
+      null,
+      preparation.columns.map(({ name, text }) => el("li", null, el("b", null, name), `: ${text}`)),
+    ),
+  );
+}
+
 function titleSection() {
   const { table } = study;
   const facts = [
@@ -46,6 +61,7 @@ function titleSection() {
           { class: "warning", role: "note" },
           "This study was stopped early. The report shows the trials completed by then.",
         ),
+    preparationOf(table),
     el("ul", { class: "advice-lines", "aria-label": "Advice" }, adviceLines()),
   );
 }

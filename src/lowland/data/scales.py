@@ -1,0 +1,55 @@
+"""Whether the columns of a table have different units, so that they need a common scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+MAX_RATIO = 10.0  # of standard deviations: above it, columns in large units dominate
+MANY_COLUMNS, MANY_ZEROS = 16, 0.2  # columns, and fraction of zeros: pixels or counts
+
+
+def scales_differ(X: np.ndarray) -> bool:
+    """Whether the standard deviations of the columns of X (n, d), NaN where missing, differ by more than ten times.
+
+    Pixels and counts share one unit, although the standard deviations of rare ones are small: see ``units_differ``.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    known = np.isfinite(X)
+    low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(known, X, -np.inf).max(axis=0, initial=-np.inf)
+    top = np.maximum(np.abs(low), np.abs(high))
+    top[~np.isfinite(top) | (top == 0)] = 1.0
+    U = np.where(known, X, 0.0) / top  # squares of very large and very small values would be lost
+    n = np.maximum(known.sum(axis=0), 1)
+    spread = top * np.sqrt((np.where(known, U - U.sum(axis=0) / n, 0.0) ** 2).sum(axis=0) / n)
+    integer = (np.where(known, X, 0.0) % 1 == 0).all(axis=0)
+    varies = low < high
+    zeros = float((X[:, varies] == 0).mean()) if varies.any() else 0.0
+    return units_differ(spread[varies], low[varies], high[varies], integer[varies], zeros)
+
+
+def kinds_differ(columns: Iterable[Any]) -> bool:
+    """Return the same for columns whose kinds were found, where some may not be numbers."""
+    columns = list(columns)
+    if any(c.sd is None for c in columns):
+        return True
+    found = np.array([(c.sd, c.min, c.max, c.kind != "number", c.zeros / max(c.n, 1)) for c in columns if c.sd])
+    if len(found) < 2:
+        return False
+    spread, low, high, integer, zeros = found.T
+    return units_differ(spread, low, high, integer > 0, float(zeros.mean()))
+
+
+def units_differ(spread: np.ndarray, low: np.ndarray, high: np.ndarray, integer: np.ndarray, zeros: float) -> bool:
+    """Whether standard deviations (d,) of columns that vary differ by more than ten times, except of pixels and counts.
+
+    Those are many columns without negative values that do not exceed 1, or of integers with many zeros. ``zeros`` is
+    the fraction of zeros.
+    """
+    if len(spread) < 2 or spread.max() <= MAX_RATIO * spread.min():
+        return False
+    same_range = bool(high.max() <= 1 or (integer.all() and zeros >= MANY_ZEROS))
+    return not (len(spread) >= MANY_COLUMNS and low.min() >= 0 and same_range)

@@ -1,0 +1,238 @@
+"""One preparation of a table, for the command line, ``compare``, notebooks and the explorer.
+
+Columns that are no features are left out, categories and dates are encoded, missing numbers are replaced, and columns
+in different units are standardized. What was done is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from lowland.arrays.namespace import to_numpy
+from lowland.data.arrow_columns import arrow_table
+from lowland.data.kinds import kinds_of
+from lowland.data.open import open_rows
+from lowland.data.problems import counted
+from lowland.data.reader import Reader, tables_of, text_fields
+from lowland.data.rows import ArrayRows, IncompleteRows
+from lowland.data.scales import scales_differ
+from lowland.data.table import Table
+from lowland.methods.base.traits import traits_of
+from lowland.missing_values import drop_missing as drop_incomplete
+from lowland.missing_values import replaced
+from lowland.prepare.label_copies import label_copies
+from lowland.prepare.table_preparer import TablePreparer
+
+Scale = Literal["auto", "standard", "none"]
+Impute = Literal["auto", "mean", "median", "knn", "em", "drop", "none"]
+IMPUTE = get_args(Impute)
+CELLS, LEAST_ROWS = 2**22, 1000  # of the first rows, that decide about columns
+FILLED = ("category", "text")  # a missing category is a level, a missing text is empty
+
+
+@dataclass
+class Prepared:
+    """The rows for a method, the steps that prepared them, and what was done, in words."""
+
+    rows: Any
+    labels: Any = None
+    given: Any = None  # the rows before they were prepared
+    steps: list[tuple[str, Any]] = field(default_factory=list)
+    report: dict[str, str] = field(default_factory=dict)  # by column; empty: the columns are used as they are
+    unused: dict[str, str] = field(default_factory=dict)  # why columns are not used
+    missing: str | None = None  # which values were replaced or which rows were dropped, as a sentence
+    missing_fraction: float = 0.0  # of the numbers, before they were replaced
+    scaled: bool = False
+    kept: np.ndarray | None = None  # (n,) a mask of the rows that were not dropped
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was done, for the summary of a command."""
+        return {"prepared": self.report or None, "missing": self.missing}
+
+
+def prepare_rows(
+    table: Reader, *, labels: Any = None, impute: str = "auto", scale: Scale = "auto", use: Sequence[str] = (),
+    est: Any = None,
+) -> Prepared:  # fmt: skip
+    """Prepare the columns of a table for a method, or for any method of numbers.
+
+    Missing numbers are replaced by the median of their column (``impute="auto"``) unless the method ``est`` handles
+    them, or by "mean", "median", "knn" (similar rows) or "em" (probabilistic PCA). "drop" drops the incomplete rows,
+    "none" refuses them. ``scale="auto"`` standardizes the columns if their units differ and the method depends on them.
+    ``use`` names columns to use although they do not look like features.
+    """
+    handles_missing = est is not None and est._handles_missing
+    replacement = "median" if impute == "auto" and not handles_missing else impute
+    how = None if replacement in ("auto", "none", "drop") else replacement
+    if scale == "auto" and est is not None and (traits_of(est).scale_free or est.get_params(deep=False).get("scale")):
+        scale = "none"  # units do not matter to the method, or it standardizes by itself
+    if text_fields(table.fields_at(range(len(table.names)))):
+        found = _encoded(table, labels, how, scale, use)
+    else:
+        found = _numbers(table, labels, how, scale, use, est, asked=impute != "auto")
+    found.given = table.rows if isinstance(table, Table) and not table.has_names else None
+    if impute == "none" and not handles_missing and found.steps:
+        _refuse_gaps(found.steps[0][1], table.source, est)
+    if how in ("knn", "em"):
+        _impute(found, how)
+    elif impute == "drop":
+        drop_rows(found)
+    return found
+
+
+def _encoded(table: Reader, labels: Any, how: str | None, scale: Scale, use: Sequence[str]) -> Prepared:
+    """Encode all columns of a table that fits in memory."""
+    strategy: Any = how if how in ("mean", "median") else None
+    standardize: Any = {"auto": "auto", "standard": True, "none": False}[scale]
+    preparer = TablePreparer(use=list(use) or None, impute=strategy, standardize=standardize,
+                             output="arrow" if table.has_names else "array").fit(table, labels)  # fmt: skip
+    rows = preparer.open_rows(table)
+    rows.source = table.source  # the name of the file, for messages and reports
+    if not table.has_names:
+        rows.names = None
+    found = Prepared(rows, labels, steps=[("prepare", preparer)], report=dict(preparer.report_))
+    found.unused, found.scaled = dict(preparer.unused_), preparer.standardized_
+    gaps = {name: n for name, n in preparer.missing_.items() if preparer.kinds_[name] not in FILLED}
+    found.missing_fraction = preparer.missing_fraction_
+    if any(gaps.values()) and strategy:
+        found.missing = (
+            f"Replaced {sum(gaps.values()):,} missing values ({found.missing_fraction:.1%}) in "
+            f"{sum(n > 0 for n in gaps.values())} of {len(gaps)} columns by the {how} of their column."
+        )
+    return found
+
+
+def _numbers(
+    table: Reader, labels: Any, how: str | None, scale: Scale, use: Sequence[str], est: Any, *, asked: bool
+) -> Prepared:
+    """Prepare a table of numbers, which may be larger than memory. Most need nothing, and are read as they are.
+
+    The first rows decide. If missing values begin later, the fit reports them, unless it was asked to replace them.
+    """
+    rows = open_rows(table) if est is None else est._opened(table)
+    if rows.is_sparse or getattr(rows, "image_shape", None) is not None:  # one unit, and zeros stay zeros
+        return Prepared(rows, labels)
+    X, whole, unused = _first_rows(table, labels, use)
+    scaled = scale == "standard" or (scale == "auto" and scales_differ(X))
+    if whole and (scaled or np.isnan(X).any()):
+        return _encoded(table, labels, how, "standard" if scaled else "none", use)
+    found, data = Prepared(rows, labels, unused=unused), table
+    if unused:
+        data = Table(table, drop=list(unused))
+        found.rows = open_rows(data) if est is None else est._opened(data)
+    found.report = {name: f"{why}, not used" for name, why in unused.items()}
+    if scaled or (asked and how in ("mean", "median")):
+        _stream(found, data, how, scaled=scaled)
+    return found
+
+
+def _first_rows(table: Reader, labels: Any, use: Sequence[str]) -> tuple[np.ndarray, bool, dict[str, str]]:
+    """The features of the first rows, whether these are all rows, and why other columns are not used."""
+    rows = max(LEAST_ROWS, CELLS // max(1, len(table.names)))
+    if not table.has_names:
+        chunks = list(islice(_allowing_gaps(open_rows(table)).chunks(), 2))
+        X = np.asarray(to_numpy(chunks[0])[:rows], dtype=np.float64)
+        return X, len(chunks) < 2 and len(chunks[0]) <= rows, {}
+    head = list(islice(tables_of(table.batches(table.fields_at(range(len(table.names)))), rows), 2))
+    whole = len(head) < 2
+    if not head:
+        return np.empty((0, 0)), whole, {}
+    unused = _unused(table, head[0], labels, use, whole=whole)
+    kept = [j for j, name in enumerate(table.names) if name not in unused]
+    return np.column_stack([np.asarray(head[0].column(j), dtype=np.float64) for j in kept]), whole, unused
+
+
+def _unused(table: Reader, head: Any, labels: Any, use: Sequence[str], *, whole: bool) -> dict[str, str]:
+    """Why columns of numbers are not used, found in the first rows."""
+    columns = kinds_of(head.to_batches(), table.source, duplicates=False).columns
+    found = {c.name: c.unused for c in columns if c.unused and c.name not in use}
+    if not whole:  # the other rows may have other values
+        found = {c.name: c.unused for c in columns if c.name in found and c.kind not in ("constant", "missing")}
+    if labels is not None:
+        others = [name for name in table.names if name not in found and name not in use]
+        found |= label_copies(head, others, np.asarray(labels)[: head.num_rows])
+    return found if len(found) < len(table.names) else {}
+
+
+def _stream(found: Prepared, data: Reader, how: str | None, *, scaled: bool) -> None:
+    """Replace missing numbers and standardize the columns of a file that is read in chunks."""
+    from sklearn.preprocessing import StandardScaler
+
+    rows, names = _allowing_gaps(found.rows), list(data.names)
+    strategy: Any = how if how in ("mean", "median") else None
+    available, sentence = replaced(rows, strategy or "mean")
+    found.missing_fraction = available.missing_fraction
+    if available.complete and not scaled:
+        return
+    preparer = TablePreparer(kinds=dict.fromkeys(names, "number"), impute=strategy, standardize=scaled,
+                             output="arrow" if data.has_names else "array")  # fmt: skip
+    if strategy == "median" and not available.complete:
+        preparer.fit(data)  # a median needs all values at once
+    else:
+        moments = StandardScaler()
+        for chunk in rows.chunks():
+            moments.partial_fit(to_numpy(chunk))
+        spread = np.sqrt(moments.var_)
+        pair = np.stack([moments.mean_ - spread, moments.mean_ + spread])  # two rows with the same mean and variance
+        preparer.fit(arrow_table(pair.T, names) if data.has_names else pair)
+    if strategy and not available.complete:
+        found.missing = sentence
+    found.rows, found.steps, found.scaled = preparer.open_rows(data), [("prepare", preparer)], scaled
+    found.report |= preparer.report_
+    found.rows.source = rows.source
+    if not data.has_names:
+        found.rows.names = None
+
+
+def _allowing_gaps(rows: Any) -> Any:
+    rows.allow_nan = True
+    return rows
+
+
+def _refuse_gaps(preparer: Any, source: str, est: Any) -> None:
+    """Raise an error that names the columns with missing values."""
+    gaps = {name: n for name, n in preparer.missing_.items() if n and preparer.kinds_[name] not in FILLED}
+    if gaps:
+        offered = "" if est is None else traits_of(est).missing_remedy
+        raise IncompleteRows.of(f"Missing values in {counted(gaps)} of {source}.", offered)
+
+
+def _impute(found: Prepared, how: Any) -> None:
+    """Replace missing numbers by those of similar rows. The step is saved with the model."""
+    rows = _allowing_gaps(found.rows)
+    available, sentence = replaced(rows, how)
+    found.missing_fraction = available.missing_fraction
+    found.missing = None if available.complete else sentence
+    if how == "em":
+        from lowland.prepare.steps import EMImputer
+
+        if found.steps:  # encode once, not in every pass
+            rows = _allowing_gaps(ArrayRows(rows.to_array(), rows.names, rows.source))
+        step: Any = EMImputer().fit(rows)
+        found.rows = step.open_rows(rows)
+    else:
+        from sklearn.impute import KNNImputer
+
+        for _, each in found.steps:
+            each.set_params(output="array")
+        step = KNNImputer(keep_empty_features=True)
+        # scikit-learn's imputer returns an array, without names
+        found.rows = ArrayRows(step.fit_transform(to_numpy(rows.to_array())), None, rows.source)
+    found.steps.append(("impute", step))
+
+
+def drop_rows(found: Prepared) -> None:
+    """Drop the rows with missing values, and their labels."""
+    left = drop_incomplete(found.rows)
+    found.kept, found.missing = left.kept, left.message
+    rows = ArrayRows(left.table, found.rows.names, found.rows.source)
+    rows.levels, rows.ordered = found.rows.levels, found.rows.ordered
+    found.rows = rows
+    if found.labels is not None:
+        found.labels = np.asarray(found.labels)[left.kept]
