@@ -131,7 +131,7 @@ def test_mle_needs_all_eigenvalues(X, k, solver):
 
 
 def test_messages_have_scikit_learns_phrases(X):
-    n, d = X.shape
+    d = X.shape[1]
     limit = rf"n_components={d + 1} must be between 0 and min\(n_samples, n_features\)={d} with svd_solver='full'"
     for options, data, phrase in [
         ({"n_components": d + 1, "svd_solver": "full"}, X, limit),
