@@ -35,6 +35,10 @@ class DataTypeError(DataError, TypeError):
     """The data has a type that cannot be used, such as text where numbers are needed, or sparse rows."""
 
 
+class DisconnectedError(DataError, RuntimeError):
+    """A neighbor graph is disconnected, and its components cannot be connected."""
+
+
 class ParameterError(LowlandError, ValueError, TypeError):
     """A parameter has an invalid type or value; as in scikit-learn, one error for both.
 

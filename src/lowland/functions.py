@@ -10,12 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.arrays.random import generator
 from lowland.errors import ParameterError, warn
+from lowland.math.distances.to_points import distance_matrix
 from lowland.math.scaling.majorization import stress_majorization
 from lowland.methods.registry import load_method
 from lowland.quality import neighborhoods
+from lowland.run.local import LocalRun
 
 
 def fastica(
@@ -179,4 +181,6 @@ def trustworthiness(
         raise ParameterError(
             f"`n_neighbors` ({n_neighbors}) should be less than n_samples / 2 ({n / 2}). Choose at most {(n - 1) // 2}."
         )
+    if is_sparse(X) and metric != "precomputed":
+        X, metric = distance_matrix(X, LocalRun(), metric), "precomputed"
     return float(neighborhoods.trustworthiness(X, X_embedded, n_neighbors, metric=metric, sample=None).value)

@@ -200,7 +200,7 @@ def test_alpha_matters_and_is_checked():
     theirs = TheirFastICA(fun_args={"alpha": 1.8}, random_state=0, tol=1e-12, max_iter=1000).fit(X)
     assert quality.amari_distance(sharp.components_, theirs.mixing_).value < 1e-4
     assert quality.amari_distance(sharp.components_, FastICA(random_state=0).fit(X).mixing_).value > 1e-4
-    with pytest.raises(ParameterError, match=r"alpha must be in \[1, 2\]"):
+    with pytest.raises(ParameterError, match=r"alpha must be in \[1,2\]"):
         FastICA(fun_args={"alpha": 3}).fit(X)
 
 

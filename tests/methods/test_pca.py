@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import lowland
 from lowland import PCA, IncrementalPCA
 from lowland.data import low_rank
-from lowland.errors import DataError, DataTypeError
+from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.spectra.component_rules import (
     Cumulative,
     Downstream,
@@ -23,6 +23,7 @@ from lowland.math.spectra.component_rules import (
 )
 
 SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized"]
+REFUSED = [("mle", "arpack"), ("mle", "randomized")]
 COUNTS = [3, "mle", Kaiser(), Cumulative(0.9), EachAtLeast(0.05), EigenvalueAbove(1.0), Knee(), ParallelAnalysis(20)]
 
 
@@ -76,6 +77,8 @@ def test_storage(X):
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("k", [1, 3, None, 0.8, "mle"])
 def test_results_agree_with_scikit_learn(X, solver, whiten, k):
+    if (k, solver) in REFUSED or (k is None and solver == "arpack"):
+        pytest.skip("ARPACK keeps all components but one, and no iteration finds all: see the tests below")
     ours = PCA(k, svd_solver=solver, whiten=whiten, random_state=0).fit(X)
     theirs = TheirPCA(k, svd_solver="full", whiten=whiten).fit(X)
     assert ours.n_components_ == theirs.n_components_
@@ -96,8 +99,8 @@ def test_results_agree_with_scikit_learn(X, solver, whiten, k):
 @pytest.mark.parametrize("k", COUNTS, ids=repr)
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 def test_every_solver_with_every_rule(X, solver, k, shape):
-    if shape == "wide" and k == "mle":
-        pytest.skip("needs more rows than columns")
+    if (shape == "wide" and k == "mle") or (k, solver) in REFUSED:
+        pytest.skip("needs more rows than columns, and a solver that computes all eigenvalues")
     data = X if shape == "tall" else low_rank(n=12, d=30, rank=12, noise=0.1).X * 10
     exact = PCA(k, svd_solver="full").fit(data)
     ours = PCA(k, svd_solver=solver, random_state=0).fit(data)
@@ -106,6 +109,50 @@ def test_every_solver_with_every_rule(X, solver, k, shape):
     np.testing.assert_allclose(np.abs(ours.transform(data)), np.abs(exact.transform(data)), atol=1e-4)
     assert ours.solver_.name == solver
     assert ours.choice_.reason
+
+
+def test_arpack_keeps_at_most_all_components_but_one(X):
+    d = X.shape[1]
+    for data in (X, X[: d - 2]):
+        most = min(data.shape)
+        ours = PCA(svd_solver="arpack").fit(data)
+        theirs = TheirPCA(svd_solver="arpack", random_state=0).fit(data)
+        assert ours.n_components_ == theirs.n_components_ == most - 1
+        np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_)
+        limit = rf"n_components={most} must be strictly less than min\(n_samples, n_features\)={most} with svd_solver="
+        with pytest.raises(ParameterError, match=limit):
+            PCA(most, svd_solver="arpack").fit(data)
+
+
+@pytest.mark.parametrize(("k", "solver"), REFUSED)
+def test_mle_needs_all_eigenvalues(X, k, solver):
+    with pytest.raises(ParameterError, match=f"n_components='mle' cannot be a string with svd_solver='{solver}'"):
+        PCA(k, svd_solver=solver).fit(X)
+
+
+def test_messages_have_scikit_learns_phrases(X):
+    d = X.shape[1]
+    limit = rf"n_components={d + 1} must be between 0 and min\(n_samples, n_features\)={d} with svd_solver='full'"
+    for options, data, phrase in [
+        ({"n_components": d + 1, "svd_solver": "full"}, X, limit),
+        ({"n_components": "mle"}, X[: d - 1], "n_components='mle' is only supported if n_samples >= n_features"),
+        (
+            {"svd_solver": "full"},
+            scipy.sparse.csr_array(X),
+            'PCA only support sparse inputs .* while "full" was passed',
+        ),
+    ]:
+        with pytest.raises(ValueError, match=phrase):
+            PCA(**options).fit(data)
+
+
+@pytest.mark.parametrize("cls", [PCA, IncrementalPCA])
+def test_float32_rows_give_a_float32_covariance(X, cls):
+    model, double = (cls(2).fit(X.astype(dtype)) for dtype in (np.float32, np.float64))
+    for matrix in ("get_covariance", "get_precision"):
+        ours, exact = getattr(model, matrix)(), getattr(double, matrix)()
+        assert (ours.dtype, exact.dtype) == (np.float32, np.float64)
+        np.testing.assert_allclose(ours, exact, atol=1e-4 * np.abs(exact).max())
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -234,7 +281,7 @@ def test_directions_without_variance_are_determined():
     """Fewer directions than components: all solvers complete the basis in the same way."""
     rng = np.random.default_rng(0)
     X = np.hstack([rng.standard_normal((50, 2)) @ rng.standard_normal((2, 4)), np.full((50, 2), 7.0)])
-    results = [PCA(6, svd_solver=solver, random_state=0).fit(X) for solver in SOLVERS]
+    results = [PCA(6, svd_solver=solver, random_state=0).fit(X) for solver in SOLVERS if solver != "arpack"]
     for pca in results:
         np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(6), atol=1e-8)
         np.testing.assert_allclose(np.abs(pca.components_), np.abs(results[0].components_), atol=1e-6)
@@ -297,6 +344,8 @@ def test_scale_is_pca_of_standardized_columns(X, solver):
     theirs = TheirPCA(3, svd_solver="full").fit(standard)
     np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_)
     np.testing.assert_allclose(ours.transform(X), theirs.transform(standard), atol=1e-7)
+    if solver == "arpack":  # all components but one
+        return
     everything = PCA(scale=True, svd_solver=solver, random_state=0).fit(X)
     np.testing.assert_allclose(everything.inverse_transform(everything.transform(X)), X, atol=1e-8)
     np.testing.assert_allclose(everything.get_covariance(), np.cov(X.T), atol=1e-8)

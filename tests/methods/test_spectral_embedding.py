@@ -139,6 +139,14 @@ def test_duplicates_have_finite_coordinates():
     assert np.isfinite(model.transform(X)).all()
 
 
+@pytest.mark.parametrize("weights", ["average", "binary", "heat"])
+def test_equal_rows_have_one_place(weights):
+    """Which of several equal rows are neighbors of others, their order decides: their eigenvector entries differ."""
+    X = np.random.default_rng(0).integers(0, 6, (300, 2)).astype(float)
+    model = SpectralEmbedding(2, weights=weights).fit(X)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+
+
 # --- connected components ---
 
 

@@ -1,5 +1,7 @@
 """t-SNE: maps, options, new rows."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -208,8 +210,10 @@ def test_duplicate_rows_stay_together():
 
 
 def test_mistakes_have_clear_sentences():
-    with pytest.raises(DataError, match="All rows are equal"):
-        TSNE(perplexity=3).fit(np.ones((20, 3)))
+    with pytest.raises(ParameterError, match="'n_components' should be at most the number of rows, 3"):
+        TSNE(4, perplexity=1).fit(X[:3])
+    with pytest.raises(TypeError, match="all pairs, and a sparse matrix lacks some"):
+        TSNE(metric="precomputed", method="exact", perplexity=1).fit(scipy.sparse.csr_array([[0, 5.0], [5, 0]]))
     with pytest.raises(ParameterError, match=r"perplexity \(30\) must be less than n_samples \(20\)"):
         TSNE().fit(X[:20])
     for wrong in (0, -3.0, [], [5, -1], [5, "a"]):
@@ -305,9 +309,21 @@ def test_verbose_prints_the_course(capsys):
     calls = []
     model = TSNE(perplexity=10, max_iter=300, verbose=1).fit(X[:60], callback=calls.append)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(calls) + 1 == 7
-    assert float(lines[5].partition("error = ")[2]) == pytest.approx(model.kl_divergence_, abs=1e-5)
-    assert "300 iterations" in lines[6]
+    assert len(lines) == len(calls) + 6 == 12
+    assert lines[:2] == [
+        "[t-SNE] Computing 31 nearest neighbors...", "[t-SNE] Computed conditional probabilities for sample 60 / 60"
+    ]  # fmt: skip
+    assert "after 250 iterations with early exaggeration" in lines[8]
+    assert "gradient norm = " in lines[9]
+    assert float(lines[9].partition("error = ")[2].partition(",")[0]) == pytest.approx(model.kl_divergence_, abs=1e-5)
+    assert lines[10] == "[t-SNE] Iteration 300: all iterations were done. Finished."
+    assert float(lines[11].partition("300 iterations: ")[2]) == pytest.approx(model.kl_divergence_, abs=1e-5)
+    sklearn.manifold.TSNE(perplexity=10, max_iter=300, verbose=1).fit(X[:60])
+    sigma = next(line for line in capsys.readouterr().out.splitlines() if "Mean sigma" in line)
+    ours, theirs = (float(line.partition("Mean sigma: ")[2]) for line in (lines[2], sigma))
+    assert ours == pytest.approx(theirs, rel=1e-5)  # the same affinities
+    TSNE(perplexity=10, max_iter=500, min_grad_norm=1.0, verbose=1).fit(X[:60])
+    assert re.search(r"gradient norm 0\.\d+\. Finished", capsys.readouterr().out)
     TSNE(perplexity=10, max_iter=300).fit(X[:60])
     assert not capsys.readouterr().out
 

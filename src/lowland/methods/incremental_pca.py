@@ -13,11 +13,12 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import as_rule
 from lowland.math.spectra.principal_axes import AxesRequest, axes_of_moments
 from lowland.math.statistics.moments import Moments
-from lowland.methods.base.choices import ignored, positional
+from lowland.methods.base.choices import ignored, positional, refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.methods.base.principal import (
     PRINCIPAL_ATTRIBUTES,
+    in_precision_of_fit,
     keep_axes,
     model_covariance,
     model_precision,
@@ -108,6 +109,15 @@ class IncrementalPCA(
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """The leading eigenpairs of the merged covariance."""
+        k, d, n = self._params.n_components, moments.mean.shape[0], max(moments.rows, int(moments.n))
+        if k is not None and k > min(n, d):
+            limit = (
+                f"invalid for n_features={d}, need more rows than columns for IncrementalPCA processing"
+                if k > d
+                else f"must be less or equal to the batch number of samples {n} for the first partial_fit call"
+            )
+            reason = f"the data has {n} rows and {d} columns (`n_components={k} {limit}`)."
+            raise refusal(self, reason, f"Choose at most {min(n, d)}.", "n_components")
         chosen = Outcome("covariance_eigh", "the covariance of batches merges exactly")
         wanted = AxesRequest(as_rule(self._params.n_components), chosen)
         keep_axes(self, axes_of_moments(moments, run, wanted), self._fitted.dtype)
@@ -128,8 +138,8 @@ class IncrementalPCA(
 
     def get_covariance(self) -> Array:
         """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
-        return model_covariance(self)
+        return in_precision_of_fit(self, model_covariance(self))
 
     def get_precision(self) -> Array:
         """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma."""
-        return model_precision(self)
+        return in_precision_of_fit(self, model_precision(self))

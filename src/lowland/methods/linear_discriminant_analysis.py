@@ -390,9 +390,10 @@ class LinearDiscriminantAnalysis(
 
     def _check_choices(self) -> None:
         if self.solver == "svd" and (self.shrinkage is not None or self.covariance_estimator is not None):
+            given = "`shrinkage`" if self.shrinkage is not None else "a covariance estimator"
             raise UnsupportedError(
-                "`LinearDiscriminantAnalysis(solver='svd')` does not support `shrinkage` or a "
-                "`covariance_estimator`. Choose `solver='eigen'` or 'lsqr'."
+                f"`LinearDiscriminantAnalysis(solver='svd')`: {given} is not supported with svd. Choose "
+                "`solver='eigen'` or 'lsqr'."
             )
         if self.shrinkage and self.covariance_estimator is not None:
             raise ParameterError(

@@ -13,14 +13,21 @@ from lowland.data.open import as_vector
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.optimize.outcome import Outcome
-from lowland.math.spectra.component_rules import Downstream, Fixed, Rule, as_rule
-from lowland.math.spectra.principal_axes import AxesRequest, SolverOptions, axes_of_moments, principal_axes
+from lowland.math.spectra.component_rules import Downstream, Fixed, Minka, Rule, as_rule
+from lowland.math.spectra.principal_axes import (
+    AxesRequest,
+    SolverOptions,
+    axes_of_moments,
+    check_below_all,
+    principal_axes,
+)
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.choices import ignored, positional
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.methods.base.principal import (
     PRINCIPAL_ATTRIBUTES,
+    in_precision_of_fit,
     keep_axes,
     model_covariance,
     model_precision,
@@ -142,7 +149,7 @@ class PCA(
         """Sum the moments or a factor of the rows, solve for the eigenpairs, and apply the rule."""
         if self.missing is not None and self._solve_incomplete(rows, run, weights):
             return
-        rule = as_rule(self.n_components)
+        rule = self._rule_for(rows)
         if isinstance(rule, Downstream):
             rule = self._settled(rule, rows, run, y, weights)
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
@@ -171,6 +178,21 @@ class PCA(
             )
         keep_axes(self, axes, rows.dtype, measure="log-likelihood")
         return True
+
+    def _rule_for(self, rows: Rows) -> Rule:
+        """The rule behind n_components: ARPACK finds all components but one at most, and no iteration finds all."""
+        rule, solver = as_rule(self.n_components), self.svd_solver
+        if isinstance(rule, Minka) and solver in ("arpack", "randomized"):
+            raise ParameterError(
+                f"`n_components='mle'` cannot be a string with `svd_solver={solver!r}`, which does not compute all "
+                "eigenvalues. Choose `svd_solver='auto'`, or a number of components."
+            )
+        if solver != "arpack" or rows.n is None or not isinstance(rule, Fixed):
+            return rule
+        rule = Fixed(min(rows.n, rows.d) - 1) if rule.count is None else rule
+        if rule.count:
+            check_below_all(rule.count, rows.n, rows.d, svd_solver=solver)
+        return rule
 
     def _rule_for_incomplete(self, n: int, d: int) -> Rule:
         """The rule behind n_components, if it can be applied to the n incomplete rows."""
@@ -256,14 +278,14 @@ class PCA(
 
     def get_covariance(self) -> Array:
         """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
-        return model_covariance(self)
+        return in_precision_of_fit(self, model_covariance(self))
 
     def get_precision(self) -> Array:
         """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma.
 
         With all components, those with zero variance are given a variance of the size of the rounding error.
         """
-        return model_precision(self)
+        return in_precision_of_fit(self, model_precision(self))
 
     def distortion(self, m: int | None = None) -> float:
         """Return the mean squared reconstruction error with m components: the sum of the discarded eigenvalues.
@@ -297,7 +319,7 @@ class PCA(
 
             likelihoods = ObservedLikelihoods(self._latent())
             return run.gather(likelihoods, rows, 1, name="scoring rows", dtype=np.dtype(np.float64))[:, 0]
-        P = self.get_precision()
+        P = model_precision(self)
         xp = xp_of(P)
         _sign, log_det = xp.linalg.slogdet(P)
         constant = (float(log_det) - self.n_features_in_ * math.log(2 * math.pi)) / 2

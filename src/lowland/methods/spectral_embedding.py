@@ -30,12 +30,14 @@ from lowland.methods.base.choices import check_most, ignored, positional, refusa
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
+    Components,
     GraphMethod,
     Neighborhood,
     all_rows_equal,
     disconnected_parameter,
     embedded_mask,
     graph_facts,
+    join_equals,
     own_points,
     rows_at,
     warn_of_weak_coordinates,
@@ -163,8 +165,10 @@ class SpectralEmbedding(
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
         self._check_size(X, graph)
         by_neighbors = self._by_neighbors(graph)
-        W, label = (
-            self._neighbor_affinities(X, run, rows, graph) if by_neighbors else self._pair_affinities(X, run, rows)
+        W, label, components = (
+            self._neighbor_affinities(X, run, rows, graph)
+            if by_neighbors
+            else (*self._pair_affinities(X, run, rows), None)
         )
         self.affinity_matrix_ = W  # (m, m), of the embedded rows
         found = laplacian_eigenmaps(
@@ -176,6 +180,8 @@ class SpectralEmbedding(
         Z = like(found.Z, X if not is_sparse(X) else X.data)
         self.embedding_ = with_left_out(Z, embedded_mask(self))
         self.eigenvalues_ = like(found.eigenvalues, Z)
+        if components is not None and self.points_ is not None:
+            join_equals(self, components)  # the order of the rows decides which of them are neighbors of others
         if by_neighbors:
             self._keep_as_in_scikit_learn(X, loops=graph is None)
         self._record_convergence(found.outcome, "Raise `eigen_tol`, or leave `eigen_solver` at `None`.")
@@ -185,8 +191,8 @@ class SpectralEmbedding(
     def _by_neighbors(self, given: Any = None) -> bool:
         return self._params.affinity in ("nearest_neighbors", "precomputed_nearest_neighbors") or given is not None
 
-    def _neighbor_affinities(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray]:
-        """The affinities of neighbors, a sparse matrix, and their connected components."""
+    def _neighbor_affinities(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray, Components]:
+        """The affinities of neighbors, a sparse matrix, their connected components, and those of the graph."""
         require_graph(X.shape[0], vars(self).get("n_neighbors_"), self.n_components, run)
         neighborhood = self._neighborhood(X)
         if neighborhood.is_given(X) and given is None:
@@ -207,7 +213,7 @@ class SpectralEmbedding(
         self.reach_ = None if self.points_ is None else like(found.table()[1][kept, -1], X)
         found = found if kept.all() else found.among(kept)
         W = edge_weights(graph, self.weights, found=found, t=self.t_, label=components.labels[kept])
-        return W, affinity_components(W)
+        return W, affinity_components(W), components
 
     def _pair_affinities(self, X: Array, run: Run, rows: Rows) -> tuple[Any, np.ndarray]:
         """The affinities of all pairs, computed or given, and their connected components, which are reported."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataWarning, ParameterError, warn, with_remedy
+from lowland.errors import DataTypeError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.embeddings.descent import RowBlocks, StoppingRule
@@ -22,6 +22,7 @@ from lowland.math.embeddings.kl_divergence import (
     gaussian_affinities,
     given_affinities,
     joint_affinities,
+    mean_width,
     schedule,
     uniform_affinities,
 )
@@ -41,6 +42,7 @@ from lowland.methods.base.metric import Metric as RowMetric
 from lowland.methods.base.neighbor_embedding import (
     EMBEDDING_ATTRIBUTES,
     EmbeddingProblem,
+    are_equal,
     embed,
     given_places,
     ignored_components_parameter,
@@ -77,6 +79,7 @@ class TSNE(
     group="Neighbor embeddings",
     attributes=EMBEDDING_ATTRIBUTES,
     takes_sparse=True,
+    single=True,
     missing_remedy=SKIP_MISSING,
     order_free=False,  # rounding errors of sums in another order grow during the descent
     study=StudyHints(
@@ -170,7 +173,12 @@ class TSNE(
         "which is used as it is.",
         wanted="'pca', 'random', 'spectral' or an (n, n_components) array",
     )
-    verbose: int = param(0, "Above 0: print the divergence every 50 iterations, and why the fit ended.", at_least=0)
+    verbose: int = param(
+        0,
+        "Above 0: print the lines of scikit-learn: neighbors, affinities, the divergence every 50 iterations, and why "
+        "the fit ended.",
+        at_least=0,
+    )
     random_state: RandomState = param(
         None,
         "Seed of a random start, of the sample of a map of more than 3 dimensions, and of the recall of an approximate "
@@ -237,7 +245,12 @@ class TSNE(
 
     def _check_size(self, X: Array) -> None:
         n, given = X.shape[0], self._perplexities()
-        check_most(self, "n_components", n, f"the data has {n} rows.")
+        check_most(self, "n_components", n, f"'n_components' should be at most the number of rows, {n}.")
+        if self.method == "exact" and is_sparse(X) and self.metric == "precomputed":
+            raise DataTypeError(
+                "`TSNE(method='exact')` needs the distances of all pairs, and a sparse matrix lacks some. Pass a dense "
+                "matrix, or set `method='barnes_hut'`."
+            )
         if self.affinity == "precomputed":
             if self.metric != "euclidean":
                 reason = "affinities are given, so no distances are computed."
@@ -274,7 +287,7 @@ class TSNE(
             k = n - 1 if p.method == "exact" and not stored else _neighbors_among(n, max(self._perplexities()))
         return Neighborhood(
             "TSNE", self._measure(), k, policy=p.disconnected, rng=self._start_generator(), parameter="perplexity",
-            value=p.perplexity, reports_ignored=False,
+            value=p.perplexity, reports_ignored=False, takes_equal=True,
         )  # fmt: skip
 
     # --- fit ---
@@ -293,8 +306,6 @@ class TSNE(
         self.points_ = None if self._measure().precomputed else own_points(X, rows, found.kept)
         problem = self._problem(rows_at(X, found.kept), found, run)
         result = embed(self, problem, found, X, run, self._printing(callback), "learning_rate")
-        if self.verbose:
-            print(f"[t-SNE] Finished after {self.n_iter_} iterations: {self.solver_.stopped_because}.")
         assert isinstance(problem.objective, KLDivergence)
         divergence, by_sample = problem.objective.checked_divergence(to_numpy(result.Z), RowBlocks(None, 1))
         if not abs(divergence - by_sample) < _DIFFERENCE:
@@ -304,20 +315,40 @@ class TSNE(
                 DataWarning,
             )
         self.kl_divergence_ = divergence
+        self._say(f"Iteration {self.n_iter_}: {self._end(result.gradient_norm)}. Finished.")
+        self._say(f"KL divergence after {self.n_iter_} iterations: {divergence:f}")
+
+    # --- lines of scikit-learn ---
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            print(f"[t-SNE] {text}")
 
     def _printing(self, callback: Callback) -> Callback:
         """The callback, after a line with the divergence if ``verbose`` asks for it."""
 
         def show(snapshot: Snapshot) -> Any:
-            print(f"[t-SNE] Iteration {snapshot.iteration}: error = {snapshot.value:.7f}")
+            t, value = snapshot.iteration, snapshot.value
+            norm = f", gradient norm = {snapshot.gradient_norm:.7f}" if t > _EARLY else ""  # compared with the limit
+            self._say(f"Iteration {t}: error = {value:.7f}{norm}")
+            if t == min(_EARLY, self.max_iter):
+                self._say(f"KL divergence after {t} iterations with early exaggeration: {value:f}")
             return callback(snapshot) if callback is not None else None
 
         return show if self.verbose else callback
+
+    def _end(self, gradient_norm: float) -> str:
+        """Why the fit ended."""
+        why = self.solver_.stopped_because
+        if why.startswith("the objective was not lower"):
+            return f"did not make any progress during the last {self.n_iter_without_progress} episodes"
+        return f"gradient norm {gradient_norm:f}" if why.startswith("the norm of the gradient") else why
 
     def _graph(self, X: Array, run: Run, given: Any) -> Components:
         """The neighbors of each row; for given affinities, a graph whose lengths are the affinities."""
         neighborhood = self._neighborhood(X)
         if self.affinity != "precomputed":
+            self._say(f"Computing {neighborhood.k} nearest neighbors...")
             found = join_neighbors(neighborhood, neighborhood.find(X, run, given), X, run)
             self.n_neighbors_ = int(np.diff(found.graph.start).max())
             return found
@@ -335,7 +366,7 @@ class TSNE(
         """Affinities, start, repulsion, schedule."""
         n, k = found.graph.n, self.n_components
         P = self._affinities(found.graph, run)
-        start = self._start(X, P, run)
+        start = np.zeros((n, k)) if are_equal(self, X, found.graph) else self._start(X, P, run)
         repulsion, solver = choose_repulsion(
             P, k, float(self.dof), exact=self.method == "exact", theta=float(self.angle), seed=self.seed_
         )
@@ -366,7 +397,11 @@ class TSNE(
         if self.affinity == "uniform":
             return uniform_affinities(graph)
         self._warn_of_too_large_a_perplexity(graph)
-        return gaussian_affinities(graph, self._perplexities(), run)
+        P = gaussian_affinities(graph, self._perplexities(), run)
+        self._say(f"Computed conditional probabilities for sample {graph.n} / {graph.n}")
+        if self.verbose:
+            self._say(f"Mean sigma: {mean_width(graph, max(self._perplexities())):f}")
+        return P
 
     def _warn_of_too_large_a_perplexity(self, graph: NeighborGraph) -> None:
         most, counts = max(self._perplexities()), np.diff(graph.start)

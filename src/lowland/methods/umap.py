@@ -17,7 +17,7 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
 from lowland.data.rows import ArrayRows, Rows, SparseRows
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, MapRadii, log_radii
-from lowland.math.embeddings.descent import Embedded, TensorEdges, on_device, row_blocks
+from lowland.math.embeddings.descent import Embedded, TensorEdges, as_places, on_device, row_blocks
 from lowland.math.embeddings.fuzzy_graph import (
     FuzzyGraph,
     cumulative_surprise,
@@ -55,6 +55,7 @@ from lowland.methods.base.metric import SKIP_MISSING, Metric
 from lowland.methods.base.neighbor_embedding import (
     EMBEDDING_ATTRIBUTES,
     EmbeddingProblem,
+    are_equal,
     embed,
     given_places,
     host_rows,
@@ -67,7 +68,6 @@ from lowland.methods.base.neighbor_embedding import (
 from lowland.methods.base.neighborhood import (
     Components,
     Neighborhood,
-    all_rows_equal,
     distinct_rows,
     embedded_mask,
     given_neighbors,
@@ -102,6 +102,7 @@ class UMAP(
     group="Neighbor embeddings",
     attributes=EMBEDDING_ATTRIBUTES,
     takes_sparse=True,
+    single=True,
     missing_remedy=SKIP_MISSING,
     reads_y=True,
     order_free=False,
@@ -359,7 +360,7 @@ class UMAP(
     def _repeat(self, found: Components, inverse: np.ndarray, first: np.ndarray, X: Array) -> None:
         """Set the attributes of all rows from those of the distinct ones."""
         found = replace(found, labels=found.labels[inverse], kept=found.kept[inverse])
-        self.embedding_ = like(to_numpy(vars(self)["embedding_"])[inverse], X)
+        self.embedding_ = as_places(to_numpy(vars(self)["embedding_"])[inverse], X)
         self.__dict__.update(found.attributes(X))
         if self.densmap or self.output_dens:
             self.rad_orig_, self.rad_emb_ = self.rad_orig_[inverse], self.rad_emb_[inverse]
@@ -394,8 +395,8 @@ class UMAP(
         self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None, start: np.ndarray | None
     ) -> EmbeddingProblem:
         """Fuzzy graph, start and objective."""
-        if len(graph.length) and not graph.length.any() and (self._measure().precomputed or all_rows_equal(X)):
-            raise DataError("All rows are equal: all distances are zero. Check the data.")
+        if are_equal(self, X, graph):
+            start = np.zeros((len(embedded_mask(self)), self.n_components))
         self.mean_distance_ = mean_length(graph)
         fuzzy = fuzzy_graph(graph, run, connectivity=self.local_connectivity, mix=self.set_op_mix_ratio)
         if y is not None:
@@ -522,6 +523,7 @@ class UMAP(
             "UMAP", self._measure(), int(p.n_neighbors) - 1,
             search="approximate" if p.force_approximation_algorithm and can_approximate(*self._measure()) else "auto",
             policy=p.disconnected, rng=self._start_generator(), value=p.n_neighbors, reports_ignored=False,
+            takes_equal=True,
             remedy="" if self._longest() is None else "Raise `disconnection_distance`",
         )  # fmt: skip
 
@@ -652,6 +654,12 @@ class UMAP(
                 "complete rows of numbers."
             )
         return LocalRegression.of(self._places(), self.points_, self._params.n_neighbors)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return the rows reconstructed from coordinates, (n, d), in the precision of the training rows."""
+        rows, run = self._rows_to_decode(X)
+        decoding = self._decoding()
+        return run.gather(decoding, rows, self.n_features_in_, name="reconstructing rows", dtype=decoding.dtype)
 
     def _facts(self) -> dict[str, Any]:
         return {"cross-entropy per row": self.cross_entropy_, **graph_facts(self)}

@@ -107,7 +107,7 @@ def test_user_functions_may_return_means_or_values(rows):
 
 def test_wrong_contrasts():
     for arguments in ({"alpha": 0.5}, {"alpha": 3}, {"alpha": "one"}):
-        with pytest.raises(ParameterError, match=r"alpha must be in \[1, 2\]"):
+        with pytest.raises(ParameterError, match=r"alpha must be in \[1,2\]"):
             as_contrast("logcosh", arguments)
     with pytest.raises(ParameterError, match="takes no argument 'beta'"):
         as_contrast("logcosh", {"beta": 1})

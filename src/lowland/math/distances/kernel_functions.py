@@ -312,6 +312,27 @@ def _fill(kernel: KernelWith, X: Array, out: Array) -> Total:
     return total
 
 
+def with_equal_means(K: Array) -> Array:
+    """Return K with a constant added to each row that gives it the mean of its column, if K is symmetric then.
+
+    Centering removes such constants.
+    """
+    xp = xp_of(K)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        return K
+    gap = xp.mean(K, axis=0) - xp.mean(K, axis=1)  # (n,), zero if K is symmetric
+    limit = _tolerance(K) * float(xp.max(xp.abs(K)))
+    if not float(xp.max(xp.abs(gap))) > limit:
+        return K
+    even = K + gap[:, None]
+    return even if float(xp.max(xp.abs(even - even.T))) <= limit else K
+
+
+def _tolerance(K: Array) -> float:
+    """The gap between an entry and its mirror image, as a fraction of the largest entry, that is rounding error."""
+    return max(_ASYMMETRY, _ROUNDINGS * eps_of(K))
+
+
 def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> bool:
     """Raise an error for a kernel matrix that is not square or not symmetric; return whether it is so exactly."""
     if K.shape[0] != K.shape[1]:
@@ -328,7 +349,7 @@ def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> bool:
         stop = min(start + step, n)
         gap = xp.abs(K[start:stop, :] - K[:, start:stop].T)
         exact = exact and not float(xp.max(gap)) > 0
-        found = to_numpy(gap > max(_ASYMMETRY, _ROUNDINGS * eps_of(K)) * largest)
+        found = to_numpy(gap > _tolerance(K) * largest)
         if found.any():
             i, j = (int(p) for p in np.argwhere(found)[0])
             raise DataError(

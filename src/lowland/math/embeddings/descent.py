@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from lowland.arrays.linalg import segment_sums
-from lowland.arrays.namespace import Array, device_of, on_accelerator, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, to_numpy, xp_of
 from lowland.errors import warn, was_interrupted
 from lowland.kernels.descent_steps import adam_rows, momentum_rows
 from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Snapshot
@@ -118,6 +118,12 @@ def row_blocks(run: Run) -> Iterator[RowBlocks]:
         return
     with run.rounds() as rounds:
         yield RowBlocks(rounds, threads)
+
+
+def as_places(Z: Array, X: Array) -> Array:
+    """Return coordinates in float32, the precision of the descent, in the library and on the device of X."""
+    home = X.data if is_sparse(X) else X
+    return like(Z, home, xp_of(home).float32)
 
 
 # --- phases of gradient descent ---------------------------------------------------------------------------------------
@@ -301,7 +307,7 @@ class _Descent:
         stage.note = f"{self.objective.name} {value:.4g}"
         if self.callback is not None:
             copy = xp_of(self.Z).asarray(self.Z, copy=True)
-            if self.callback(Snapshot(self.done, self.total, copy, value)) is False:
+            if self.callback(Snapshot(self.done, self.total, copy, value, self.gradient_norm)) is False:
                 self.why = STOPPED
                 return True
         if value < self.best:

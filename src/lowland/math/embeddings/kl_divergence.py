@@ -61,6 +61,21 @@ def conditional_affinities(graph: NeighborGraph, perplexity: float | Sequence[fl
     return P / len(logs)
 
 
+def mean_width(graph: NeighborGraph, perplexity: float) -> float:
+    """Return the width of the Gaussians exp(-(d / width)²) of a perplexity, from their mean precision.
+
+    The weights p of a row, its entropy H and its nearest neighbor, at distance d with the weight q, determine the
+    precision: (H + log q) / (sum p d² - d²).
+    """
+    start, square = graph.start, np.square(graph.length, dtype=np.float64)
+    p = conditional_affinities(graph, perplexity, LocalRun())
+    first = start[:-1][np.diff(start) > 0]
+    surprise = np.log(p, where=p > 0, out=np.zeros_like(p))
+    excess = np.add.reduceat(p * square, first) - square[first]  # neighbors are sorted, nearest first
+    precision = (surprise[first] - np.add.reduceat(p * surprise, first))[excess > 0] / excess[excess > 0]
+    return float(precision.mean() ** -0.5) if precision.sum() > 0 else math.inf
+
+
 def uniform_affinities(graph: NeighborGraph) -> scipy.sparse.csr_array:
     """Return joint affinities that are equal for all neighbors of a row, (n, n)."""
     counts = np.maximum(np.diff(graph.start), 1)

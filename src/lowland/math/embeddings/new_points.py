@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.errors import DataError
 from lowland.kernels import umap as kernels
@@ -26,7 +26,7 @@ from lowland.kernels.pacmap import attract
 from lowland.kernels.repulsion import place_in_field
 from lowland.kernels.tsne import calibrate, place_among_all, start_at_best_neighbor
 from lowland.math.embeddings.cross_entropy import RULE, EdgeForces, MapRadii
-from lowland.math.embeddings.descent import RowBlocks
+from lowland.math.embeddings.descent import RowBlocks, as_places
 from lowland.math.embeddings.fuzzy_graph import FuzzyGraph, memberships
 from lowland.math.embeddings.pairs import EXTRA, Pairs, scaled_neighbors
 from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion, SplineGrid
@@ -97,7 +97,7 @@ class PlacedByEdges:
             which = np.repeat(start[moving] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
             inner = np.concatenate([[0], np.cumsum(counts)])
             Y[moving] = self._descend(inner, to[which], length[which])
-        return like(Y, X.data if is_sparse(X) else X, None if is_sparse(X) else X.dtype)
+        return as_places(Y, X)
 
     def _descend(self, start: np.ndarray, to: np.ndarray, length: np.ndarray) -> np.ndarray:
         m = len(start) - 1
@@ -172,7 +172,7 @@ class ByAttraction:
         same = graph.length[first] == 0
         places[same] = self.Z[graph.to[first[same]]]
         places[~np.isfinite(graph.length[first])] = np.nan
-        return like(places, X.data if is_sparse(X) else X)
+        return as_places(places, X)
 
     def _neighborhoods(self, chosen: Pairs, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The places of each row's neighbors and their weights, (m, neighbors, k) and (m, neighbors).
@@ -231,7 +231,7 @@ class TSNEPlacing:
         out = np.full((len(to), self._map.shape[1]), np.nan)
         known = np.isfinite(length).all(axis=1)
         out[known] = self._placed(to[known], np.ascontiguousarray(length[known], dtype=np.float64))
-        return like(out, X.data if is_sparse(X) else X)
+        return as_places(out, X)
 
     def _placed(self, to: np.ndarray, length: np.ndarray) -> np.ndarray:
         """The coordinates of rows with these nearest training rows, (m, k)."""
@@ -311,11 +311,16 @@ class LocalRegression:
         Z = np.ascontiguousarray(Z, dtype=np.float64)
         return cls(Z, points, NearestAmong(Z, min(k, len(Z))))
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The precision of the training rows."""
+        return np.dtype(self.points.dtype if is_sparse(self.points) else to_numpy(self.points[:1]).dtype)
+
     def __call__(self, places: Array) -> Array:
-        """Return rows, (m, d)."""
+        """Return rows, (m, d), in the precision of the training rows."""
         Y = np.ascontiguousarray(to_numpy(places), dtype=np.float64)
         found = self.rows_at(Y, *self.nearest(Y))
-        return like(found, places, places.dtype)
+        return like(found, places, getattr(xp_of(places), self.dtype.name))
 
     def rows_at(self, Y: np.ndarray, to: np.ndarray, length: np.ndarray) -> np.ndarray:
         """Return the predictions at Y (m, p), from neighbors and their distances in the map, both (m, k)."""

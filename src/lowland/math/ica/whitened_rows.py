@@ -115,7 +115,7 @@ def as_contrast(contrast: Any, arguments: dict[str, Any] | None) -> Contrast:
     if given:
         raise ParameterError(f"The contrast {contrast!r} takes no argument {', '.join(map(repr, given))}.")
     if not isinstance(alpha, int | float | np.number) or not 1 <= float(alpha) <= 2:
-        raise ParameterError("`alpha` must be in [1, 2].")
+        raise ParameterError("`alpha` must be in [1,2].")
     known: dict[str, Contrast] = {"logcosh": LogCosh(float(alpha)), "exp": Exponential(), "cube": Cube()}
     return known[contrast]
 

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, is_sparse
-from lowland.errors import DataError
+from lowland.errors import DataError, DisconnectedError
 from lowland.math.distances.incomplete_rows import no_shared_column
 from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.neighbors.graph import NeighborGraph
@@ -33,11 +33,6 @@ class ShortestBridges:
 
     @cached_property
     def _searcher(self) -> Searcher:
-        if is_sparse(self.X) and self.metric == "precomputed":
-            raise DataError(
-                "The neighbor graph is disconnected, and no distances are available to connect its components: `X` "
-                "is itself a graph."
-            )
         return choose_searcher(self.X, self.metric, self.params, "auto", 1)
 
     def spanning(self, labels: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -45,6 +40,11 @@ class ShortestBridges:
 
         Borůvka 1926: each component but the largest adds its shortest edge to another one; connected ones are merged.
         """
+        if is_sparse(self.X) and self.metric == "precomputed":
+            raise DisconnectedError(
+                f"The neighbor graph is disconnected (the number of connected components is {int(labels.max()) + 1}), "
+                "and no distances are available to connect its components: `X` is itself a graph."
+            )
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         while (count := int(labels.max()) + 1) > 1:
             largest = int(np.argmax(np.bincount(labels)))

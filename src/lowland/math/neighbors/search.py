@@ -80,10 +80,12 @@ def nearest_neighbors(
     params: dict[str, Any] | None = None,
     search: Search = "auto",
     rng: np.random.Generator | None = None,
+    takes_equal: bool = False,
 ) -> NeighborGraph:
     """Return the k nearest neighbors of every row, without the row itself.
 
-    Ties go to the lower index. No n x n matrix is formed. With metric "precomputed", X is a distance matrix.
+    Ties go to the lower index. No n x n matrix is formed. With metric "precomputed", X is a distance matrix. If all
+    rows are equal, raise an error, unless ``takes_equal``.
     """
     run = run or LocalRun()
     n = X.shape[0]
@@ -98,7 +100,7 @@ def nearest_neighbors(
     if allows_nan(metric):
         refuse_incomparable(X, *found)
     indices, distances = check_found(*found, n)
-    _refuse_if_equal(X, distances, metric, params or {})
+    _refuse_if_equal(X, distances, metric, params or {}, takes_equal=takes_equal)
     recall = 1.0
     if isinstance(searcher, Approximate):
         recall = searcher.recall(distances, run, rng or np.random.default_rng(0))
@@ -168,14 +170,16 @@ def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:
     return found
 
 
-def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict[str, Any]) -> None:
-    """Raise an error if all rows are equal, or differ so little that distances underflow."""
+def _refuse_if_equal(
+    X: Array, lengths: np.ndarray, metric: Metric, params: dict[str, Any], *, takes_equal: bool = False
+) -> None:
+    """Raise an error if rows differ so little that distances underflow, or unless ``takes_equal`` are all equal."""
     if float(lengths.max(initial=0)) > _SMALL:
         return
     space = MetricSpace.of(metric, params)
     if space is not None:
         space.check_differences(X)
-    if lengths.max(initial=0) > 0:
+    if takes_equal or lengths.max(initial=0) > 0:
         return
     if is_sparse(X):
         equal = all_equal(X)

@@ -32,6 +32,7 @@ class Snapshot:
     total: int
     embedding: Array  # (n, k), a copy
     value: float  # of the objective
+    gradient_norm: float = float("nan")  # where the solver computes it
 
 
 @record

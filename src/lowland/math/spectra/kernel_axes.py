@@ -17,7 +17,13 @@ from lowland.arrays.linalg import svd
 from lowland.arrays.namespace import Array, as_double, device_of, is_sparse, like, rounding_of, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
-from lowland.math.distances.kernel_functions import KernelMatrix, KernelWith, check_kernel_matrix, rows_of
+from lowland.math.distances.kernel_functions import (
+    KernelMatrix,
+    KernelWith,
+    check_kernel_matrix,
+    rows_of,
+    with_equal_means,
+)
 from lowland.math.distances.to_points import in_slabs
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Fixed
@@ -254,7 +260,7 @@ def kernel_axes(
     """
     run = LocalRun() if run is None else run
     wanted = FeatureSpaceRequest(k) if wanted is None else replace(wanted, k=k)
-    if not check_kernel_matrix(K):
+    if not check_kernel_matrix(K := with_equal_means(K)):
         K = (K + K.T) / 2
     return axes_of_rows(K, KernelWith(None, "precomputed"), run, wanted)
 

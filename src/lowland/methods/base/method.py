@@ -423,7 +423,9 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
         rows, run = self._rows_to_map(X)
-        return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="transforming rows"), X)
+        dtype = np.dtype(np.float32) if self._traits.single else None
+        Z = run.gather(self._encoding(), rows, self._encoding_width(), name="transforming rows", dtype=dtype)
+        return self._present(Z, X)
 
     def transform_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the coordinates in chunks, in order: for results larger than memory."""
@@ -456,7 +458,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.positive_only = self._traits.reads == "counts"
         tags.input_tags.categorical = self._traits.reads == "categories"
         tags.input_tags.string = self._reads_text
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"][self._traits.single :]
         tags.array_api_support = self._traits.reads == "numbers"  # results on counts and levels are numpy arrays
         tags.target_tags.required = self._traits.needs_y
         return tags

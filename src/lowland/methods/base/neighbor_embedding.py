@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy
-from lowland.errors import ParameterError, with_remedy
+from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
+from lowland.errors import DataWarning, ParameterError, warn, with_remedy
 from lowland.math.embeddings.descent import (
     Embedded,
     EmbeddingObjective,
     HostObjective,
     StoppingRule,
+    as_places,
     descend,
     on_device,
 )
@@ -22,7 +23,7 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.optimize.outcome import Divergence, Outcome
 from lowland.methods.base.method import param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, Metric
-from lowland.methods.base.neighborhood import GRAPH_ATTRIBUTES, Components, Neighborhood, with_left_out
+from lowland.methods.base.neighborhood import GRAPH_ATTRIBUTES, Components, Neighborhood, all_rows_equal, with_left_out
 from lowland.methods.base.params import shared_attributes
 from lowland.methods.base.traits import Callback
 from lowland.run.run import Run, all_finite
@@ -100,7 +101,7 @@ def embed(
             str(error), f"Choose a smaller `{rate}`.", method=type(model).__name__,
             given={rate: getattr(model, rate)},
         ) from error  # fmt: skip
-    model.embedding_ = with_left_out(like(result.Z, X.data if is_sparse(X) else X), found.kept)
+    model.embedding_ = with_left_out(as_places(result.Z, X), found.kept)
     model.solver_, model.n_iter_ = result.outcome, result.outcome.iterations
     if not result.interrupted:  # Ctrl-C was reported already
         model._record_convergence(result.outcome, f"The map oscillates. Choose a smaller `{rate}`.")
@@ -109,6 +110,18 @@ def embed(
 
 
 # --- initial coordinates ---
+
+
+def are_equal(model: Any, X: Array, graph: NeighborGraph) -> bool:
+    """Whether all rows are equal, with a warning: they all start at the origin, where the gradient is zero."""
+    if graph.length.any() or not all_rows_equal(X):
+        return False
+    warn(
+        f"{type(model).__name__}: all rows are equal, so all are placed at the origin. Check which columns were "
+        "chosen.",
+        DataWarning,
+    )
+    return True
 
 
 def given_places(model: Any, name: str, kept: np.ndarray) -> np.ndarray:

@@ -125,6 +125,7 @@ class Neighborhood:
     value: Any = None  # and its value
     remedy: str = ""  # what would make the graph connected, if not more neighbors
     reports_ignored: bool = True  # whether components that are left apart are reported
+    takes_equal: bool = False  # whether all rows may be equal
 
     def is_given(self, X: Any) -> bool:
         """Whether X is itself a graph: a sparse matrix of distances."""
@@ -154,8 +155,9 @@ class Neighborhood:
                 f"the data has {n} rows.", f"Choose at most {n - 1}.", method=self.method, n_neighbors=self.k
             )
         return nearest_neighbors(
-            X, self.k, run, metric=self.metric.name, params=self.metric.params, search=self.search, rng=self.rng
-        )
+            X, self.k, run, metric=self.metric.name, params=self.metric.params, search=self.search, rng=self.rng,
+            takes_equal=self.takes_equal,
+        )  # fmt: skip
 
     def _with_edges(self, graph: NeighborGraph) -> NeighborGraph:
         """A given graph, which must have edges: distances of neighbors are what the method works with."""

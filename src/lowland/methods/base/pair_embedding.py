@@ -39,6 +39,7 @@ from lowland.methods.base.neighbor_embedding import (
     EMBEDDING_ATTRIBUTES,
     EmbeddingProblem,
     added_edges,
+    are_equal,
     embed,
     given_places,
     host_rows,
@@ -77,6 +78,7 @@ class PairEmbedding(
     Method,
     attributes=EMBEDDING_ATTRIBUTES,
     takes_sparse=True,
+    single=True,
     missing_remedy=SKIP_MISSING.replace("metric=", "distance="),
 ):
     """A map by forces along three kinds of pairs. A subclass may adjust the forces, by ``_adjustment``."""
@@ -225,7 +227,7 @@ class PairEmbedding(
         k = None if X is None else min(self.n_neighbors_ + EXTRA, int(X.shape[0]) - 1)
         return Neighborhood(
             type(self).__name__, self._measure(), k, policy=self._params.disconnected, rng=self._start_generator(),
-            value=self._params.n_neighbors, reports_ignored=False,
+            value=self._params.n_neighbors, reports_ignored=False, takes_equal=True,
         )  # fmt: skip
 
     def _neighbors(self, neighborhood: Neighborhood, X: Array, run: Run, given: Any) -> NeighborGraph:
@@ -255,9 +257,8 @@ class PairEmbedding(
         self.pair_neighbors_, self.pair_MN_, self.pair_FP_ = tables
         objective = PairForces(near, mid, far, pair_phases(self._iterations(), self.lr), self._adjustment(near))
         reason = f"{len(near.to):,} pairs of neighbors, {len(mid.to):,} mid-near and {len(far.to):,} further pairs"
-        return EmbeddingProblem(
-            objective, np.ascontiguousarray(self._start(P, run), dtype=np.float32), Outcome("Adam", reason)
-        )
+        start = np.zeros((near.n, self.n_components)) if are_equal(self, X, graph) else self._start(P, run)
+        return EmbeddingProblem(objective, np.ascontiguousarray(start, dtype=np.float32), Outcome("Adam", reason))
 
     def _near(self, found: Components, scales: np.ndarray, run: Run) -> Pairs:
         """The neighbors, of the candidates in the graph; the edges added to connect components are among them."""

@@ -108,6 +108,12 @@ def reconstruct(model: Any) -> Affine:
     )
 
 
+def in_precision_of_fit(model: Any, S: Array) -> Array:
+    """A matrix of the model in the precision of the data, or in float64 where float32 cannot hold it."""
+    xp = xp_of(S)
+    return xp.astype(S, dtype_of_squares(xp, float(xp.max(xp.abs(S))), model.components_.dtype))
+
+
 def model_covariance(model: Any) -> Array:
     """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
     U, extra = _loadings(model)

@@ -56,6 +56,7 @@ class Traits:
     takes_sparse: bool = False
     sparse_remedy: str = "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # the end of the error
     scale_free: bool = False  # whether the units of the columns do not affect the result, or only select columns
+    single: bool = False  # whether coordinates are float32, the precision of the descent, for float64 rows too
     linear: bool = False  # whether coordinates are linear functions of the columns
     missing_parameter: str = ""  # the parameter that admits missing values, unless it is None
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence in the error
