@@ -123,8 +123,10 @@ def paths_from(start, to, length, sources, place, width, lanes, D, rows):
     """
     n, m = len(start) - 1, len(sources)
     per_width = length.dtype.type(1.0 / width)
-    ring = 2
-    while len(length) and ring < length.max() * per_width + 3:
+    ring, longest = 2, length.dtype.type(0)
+    for e in range(len(length)):
+        longest = max(longest, length[e])
+    while ring < longest * per_width + 3:
         ring *= 2
     mask = np.uint32(ring - 1)
     dist = np.empty((n, lanes), dtype=length.dtype)
