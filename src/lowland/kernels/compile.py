@@ -9,6 +9,7 @@ from typing import Any
 import numba
 from numba import types
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
 from lowland import kernels
 
@@ -83,7 +84,8 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
         compiled = numba.njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # no writable cache folder, as in a read-only install without a home: compile each time
         compiled = numba.njit(nogil=True, **options)(function)
-    compiled.get_call_template = functools.partial(_template_without_constants, compiled.get_call_template)
+    if isinstance(compiled, Dispatcher):  # with NUMBA_DISABLE_JIT, it is the function itself
+        compiled.get_call_template = functools.partial(_template_without_constants, compiled.get_call_template)
     return compiled
 
 

@@ -7,6 +7,7 @@ float64, on differences from the neighborhood's own point, so that data far from
 import numpy as np
 
 from lowland.kernels.compile import vector_kernel
+from lowland.kernels.neighbor_search import sort_by_value
 
 
 @vector_kernel
@@ -404,7 +405,6 @@ def sum_matrices(first, last, start, to, bases, L, mine, sets, places, marks, su
                     columns[at] = j
                     at += 1
                 sums[j] += L[base + a]
-        row = np.sort(columns[begin[p] : at])
-        for e in range(row.size):
-            columns[begin[p] + e] = row[e]
-            values[begin[p] + e] = sums[row[e]]
+        for e in range(begin[p], at):
+            values[e] = sums[columns[e]]
+        sort_by_value(columns[begin[p] : at], values[begin[p] : at])

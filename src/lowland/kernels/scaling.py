@@ -8,6 +8,7 @@ upper triangle, stored row by row.
 import numpy as np
 
 from lowland.kernels.compile import kernel, vector_kernel
+from lowland.kernels.neighbor_search import sort_by_value
 
 # --- stress -----------------------------------------------------------------------------------------------------------
 
@@ -125,9 +126,12 @@ def _squared_distances(Z, i, out):
 def order_ties(order, borders, values):
     """Sort every group order[borders[g] : borders[g + 1]] by the values it points to, ties by position."""
     for g in range(borders.size - 1):
-        if borders[g + 1] - borders[g] > 1:
-            part = np.sort(order[borders[g] : borders[g + 1]])
-            order[borders[g] : borders[g + 1]] = part[np.argsort(values[part], kind="mergesort")]
+        part = order[borders[g] : borders[g + 1]]
+        if part.size > 1:
+            keys = np.empty(part.size)
+            for a in range(part.size):
+                keys[a] = values[part[a]]
+            sort_by_value(keys, part)
 
 
 # --- new points -------------------------------------------------------------------------------------------------------
