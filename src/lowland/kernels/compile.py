@@ -85,7 +85,8 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     except RuntimeError:  # no writable cache folder, as in a read-only install without a home: compile each time
         compiled = numba.njit(nogil=True, **options)(function)
     if isinstance(compiled, Dispatcher):  # with NUMBA_DISABLE_JIT, it is the function itself
-        compiled.get_call_template = functools.partial(_template_without_constants, compiled.get_call_template)
+        template = functools.partial(_template_without_constants, compiled.get_call_template)
+        compiled.get_call_template = template  # type: ignore[method-assign]
     return compiled
 
 
