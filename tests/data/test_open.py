@@ -219,3 +219,16 @@ def test_missing_values_are_in_the_same_message(tmp_path):
     (tmp_path / "x.csv").write_text("a,b,c,d\n1,,u,\n2,3,v,\n4,5,,\n")
     with pytest.raises(DataError, match=r"'c'.*Missing values: 'b' \(1\), 'd' \(3\);"):
         open_rows(tmp_path / "x.csv")
+
+
+def test_a_small_read_only_array_is_copied(tmp_path):
+    """A kernel is not compiled once more for it; the columns stay together in memory if they were."""
+    X = np.asfortranarray(np.arange(6.0).reshape(3, 2))
+    X.setflags(write=False)
+    np.save(tmp_path / "x.npy", X)
+    for source in (X, tmp_path / "x.npy"):
+        held = open_rows(source).X
+        assert np.array_equal(held, X)
+        assert held.flags.writeable
+        assert held.flags.f_contiguous
+        assert not np.shares_memory(held, X)

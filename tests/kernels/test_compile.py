@@ -70,6 +70,14 @@ def test_compiled_kernels_are_cached_in_a_writable_folder(monkeypatch):
     assert asked == [True, None]
 
 
+def test_a_kernel_is_compiled_for_types_and_not_for_constants():
+    names = {}
+    exec("def plus(x, n): return x + n\ndef call(x): return plus(x, 1) + plus(x, 2) + plus(x, n=x)", names)
+    plus = names["plus"] = compiling.kernel(names["plus"])
+    assert compiling.kernel(names["call"])(3) == 15
+    assert len(plus.signatures) == 1
+
+
 def test_vector_kernels_keep_nan_and_infinity():
     add = compiling.vector_kernel(total())
     assert np.isnan(add(np.array([1.0, np.nan])))

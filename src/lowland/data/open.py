@@ -27,7 +27,7 @@ from lowland.data.files import (
 )
 from lowland.data.read_options import OF_SHEETS, OF_TEXT, ReadOptions
 from lowland.data.reader import Reader, holds_dates, too_large
-from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows, stamps_of
+from lowland.data.rows import SMALL_SLAB_BYTES, ArrayRows, ChunkRows, DaskRows, Rows, SparseRows, stamps_of
 from lowland.errors import DataError, DataTypeError, ParameterError, reading
 from lowland.run.settings import require_memory
 
@@ -282,6 +282,8 @@ def _open_array(X: np.ndarray, source: str = "X") -> ArrayRows:
         )
     if X.dtype.kind not in "fiub":
         X = _numbers_of(X, source)
+    if not X.flags.writeable and X.nbytes <= SMALL_SLAB_BYTES:
+        X = np.array(X, order="K")  # numba would compile every kernel once more for a read-only array
     return ArrayRows(checked_shape(X, source), None, source)
 
 

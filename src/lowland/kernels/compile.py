@@ -1,12 +1,15 @@
 """How kernels are compiled: without the GIL, cached on disk, single-threaded."""
 
+import functools
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba import types
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
 from lowland import kernels
 
@@ -78,6 +81,15 @@ def inner_loop(function: Callable[..., Any]) -> Any:
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     try:
-        return numba.njit(nogil=True, cache=True, **options)(function)
+        compiled = numba.njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # no writable cache folder, as in a read-only install without a home: compile each time
-        return numba.njit(nogil=True, **options)(function)
+        compiled = numba.njit(nogil=True, **options)(function)
+    if isinstance(compiled, Dispatcher):  # with NUMBA_DISABLE_JIT, it is the function itself
+        template = functools.partial(_template_without_constants, compiled.get_call_template)
+        compiled.get_call_template = template  # type: ignore[method-assign]
+    return compiled
+
+
+def _template_without_constants(template: Callable[..., Any], arguments: Any, keywords: dict[str, Any]) -> Any:
+    """Resolve a call from another kernel by types alone: numba would compile one more copy for every constant."""
+    return template([types.unliteral(a) for a in arguments], {k: types.unliteral(a) for k, a in keywords.items()})

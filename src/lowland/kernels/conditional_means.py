@@ -187,8 +187,9 @@ def complete_by_precision(T, start, missing, order, weights, V, K, values, extra
             rows[lane] = (first[lane + 1] if lane + 1 < lanes else stop) - first[lane]
             weight[lane] = 0.0
         if stop - at > lanes:  # the pattern with the most rows first, so that the lanes in use stay together
-            by_rows = np.argsort(-rows[:lanes])
-            first[:lanes], rows[:lanes] = first[by_rows], rows[by_rows]
+            by_rows, old_first, old_rows = np.argsort(-rows[:lanes]), first.copy(), rows.copy()
+            for lane in range(lanes):
+                first[lane], rows[lane] = old_first[by_rows[lane]], old_rows[by_rows[lane]]
         for lane in range(lanes):
             i = order[first[lane]]
             for p in range(m):

@@ -123,8 +123,10 @@ def paths_from(start, to, length, sources, place, width, lanes, D, rows):
     """
     n, m = len(start) - 1, len(sources)
     per_width = length.dtype.type(1.0 / width)
-    ring = 2
-    while len(length) and ring < length.max() * per_width + 3:
+    ring, longest = 2, length.dtype.type(0)
+    for e in range(len(length)):
+        longest = max(longest, length[e])
+    while ring < longest * per_width + 3:
         ring *= 2
     mask = np.uint32(ring - 1)
     dist = np.empty((n, lanes), dtype=length.dtype)
@@ -136,7 +138,7 @@ def paths_from(start, to, length, sources, place, width, lanes, D, rows):
     for first in range(0, m, lanes):
         count = min(lanes, m - first)
         dist[:] = np.inf
-        waiting, now = 0, np.int32(0)
+        waiting, now = 0, 0
         for s in range(count):
             v = np.uint32(sources[first + s])
             dist[v, s], key[v] = 0.0, 0.0
@@ -146,7 +148,7 @@ def paths_from(start, to, length, sources, place, width, lanes, D, rows):
         while waiting:
             top = head[np.uint32(now) & mask]
             if top < 0:
-                now += np.int32(1)
+                now += 1
                 continue
             u = np.uint32(top)
             _take(u, mask, head, chain, where)

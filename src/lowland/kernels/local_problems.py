@@ -7,6 +7,7 @@ float64, on differences from the neighborhood's own point, so that data far from
 import numpy as np
 
 from lowland.kernels.compile import vector_kernel
+from lowland.kernels.neighbor_search import sort_by_value
 
 
 @vector_kernel
@@ -62,7 +63,10 @@ def _gram(x, P, members, C, G):
             own[e] = np.float64(p[e]) - np.float64(x[e])
             top = max(top, abs(own[e]))
     if top > 0.0 and not 1e-100 < top < 1e100:
-        C[:m] /= 2.0 ** np.floor(np.log2(top))
+        unit = 2.0 ** np.floor(np.log2(top))
+        for j in range(m):
+            for e in range(d):
+                C[j, e] /= unit
     for j in range(m):
         own = C[j]
         for i in range(j + 1):
@@ -113,11 +117,11 @@ def directions(X, first, start, to, vectors, values):
         members = to[start[i] : start[i + 1]]
         m = members.size
         U, squares = _principal(X[first + i], X, members, False)
-        V = vectors[start[i] * q : start[i + 1] * q].reshape(q, m)
-        V[:] = 0.0
-        V[: squares.size] = U
-        values[i] = 0.0
-        values[i, : squares.size] = squares
+        for c in range(q):
+            at = (start[i] * q) + c * m
+            values[i, c] = squares[c] if c < squares.size else 0.0
+            for j in range(m):
+                vectors[at + j] = U[c, j] if c < squares.size else 0.0
 
 
 @vector_kernel
@@ -134,11 +138,14 @@ def _principal(x, P, members, centered):
         for j in range(m):
             A[e, j] = np.float64(P[members[j], e]) - np.float64(x[e])
             mean += A[e, j]
-        if centered:
-            A[e] -= mean / m
-        top = max(top, np.abs(A[e]).max())
-    if top > 0.0:
-        A /= 2.0 ** np.floor(np.log2(top))  # a power of two: no digit is lost
+        mean = mean / m if centered else 0.0
+        for j in range(m):
+            A[e, j] -= mean
+            top = max(top, abs(A[e, j]))
+    unit = 2.0 ** np.floor(np.log2(top)) if top > 0.0 else 1.0  # a power of two: no digit is lost
+    for e in range(d):
+        for j in range(m):
+            A[e, j] /= unit
     if d > m:
         G = np.zeros((m, m))
         for j in range(m):
@@ -149,14 +156,30 @@ def _principal(x, P, members, centered):
                 G[j, c] = G[c, j] = total
         A = G
     squares = _orthogonal_rows(A)
-    order = np.argsort(-squares)
-    U = np.zeros(A.shape)
+    order = _descending(squares)
+    U, values = np.zeros(A.shape), np.empty(order.size)
     least = (m * 1e-15) ** 2 * squares[order[0]]
     for c in range(order.size):
-        if squares[order[c]] > least:
-            U[c] = A[order[c]] / np.sqrt(squares[order[c]])
-    squares = squares[order]
-    return U, np.sqrt(squares) if d > m else squares
+        row, square = A[order[c]], squares[order[c]]
+        values[c] = np.sqrt(square) if d > m else square
+        if square > least:
+            length = np.sqrt(square)
+            for j in range(m):
+                U[c, j] = row[j] / length
+    return U, values
+
+
+@vector_kernel
+def _descending(values):
+    """Return the places of the values, the largest first, ties in their order: an insertion sort, as they are few."""
+    order = np.empty(values.size, np.int64)
+    for c in range(values.size):
+        a = c
+        while a > 0 and values[order[a - 1]] < values[c]:
+            order[a] = order[a - 1]
+            a -= 1
+        order[a] = c
+    return order
 
 
 @vector_kernel
@@ -382,7 +405,6 @@ def sum_matrices(first, last, start, to, bases, L, mine, sets, places, marks, su
                     columns[at] = j
                     at += 1
                 sums[j] += L[base + a]
-        row = np.sort(columns[begin[p] : at])
-        for e in range(row.size):
-            columns[begin[p] + e] = row[e]
-            values[begin[p] + e] = sums[row[e]]
+        for e in range(begin[p], at):
+            values[e] = sums[columns[e]]
+        sort_by_value(columns[begin[p] : at], values[begin[p] : at])

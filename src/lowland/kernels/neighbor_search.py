@@ -47,7 +47,7 @@ def _sink(values, indices, at, value, index, size):
 @kernel
 def replace_top(values, indices, value, index, size):
     """Replace the farthest point by a nearer one."""
-    _sink(values, indices, 0, value, index, size)
+    _sink(values, indices, 0, value, indices.dtype.type(index), size)
 
 
 @kernel
@@ -56,7 +56,7 @@ def sort_heap(values, indices):
     for size in range(values.size - 1, 0, -1):
         value, index = values[size], indices[size]
         values[size], indices[size] = values[0], indices[0]
-        replace_top(values, indices, value, index, size)
+        _sink(values, indices, 0, value, index, size)
 
 
 @kernel

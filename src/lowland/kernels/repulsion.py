@@ -150,7 +150,8 @@ def coarsen_rows(A, first, last, R):
     taps = _TAPS.astype(A.dtype)
     line = np.zeros(_RATIO * R.shape[1] + taps.size, A.dtype)
     for i in range(first, last):
-        line[_FIRST : _FIRST + m] = A[i]
+        for j in range(m):
+            line[_FIRST + j] = A[i, j]
         for J in range(R.shape[1]):
             total = zero
             for t in range(taps.size):

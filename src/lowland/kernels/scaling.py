@@ -8,6 +8,7 @@ upper triangle, stored row by row.
 import numpy as np
 
 from lowland.kernels.compile import kernel, vector_kernel
+from lowland.kernels.neighbor_search import sort_by_value
 
 # --- stress -----------------------------------------------------------------------------------------------------------
 
@@ -125,9 +126,12 @@ def _squared_distances(Z, i, out):
 def order_ties(order, borders, values):
     """Sort every group order[borders[g] : borders[g + 1]] by the values it points to, ties by position."""
     for g in range(borders.size - 1):
-        if borders[g + 1] - borders[g] > 1:
-            part = np.sort(order[borders[g] : borders[g + 1]])
-            order[borders[g] : borders[g + 1]] = part[np.argsort(values[part], kind="mergesort")]
+        part = order[borders[g] : borders[g + 1]]
+        if part.size > 1:
+            keys = np.empty(part.size)
+            for a in range(part.size):
+                keys[a] = values[part[a]]
+            sort_by_value(keys, part)
 
 
 # --- new points -------------------------------------------------------------------------------------------------------
@@ -151,8 +155,8 @@ def place_points(T, W, Z, starts, shortest, rounds, least, flattest, rounding, o
         for s in range(1, starts.shape[0]):
             other = _point_stress(starts[s, a], T[a], W[a], Z, ratio, curvature, next_gradient, next_H)
             if other < stress:
-                z[:], stress = starts[s, a], other
-                gradient[:], H[:] = next_gradient, next_H
+                z, stress = starts[s, a].copy(), other
+                gradient, next_gradient, H, next_H = next_gradient, gradient, next_H, H
         damping = 0.0
         for _ in range(rounds):
             if not np.isfinite(stress):
@@ -166,13 +170,14 @@ def place_points(T, W, Z, starts, shortest, rounds, least, flattest, rounding, o
             flatter = np.sum(next_gradient * next_gradient) < np.sum(gradient * gradient)
             if value <= stress * (1.0 + rounding if flatter else 1.0 - rounding):
                 z, stress = there, value
-                gradient[:], H[:] = next_gradient, next_H
+                gradient, next_gradient, H, next_H = next_gradient, gradient, next_H, H
                 damping = damping / 4.0 if damping > least else 0.0
             else:
                 damping = damping * 4.0 if damping > least else 4.0 * least
             if np.sqrt(np.sum(step * step)) <= shortest:
                 break
-        out[a] = z
+        for c in range(k):
+            out[a, c] = z[c]
 
 
 @vector_kernel
