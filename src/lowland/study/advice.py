@@ -77,7 +77,7 @@ def advise(
         return tuple(Advice(p, None, None, text, ()) for p in purposes)
     dominant = [each for each in suspects if each.kind == "dominant"]
     late = [trial.name for trial in trials if trial.status == "timed out"]
-    listed = ", ".join(late[:3]) + (f" and {len(late) - 3} others" if len(late) > 3 else "")
+    listed = ", ".join(late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
     ratio = facts.standard_deviation_ratio
     case = Case(
         listed=listed, are="is" if len(late) == 1 else "are", scaled=scaled,
@@ -640,7 +640,7 @@ def _ranking(trials: list[Trial], name: str, score: Callable[[Trial], Score]) ->
     """The best few values of a score."""
     best = sorted(trials, key=lambda t: -score(t).value)[:5]
     listed = ", ".join(f"{t.name} {_number(score(t))}" for t in best)
-    more = f", and {len(trials) - 5} others" if len(trials) > 5 else ""
+    more = f", and {len(trials) - 5} more" if len(trials) > 5 else ""
     interval = " (95% confidence interval)" if any(score(t).low is not None for t in best) else ""
     return f"{_capital(name)}{interval}: {listed}{more}."
 

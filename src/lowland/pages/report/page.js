@@ -42,7 +42,7 @@ function titleSection() {
   const facts = [
     `${some(table.rows, "row")} × ${some(table.columns, "column")}`,
     table.label && (table.label.name === "label" ? "with labels" : `label ${table.label.name}`),
-    table.scaled && "columns standardized",
+    table.scaled && !table.preparation && "columns standardized",
     `${outcomes()}, in ${duration(study.seconds)}`,
     started(),
   ];
