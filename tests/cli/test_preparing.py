@@ -132,6 +132,15 @@ def test_numbers_that_look_like_ids_are_dropped_unless_named(lowland, people):
         assert "year: number" in done(lowland("fit", "pca", "years.csv", "-k", 2, *words))
 
 
+def test_columns_may_name_the_label(lowland, people):
+    words = ("--columns", "group,age,color", "--label", "group")
+    assert "color: category" in done(lowland("fit", "pca", "people.csv", *words))
+    wrong = lowland("fit", "pca", "people.csv", "--use", "colour")
+    assert wrong.exit_code == 1
+    assert "no column 'colour'" in wrong.stderr
+    assert "Did you mean 'color'" in wrong.stderr
+
+
 def test_the_model_tells_how_it_prepares(lowland, people):
     done(lowland("fit", "pca", "people.csv", "--impute", "mean", "--model", "m"))
     text = done(lowland("inspect", "m"))

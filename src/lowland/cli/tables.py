@@ -186,7 +186,10 @@ def preparation(source: Source, prepare: str | None = None) -> dict[str, Any]:
 
         open_rows(source.table())  # text is an error
         return {"impute": "none" if impute == "auto" else impute, "scale": "none", "use": source.table().names}
-    use = [*asked["use"], *(source.columns or ())]  # columns that are named are used, whatever they look like
+    table = source.table()
+    table.positions(asked["use"], ())  # an unknown name is an error
+    named = [*asked["use"], *(source.columns or ())]  # used, whatever they look like
+    use = [name for name in named if name in table.names]  # without the label
     return {"impute": impute, "scale": {"auto": "auto", "standardize": "standard"}.get(prepare, "none"), "use": use}
 
 
