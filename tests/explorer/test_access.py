@@ -22,15 +22,26 @@ def test_a_wrong_token_is_refused(explorer, given):
     assert httpx.get(f"{explorer.address}/api/session", headers=cookie).status_code == 401
 
 
-def test_the_address_sets_a_cookie_and_removes_the_token(explorer):
+def test_the_printed_address_is_the_page_and_sets_a_cookie(explorer):
+    """Without a redirect: a browser that comes from another site would not send the new cookie along with it."""
     answer = httpx.get(f"{explorer.address}/", params={"token": explorer.token})
-    assert answer.status_code == 303
-    assert answer.headers["location"] == "/"
+    assert answer.status_code == 200
+    assert "main.js" in answer.text
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
+    assert "no-store" in answer.headers["cache-control"]
     name, _, value = cookie.partition(";")[0].partition("=")
     assert httpx.get(f"{explorer.address}/api/session", cookies={name: value}).status_code == 200
+
+
+def test_a_person_without_the_token_sees_a_page(explorer):
+    for params in ({}, {"token": "wrong"}):
+        answer = httpx.get(f"{explorer.address}/", params=params, headers={"Accept": "text/html,*/*"})
+        assert answer.status_code == 401
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "printed" in answer.text
+        assert "set-cookie" not in answer.headers
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost.evil"])

@@ -21,6 +21,7 @@ HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+PAGE = "<!doctype html><html lang=en><title>Lowland explorer</title><h1>Lowland explorer</h1><p>{}</p></html>"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -46,22 +47,22 @@ class Access:
             await _answer(send, 403, refused)
             return
         query = parse_qs(scope["query_string"].decode("latin-1"))
-        if scope["path"] == "/" and "token" in query:
-            if self._is_token(query["token"][-1]):
-                await self._welcome(send)
-            else:
-                await _answer(
-                    send, 401, "The token in the address is wrong. Use the address that the explorer printed."
-                )
-            return
-        if not self._is_token(self._token_of(headers)):
-            sentence = "The token is missing. Open the address that the explorer printed when it started."
-            await _answer(send, 401, sentence)
+        own = list(HEADERS)
+        if scope["path"] == "/" and "token" in query:  # the printed address: the page, and the cookie for its requests
+            given, sentence = query["token"][-1], "The token in the address is wrong. Use the address that was printed."
+            cookie = f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+            own += [(b"set-cookie", cookie.encode()), (b"cache-control", b"no-store")]
+        else:
+            given = self._token_of(headers)
+            sentence = "The token is missing. Open the address that lowland explore printed when it started."
+        if not self._is_token(given):
+            wants_page = scope["path"] == "/" and "text/html" in headers.get(b"accept", "")
+            await _answer(send, 401, sentence, as_page=wants_page)
             return
 
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", []), *HEADERS]}
+                message = {**message, "headers": [*message.get("headers", []), *own]}
             await send(message)
 
         await self.app(scope, receive, with_headers)
@@ -95,18 +96,11 @@ class Access:
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self.token.encode())
 
-    async def _welcome(self, send: Any) -> None:
-        """Set the cookie, and remove the token from the address."""
-        cookie = f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
-        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0"), *HEADERS]
-        await send(
-            {"type": "http.response.start", "status": 303, "headers": [*headers, (b"cache-control", b"no-store")]}
-        )
-        await send({"type": "http.response.body", "body": b""})
 
-
-async def _answer(send: Any, status: int, sentence: str) -> None:
-    body = json.dumps({"error": sentence, "type": "AccessError"}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
+async def _answer(send: Any, status: int, sentence: str, *, as_page: bool = False) -> None:
+    """Send an error as JSON, or as a page for a person."""
+    body = PAGE.format(sentence) if as_page else json.dumps({"error": sentence, "type": "AccessError"})
+    kind = b"text/html; charset=utf-8" if as_page else b"application/json"
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *HEADERS]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": body.encode()})

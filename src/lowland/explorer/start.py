@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import os
@@ -134,11 +135,24 @@ def _browse(X: Any, y: Any, maps: Any, options: dict[str, Any]) -> None:
 
     def ready(address: str) -> None:
         print(f"Lowland explorer: {address}\nPress Ctrl-C to stop it.")
-        with contextlib.suppress(webbrowser.Error):
-            webbrowser.open(address)
+        open_browser(address)
 
     with _table_file(X, y) as place, contextlib.suppress(KeyboardInterrupt):
         run(**(place | options), ready=ready)
+
+
+def open_browser(address: str) -> None:
+    """Open an address with a token in the browser.
+
+    The browser gets the name of a file, which only this user can read and which leads to the address: other users of
+    the machine can see the arguments of processes. Without a browser nothing happens, since the address is printed.
+    """
+    handle, name = tempfile.mkstemp(prefix="lowland-", suffix=".html")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">Open</a>')
+    atexit.register(Path(name).unlink, missing_ok=True)
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.open(Path(name).as_uri())
 
 
 @contextlib.contextmanager

@@ -31,9 +31,9 @@ class Labels:
     def read(cls, y: Any, n: int) -> Self:
         """Read one label per row; None, NaN and the empty string are missing labels.
 
-        Non-integer numbers, and integers with more distinct values than half of the rows, or with more than 50 that have
-        fewer than five rows each on average, are numbers to predict. Other labels with more distinct values than half of
-        the rows identify rows: they are kept to color by.
+        Non-integer numbers are numbers to predict. So are integers with more distinct values than half of the rows, or
+        with more than 50 that have fewer than five rows each on average. Other labels with more distinct values than half
+        of the rows identify rows: they are kept to color by.
         """
         if y is None:
             return cls()

@@ -23,7 +23,6 @@ def run(
 ) -> None:  # fmt: skip
     """Start the server, print its address, open the browser."""
     import importlib.util
-    import webbrowser
 
     for package in ("fastapi", "uvicorn", "python_multipart"):
         if importlib.util.find_spec(package) is None:
@@ -37,6 +36,7 @@ def run(
         raise ParameterError(f"{str(file)!r} lies outside of {str(root)!r}. Choose a folder that contains it.")
     from lowland.explorer.app import run as serve
     from lowland.explorer.queue import Limits, default_memory
+    from lowland.explorer.start import open_browser
 
     limits = Limits(upload_bytes=max_upload, memory_bytes=memory or default_memory(), seconds=time_limit)
     if host not in ("127.0.0.1", "localhost", "::1"):
@@ -46,8 +46,7 @@ def run(
         click.echo(f"Lowland explorer: {address}")
         if not no_open:
             click.echo("Press Ctrl-C to stop it.", err=True)
-            with contextlib.suppress(webbrowser.Error):  # without a browser, the address was printed
-                webbrowser.open(address)
+            open_browser(address)
 
     with contextlib.suppress(KeyboardInterrupt):
         serve(file=file, folder=root, host=host, port=port, workspace=workspace, limits=limits, ready=ready)

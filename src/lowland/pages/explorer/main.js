@@ -320,4 +320,5 @@ addEventListener("hashchange", () => {
   const asked = new URLSearchParams(location.hash.slice(1)).get("table");
   if (asked && asked !== store.tableId && store.tables.has(asked)) app.showTable(store.tables.get(asked));
 });
+if (location.search) history.replaceState(null, "", location.pathname + location.hash); // without the token
 start();
