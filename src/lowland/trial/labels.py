@@ -32,8 +32,8 @@ class Labels:
         """Read one label per row; None, NaN and the empty string are missing labels.
 
         Non-integer numbers are numbers to predict. So are integers with more distinct values than half of the rows, or
-        with more than 50 that have fewer than five rows each on average. Other labels with more distinct values than half
-        of the rows identify rows: they are kept to color by.
+        with more than 50 that have fewer than five rows each on average. Other labels that mostly differ identify rows:
+        they are kept to color by.
         """
         if y is None:
             return cls()
