@@ -39,8 +39,8 @@ def trial(name, seconds=1.0, **scores):
     return Trial(name, name.split()[0], {}, "done", seconds=seconds, n_components=2, scores=found)
 
 
-def advice(purpose, *trials, facts=FACTS, classes=3, k=2, scaled=False):
-    found = advise(trials, facts, StudySize(100, 4, k, classes, purpose), scaled=scaled)
+def advice(purpose, *trials, facts=FACTS, classes=3, k=2, scaled=False, units_differ=False):
+    found = advise(trials, facts, StudySize(100, 4, k, classes, purpose), scaled=scaled, units_differ=units_differ)
     assert found[0].purpose == purpose
     return found[0]
 
@@ -123,7 +123,8 @@ def test_too_few_dimensions_are_reported():
 
 def test_units_are_reported():
     uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, (), 0.4, 0, 250.0)
-    assert any("factor of up to 250" in s for s in advice("visualize", trial("PCA", area=0.5), facts=uneven).evidence)
+    found = advice("visualize", trial("PCA", area=0.5), facts=uneven, units_differ=True)
+    assert any("factor of up to 250" in s for s in found.evidence)
     assert any(
         "standard deviation 1" in s
         for s in advice("visualize", trial("PCA", area=0.5), facts=uneven, scaled=True).evidence

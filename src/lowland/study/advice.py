@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from lowland.data.scales import MAX_RATIO
 from lowland.data.suspect_columns import SuspectColumn
 from lowland.study.facts import BASELINE, TableFacts
 from lowland.study.plan import traits_named
@@ -59,14 +58,14 @@ def always(case: Case) -> bool:
 
 
 def advise(
-    trials: Sequence[Trial], facts: TableFacts | None, size: StudySize, *, scaled: bool,
+    trials: Sequence[Trial], facts: TableFacts | None, size: StudySize, *, scaled: bool, units_differ: bool = False,
     suspects: Sequence[SuspectColumn] = (), notes: Sequence[str] = (), n_unlabeled: int = 0, named: bool = True,
     complete: bool = True,
 ) -> tuple[Advice, ...]:  # fmt: skip
     """Return the advice for every purpose that the data allow, starting with the purpose of the study.
 
-    ``scaled``: whether the columns were standardized; ``suspects``: columns that look like identifiers or dominate;
-    ``notes``: what was done to the table; ``n_unlabeled``: rows without a label; ``named``: whether columns can be
+    ``scaled``: whether the columns were standardized; ``units_differ``: whether they were not, though their units seem
+    to differ; ``suspects``: columns that look like identifiers or dominate; ``notes``: what was done to the table; ``n_unlabeled``: rows without a label; ``named``: whether columns can be
     dropped by name; ``complete``: False where the study was stopped early.
     """
     labeled = size.n_classes is not None or size.predicts_numbers
@@ -80,7 +79,7 @@ def advise(
     listed = ", ".join(late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
     ratio = facts.standard_deviation_ratio
     case = Case(
-        listed=listed, are="is" if len(late) == 1 else "are", scaled=scaled,
+        listed=listed, are="is" if len(late) == 1 else "are", scaled=scaled, units_differ=units_differ,
         dominant="".join(f" Caveat: {each.name!r} alone holds {each.detail} of the variance." for each in dominant),
         ratio=ratio, times=f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.1e}", size=size, n_unlabeled=n_unlabeled,
         rows="1 row has" if n_unlabeled == 1 else f"{n_unlabeled:,} rows have",
@@ -105,7 +104,7 @@ OUT_OF_TIME = " Caveat: {listed} did not end within the time limit and {are} not
 REMARKS: Sequence[Rule] = (
     (lambda c: c.scaled, "The columns were standardized to standard deviation 1."),
     (
-        lambda c: not c.scaled and c.ratio > MAX_RATIO and not c.dominant,
+        lambda c: c.units_differ and not c.dominant,
         "The standard deviations of the columns differ by a factor of up to {times}, so the columns with the largest "
         "ones dominate. If only the units differ, use scale='standard'.",
     ),

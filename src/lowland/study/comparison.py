@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland import __version__
+from lowland.data.scales import scales_differ
 from lowland.data.suspect_columns import suspect_columns
 from lowland.data.table import Table
 from lowland.errors import ParameterError
@@ -135,7 +136,8 @@ def compare(
     done, facts, complete = StudyRunner(data, size, trials, time_limit, total_time_limit, worker, kept).run()
     suspects = () if data.named else suspect_columns(data.X, data.names, scaled=data.scaled, named=False)
     advice = advise(
-        done, facts, size, scaled=data.scaled, suspects=suspects, notes=(*data.caveats, *data.notes),
+        done, facts, size, scaled=data.scaled, units_differ=not data.scaled and scales_differ(data.X),
+        suspects=suspects, notes=(*data.caveats, *data.notes),
         n_unlabeled=labels.n_missing, named=data.named, complete=complete,
     )  # fmt: skip
     seconds = time.perf_counter() - begun

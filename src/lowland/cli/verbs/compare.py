@@ -182,7 +182,9 @@ def _print(facts: dict[str, Any]) -> None:
         click.echo(f"\n{show.printable(advice['text'])}")
         for sentence in (each for each in advice["evidence"] if each not in printed):
             printed.add(sentence)  # remarks that hold for all purposes are printed once
-            here = sentence.replace("scale='standard'", "--scale standard")
+            here = sentence.replace("scale='standard'", "--prepare standardize").replace(
+                "impute='drop'", "--drop-missing"
+            )
             here = re.sub(r"drop=\['(.*)'\]", lambda m: f"--drop {shlex.quote(tables.name_list([m[1]]))}", here)
             click.echo(f"  {show.printable(here)}")
     click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
