@@ -39,8 +39,10 @@ class Source:
     @classmethod
     def of(cls, file: Path) -> Source:
         """Return a file with the columns that the options of this command select."""
+        from lowland.data.table import Table
+
         source = cls(file, **given("data"))
-        if source.label is not None and not source.has_names:
+        if source.label is not None and not source.has_names and source.label != Table(file).label_name:
             raise ParameterError(
                 f"{str(file)!r} has no column names, so --label cannot be used. Store the data and the labels in a "
                 ".csv or .parquet file."

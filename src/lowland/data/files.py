@@ -59,8 +59,11 @@ def readable_suffix(path: Path) -> str:
 
 
 def images_in(folder: Path) -> list[Path]:
-    """Return the images in a folder, in natural order."""
-    return sorted((p for p in folder.iterdir() if p.suffix.lower() in IMAGES), key=natural_order)
+    """Return the images in a folder, or in its subfolders if it has none itself, in natural order."""
+    found = [p for p in folder.iterdir() if p.suffix.lower() in IMAGES]
+    inner = () if found else sorted((p for p in folder.iterdir() if p.is_dir()), key=natural_order)
+    found += [p for each in inner for p in each.iterdir() if p.suffix.lower() in IMAGES]
+    return sorted(found, key=lambda path: (natural_order(path.parent), natural_order(path)))
 
 
 # --- named pipes and standard input: read once into a temporary file, which can then be read repeatedly ---------------

@@ -91,6 +91,7 @@ def look(source: Any, **options: Any) -> Look:
     else:
         rows = open_rows(source, read=read)
         found = kinds_of(number_batches(rows), rows.source, None, rows.notes)
+        label = next(iter(getattr(rows, "labels", None) or ()), None)
     if not found.n:
         raise DataError(f"{found.source} has no rows. Check the file.")
     return advised(found, label)

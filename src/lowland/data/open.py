@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -361,6 +362,10 @@ def not_empty(rows: Rows) -> Rows:
 # --- numpy files ------------------------------------------------------------------------------------------------------
 
 
+SMALLEST_SIDE = 8  # pixels of a square image whose rows of bytes are recognized
+LABELS = ("y", "label", "labels", "target", "targets", "class", "classes")  # arrays of a .npz file that are labels
+
+
 def _is_numpy_file(path: Path) -> bool:
     return path.suffix.lower() in NUMPY and not path.is_dir()
 
@@ -372,15 +377,40 @@ def _open_numpy_file(path: Path, read: ReadOptions) -> Rows:
     copy = copied(path) if is_stream(path) else None
     try:
         found = load_numpy(copy or path, read.array)
+        labels = None if suffix == ".npy" or is_sparse(found) else _labels_beside(copy or path, len(found))
     finally:
         if copy is not None:
             shutil.rmtree(copy.parent, ignore_errors=True)
     if is_sparse(found):
         return SparseRows(checked_shape(no_complex(found), source), source)
-    rows = _open_array(found, source)
+    shape = _image_shape(found)
+    rows = _open_array(found if shape is None else found.reshape(len(found), -1), source)
+    if shape is not None:
+        rows.image_shape = shape
+        rows.notes = (f"{source} contains {len(found):,} images of {shape[1]} × {shape[0]} pixels.",)
     if isinstance(found, np.memmap) and copy is None:
         rows.stamps = stamps
+    rows.labels = labels
     return rows
+
+
+def _image_shape(X: np.ndarray) -> tuple[int, ...] | None:
+    """Return the shape of images, (height, width) or (height, width, 3): of stacked ones, or of rows of square ones."""
+    shape = X.shape[1:]
+    if len(shape) == 2 or (len(shape) == 3 and shape[2] in (1, 3)):
+        return shape if shape[2:] == (3,) else shape[:2]
+    side = math.isqrt(shape[0]) if len(shape) == 1 else 0
+    return (side, side) if side >= SMALLEST_SIDE and side * side == shape[0] and X.dtype == np.uint8 else None
+
+
+def _labels_beside(path: Path, n: int) -> tuple[str, np.ndarray] | None:
+    """Return the name and values of an array of labels in a .npz file, one per row."""
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+        for name in (name for name in LABELS if name in archive.files):
+            values = archive[name]
+            if values.shape in ((n,), (n, 1)) and values.dtype.kind in "biufUS":
+                return name, values.reshape(n)
+    return None
 
 
 def load_numpy(path: Path, array: str | None = None) -> Any:

@@ -182,13 +182,20 @@ class RowsReader(Reader):
 
 
 def number_batches(rows: Rows) -> Iterator[Any]:
-    """Yield rows of numbers as Arrow record batches."""
+    """Yield rows of numbers as Arrow record batches; the labels of a file, if it has some, are the last column."""
     import pyarrow as pa
 
-    names = list(rows.names or (f"column {j}" for j in range(rows.d)))
+    word = "column" if getattr(rows, "image_shape", None) is None else "pixel"
+    names = list(rows.names or (f"{word} {j}" for j in range(rows.d)))
+    labels, start = getattr(rows, "labels", None), 0
+    names += [] if labels is None else [labels[0]]
     for chunk in rows.chunks():
         X = np.asarray(chunk.toarray() if rows.is_sparse else chunk, dtype=np.float64)
-        yield pa.record_batch([pa.array(np.ascontiguousarray(X[:, j])) for j in range(rows.d)], names=names)
+        columns = [pa.array(np.ascontiguousarray(X[:, j])) for j in range(rows.d)]
+        if labels is not None:
+            columns.append(pa.array(labels[1][start : start + len(X)]))
+        yield pa.record_batch(columns, names=names)
+        start += len(X)
 
 
 def tables_of(batches: Iterable[Any], slab: int) -> Iterator[Any]:

@@ -379,6 +379,8 @@ class ArrayRows(Rows):
     in_memory: bool = True
     most_rows: int | None = None  # a smaller slab, if requested
     stamps: Stamps = field(default_factory=dict)  # of a memory-mapped file
+    image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
+    labels: tuple[str, np.ndarray] | None = None  # name and values, if the file of the rows has some
     n: int = field(init=False)
     d: int = field(init=False)
     dtype: np.dtype = field(init=False)

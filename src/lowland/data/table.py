@@ -59,6 +59,8 @@ class Table(Reader):
         self._values_of: dict[str, Any] = {}  # roles that are not columns of the source
         self.id_name = self.table.id_name if id is None else self._named(id, "id")
         self.label_name, self.weight_name = self._named(label, "label"), self._named(weight, "weight")
+        if label is None and not isinstance(self.table, Table):  # of a .npz file, or of folders of images
+            self.label_name = self.table.label_name
         self._values_of |= keep if isinstance(keep, Mapping) else {}
         self.kept_names = [keep] if isinstance(keep, str) else [str(name) for name in keep]
         roles = (self.id_name, self.label_name, self.weight_name, *self.kept_names)
@@ -123,7 +125,8 @@ class Table(Reader):
     @property
     def target(self) -> Any:
         """The labels as ``fit`` takes them: the name of their column, or their values."""
-        return self.labels if self.label_name in self._values_of else self.label_name
+        given = self.label_name in self._values_of or not self.has_names
+        return self.labels if given else self.label_name
 
     # --- as a table of the features ---
 
@@ -165,9 +168,13 @@ class _UnnamedColumns(RowsReader):
         super().__init__(list(rows.names or (f"x{j}" for j in range(rows.d))), self._all, rows.source, rows.n)
         self.table, self.has_names = rows, rows.names is not None
         self.notes.extend(rows.notes)
+        labels = getattr(rows, "labels", None)
+        if labels is not None:
+            self.label_name, self.beside, self.values_of = labels[0], (labels[0],), lambda _: labels[1]
 
     def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
         """Return the positions of the named columns, or of all."""
+        drop = [name for name in drop if name not in self.beside]
         if not self.has_names and (columns is not None or drop):
             raise ParameterError(
                 f"{self.source} has no column names, so columns cannot be selected by name. Save it as .parquet or "
@@ -182,6 +189,8 @@ class _UnnamedColumns(RowsReader):
         return self.table
 
     def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        if name in self.beside and self.values_of is not None:
+            return self.values_of(name)
         X = self.table.to_array()
         return np.asarray(X.todense() if self.table.is_sparse else X)[:, self.names.index(name)]
 

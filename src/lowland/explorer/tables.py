@@ -92,7 +92,8 @@ def _opened(message: dict[str, Any]) -> tuple[Iterable[Any], str, str | None, An
         shape = list(table.image_shape) if isinstance(table, ImageReader) else None
         return with_names_of_rows(table), table.source, table.id_name, table.notes, shape
     numbers = open_rows(path, read=read)
-    return number_batches(numbers), numbers.source, None, numbers.notes, None
+    shape = getattr(numbers, "image_shape", None)
+    return number_batches(numbers), numbers.source, None, numbers.notes, None if shape is None else list(shape)
 
 
 def _columns(found: Sequence[ColumnKind], label: str | None, table: Any) -> list[dict[str, Any]]:

@@ -65,8 +65,9 @@ def advise(
     """Return the advice for every purpose that the data allow, starting with the purpose of the study.
 
     ``scaled``: whether the columns were standardized; ``units_differ``: whether they were not, though their units seem
-    to differ; ``suspects``: columns that look like identifiers or dominate; ``notes``: what was done to the table; ``n_unlabeled``: rows without a label; ``named``: whether columns can be
-    dropped by name; ``complete``: False where the study was stopped early.
+    to differ; ``suspects``: columns that look like identifiers or dominate; ``notes``: what was done to the table;
+    ``n_unlabeled``: rows without a label; ``named``: whether columns can be dropped by name; ``complete``: False where
+    the study was stopped early.
     """
     labeled = size.n_classes is not None or size.predicts_numbers
     others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or labeled)]

@@ -280,8 +280,9 @@ _TRIED = 200  # images that are encoded to estimate the size of all
 def thumbnails_of(pixels: np.ndarray, shape: Sequence[int]) -> np.ndarray | None:
     """Return a PNG per row, (m,) strings in base64, or None if there are too many rows.
 
-    ``pixels`` (m, d) are from 0 to 1; ``shape`` is (height, width) or (height, width, 3), whose product is d.
+    ``pixels`` (m, d) are from 0 to 1, or to 255; ``shape`` is (height, width) or (height, width, 3), which gives d.
     """
+    pixels = pixels / 255 if pixels.max(initial=0) > 1 else pixels
     for side in SIDES:
         tried = [_thumbnail(row.reshape(shape), side) for row in pixels[:_TRIED]]
         if sum(map(len, tried)) / max(len(tried), 1) * len(pixels) <= MAX_BYTES:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lowland
 from lowland import PCA, Table, TablePreparer, TruncatedSVD, config, look
 from lowland.data import files as streams
 from lowland.data import rows as rows_module
@@ -133,7 +134,8 @@ def test_any_row_groups_give_the_same_rows(n, group):
 # --- numpy's files: archives, memory maps, sparse matrices, and damaged or malicious files ---
 
 
-def test_npz_and_memory_maps(X, tmp_path):
+def test_npz_and_memory_maps(X, tmp_path, monkeypatch):
+    monkeypatch.setattr("lowland.data.open.SMALL_SLAB_BYTES", 0)  # larger files stay on disk
     np.savez(tmp_path / "one.npz", anything=X)
     np.savez(tmp_path / "named.npz", X=X, y=np.ones(3))
     np.savez(tmp_path / "two.npz", a=X, b=X)
@@ -639,3 +641,54 @@ def test_a_sparse_matrix_of_anndata_with_wrong_indices_is_refused(tmp_path, kind
             file["X"][part][:] = forged
     with pytest.raises((DataError, FileProblem, MemoryBudgetError)):
         TruncatedSVD(2).fit(path)
+
+
+# --- images and labels in numpy files, and in folders ---
+
+
+def test_stacked_images_are_rows_of_pixels(tmp_path):
+    X = np.random.default_rng(0).integers(0, 255, (12, 5, 4), dtype=np.uint8)
+    np.save(tmp_path / "gray.npy", X)
+    np.savez(tmp_path / "colors.npz", X=np.stack([X] * 3, axis=3), labels=np.arange(12) % 3)
+    gray, colors = open_rows(tmp_path / "gray.npy"), open_rows(tmp_path / "colors.npz")
+    assert (gray.image_shape, colors.image_shape) == ((5, 4), (5, 4, 3))
+    np.testing.assert_array_equal(gray.to_array(), X.reshape(12, 20))
+    assert "12 images of 4 × 5 pixels" in gray.notes[0]
+    assert open_rows(X[:, 0].astype(float)).image_shape is None
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        open_rows(X)  # an array in memory is a table, as in scikit-learn
+
+
+def test_square_images_are_recognized_in_rows_of_bytes(tmp_path):
+    X = np.random.default_rng(0).integers(0, 255, (12, 64), dtype=np.uint8)
+    for table, shape in ((X, (8, 8)), (X.astype(float), None), (X[:, :63], None)):
+        np.save(tmp_path / "x.npy", table)
+        assert open_rows(tmp_path / "x.npy").image_shape == shape
+
+
+def test_the_labels_of_a_numpy_file(tmp_path):
+    X, y = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
+    np.savez(tmp_path / "x.npz", X=X, y=y, other=np.ones(5))
+    table = lowland.Table(tmp_path / "x.npz")
+    assert table.label_name == "y"
+    np.testing.assert_array_equal(table.labels, y)
+    np.testing.assert_array_equal(table.rows.to_array(), X)
+    assert lowland.look(tmp_path / "x.npz").label == "y"
+    model = lowland.LinearDiscriminantAnalysis().fit(table)
+    np.testing.assert_array_equal(model.classes_, [0, 1, 2])
+    study = lowland.compare(tmp_path / "x.npz", methods=["pca"], cache=False)
+    assert (study.table.label_name, study.table.columns) == ("y", 4)
+    np.savez(tmp_path / "z.npz", X=X, y=y[:20])  # of other rows
+    assert lowland.Table(tmp_path / "z.npz").label_name is None
+
+
+def test_subfolders_of_images_are_labels(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for i in range(12):
+        folder = tmp_path / "pets" / ("cats" if i % 2 else "dogs")
+        folder.mkdir(parents=True, exist_ok=True)
+        image.fromarray(np.full((3, 2), 20 * i, dtype=np.uint8)).save(folder / f"{i}.png")
+    table = lowland.Table(tmp_path / "pets")
+    assert table.label_name == "folder"
+    assert table.labels.tolist() == ["cats"] * 6 + ["dogs"] * 6
+    assert table.ids.tolist()[:3] == ["1.png", "3.png", "5.png"]

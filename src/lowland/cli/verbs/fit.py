@@ -74,7 +74,10 @@ def run(
     """Fit, write, print."""
     source, is_matrix = tables.Source.of(file), covariance_of is not None
     asked = given("prepare")
-    label, handled = source.label, asked.get("drop_missing") or asked.get("impute", "none") != "none"
+    label = source.label
+    if label is None and entry.needs_y:
+        label = source.table().label_name  # the file has labels: a .npz file, or folders of images
+    handled = asked.get("drop_missing") or asked.get("impute", "none") != "none"
     if is_matrix and (to is not None or label is not None):
         flag = "--to" if to else "--label"
         _misused(f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}.")

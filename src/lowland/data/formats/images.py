@@ -14,11 +14,11 @@ from lowland.data.reader import RowsReader
 from lowland.data.rows import Rows, StreamRows, stamps_of
 from lowland.errors import DataError, FileProblem, MissingExtra
 
-FILE = "file"  # the column of file names
+FILE, FOLDER = "file", "folder"  # the columns of the names of files and of subfolders
 
 
 class ImageReader(RowsReader):
-    """The images of a folder; the names of the files are the ids of the rows."""
+    """The images of a folder; the names of the files are the ids of the rows, those of subfolders their labels."""
 
     id_name = FILE
 
@@ -27,12 +27,14 @@ class ImageReader(RowsReader):
         self.mode, (width, height) = _common_size(self.files, source)
         self.image_shape = (height, width) if self.mode == "L" else (height, width, 3)
         names = [f"pixel {j}" for j in range(int(np.prod(self.image_shape)))]
-        super().__init__(
-            names, self._pixels, source, len(self.files), lambda _: np.array([file.name for file in self.files]),
-            (FILE,), stamps_of(self.files),
-        )  # fmt: skip
+        self.label_name = FOLDER if any(file.parent != path for file in self.files) else None
+        beside = (FILE,) if self.label_name is None else (FILE, FOLDER)
+        super().__init__(names, self._pixels, source, len(self.files), self._names, beside, stamps_of(self.files))
         kind = "gray levels" if self.mode == "L" else "colors"
         self.notes.append(f"{source} contains {len(self.files):,} images of {width} × {height} pixels, {kind}.")
+
+    def _names(self, column: str) -> np.ndarray:
+        return np.array([file.name if column == FILE else file.parent.name for file in self.files])
 
     def _pixels(self, keep: list[int]) -> Rows:
         """Return the pixels at these positions as Rows in float32, from 0 to 1."""
