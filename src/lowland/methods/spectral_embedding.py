@@ -180,7 +180,7 @@ class SpectralEmbedding(
         Z = like(found.Z, X if not is_sparse(X) else X.data)
         self.embedding_ = with_left_out(Z, embedded_mask(self))
         self.eigenvalues_ = like(found.eigenvalues, Z)
-        if components is not None and self.points_ is not None:
+        if components is not None:
             join_equals(self, components)  # the order of the rows decides which of them are neighbors of others
         if by_neighbors:
             self._keep_as_in_scikit_learn(X, loops=graph is None)
