@@ -206,7 +206,7 @@ def test_compare_names_the_flags_of_each_method(said):
 @pytest.mark.parametrize(
     ("words", "messages"),
     [
-        (("fit", "pca", "good.csv", "-k", 9), ("-k 9: the data has 30 rows and 4 columns. Choose at most 4.",)),
+        (("fit", "pca", "good.csv", "-k", 9), ("-k 9: the number of components must be between 1 and 4",)),
         (
             ("fit", "isomap", "good.csv", "--radius", 1),
             ("Both --n-neighbors and --radius", "Use --radius 1.0 --n-neighbors none"),
