@@ -88,6 +88,12 @@ def test_trustworthiness(metric, rng):
         found = lowland.trustworthiness(X, Z, n_neighbors=k, metric=metric)
         assert isinstance(found, float)
         assert found == pytest.approx(theirs, rel=1e-12)
+    if metric != "precomputed":
+        sparse = np.where(np.abs(X) > 0.3, X, 0.0)
+        theirs = sklearn.manifold.trustworthiness(sparse, Z, metric=metric)
+        assert lowland.trustworthiness(scipy.sparse.csr_array(sparse), Z, metric=metric) == pytest.approx(
+            theirs, rel=1e-6
+        )
     with pytest.raises(ValueError, match=r"n_neighbors .* less than n_samples / 2"):
         lowland.trustworthiness(X, Z, n_neighbors=60, metric=metric)
 

@@ -13,6 +13,7 @@ import sklearn.discriminant_analysis
 import sklearn.feature_selection
 import sklearn.manifold
 from sklearn.base import is_clusterer
+from sklearn.covariance import LedoitWolf
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.utils import get_tags
@@ -191,3 +192,21 @@ def test_clusterers():
     assert is_clusterer(lowland.FeatureAgglomeration())
     assert is_clusterer(lowland.VectorQuantizer())
     assert not is_clusterer(lowland.PCA())
+
+
+# --- phrases that code for scikit-learn may look for ---
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "phrase"),
+    [
+        ("LinearDiscriminantAnalysis", {"covariance_estimator": LedoitWolf()}, "covariance estimator is not supported"),
+        ("FastICA", {"fun_args": {"alpha": 0}}, r"alpha must be in \[1,2\]"),
+        ("IncrementalPCA", {"n_components": 9}, "n_components=9 invalid for n_features=5, need more rows than columns"),
+        ("TruncatedSVD", {"n_components": 5, "algorithm": "arpack"}, None),
+    ],
+)
+def test_phrases(name, parameters, phrase):
+    for cls in (THEIRS[name], getattr(lowland, name)):
+        with pytest.raises(ValueError, match=phrase):
+            cls(**parameters).fit(X, Y)

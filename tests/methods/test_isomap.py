@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.manifold import Isomap as Theirs
+from sklearn.neighbors import kneighbors_graph
 
 import lowland
 from lowland import Isomap
@@ -256,3 +257,13 @@ def test_coincident_points_are_handled(roll):
     X = np.repeat(roll.X[:200], 2, axis=0)
     Z = Isomap(2, n_neighbors=18).fit_transform(X)
     np.testing.assert_allclose(Z[::2], Z[1::2], atol=1e-8)
+
+
+def test_a_disconnected_graph_without_distances_is_a_runtime_error():
+    X = np.array([0.0, 1, 2, 5, 6, 7])[:, None]
+    G = kneighbors_graph(X, n_neighbors=2, mode="distance")
+    for cls in (Isomap, Theirs):
+        with pytest.raises(RuntimeError, match="number of connected components"):
+            cls(n_neighbors=1, metric="precomputed").fit(G)
+    with pytest.raises(DataError, match=r"components is 2.*Add the missing edges"):
+        Isomap(n_neighbors=1, metric="precomputed").fit(G)

@@ -344,11 +344,6 @@ def test_duplicate_rows():
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
-def test_all_rows_equal():
-    with pytest.raises(DataError, match="equal"):
-        short().fit(np.ones((30, 3)))
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

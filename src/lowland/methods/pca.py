@@ -11,22 +11,22 @@ from sklearn.base import clone
 from lowland.arrays.namespace import Array, as_double, like, to_numpy, xp_of
 from lowland.data.open import as_vector
 from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Downstream, Fixed, Minka, Rule, as_rule
 from lowland.math.spectra.principal_axes import (
     AxesRequest,
     SolverOptions,
     axes_of_moments,
-    check_below_all,
     principal_axes,
 )
 from lowland.math.statistics.moments import Moments
-from lowland.methods.base.choices import ignored, positional
+from lowland.methods.base.choices import check_most, ignored, positional
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
 from lowland.methods.base.principal import (
     PRINCIPAL_ATTRIBUTES,
+    check_below_all,
     in_precision_of_fit,
     keep_axes,
     model_covariance,
@@ -149,7 +149,7 @@ class PCA(
         """Sum the moments or a factor of the rows, solve for the eigenpairs, and apply the rule."""
         if self.missing is not None and self._solve_incomplete(rows, run, weights):
             return
-        rule = self._rule_for(rows)
+        rule = self._rule_for(rows, weights)
         if isinstance(rule, Downstream):
             rule = self._settled(rule, rows, run, y, weights)
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
@@ -179,19 +179,36 @@ class PCA(
         keep_axes(self, axes, rows.dtype, measure="log-likelihood")
         return True
 
-    def _rule_for(self, rows: Rows) -> Rule:
-        """The rule behind n_components: ARPACK finds all components but one at most, and no iteration finds all."""
-        rule, solver = as_rule(self.n_components), self.svd_solver
+    def _rule_for(self, rows: Rows, weights: np.ndarray | None) -> Rule:
+        """The rule behind n_components, if the solver and the table allow it, with scikit-learn's phrases otherwise."""
+        rule, solver, n, d = as_rule(self.n_components), self.svd_solver, rows.n, rows.d
+        if solver == "full" and rows.is_sparse:
+            raise DataTypeError(
+                "The solver 'full' would convert the sparse rows to dense ones (`PCA only support sparse inputs with "
+                'the "arpack" and "covariance_eigh" solvers, while "full" was passed`). '
+                "Choose `svd_solver='covariance_eigh'`, 'arpack', 'randomized' or 'auto'."
+            )
         if isinstance(rule, Minka) and solver in ("arpack", "randomized"):
             raise ParameterError(
                 f"`n_components='mle'` cannot be a string with `svd_solver={solver!r}`, which does not compute all "
                 "eigenvalues. Choose `svd_solver='auto'`, or a number of components."
             )
-        if solver != "arpack" or rows.n is None or not isinstance(rule, Fixed):
+        if n is None or weights is not None:  # a weight counts repetitions
             return rule
-        rule = Fixed(min(rows.n, rows.d) - 1) if rule.count is None else rule
-        if rule.count:
-            check_below_all(rule.count, rows.n, rows.d, svd_solver=solver)
+        if isinstance(rule, Minka) and n < d:
+            raise DataError(
+                f"`n_components='mle'` is only supported if `n_samples >= n_features`: the data has {n} rows and {d} "
+                "columns. Choose an integer or another rule."
+            )
+        if not isinstance(rule, Fixed):
+            return rule
+        if solver == "arpack":
+            rule = Fixed(min(n, d) - 1) if rule.count is None else rule
+            check_below_all(self, rule.count or 0, n, d, "svd_solver")
+        limit = f"must be between 0 and min(n_samples, n_features)={min(n, d)}"
+        used = "full" if solver == "auto" else solver
+        fact = f"the data has {n} rows and {d} columns (`n_components={rule.count} {limit} with svd_solver={used!r}`)."
+        check_most(self, "n_components", min(n, d), fact)
         return rule
 
     def _rule_for_incomplete(self, n: int, d: int) -> Rule:

@@ -14,6 +14,7 @@ from lowland.math.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.math.statistics.moments import ColumnMoments, Moments
 from lowland.methods.base.choices import ignored, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
+from lowland.methods.base.principal import check_below_all
 from lowland.run.run import Run
 
 
@@ -79,6 +80,8 @@ class TruncatedSVD(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute the leading eigenpairs of X'X and the variances of the coordinates."""
+        if self.algorithm == "arpack" and rows.n is not None and self.n_components <= rows.d:
+            check_below_all(self, self.n_components, rows.n, rows.d, "algorithm")
         steps = None if self.n_iter == "auto" else int(self.n_iter)
         rng = self._generator if self.algorithm == "randomized" else self._start_generator
         options = SolverOptions(rng, self.tol, steps, self.n_oversamples)

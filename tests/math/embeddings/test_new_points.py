@@ -156,7 +156,7 @@ def placing(k, dof=1.0):
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_new_rows_go_to_their_cluster_and_training_rows_to_their_place(k):
     place = placing(k)
-    np.testing.assert_array_equal(place(BLOBS), place.Y)
+    np.testing.assert_array_equal(place(BLOBS), place.Y.astype(np.float32))
     new = RNG.standard_normal((90, 5)) + 8 * np.eye(5)[np.arange(90) % 3]
     centers = np.stack([place.Y[c::3].mean(axis=0) for c in range(3)])
     near = np.linalg.norm(place(new)[:, None] - centers[None], axis=2).argmin(axis=1)

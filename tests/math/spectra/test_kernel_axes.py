@@ -57,10 +57,19 @@ def test_axes_beyond_the_rank_are_zero():
     assert kernel_axes(np.ones((4, 4)), 1).identical
 
 
+def test_constants_added_to_rows_do_not_matter():
+    """Centering removes them, so that the matrix need only be symmetric without them."""
+    K, shift = X @ X.T, np.linspace(0, 5, len(X))
+    expected, found = kernel_axes(K, 2), kernel_axes(K + shift[:, None], 2)
+    np.testing.assert_allclose(found.values, expected.values)
+    np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-12)
+    np.testing.assert_allclose(found.means - found.means.mean(), expected.means - expected.means.mean(), atol=1e-12)
+
+
 def test_invalid_requests_are_refused():
     assert len(kernel_axes(X @ X.T, 5, wanted=FeatureSpaceRequest(5, fewer=True)).values) == 3
     with pytest.raises(DataError, match="not symmetric"):
-        kernel_axes(np.array([[1.0, 0.5], [0.2, 1.0]]), 1)
+        kernel_axes(np.array([[1.0, 0.5, 0.0], [0.2, 1.0, 0.0], [0.0, 0.0, 1.0]]), 1)
     with pytest.raises(DataError, match="out of the range of float32"):
         check_range(np.array([1e300, 1.0]), np.dtype("float32"))
     with pytest.raises(DataError, match="lost to rounding error"):

@@ -314,7 +314,7 @@ class LocalRegression:
     @property
     def dtype(self) -> np.dtype:
         """The precision of the training rows."""
-        return np.dtype(self.points.dtype if is_sparse(self.points) else to_numpy(self.points[:1]).dtype)
+        return np.dtype(self.points.dtype if is_sparse(self.points) else to_numpy(self.points[:1, :]).dtype)
 
     def __call__(self, places: Array) -> Array:
         """Return rows, (m, d), in the precision of the training rows."""

@@ -227,7 +227,7 @@ class Minka(Rule):
         """Return the dimension with the largest evidence, in Laplace's approximation."""
         if spectrum.n < spectrum.d:
             raise DataError(
-                "`n_components='mle'` is only supported if `n_samples >= n_features`: the data has "
+                "'mle' needs at least as many rows as columns (`n_samples >= n_features`); the data has "
                 f"{spectrum.n:g} rows and {spectrum.d} columns. Choose an integer or another rule."
             )
         if not spectrum.whole:

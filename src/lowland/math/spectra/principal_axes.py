@@ -241,25 +241,11 @@ def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
     return _decided(columns, wanted, partial(_eigenpairs, S, run=run, wanted=wanted), lambda: all_eigenvalues(S))
 
 
-def check_below_all(k: int, n: int, d: int, **solver: str) -> None:
-    """Raise an error if ARPACK, which finds all components but one at most, cannot find k of an n x d table."""
-    most = min(n, d)
-    if k >= most:
-        (name, value) = next(iter(solver.items()))
-        raise ParameterError(
-            f"the data has {n} rows and {d} columns (`n_components={k} must be strictly less than "
-            f"min(n_samples, n_features)={most} with {name}={value!r}`).",
-            f"Choose at most {most - 1}, or another `{name}`.",
-            given={"n_components": k, **solver},
-        )
-
-
 def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     """Singular values of the triangular factor: accurate also for the smallest components."""
     if rows.is_sparse:
         raise DataTypeError(
-            "The solver 'full' would convert the sparse rows to dense ones (`PCA only support sparse inputs with the "
-            '"arpack" and "covariance_eigh" solvers, while "full" was passed`). '
+            "The solver 'full' would convert the sparse rows to dense ones. "
             "Choose the solver 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
         )
     height = rows.d if rows.n is None else min(rows.n, rows.d)
@@ -373,8 +359,8 @@ def _decided(
     most, d = columns.most, len(variances)
     if isinstance(rule, Fixed) and rule.count is not None and rule.count > most:
         raise ParameterError(
-            f"the data has {columns.rows} rows and {d} columns (`n_components={rule.count} must be between 0 and "
-            f"min(n_samples, n_features)={most} with svd_solver={wanted.solver.name!r}`).",
+            f"the number of components must be between 1 and {most} (`min(n_samples, n_features)={most}`): "
+            f"the data has {columns.rows} rows and {d} columns.",
             f"Choose at most {most}.",
             n_components=rule.count,
         )
@@ -444,8 +430,6 @@ def singular_axes(
             f"Choose at most {rows.d}.",
             n_components=k,
         )
-    if solver == "arpack" and rows.n is not None:
-        check_below_all(k, rows.n, rows.d, algorithm="arpack")
     if rows.d <= _WIDE and _bytes_to_form(rows.d) <= run.budget:
         moments = run.fold(rows, Moments.of, name="summing moments")
         chosen = Outcome("covariance_eigh", f"the {rows.d} x {rows.d} Gram matrix costs least")

@@ -12,6 +12,7 @@ from lowland.errors import DataError, DataWarning, warn
 from lowland.math.spectra.operators import Affine
 from lowland.math.spectra.principal_axes import Axes
 from lowland.math.statistics.moments import Moments
+from lowland.methods.base.choices import refusal
 from lowland.methods.base.params import shared_attributes
 
 _NEAR = 1e3  # standard deviations between mean and origin that cost three digits of a projection
@@ -65,6 +66,18 @@ def keep_axes(model: Any, axes: Axes, dtype: Any, measure: str = "residual") -> 
     model.n_effective_ = columns.n
     model.choice_ = axes.choice
     model._record_convergence(axes.outcome, measure=measure)
+
+
+def check_below_all(model: Any, k: int, n: int, d: int, solver: str) -> None:
+    """Raise an error if ARPACK, which finds all components but one at most, cannot find k of an n x d table.
+
+    ``solver`` is the parameter that chose ARPACK.
+    """
+    most = min(n, d)
+    if k >= most:
+        fact = f"n_components={k} must be strictly less than min(n_samples, n_features)={most} with {solver}='arpack'"
+        remedy = f"Choose at most {most - 1}, or another `{solver}`."
+        raise refusal(model, f"the data has {n} rows and {d} columns (`{fact}`).", remedy, "n_components", solver)
 
 
 def moments_of_axes(model: Any) -> Moments:
