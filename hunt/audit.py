@@ -22,8 +22,16 @@ _installed = False
 
 
 def _hook(event: str, arguments: object) -> None:
-    if _seen is not None and event in EVENTS:
+    if _seen is not None and event in EVENTS and not _in_numba():
         _seen.append(f"{event} {arguments}")
+
+
+def _in_numba() -> bool:
+    """Whether numba reads its own pickles, of compiled code and of the errors in it, which are no part of a file."""
+    frame = sys._getframe(2)
+    while frame is not None and "/numba/" not in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextmanager

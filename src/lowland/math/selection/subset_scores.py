@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -108,8 +109,8 @@ class RefitScores(SubsetScores):
         """Return the scores of subsets."""
         work = (self.estimator, self.scorer, self.X, self.y, self.folds, self.metadata)
         found: Iterator[float | str] = (mean_score(*work, S) for S in subsets)
-        if self.n_jobs not in (None, 1):
-            run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        if self.n_jobs is not None and self.n_jobs != 1:
+            run = Parallel(n_jobs=min(self.n_jobs, cpu_count()), return_as="generator")  # more start in vain
             found = run(delayed(mean_score)(*work, S) for S in subsets)
         scores, failures = [], []
         for score in found:
