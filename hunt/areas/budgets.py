@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Callable
 from functools import cache
@@ -132,16 +133,16 @@ FILES: dict[str, Callable[[Path], None]] = {
     "cell.xlsx": _one_cell,
     "line.csv": _long_line,
 }
-WORK: dict[str, Callable[[Path, Path], Any]] = {
-    "PCA": lambda path, _: lowland.PCA(1).fit(path),
-    "TruncatedSVD": lambda path, _: lowland.TruncatedSVD(1).fit(path),
-    "Whitening": lambda path, _: lowland.Whitening().fit(path),
-    "TablePreparer": lambda path, _: lowland.TablePreparer().fit(path),
-    "look": lambda path, _: lowland.look(path),
-    "VectorQuantizer": lambda path, _: lowland.VectorQuantizer(2, max_iter=2).fit(path),
-    "TSNE": lambda path, _: lowland.TSNE(max_iter=250).fit(path),
-    "MDS": lambda path, _: lowland.MDS().fit(path),
-    "transform": lambda path, out: lowland.PCA(1).fit(path).transform(path, out=out),
+WORK: dict[str, Callable[[Path], Any]] = {
+    "PCA": lambda path: lowland.PCA(1).fit(path),
+    "TruncatedSVD": lambda path: lowland.TruncatedSVD(1).fit(path),
+    "Whitening": lambda path: lowland.Whitening().fit(path),
+    "TablePreparer": lambda path: lowland.TablePreparer().fit(path),
+    "look": lambda path: lowland.look(path),
+    "VectorQuantizer": lambda path: lowland.VectorQuantizer(2, max_iter=2).fit(path),
+    "TSNE": lambda path: lowland.TSNE(max_iter=250).fit(path),
+    "MDS": lambda path: lowland.MDS().fit(path),
+    "transform": lambda path: sum(len(Z) for Z in lowland.PCA(1).fit(path).transform_chunks(path)),
 }
 
 
@@ -150,13 +151,16 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     files, works = list(FILES), list(WORK)
     name, work = files[seed % len(files)], works[seed // len(files) % len(works)]
     budget = int(rng.choice([40, 80, 150])) * 10**6
+    _load_libraries()
     source = _file(name)
+    mapped = source.stat().st_size if name == "x.npy" else 0  # pages of the file, which the system takes back
+    threads = int(rng.integers(1, 3))
 
     def limited() -> dict[str, Any]:
         error = ""
-        with PeakMemory() as peak, lowland.config(memory=budget, threads=int(rng.integers(1, 3))):
+        with PeakMemory() as peak, lowland.config(memory=budget, threads=threads):
             try:
-                WORK[work](source, folder / "out.npy")
+                WORK[work](source)
             except LowlandError as found:
                 error = str(found)
         return {"peak": peak.bytes or 0, "error": error}
@@ -165,9 +169,29 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     case = f"{work} of {name}, {budget / 1e6:.0f} MB"
     expect_clean(ended, (0,), case)
     peak, error = ended.value["peak"], ended.value["error"]
-    if peak > budget + SLACK:
+    if peak > budget + mapped + SLACK:
         raise Wrong(f"{case}: the peak is {peak / 1e6:.0f} MB. {error[:200]}")
     return f"{'refused' if error else 'done'}: {case}, peak {peak / 1e6:.0f} MB: {error}"[:300]
+
+
+@cache
+def _load_libraries() -> None:
+    """In this process: children find all libraries loaded and all kernels compiled."""
+    import pandas as pd
+
+    frame = pd.DataFrame(_numbers(300), columns=list("abcd"))
+    with tempfile.TemporaryDirectory(prefix="lowland-hunt-") as folder:
+        path = Path(folder) / "x"
+        frame.to_csv(path.with_suffix(".csv"), index=False)
+        frame.to_csv(path.with_suffix(".csv.gz"), index=False)
+        frame.to_json(path.with_suffix(".jsonl"), orient="records", lines=True)
+        frame.to_parquet(path.with_suffix(".parquet"))
+        frame.to_feather(path.with_suffix(".feather"))
+        frame.to_excel(path.with_suffix(".xlsx"), index=False)
+        for each in Path(folder).iterdir():
+            lowland.PCA(1).fit(each)
+        for work in WORK.values():
+            work(path.with_suffix(".csv"))
 
 
 @cache

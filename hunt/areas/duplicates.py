@@ -1,4 +1,4 @@
-"""Tables of hundreds to thousands of rows that repeat: maps of a usual size, exact divergences, rows in their places."""
+"""Tables of hundreds to thousands of rows that repeat: maps of a usual size, exact divergences."""
 
 from __future__ import annotations
 

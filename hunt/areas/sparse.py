@@ -1,4 +1,4 @@
-"""Sparse matrices with forged indices, in every form: an error; unusual but valid ones: the result of the usual form."""
+"""Sparse matrices with forged indices, an error; valid ones in unusual forms: the usual result."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _is_valid(S: Any) -> bool:
     """Whether a matrix can be read in Python, index by index."""
     if S.format == "coo":
         sizes = {len(S.data), *map(len, S.coords)}
-        return len(sizes) == 1 and all(0 <= at.min() and at.max() < n for at, n in zip(S.coords, S.shape, strict=True))
+        return len(sizes) == 1 and all(at.min() >= 0 and at.max() < n for at, n in zip(S.coords, S.shape, strict=True))
     pointers, width = np.asarray(S.indptr), S.shape[1 if S.format in ("csr", "bsr") else 0]
     width //= S.blocksize[1] if S.format == "bsr" else 1
     count = int(pointers[-1])

@@ -1,4 +1,4 @@
-"""Known numbers as people write them in text files and sheets: they are read as written, or with a warning, or refused."""
+"""Known numbers as people write them in text files and sheets: read as written, with a warning, or refused."""
 
 from __future__ import annotations
 

@@ -382,4 +382,4 @@ def test_encode_and_decode_equal_transform_and_inverse():
 @pytest.mark.parametrize("width", [2**40, 2**63 - 1])
 def test_a_network_beyond_the_memory_is_refused_before_its_weights_are_drawn(width):
     with pytest.raises(MemoryBudgetError, match="narrower layers"):
-        Autoencoder(2, hidden_layer_sizes=width).fit(X)
+        Autoencoder(2, hidden_layer_sizes=width).fit(np.eye(30))

@@ -189,7 +189,7 @@ def test_n_jobs_changes_nothing(table):
             for jobs in (None, 2, 2**62)
         )
     assert one.path_ == two.path_ == all_processors.path_
-    with pytest.raises(ParameterError, match="n_jobs=0.*positive"):
+    with pytest.raises(ParameterError, match=r"n_jobs=0.*positive"):
         SequentialFeatureSelector(n_jobs=0).fit(*table)
 
 

@@ -217,7 +217,7 @@ def _check_fit(model: Any) -> None:
 
 def _are_labels(value: Any) -> bool:
     """Whether clusters are numbered from 0, or -1 for none; an array is made for so many clusters."""
-    return not len(value) or (-1 <= value.min() and value.max() < len(value))
+    return not len(value) or (value.min() >= -1 and value.max() < len(value))
 
 
 def _has_shape(shape: tuple[int, ...], declared: str, sizes: dict[str, int]) -> bool:
