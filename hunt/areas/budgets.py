@@ -204,4 +204,4 @@ def _file(name: str) -> Path:
     return path
 
 
-AREA = Area("budgets", "memory budgets, measured by peak memory", run, cases=216, limit=220)
+AREA = Area("budgets", "memory budgets, measured by peak memory", run, cases=108, limit=220)

@@ -169,4 +169,4 @@ EXPERIMENTS: dict[str, Callable[[Rng], str]] = {
     "tests of factors": _fit_tests,
     "projection pursuit": _projection_pursuit,
 }
-AREA = Area("simulations", "standard errors, intervals, p-values and claims in experiments", run, cases=320, limit=120)
+AREA = Area("simulations", "standard errors, intervals, p-values and claims in experiments", run, cases=160, limit=120)
