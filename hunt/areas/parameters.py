@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 
 from hunt.areas.methods import SHORT
 from hunt.cases import Area, Wrong
@@ -110,7 +111,9 @@ def _fitted(name: str, given: dict[str, Any]) -> tuple[Any, np.ndarray]:
     cls: Any = load_method(name)
     known = {p.name for p in parameters_of(cls)}
     seed = {"random_state": 0} if "random_state" in known else {}
-    est = cls(**{**traits_of(cls).quick, **SHORT.get(name, {}), **seed, **given}).fit(X, Y)
+    est = cls(**{**traits_of(cls).quick, **SHORT.get(name, {}), **seed, **given})
+    with parallel_config("threading"):  # n_jobs: processes would take seconds to start
+        est.fit(X, Y)
     return est, dense(est.transform(X))
 
 
