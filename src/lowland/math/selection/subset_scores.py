@@ -10,12 +10,12 @@ refitted, so that both routes agree.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -110,7 +110,7 @@ class RefitScores(SubsetScores):
         work = (self.estimator, self.scorer, self.X, self.y, self.folds, self.metadata)
         found: Iterator[float | str] = (mean_score(*work, S) for S in subsets)
         if self.n_jobs is not None and self.n_jobs != 1:
-            run = Parallel(n_jobs=min(self.n_jobs, cpu_count()), return_as="generator")  # more start in vain
+            run = Parallel(n_jobs=min(self.n_jobs, os.cpu_count() or 1), return_as="generator")  # more start in vain
             found = run(delayed(mean_score)(*work, S) for S in subsets)
         scores, failures = [], []
         for score in found:
