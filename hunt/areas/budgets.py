@@ -23,7 +23,7 @@ from hunt.children import expect_clean, run_child
 from lowland.errors import LowlandError
 from lowland.run.processes import PeakMemory
 
-SLACK = 120e6  # bytes beyond the budget: libraries that are loaded, buffers of readers, pages that are not yet returned
+SLACK = 160e6  # bytes beyond the budget: libraries that are loaded, buffers of readers, pages that are not yet returned
 ROWS = 1_000_000
 
 
