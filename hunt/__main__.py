@@ -20,7 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m hunt", description="Hostile inputs against Lowland.")
     parser.add_argument("--only", metavar="AREA[,AREA]", help="run only these areas")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="first seed of every area (0)")
-    parser.add_argument("--cases", type=int, metavar="N", help="number of cases, all areas together (about 52,000)")
+    parser.add_argument("--cases", type=int, metavar="N", help="number of cases, all areas together (about 104,000)")
     parser.add_argument("--minutes", type=float, metavar="M", help="start no case after M minutes")
     parser.add_argument("--jobs", type=int, metavar="N", help="worker processes (all cores)")
     parser.add_argument("--resume", action="store_true", help="skip the cases that hunt/out already has")

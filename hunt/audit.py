@@ -22,8 +22,16 @@ _installed = False
 
 
 def _hook(event: str, arguments: object) -> None:
-    if _seen is not None and event in EVENTS:
+    if _seen is not None and event in EVENTS and not _in_libraries():
         _seen.append(f"{event} {arguments}")
+
+
+def _in_libraries() -> bool:
+    """Whether numba reads its own pickles, or joblib starts its workers: neither runs anything from a file."""
+    frame = sys._getframe(2)
+    while frame is not None and not any(name in frame.f_code.co_filename for name in ("/numba/", "/joblib/")):
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class Area:
     name: str
     title: str
     run: Callable[[np.random.Generator, int, Path], str]
-    cases: int  # of a run with 50,000 cases
+    cases: int  # of a run without --cases
     limit: float  # seconds per case
     alone: bool = False  # whether its process is of no use to other cases
 

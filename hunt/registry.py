@@ -7,7 +7,8 @@ import importlib
 from hunt.cases import Area
 
 NAMES = (
-    "methods", "model-files", "data-files", "kills", "interrupts", "disks", "memory", "caches", "dask-workers",
+    "methods", "parameters", "duplicates", "sparse", "simulations", "model-files", "data-files", "spellings", "kills",
+    "interrupts", "disks", "memory", "budgets", "caches", "dask-workers",
 )  # fmt: skip
 
 

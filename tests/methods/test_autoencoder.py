@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import lowland
 from lowland import PCA, Autoencoder
 from lowland.data import load_dataset
-from lowland.errors import DataWarning, ParameterError
+from lowland.errors import DataWarning, MemoryBudgetError, ParameterError
 from lowland.math.networks import training
 from lowland.methods.autoencoder import layer_widths
 
@@ -377,3 +377,9 @@ def test_encode_and_decode_equal_transform_and_inverse():
     assert model.reconstruction_error(X).shape == (600,)
     strange = np.full((1, 3), 60.0)
     assert model.reconstruction_error(strange)[0] > 100 * model.reconstruction_error(X).max()
+
+
+@pytest.mark.parametrize("width", [2**40, 2**63 - 1])
+def test_a_network_beyond_the_memory_is_refused_before_its_weights_are_drawn(width):
+    with pytest.raises(MemoryBudgetError, match="narrower layers"):
+        Autoencoder(2, hidden_layer_sizes=width).fit(np.eye(30))

@@ -306,6 +306,21 @@ def test_the_mask_of_the_embedded_rows_belongs_to_the_points(iris, tmp_path):
         lowland.load(forged(tmp_path / "m", "state.embedded_mask_", lambda kept: kept & (np.arange(len(kept)) < 9)))
 
 
+@pytest.mark.parametrize("label", [2**40, 4, -2])
+def test_more_clusters_than_columns_are_refused(label, iris, tmp_path):
+    """Once an array was made for so many clusters."""
+    lowland.save(lowland.FeatureAgglomeration(2).fit(iris.X), tmp_path / "m")
+    with pytest.raises(ModelFileError, match="labels_"):
+        lowland.load(forged(tmp_path / "m", "state.labels_", lambda labels: np.full_like(labels, label)))
+
+
+def test_the_indices_of_a_saved_graph_are_checked(iris, tmp_path):
+    lowland.save(lowland.SpectralEmbedding(n_neighbors=60).fit(iris.X), tmp_path / "m")
+    end = lambda pointers: np.append(pointers[:-1], -1)  # noqa: E731
+    with pytest.raises(ModelFileError, match="negative"):
+        lowland.load(forged(tmp_path / "m", "state.affinity_matrix_.indptr", end))
+
+
 def test_parameters_and_numbers_of_a_model_are_checked(path):
     with pytest.raises(ModelFileError, match="scale"):
         lowland.load(altered(path, lambda own: own["parameters"].update(scale=3)))

@@ -184,11 +184,13 @@ def test_the_unit_of_y_does_not_affect_the_selection(table, closed):
 
 def test_n_jobs_changes_nothing(table):
     with parallel_config("threading"):
-        one, two = (
+        one, two, all_processors = (
             SequentialFeatureSelector(closed_form=False, n_features_to_select=1, cv=2, n_jobs=jobs).fit(*table)
-            for jobs in (None, 2)
+            for jobs in (None, 2, 2**62)
         )
-    assert one.path_ == two.path_
+    assert one.path_ == two.path_ == all_processors.path_
+    with pytest.raises(ParameterError, match=r"n_jobs=0.*positive"):
+        SequentialFeatureSelector(n_jobs=0).fit(*table)
 
 
 def test_closed_form_and_refitted_scores_agree_far_from_zero_and_in_float32(table):

@@ -117,12 +117,16 @@ def checked_sparse(X: Any, source: str = "X") -> Any:
     """
     try:
         if X.format == "coo":
+            if {len(at) for at in X.coords} != {len(X.data)}:
+                raise ValueError("as many row and column indices as values are needed")
             if any(
                 len(at) and not 0 <= at.min() <= at.max() < size for at, size in zip(X.coords, X.shape, strict=True)
             ):
                 raise ValueError("indices out of bounds")
         else:
             X = X if X.format in ("csr", "csc", "bsr") else X.tocsr()
+            if X.nnz < 0:  # the last index pointer: scipy checks nothing then
+                raise ValueError("the number of stored values is negative")
             X.check_format(full_check=True)
     except (ValueError, TypeError, IndexError) as error:
         raise DataError(

@@ -217,6 +217,7 @@ class Autoencoder(
         scaling, n, rng = rounded_scaling(columns), columns.rows, self._generator()
         solver = self._choose_solver(n, rows.d)
         loss = self._objective(rows, run, scaling)
+        run.require(16 * loss.net.size, "The network", "Choose narrower layers")  # random weights are made of others
         start = loss.net.start(rng)
         work = len(start) * (n if solver == "lbfgs" else min(self.batch_size, n))  # per step
         little = (solver == "lbfgs" or work <= LITTLE) and not on_accelerator(columns.mean)  # numpy starts at once

@@ -185,6 +185,8 @@ class SequentialFeatureSelector(
         stops: list[BaseException] | None = None, metadata: Metadata | None = None,
     ) -> None:  # fmt: skip
         """Score subsets, search, keep the path; what interrupts the search after its first step goes to ``stops``."""
+        if self._params.n_jobs == 0:
+            raise refusal(self, "no subset could be fitted.", "Choose a positive number, -1 or None.", "n_jobs")
         self._fitted.allow_nan = self._takes_nan
         X = self._table(rows, run)
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)

@@ -223,6 +223,9 @@ def test_numbers_that_are_names(tmp_path):
     assert len(whole(open_rows(tmp_path / "x.csv", header=False))) == 3
     (tmp_path / "x.csv").write_text('"2019","2020","2021"\n1,2,3\n4,5,6\n')  # quoted: text
     assert open_rows(tmp_path / "x.csv").names == ("2019", "2020", "2021")
+    (tmp_path / "x.csv").write_text('"5.1","3.5"\n"4.9","3.0"\n')  # all cells are quoted: numbers
+    with pytest.warns(DataWarning, match=r"read as the first row.*header=True"):
+        np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv")), [[5.1, 3.5], [4.9, 3.0]])
 
 
 def test_a_first_line_of_numbers_and_text(tmp_path):

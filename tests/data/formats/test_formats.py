@@ -598,6 +598,12 @@ def test_a_library_without_memory_raises_our_error(tmp_path, monkeypatch):
 # --- sparse matrices whose indices are wrong would let compiled code read or write outside of memory ---
 
 
+def cut(format, part):
+    S = forged(format)
+    setattr(S, part, getattr(S, part)[:5])
+    return S
+
+
 def forged(format, **changes):
     S = sp.random(200, 30, 0.2, random_state=0, format=format)
     for name, (place, value) in changes.items():
@@ -610,9 +616,12 @@ FORGED = {
     "negative column": lambda: forged("csr", indices=(5, -(2**30))),
     "pointer": lambda: forged("csr", indptr=(10, 2**30)),
     "last pointer": lambda: forged("csr", indptr=(200, 2**30)),
+    "negative last pointer": lambda: forged("csr", indptr=(200, -1)),
     "row": lambda: forged("csc", indices=(5, 2**30)),
     "block": lambda: forged("bsr", indices=(5, 2**30)),
     "place": lambda: forged("coo", col=(5, 2**30)),
+    "few places": lambda: cut("coo", "row"),
+    "few values": lambda: cut("coo", "data"),
     "list": lambda: forged("lil", rows=(3, [10**6]), data=(3, [1.0])),
 }
 

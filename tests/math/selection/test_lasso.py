@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression, lasso_path
 
-from lowland.math.selection.lasso import LogLoss, SquaredLoss, without_shift
+from lowland.math.selection.lasso import LogLoss, SquaredLoss, _minimum, without_shift
 from lowland.math.selection.lasso_path import grid_of, path_of
 from lowland.math.statistics.moments import Moments
 
@@ -135,6 +135,11 @@ def test_linearly_separable_classes_are_solved():
     *_, last = path_of(problem, grid_of(50, problem.alpha_max, 1e-4), 1e-9, 200).solutions
     assert last.gap <= 1e-9
     assert last.loss < 0.01
+
+
+def test_a_newton_step_among_equal_columns():
+    found = _minimum(np.ones((2, 2)), np.ones(2), np.zeros(2), 0.25)
+    assert found.sum() == pytest.approx(0.75)
 
 
 def test_of_equally_good_models_the_sparsest_is_chosen():

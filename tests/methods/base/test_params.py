@@ -21,7 +21,7 @@ from lowland.methods.base.params import Described, admits, check_parameters, in_
         (Literal["a", "b"], ["a"], ["c", 1]),
         (Literal[1], [1], [True, "1"]),
         (Callable[..., Any], [len], [1]),
-        (Sequence[float] | np.ndarray, [[1.0], np.ones(2)], [3, np.array(3.0)]),
+        (Sequence[float] | np.ndarray, [[1.0], np.ones(2)], [3, np.array(3.0), b"x"]),
         (Sequence[Sequence[float]], [[[1.0], (2.0,)], [np.ones(2)]], [(1, 2), ["ab"], 3]),
         (Any, [object()], []),
     ],

@@ -62,7 +62,7 @@ class CsvReader(Reader):
         self.given_names: list[str] | None = None
         self.keeps_blank_lines = False
         self._held: Any = None  # a small table of numbers, so that its text is parsed once
-        self._find_names([cell.strip() for cell in first], is_quoted='"' in _line(head))
+        self._find_names([cell.strip() for cell in first], is_quoted=_quotes_names(head, len(first)))
         with self._reader() as reader:
             self.schema = reader.schema
             with self._reading():
@@ -72,7 +72,7 @@ class CsvReader(Reader):
             if is_small and not self.keeps_blank_lines and all(holds_numbers(f.type) for f in self.schema):
                 with suppress(pa.ArrowInvalid):  # a later block has decimals or text
                     self._held = reader.read_all()
-        if self.read.header is None and self.given_names is None and '"' not in _line(head):
+        if self.read.header is None and self.given_names is None and not _quotes_names(head, len(first)):
             warn_if_row(self.names, text_fields(list(self.schema)), self.source)
         if self.dialect.doubt:
             warn(f"{self.source}: {self.dialect.doubt}")
@@ -321,5 +321,7 @@ class _NotNumbers(Exception):
     """A cell of a column of written numbers has another form."""
 
 
-def _line(head: bytes) -> str:
-    return head.partition(b"\n")[0].decode("latin-1")
+def _quotes_names(head: bytes, width: int) -> bool:
+    """Whether the first line has quotes, as text has, and the second does not quote every cell."""
+    first, second, *_ = [*head.split(b"\n", 2), b""]
+    return b'"' in first and second.count(b'"') < 2 * width

@@ -343,7 +343,7 @@ def _minimum(H: np.ndarray, q: np.ndarray, start: np.ndarray, alpha: float) -> n
     """Minimize β'Hβ/2 - q'β + α|β|₁ by coordinate descent."""
     if not q.size:
         return start
-    power = 2 * abs(float(q @ np.linalg.solve(H, q)))  # at least y'y of rows with this H and q
+    power = 2 * abs(float(q @ np.linalg.lstsq(H, q)[0]))  # at least y'y of rows with this H and q
     unused = np.empty((1, q.size)), np.full(1, math.sqrt(power))  # H and q stand for rows and target
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the next step goes on

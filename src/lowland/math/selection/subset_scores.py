@@ -10,6 +10,7 @@ refitted, so that both routes agree.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -108,8 +109,8 @@ class RefitScores(SubsetScores):
         """Return the scores of subsets."""
         work = (self.estimator, self.scorer, self.X, self.y, self.folds, self.metadata)
         found: Iterator[float | str] = (mean_score(*work, S) for S in subsets)
-        if self.n_jobs not in (None, 1):
-            run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        if self.n_jobs is not None and self.n_jobs != 1:
+            run = Parallel(n_jobs=min(self.n_jobs, os.cpu_count() or 1), return_as="generator")  # more start in vain
             found = run(delayed(mean_score)(*work, S) for S in subsets)
         scores, failures = [], []
         for score in found:

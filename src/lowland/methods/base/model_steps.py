@@ -206,11 +206,18 @@ def _check_fit(model: Any) -> None:
             raise ModelFileError(f"Its {each.name} is not {each.type}.")
         if is_array and not _has_shape(value.shape, each.shape, sizes):
             raise ModelFileError(f"Its {each.name} has the shape {value.shape}, but {each.shape} is needed.")
+        if is_array and each.name.endswith("labels_") and not _are_labels(value):
+            raise ModelFileError(f"Its {each.name} has more clusters than members.")
     if "embedding_" in state:
         Z, kept = state["embedding_"], state.get("embedded_mask_")
         Z = Z if kept is None else Z[kept.astype(bool)]
         if not len(Z) or not np.isfinite(Z).all() or (kept is not None and len(Z) != sizes["n_samples_ - n_excluded_"]):
             raise ModelFileError("Its embedding_ is empty or not finite, or embedded_mask_ does not belong to it.")
+
+
+def _are_labels(value: Any) -> bool:
+    """Whether clusters are numbered from 0, or -1 for none; an array is made for so many clusters."""
+    return not len(value) or (value.min() >= -1 and value.max() < len(value))
 
 
 def _has_shape(shape: tuple[int, ...], declared: str, sizes: dict[str, int]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.arrays.records import RECORDS
+from lowland.data.rows import checked_sparse
 from lowland.errors import ModelFileError, warn
 from lowland.methods.base.params import Described
 
@@ -185,9 +186,7 @@ def decoded(value: Any, arrays: dict[str, np.ndarray], estimator: Callable[[Any]
 
             stored = tuple(decoded(parts[name], arrays, estimator) for name in _CSR)
             kind = scipy.sparse.csr_matrix if value.get("matrix") else scipy.sparse.csr_array
-            rows = kind(stored, shape=(shape["rows"], shape["columns"]))
-            rows.check_format(full_check=True)  # an index out of range would read other memory
-            return rows
+            return checked_sparse(kind(stored, shape=(shape["rows"], shape["columns"])))
         case {"list": items, "tuple": is_tuple}:
             parts = [decoded(v, arrays, estimator) for v in items]
             return tuple(parts) if is_tuple else parts

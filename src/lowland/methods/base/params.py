@@ -191,7 +191,7 @@ def admits(kind: Any, value: Any) -> bool:
         return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     if origin is collections.abc.Callable or kind is collections.abc.Callable:
         return callable(value)
-    if isinstance(value, str) and kind is not str:  # not a sequence of its letters
+    if isinstance(value, str | bytes) and kind is not str:  # not a sequence of its letters
         return False
     if isinstance(value, np.ndarray) and value.ndim == 0:  # neither a number nor a sequence
         return False
