@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 import lowland
 from lowland.data.rows import Rows
-from lowland.errors import DataError
+from lowland.errors import DataError, MemoryBudgetError
 from lowland.methods.base.method import Method, param
 from lowland.methods.base.params import parameters_of
 from lowland.methods.base.traits import traits_of
@@ -75,3 +75,12 @@ def test_traits_are_inherited_and_replaced_by_keywords():
     assert traits_of(Quick).streams
     assert not traits_of(Largest).streams
     assert traits_of(Quick).min_rows == traits_of(Largest).min_rows
+
+
+def test_a_lack_of_memory_in_a_fit_is_said(monkeypatch):
+    def fail(self, *args, **given):
+        raise MemoryError("Unable to allocate 12.9 MiB")
+
+    monkeypatch.setattr(lowland.PCA, "_solve", fail)
+    with pytest.raises(MemoryBudgetError, match=r"PCA ran out of memory: Unable to allocate 12\.9 MiB\. .*fewer rows"):
+        lowland.PCA(1).fit(np.eye(5))

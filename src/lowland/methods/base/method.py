@@ -160,10 +160,13 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if was_interrupted(error):
                 raise KeyboardInterrupt from error
             if isinstance(error, MemoryError | OverflowError) and not isinstance(error, LowlandError):
-                kind = MemoryBudgetError if isinstance(error, MemoryError) else ParameterError
-                raise kind(
-                    f"{type(self).__name__}: {error}. Choose smaller parameters, or rescale the data."
-                ) from error
+                name = type(self).__name__
+                if isinstance(error, MemoryError):
+                    words = "Choose smaller parameters or fewer rows, or give the process more memory."
+                    raise MemoryBudgetError(
+                        f"{name} ran out of memory: {error or 'no memory is left'}. {words}"
+                    ) from error
+                raise ParameterError(f"{name}: {error}. Choose smaller parameters, or rescale the data.") from error
             raise
         finally:
             self.__dict__.update(stored)
