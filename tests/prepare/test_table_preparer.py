@@ -330,7 +330,8 @@ def test_a_file_beyond_the_budget_is_refused_before_it_is_read(tmp_path, monkeyp
     messy(3000).to_csv(tmp_path / "x.csv", index=False)
     pq.write_table(pa.table({"a": np.ones(10**6), "b": np.ones(10**6)}), tmp_path / "x.parquet")  # a few kB
     monkeypatch.setattr("lowland.data.formats.parquet.ParquetReader.batches", None)  # must not be called
-    for name, budget in (("x.csv", "100kB"), ("x.parquet", "10MB")):
+    np.save(tmp_path / "x.npy", np.ones((10**5, 20)))
+    for name, budget in (("x.csv", "100kB"), ("x.parquet", "10MB"), ("x.npy", "10MB")):
         with lowland.config(memory=budget), pytest.raises(MemoryBudgetError, match="One table of all rows"):
             TablePreparer().fit(tmp_path / name)
 

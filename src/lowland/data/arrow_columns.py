@@ -43,7 +43,10 @@ def open_arrow(
     if is_sparse(source):
         raise DataTypeError("TablePreparer does not accept sparse data, which consists of numbers only. Omit it.")
     if is_path or isinstance(source, Rows):
-        source = open_rows(source).to_array()
+        rows = open_rows(source)
+        if rows.stamps and rows.n is not None:
+            require_memory(3 * 8.0 * rows.n * rows.d, "One table of all rows", "Use fewer rows")
+        source = rows.to_array()
     X = checked_shape(no_complex(to_numpy(source) if is_array(source) else as_objects(source)))
     names = [f"x{j}" for j in range(X.shape[1])]
     whole = pa.table([_array_column(X[:, j], name) for j, name in enumerate(names)], names=names)

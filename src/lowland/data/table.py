@@ -165,7 +165,8 @@ class _UnnamedColumns(RowsReader):
     """Rows without column names, or with those of Rows, as a table."""
 
     def __init__(self, rows: Rows) -> None:
-        super().__init__(list(rows.names or (f"x{j}" for j in range(rows.d))), self._all, rows.source, rows.n)
+        names = list(rows.names or (f"x{j}" for j in range(rows.d)))
+        super().__init__(names, self._all, rows.source, rows.n, stamps=rows.stamps)
         self.table, self.has_names = rows, rows.names is not None
         self.notes.extend(rows.notes)
         labels = getattr(rows, "labels", None)
