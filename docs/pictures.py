@@ -545,13 +545,13 @@ def _dimension_over_scales(ax: Any) -> None:
         x = (found.details["radius"] / found.details["radius"][-1]) ** 2
         ax.plot(x, found.details["dimension at radius"], "o", color=color, markersize=4, label=name)
         at = 0.0 if "zero" in found.details["taken from"] else 1.0
-        ax.errorbar(at, found.value, [[found.value - found.low], [found.high - found.value]], color=color, fmt="D",
-                    capsize=4, markerfacecolor="white", zorder=3)  # fmt: skip
+        ax.errorbar(at, found.value, found.standard_error, color=color, fmt="D", capsize=4, markerfacecolor="white",
+                    zorder=3)  # fmt: skip
     ax.set_xlabel("radius² (largest: 1)")
     ax.set_xlim(-0.07, 1.07)
     ax.set_ylim(1.8, 5.2)
     ax.legend(frameon=False, loc="upper left")
-    _title(ax, "estimates by radius (diamonds: final)")
+    _title(ax, "estimates by radius (diamonds: final, with its standard error)")
     _quiet(ax)
 
 

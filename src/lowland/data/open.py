@@ -283,7 +283,7 @@ def _open_array(X: np.ndarray, source: str = "X") -> ArrayRows:
         )
     if X.dtype.kind not in "fiub":
         X = _numbers_of(X, source)
-    if not X.flags.writeable and X.nbytes <= SMALL_SLAB_BYTES:
+    if not X.flags.writeable and X.nbytes <= SMALL_SLAB_BYTES and not isinstance(X, np.memmap):
         X = np.array(X, order="K")  # numba would compile every kernel once more for a read-only array
     return ArrayRows(checked_shape(X, source), None, source)
 

@@ -134,8 +134,7 @@ def test_any_row_groups_give_the_same_rows(n, group):
 # --- numpy's files: archives, memory maps, sparse matrices, and damaged or malicious files ---
 
 
-def test_npz_and_memory_maps(X, tmp_path, monkeypatch):
-    monkeypatch.setattr("lowland.data.open.SMALL_SLAB_BYTES", 0)  # larger files stay on disk
+def test_npz_and_memory_maps(X, tmp_path):
     np.savez(tmp_path / "one.npz", anything=X)
     np.savez(tmp_path / "named.npz", X=X, y=np.ones(3))
     np.savez(tmp_path / "two.npz", a=X, b=X)
