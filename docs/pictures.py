@@ -551,7 +551,7 @@ def _dimension_over_scales(ax: Any) -> None:
     ax.set_xlim(-0.07, 1.07)
     ax.set_ylim(1.8, 5.2)
     ax.legend(frameon=False, loc="upper left")
-    _title(ax, "estimates by radius (diamonds: final, with its standard error)")
+    _title(ax, "estimates by radius (diamonds: final)")
     _quiet(ax)
 
 
