@@ -95,11 +95,14 @@ def replaced(X: Any, how: How) -> tuple[AvailableColumns, str]:
     found = available_columns(rows, run_for(rows))
     if found.complete:
         return found, "No value is missing."
-    counts = found.rows - found.cells
-    return found, (
-        f"Replaced {counts.sum():,} missing values ({found.missing_fraction:.1%}) in {np.sum(counts > 0)} of {rows.d} "
-        f"columns by {_HOW[how]}."
-    )
+    return found, replacement_sentence(found.rows - found.cells, found.missing_fraction, how)
+
+
+def replacement_sentence(counts: Any, fraction: float, how: str) -> str:
+    """Say how many values of each column were replaced, and by what; ``fraction``: of all values."""
+    counts = np.asarray(counts)
+    values = "1 missing value" if counts.sum() == 1 else f"{counts.sum():,} missing values"
+    return f"Replaced {values} ({fraction:.1%}) in {np.sum(counts > 0)} of {len(counts)} columns by {_HOW[how]}."
 
 
 def drop_missing(X: Any) -> CompleteRows:

@@ -201,7 +201,7 @@ def test_a_large_file_is_standardized_in_chunks(lowland, X, monkeypatch):
     frame.to_csv("late.csv", index=False)
     message, command = refused(lowland("fit", "pca", "late.csv", "--drop", "d"))
     assert "'b'" in message
-    assert "Replaced 1 missing values" in done(lowland(*command))
+    assert "Replaced 1 missing value " in done(lowland(*command))
 
 
 def test_a_method_that_reads_text_reads_it_itself(lowland, people):

@@ -155,6 +155,18 @@ def test_many_replaced_values_are_a_caveat():
     assert any("40" in sentence and "were missing and replaced" in sentence for sentence in advice.evidence)
 
 
+def test_values_that_are_missing_late_in_a_long_table_are_replaced(monkeypatch):
+    """The first rows decide how columns are prepared, but all rows are in memory."""
+    monkeypatch.setattr("lowland.prepare.preparation.CELLS", 4)
+    monkeypatch.setattr("lowland.prepare.preparation.LEAST_ROWS", 50)
+    X = np.random.default_rng(0).standard_normal((120, 4))
+    X[100, 2] = np.nan
+    for table in (X, pd.DataFrame(X, columns=list("abcd"))):
+        study = lowland.compare(table, None, ["pca"], cache=False)
+        assert study.trials[0].status == "done", study.trials[0].error
+        assert "Replaced 1 missing value " in study.table.preparation.missing
+
+
 def test_incomplete_rows_can_be_dropped_or_refused():
     frame, label, _ = incomplete_wine()
     frame = frame[["alcohol", "hue", "ash", label]]

@@ -24,7 +24,7 @@ from lowland.data.scales import scales_differ
 from lowland.data.table import Table
 from lowland.methods.base.traits import traits_of
 from lowland.missing_values import drop_missing as drop_incomplete
-from lowland.missing_values import replaced
+from lowland.missing_values import replaced, replacement_sentence
 from lowland.prepare.label_copies import label_copies
 from lowland.prepare.table_preparer import TablePreparer
 
@@ -98,13 +98,10 @@ def _encoded(table: Reader, labels: Any, how: str | None, scale: Scale, use: Seq
         rows.names = None
     found = Prepared(rows, labels, steps=[("prepare", preparer)], report=dict(preparer.report_))
     found.unused, found.scaled = dict(preparer.unused_), preparer.standardized_
-    gaps = {name: n for name, n in preparer.missing_.items() if preparer.kinds_[name] not in FILLED}
+    gaps = [n for name, n in preparer.missing_.items() if preparer.kinds_[name] not in FILLED]
     found.missing_fraction = preparer.missing_fraction_
-    if any(gaps.values()) and strategy:
-        found.missing = (
-            f"Replaced {sum(gaps.values()):,} missing values ({found.missing_fraction:.1%}) in "
-            f"{sum(n > 0 for n in gaps.values())} of {len(gaps)} columns by the {how} of their column."
-        )
+    if any(gaps) and strategy:
+        found.missing = replacement_sentence(gaps, found.missing_fraction, strategy)
     return found
 
 

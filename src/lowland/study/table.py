@@ -191,6 +191,7 @@ def _prepared(
     X: Any, own: Table | None, y: Any, scale: Scale, drop: Sequence[str], impute: str, use: Sequence[str]
 ) -> tuple[Prepared, str | None, Any]:
     """The prepared rows with their labels, the name of the labels, and the features as an Arrow table, if prepared."""
+    impute = "median" if impute == "auto" else impute  # wherever values are missing, since all rows are in memory
     if own is None:
         rows, labels, _ = open_labelled(X, y, drop=drop)
         if rows.is_sparse:
