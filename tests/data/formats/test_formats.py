@@ -700,3 +700,11 @@ def test_subfolders_of_images_are_labels(tmp_path):
     assert table.label_name == "folder"
     assert table.labels.tolist() == ["cats"] * 6 + ["dogs"] * 6
     assert table.ids.tolist()[:3] == ["1.png", "3.png", "5.png"]
+
+
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
+def test_a_first_row_with_negative_numbers_of_bookkeepers_is_no_header(tmp_path):
+    (tmp_path / "x.tsv").write_text(" 1437.963 \t(8.5)\n24647.106\t7.2\n1.5\t−2.5\n", encoding="utf-8")
+    rows = open_rows(tmp_path / "x.tsv")
+    assert rows.names == ("x0", "x1")
+    assert rows.to_array().tolist() == [[1437.963, -8.5], [24647.106, 7.2], [1.5, -2.5]]

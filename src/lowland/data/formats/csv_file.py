@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -130,6 +131,7 @@ class CsvReader(Reader):
         """Whether a line contains only numbers and marks of missing values, and at least one number."""
         missing = {*MISSING, *self.read.missing} - {"", "nan", "NaN"}
         cells = [cell.replace(",", ".") if self.dialect.decimal == "," else cell for cell in cells]
+        cells = [re.sub(r"^\s*\((.+)\)\s*$", r"-\1", cell).replace("−", "-") for cell in cells]  # negative numbers
         return all(is_float(cell) or cell in missing for cell in cells) and any(map(is_float, cells))
 
     def _stream(self) -> Any:
