@@ -275,3 +275,9 @@ def test_penalties_and_tolerances_below_rounding_error_end_with_a_warning_at_mos
     model = L1Selector(2, estimator=estimator, alphas=[1e-1, 1e-18, 1e-30], tol=1e-40).fit(X, y)
     assert model.n_iter_ < 20_000  # of 300,000 allowed
     assert model.dual_gaps_.max() < 1e-12
+
+
+def test_too_many_penalties_are_refused():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match=r"1,000,000,000 penalties are too many.*at most 100,000"):
+        L1Selector(alphas=10**9).fit(X, X[:, 0])

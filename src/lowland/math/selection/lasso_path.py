@@ -32,6 +32,7 @@ from lowland.run.run import Run
 LassoProblem = SquaredLoss | LogLoss
 
 _HALVINGS = 40
+MOST_PENALTIES = 100_000
 _LOWEST = 1e-6  # fraction of the largest penalty down to which the path is extended where columns are missing
 MOST_GROUPS = 64  # with more groups than this, the rows are kept instead of their sums
 _GROUPS = 16  # groups into which rows are divided to sample halves, where only moments are stored
@@ -157,6 +158,8 @@ def grid_of(alphas: Any, alpha_max: float, eps: float, *, unit: float = 1.0) -> 
         )
     if isinstance(alphas, numbers.Integral):
         m = int(alphas)
+        if m > MOST_PENALTIES:
+            raise ParameterError(f"{m:,} penalties are too many. Choose at most {MOST_PENALTIES:,}.")
         return np.geomspace(alpha_max, alpha_max * eps, m) if m > 1 else np.array([alpha_max * eps])
     try:
         given = np.asarray(alphas, dtype=np.float64) / unit
