@@ -6,6 +6,7 @@ error of Lowland. A number of numpy gives the bits of the same number of Python.
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import fractions
 from pathlib import Path
@@ -53,7 +54,8 @@ def run(rng: np.random.Generator, seed: int, folder: Path) -> str:
     case = f"{name}({', '.join(f'{key}={_shown(value)}' for key, value in given.items())})"
     excluded = [p.name for p in asked if p.name in given and not p.fits(plain(given[p.name]))]
     try:
-        est, Z = _fitted(name, given)
+        with contextlib.chdir(folder):  # a parameter may be the name of a folder for caches
+            est, Z = _fitted(name, given)
     except ParameterError as error:
         if excluded and not any(key in str(error) for key in excluded):
             raise Wrong(f"{case}: the error names none of {excluded}: {error}") from None
