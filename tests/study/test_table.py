@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import lowland
+from lowland.data.scales import standard_deviation_ratio
 from lowland.errors import DataError
 from lowland.study import load_study
 from lowland.study.report import report_html
-from lowland.study.table import MAX_BYTES, standard_deviation_ratio, thumbnails_of
+from lowland.study.table import MAX_BYTES, thumbnails_of
 
 
 def test_many_rows_and_columns_are_drawn_in_part(iris, monkeypatch):

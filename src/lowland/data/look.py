@@ -11,7 +11,7 @@ from typing import Any
 from lowland.data.kinds import ColumnKind, TableKinds, kinds_of
 from lowland.data.open import is_frame, open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
-from lowland.data.reader import Reader, number_batches
+from lowland.data.reader import Reader, labeled_batches
 from lowland.data.scales import kinds_differ
 from lowland.errors import DataError
 from lowland.plain import to_plain
@@ -90,8 +90,8 @@ def look(source: Any, **options: Any) -> Look:
         label = table.label_name
     else:
         rows = open_rows(source, read=read)
-        found = kinds_of(number_batches(rows), rows.source, None, rows.notes)
-        label = next(iter(getattr(rows, "labels", None) or ()), None)
+        found = kinds_of(labeled_batches(rows), rows.source, None, rows.notes)
+        label = None if rows.labels is None else rows.labels[0]
     if not found.n:
         raise DataError(f"{found.source} has no rows. Check the file.")
     return advised(found, label)

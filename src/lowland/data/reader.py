@@ -182,20 +182,28 @@ class RowsReader(Reader):
 
 
 def number_batches(rows: Rows) -> Iterator[Any]:
-    """Yield rows of numbers as Arrow record batches; the labels of a file, if it has some, are the last column."""
+    """Yield rows of numbers as Arrow record batches."""
     import pyarrow as pa
 
-    word = "column" if getattr(rows, "image_shape", None) is None else "pixel"
+    word = "column" if rows.image_shape is None else "pixel"
     names = list(rows.names or (f"{word} {j}" for j in range(rows.d)))
-    labels, start = getattr(rows, "labels", None), 0
-    names += [] if labels is None else [labels[0]]
     for chunk in rows.chunks():
         X = np.asarray(chunk.toarray() if rows.is_sparse else chunk, dtype=np.float64)
-        columns = [pa.array(np.ascontiguousarray(X[:, j])) for j in range(rows.d)]
-        if labels is not None:
-            columns.append(pa.array(labels[1][start : start + len(X)]))
-        yield pa.record_batch(columns, names=names)
-        start += len(X)
+        yield pa.record_batch([pa.array(np.ascontiguousarray(X[:, j])) for j in range(rows.d)], names=names)
+
+
+def labeled_batches(rows: Rows) -> Iterator[Any]:
+    """Yield the same with the labels of the file, if it has some, as the last column."""
+    import pyarrow as pa
+
+    start = 0
+    for batch in number_batches(rows):
+        if rows.labels is not None:
+            name, values = rows.labels
+            labels = pa.array(values[start : start + batch.num_rows])
+            start += batch.num_rows
+            batch = pa.record_batch([*batch.columns, labels], names=[*batch.schema.names, name])
+        yield batch
 
 
 def tables_of(batches: Iterable[Any], slab: int) -> Iterator[Any]:

@@ -16,6 +16,22 @@ def scales_differ(X: np.ndarray) -> bool:
 
     Pixels and counts share one unit, although the standard deviations of rare ones are small: see ``units_differ``.
     """
+    spread, low, high = _spreads(X)
+    varies, X = low < high, np.asarray(X)
+    integer = (np.where(np.isfinite(X), X, 0.0) % 1 == 0).all(axis=0)
+    zeros = float((X[:, varies] == 0).mean()) if varies.any() else 0.0
+    return units_differ(spread[varies], low[varies], high[varies], integer[varies], zeros)
+
+
+def standard_deviation_ratio(X: np.ndarray) -> float:
+    """Return the ratio of the largest to the smallest standard deviation of the columns that are not constant."""
+    spread, low, high = _spreads(X)
+    spread = spread[low < high]
+    return float(spread.max() / spread.min()) if len(spread) else 1.0
+
+
+def _spreads(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The standard deviation, smallest and largest value of each column, (d,); NaN and infinity do not count."""
     X = np.asarray(X, dtype=np.float64)
     known = np.isfinite(X)
     low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)
@@ -24,11 +40,7 @@ def scales_differ(X: np.ndarray) -> bool:
     top[~np.isfinite(top) | (top == 0)] = 1.0
     U = np.where(known, X, 0.0) / top  # squares of very large and very small values would be lost
     n = np.maximum(known.sum(axis=0), 1)
-    spread = top * np.sqrt((np.where(known, U - U.sum(axis=0) / n, 0.0) ** 2).sum(axis=0) / n)
-    integer = (np.where(known, X, 0.0) % 1 == 0).all(axis=0)
-    varies = low < high
-    zeros = float((X[:, varies] == 0).mean()) if varies.any() else 0.0
-    return units_differ(spread[varies], low[varies], high[varies], integer[varies], zeros)
+    return top * np.sqrt((np.where(known, U - U.sum(axis=0) / n, 0.0) ** 2).sum(axis=0) / n), low, high
 
 
 def kinds_differ(columns: Iterable[Any]) -> bool:

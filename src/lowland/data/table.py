@@ -169,9 +169,9 @@ class _UnnamedColumns(RowsReader):
         super().__init__(names, self._all, rows.source, rows.n, stamps=rows.stamps)
         self.table, self.has_names = rows, rows.names is not None
         self.notes.extend(rows.notes)
-        labels = getattr(rows, "labels", None)
-        if labels is not None:
-            self.label_name, self.beside, self.values_of = labels[0], (labels[0],), lambda _: labels[1]
+        if rows.labels is not None:
+            name, values = rows.labels
+            self.label_name, self.beside, self.values_of = name, (name,), lambda _: values
 
     def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
         """Return the positions of the named columns, or of all."""

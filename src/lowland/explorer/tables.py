@@ -17,7 +17,7 @@ from lowland.data.kinds import ColumnKind, kinds_of
 from lowland.data.look import advised
 from lowland.data.open import open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
-from lowland.data.reader import Reader, number_batches
+from lowland.data.reader import Reader, labeled_batches
 from lowland.data.scales import kinds_differ
 from lowland.data.stored_table import StoredTable, stored_batches, with_names_of_rows, write_stored
 from lowland.errors import DataError, LowlandError
@@ -92,8 +92,8 @@ def _opened(message: dict[str, Any]) -> tuple[Iterable[Any], str, str | None, An
         shape = list(table.image_shape) if isinstance(table, ImageReader) else None
         return with_names_of_rows(table), table.source, table.id_name, table.notes, shape
     numbers = open_rows(path, read=read)
-    shape = getattr(numbers, "image_shape", None)
-    return number_batches(numbers), numbers.source, None, numbers.notes, None if shape is None else list(shape)
+    pixels = None if numbers.image_shape is None else list(numbers.image_shape)
+    return labeled_batches(numbers), numbers.source, None, numbers.notes, pixels
 
 
 def _columns(found: Sequence[ColumnKind], label: str | None, table: Any) -> list[dict[str, Any]]:

@@ -113,7 +113,7 @@ def _numbers(
     The first rows decide. If missing values begin later, the fit reports them, unless it was asked to replace them.
     """
     rows = open_rows(table) if est is None else est._opened(table)
-    if rows.is_sparse or getattr(rows, "image_shape", None) is not None:  # one unit, and zeros stay zeros
+    if rows.is_sparse or rows.image_shape is not None:  # one unit, and zeros stay zeros
         return Prepared(rows, labels)
     X, whole, unused = _first_rows(table, labels, use)
     scaled = scale == "standard" or (scale == "auto" and scales_differ(X))

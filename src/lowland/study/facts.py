@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from lowland.data.scales import standard_deviation_ratio
 from lowland.errors import LowlandError
 from lowland.methods.pca import PCA
 from lowland.quality import intrinsic_dimension
 from lowland.run.settings import config
 from lowland.study.result import Trial
 from lowland.study.serialization import score_from_plain
-from lowland.study.table import standard_deviation_ratio
 from lowland.trial.prediction import PredictionTest
 from lowland.trial.records import Curve, Score
 

@@ -182,7 +182,7 @@ def open_table(
     return StudyTable(
         table, labels, names, str(rows.source).strip("'"), None if labels.shown is None else str(label_name),
         key_of({"parts": marks, "prepared": found.report}), given, found, rows.names is not None, notes,
-        getattr(own, "id_name", None), ids, kept, getattr(rows, "image_shape", None),
+        getattr(own, "id_name", None), ids, kept, rows.image_shape,
         columns,
     )  # fmt: skip
 
@@ -214,24 +214,6 @@ def plain_values(values: Any) -> np.ndarray:
         return values
     plain = [None if value is None or value != value else str(value) for value in values.tolist()]
     return np.array(plain, dtype=object)
-
-
-def standard_deviation_ratio(X: np.ndarray) -> float:
-    """Return the ratio of the largest to the smallest standard deviation of the columns that are not constant."""
-    top, spread = _standard_deviations(X)
-    spread = (top * spread)[spread > 0]
-    return float(spread.max() / spread.min()) if len(spread) else 1.0
-
-
-def _standard_deviations(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The largest magnitude of each column, (d,) in float64, and its standard deviation in this unit: no overflow.
-
-    The standard deviation of a constant column is exactly 0, even if its mean has a rounding error.
-    """
-    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-    top = np.maximum(np.abs(low), np.abs(high))
-    top[top == 0] = 1.0
-    return top, np.where(low == high, 0.0, (X / top).std(axis=0))
 
 
 def _refuse_extremes(X: np.ndarray) -> None:

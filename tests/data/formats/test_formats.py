@@ -686,6 +686,9 @@ def test_the_labels_of_a_numpy_file(tmp_path):
     np.testing.assert_array_equal(model.classes_, [0, 1, 2])
     study = lowland.compare(tmp_path / "x.npz", methods=["pca"], cache=False)
     assert (study.table.label_name, study.table.columns) == ("y", 4)
+    np.savez(tmp_path / "u.npz", X=np.where(X[0, 0] == X, np.nan, X * [1, 1, 1, 500]), y=y)  # prepared, not as it is
+    study = lowland.compare(tmp_path / "u.npz", methods=["pca"], cache=False)
+    assert (study.trials[0].status, study.table.scaled, study.table.label_name) == ("done", True, "y")
     np.savez(tmp_path / "z.npz", X=X, y=y[:20])  # of other rows
     assert lowland.Table(tmp_path / "z.npz").label_name is None
 
