@@ -5,9 +5,10 @@ import { el, parted, some } from "../view/elements.js";
 import { axis, extent } from "./axes.js";
 import { highlighted, onHighlight } from "./highlight.js";
 import { figure } from "./lines.js";
-import { array, trials } from "./study.js";
+import { array, drawnTrials, trials } from "./study.js";
 import { pageTheme } from "./theme.js";
 
+const PRINTED = 8; // diagrams on paper, as in the style
 const clouds = [];
 
 export function cloudsSection(section) {
@@ -32,7 +33,8 @@ export function cloudsSection(section) {
         "Each point is a pair of rows. The closer the points are to an increasing line, the better the distances are preserved.",
       ),
     );
-    const list = trials.filter((trial) => trial.curves[name] && trial.curves[name].kind === "cloud");
+    const list = [...new Set([...drawnTrials, ...trials])].filter((trial) => trial.curves[name]?.kind === "cloud"); // best first
+    if (list.length > PRINTED) section.append(el("p", { class: "note paper" }, `The best ${PRINTED} trials are printed.`));
     section.append(
       el(
         "div",

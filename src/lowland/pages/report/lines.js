@@ -1,14 +1,24 @@
-// Curves of all trials. Lines differ in color and dash pattern.
+// Curves of the best trials, and of all on request. Lines differ in color and dash pattern.
 
 import { COLORS } from "../view/colors.js";
 import { brief, el, number, parted, svg } from "../view/elements.js";
 import { EDGE, LARGE, SMALL, axis, extent, frameOf } from "./axes.js";
 import { highlighted, isPinned, lookAt, onHighlight, pin } from "./highlight.js";
-import { array, isAdvised, trials } from "./study.js";
+import { aScore, array, byMeasure, deciding, inOrder, isAdvised, trials } from "./study.js";
 import { showTip } from "./tip.js";
 
 const DASHES = [null, "6 3", "2 2.5", "8 3 2 3"];
 const trialDash = (trial) => DASHES[Math.floor(trial.look / COLORS.length) % DASHES.length];
+
+const BEST = 5; // curves drawn at first
+const RANKED_BY = aScore("area under R_NX") ? "area under R_NX" : deciding;
+
+// The trials whose curves are drawn at first: the best and the advised one. Two more than that are drawn as well.
+function firstShown(list) {
+  if (list.length <= BEST + 2) return new Set(list);
+  const ordered = inOrder(list, byMeasure(RANKED_BY), aScore(RANKED_BY)?.better === "higher");
+  return new Set([...ordered.slice(0, BEST), ...list.filter(isAdvised)]);
+}
 
 const linesOf = (name, list) =>
   list.map((trial) => {
@@ -19,7 +29,8 @@ const linesOf = (name, list) =>
 // One chart of a curve for the trials of the list.
 function lineChart(name, list, { wide, high } = LARGE) {
   const lines = linesOf(name, list),
-    { x_name: xName, y_name: yName } = list[0].curves[name];
+    { x_name: xName, y_name: yName } = list[0].curves[name],
+    first = firstShown(list);
   const [xLow, xHigh] = extent(lines.map((line) => line.x));
   let [yLow, yHigh] = extent(lines.map((line) => line.y));
   if (yLow > 0) yLow = 0;
@@ -39,10 +50,13 @@ function lineChart(name, list, { wide, high } = LARGE) {
     frameOf(x, y, logarithmic ? `${xName} (log scale)` : xName, yName, wide, high),
     paths,
   );
-  const light = () => paths.forEach((path, i) => mark(path, lines[i].trial, list.length));
+  const light = () => paths.forEach((path, i) => mark(path, lines[i].trial, list.length, first));
   onHighlight(light);
   light();
-  chart.addEventListener("pointermove", (event) => overLines(event, chart, lines, x, y, xName, wide));
+  chart.addEventListener("pointermove", (event) => {
+    const drawn = lines.filter((_, i) => getComputedStyle(paths[i]).display !== "none");
+    overLines(event, chart, drawn, x, y, xName, wide);
+  });
   chart.addEventListener("pointerleave", () => {
     lookAt(null);
     showTip(null);
@@ -74,13 +88,15 @@ function lineOfTrial(line, x, y) {
 }
 
 // The highlighted trial stands out; without one, the advised trial.
-function mark(group, trial, among) {
+function mark(group, trial, among, first) {
   const lit = highlighted();
   const strong = among === 1 || (lit ? trial === lit : isAdvised(trial));
   const faint = lit && trial !== lit && among > 1;
   group.setAttribute(
     "class",
-    ["line", `color-${trial.look % COLORS.length}`, strong && "strong", faint && "faint"].filter(Boolean).join(" "),
+    ["line", `color-${trial.look % COLORS.length}`, strong && "strong", faint && "faint", !strong && !first.has(trial) && "rest"]
+      .filter(Boolean)
+      .join(" "),
   );
   if (strong && among > 1 && lit) group.parentNode.append(group);
 }
@@ -122,13 +138,13 @@ function nearestPlace(xs, x, px) {
 }
 
 // Buttons with the names of trials: hover highlights, click pins.
-function trialButtons(list) {
+function trialButtons(list, first) {
   const buttons = list.map((trial) => {
     const button = el(
       "button",
       {
         type: "button",
-        class: "trial-button",
+        class: first.has(trial) ? "trial-button" : "trial-button rest",
         "aria-pressed": "false",
         onclick: () => pin(trial),
         onpointerenter: () => lookAt(trial),
@@ -164,12 +180,24 @@ export function curvesSection(section) {
   if (!names.length) return false;
   const having = (name) =>
     trials.filter((trial) => trial.curves[name] && trial.curves[name].kind === "line" && trial.curves[name].x);
-  section.append(
-    el("h2", { id: "curves-title" }, "Curves"),
-    el("p", { class: "lead" }, "Hover over a line or a name to highlight a trial; click a name to keep it highlighted."),
-  );
-  section.append(trialButtons(trials.filter((trial) => names.some((name) => having(name).includes(trial)))));
   const together = names.filter((name) => ofOneScale(name, having(name)));
+  const listed = trials.filter((trial) => names.some((name) => having(name).includes(trial)));
+  const first = new Set(names.flatMap((name) => [...(together.includes(name) ? firstShown(having(name)) : having(name))]));
+  section.append(el("h2", { id: "curves-title" }, "Curves"));
+  const someHidden = together.some((name) => firstShown(having(name)).size < having(name).length);
+  const box = el("input", { type: "checkbox", onchange: () => section.classList.toggle("every", box.checked) });
+  section.append(
+    el(
+      "p",
+      { class: "lead" },
+      someHidden && [
+        `The ${BEST} best trials by ${RANKED_BY}, and the recommended one. `,
+        el("label", { class: "screen" }, box, "Show all trials. "),
+      ],
+      el("span", { class: "screen" }, "Point at a line or a name to highlight it. Click a name to keep it highlighted."),
+    ),
+    trialButtons(listed, first),
+  );
   section.append(
     el(
       "div",

@@ -1,6 +1,6 @@
 // The maps, side by side, with their controls above, and legend, search and selection beside them.
 
-import { choose, count, el, field } from "../view/elements.js";
+import { choose, count, el, field, score } from "../view/elements.js";
 import { createView } from "../view/view.js";
 import { keyOf, mapsOfStudy, tableOfStudy } from "./convert.js";
 import { rowFinder } from "./finder.js";
@@ -52,19 +52,26 @@ function linkPanels(view) {
   }
 }
 
-// On paper, the layout differs from that of the canvas that all panels share: each panel gets a picture of its own.
-function printMaps(view, on) {
-  view.print(on);
+// On paper, pictures with captions replace the panels, whose points are drawn on one canvas behind all of them.
+function printMaps(view, paper, legend) {
+  view.print(true);
   const { points } = view.stage;
-  for (const { plot, rect } of view.panels) {
-    plot.querySelector(".printed")?.remove();
-    if (!on || !rect) continue;
-    const picture = el("canvas", { class: "printed", width: rect.wide, height: rect.high });
-    picture
-      .getContext("2d")
-      .drawImage(points, rect.left, rect.top, rect.wide, rect.high, 0, 0, rect.wide, rect.high);
-    plot.append(picture);
-  }
+  const pictures = view.panels
+    .filter((panel) => panel.rect)
+    .map(({ map, note, rect: { left, top, wide, high } }) => {
+      const picture = el("canvas", { width: wide, height: high });
+      picture.getContext("2d").drawImage(points, left, top, wide, high, 0, 0, wide, high);
+      const [[name, value] = []] = Object.entries(map.scores);
+      return el(
+        "figure",
+        null,
+        el("figcaption", null, map.name, map.badge && el("span", { class: "chip chosen" }, map.badge)),
+        name && el("p", { class: "note" }, `${name} ${score(value, 3)}`),
+        picture,
+        !note.hidden && el("p", { class: "note" }, note.textContent.replace(" Double-click to show all rows.", "")),
+      );
+    });
+  paper.replaceChildren(legend, el("div", { class: "pictures" }, pictures));
 }
 
 export function mapsSection(section) {
@@ -78,7 +85,8 @@ export function mapsSection(section) {
     toolbar = el("div", { class: "toolbar" }),
     legend = el("div", { class: "legend" }),
     side = el("aside", { class: "side", "aria-label": "Legend, search and selection" }, legend);
-  section.append(toolbar, el("div", { class: "maps" }, root, side));
+  const paper = el("div", { class: "printed" });
+  section.append(paper, toolbar, el("div", { class: "maps" }, root, side));
   const view = createView(root, { table: shown, maps: mapsOfStudy(), tool: "box", toolbar, legend });
   view.setTheme("auto"); // also of the parts beside it
   view.toolbar.append(orderField(view), sizeOfMaps(view));
@@ -93,8 +101,12 @@ export function mapsSection(section) {
     drawnTrials.some((trial) => Object.values(trial.scores).some((said, i) => i < 2 && said.labels_seen)) && SEEN,
   ];
   section.append(...notes.filter(Boolean).map((note) => el("p", { class: "note" }, note)));
-  addEventListener("beforeprint", () => printMaps(view, true));
-  addEventListener("afterprint", () => printMaps(view, false));
+  addEventListener("beforeprint", () => printMaps(view, paper, legend));
+  addEventListener("afterprint", () => {
+    side.prepend(legend);
+    paper.replaceChildren();
+    view.print(false);
+  });
   addEventListener("hashchange", () => {
     if (view.panelOf(location.hash.slice(1))?.node.hidden) view.open(null);
   });

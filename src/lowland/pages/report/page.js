@@ -84,17 +84,20 @@ function openTarget() {
   target?.scrollIntoView();
 }
 
+// A document to read on paper: the advice comes first, and what only repeats other parts is omitted (see the style).
 function beforePrint() {
   setPrinting(true);
   drawClouds(true);
+  find("maps").before(find("advice"));
   for (const node of document.querySelectorAll("details")) {
     node.dataset.was = node.open ? "open" : "";
-    node.open = true;
+    node.open = !node.classList.contains("prepared");
   }
 }
 
 function afterPrint() {
   setPrinting(false);
+  find("maps").after(find("advice"));
   for (const node of document.querySelectorAll("details")) node.open = node.dataset.was === "open";
 }
 

@@ -167,6 +167,8 @@ function drawScores(columns) {
       [...ordered, ...others].map((trial) => rowOf(trial, shown)),
     ),
   );
+  for (const node of find("scores").querySelectorAll("[data-measure]"))
+    node.classList.toggle("screen", hidden.has(node.dataset.measure)); // of columns that are not printed
   placeSentences();
 }
 
@@ -288,8 +290,10 @@ export function scoresSection(section) {
 
 function meaningOf(name) {
   const { better } = aScore(name);
-  return [
+  return el(
+    "div",
+    { "data-measure": name },
     el("dt", null, name),
     el("dd", null, `${study.meanings[name]} `, el("span", { class: "note" }, `${BETTER[better][0]} ${BETTER[better][1]}.`)),
-  ];
+  );
 }
