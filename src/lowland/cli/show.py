@@ -18,6 +18,7 @@ from lowland.methods.registry import entries
 SHOWN_VALUES = 12
 SHOWN_FRACTIONS = 10
 SHOWN_COLUMNS = 40
+SHOWN_ALIKE = 4  # names of columns that were treated alike
 _SIGNS = {"add": "+", "remove": "−", "find": "best subset"}
 
 
@@ -156,19 +157,37 @@ def model_lines(facts: dict[str, Any], *, every_parameter: bool = False) -> list
     return [*lines, *fact_lines(facts["facts"])]
 
 
-def prepared_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what was done with each column and with missing values as lines; of many columns, the first ones."""
-    texts = [f"{name}: {words}" for name, words in (facts["prepared"] or {}).items()]
+def prepared_lines(facts: dict[str, Any], *, every: bool = False) -> list[tuple[str, str]]:
+    """Return what was done with the columns and with missing values as lines.
+
+    Columns that were treated alike share a line, unless ``every`` column is asked for; of many lines, the first ones.
+    """
+    alike: dict[str, list[str]] = {}
+    for name, words in (facts["prepared"] or {}).items():
+        alike.setdefault(f"{name}: {words}" if every else words, []).append(name)
+    texts = [words if every else _treated(names, words) for words, names in alike.items()]
     more = [f"and {len(texts) - SHOWN_COLUMNS} more columns"] if len(texts) > SHOWN_COLUMNS else []
     lines = list(zip(["Prepared", *[""] * len(texts)], [*texts[:SHOWN_COLUMNS], *more], strict=False))
     return lines + ([("Missing", facts["missing"])] if facts["missing"] else [])
 
 
-def print_prepared(facts: dict[str, Any]) -> None:
-    """Print what was done with each column and with missing values, if anything, and an empty line."""
-    lines = prepared_lines(facts)
+def _treated(names: list[str], words: str) -> str:
+    """Return how columns were treated: the columns, if they are many only the first ones, and what was done."""
+    few = names if len(names) <= SHOWN_ALIKE + 1 else names[:SHOWN_ALIKE]
+    more = f" and {len(names) - len(few)} more" if len(few) < len(names) else ""
+    return f"{', '.join(few)}{more}: {words}"
+
+
+def print_prepared(facts: dict[str, Any], *, every: bool = False) -> None:
+    """Print what was done with the columns and with missing values, if anything, and an empty line."""
+    lines = prepared_lines(facts, every=every)
     if lines:
         click.echo("\n".join([*(printable(f"{name:<9} {words}") for name, words in lines), ""]))
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Return a paragraph, on a terminal in lines that fit, with an indent."""
+    return indent + f"\n{indent}".join(_wrapped(printable(text), len(indent)))
 
 
 def fact_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -120,6 +120,15 @@ MEANINGS = {
     ),
 }
 
+IN_WORDS = {  # of the measures that decide, for readers who do not know them
+    "fidelity": "how well the map preserves neighborhoods and distances, where 1 is perfect.",
+    "explained variance ratio": "the fraction of the variance that the coordinates preserve, where 1 is perfect.",
+    "reconstruction error": "the mean squared distance between a row and its reconstruction, where 0 is perfect.",
+    "downstream accuracy": "the fraction of held-out rows whose class their nearest neighbors on the map predict.",
+    "downstream R²": "how well the nearest neighbors on the map predict the labels of held-out rows, where 1 is "
+    "perfect and 0 is no better than the mean.",
+}
+
 
 def meaning_of(name: str, trials: Iterable[Trial]) -> str:
     """Return the definition of a measure; for one without a definition, the description that all trials share."""

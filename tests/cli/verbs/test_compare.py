@@ -25,11 +25,38 @@ def test_a_table_of_trials_and_the_advice(lowland, labeled):
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0] == "4 trials on labels.csv, 60 rows × 4 columns"
-    assert lines[2].split()[:3] == ["Trial", "Time", "Memory"]
-    names = [line.split("  ")[0] for line in lines[3:7]]
+    head = next(i for i, line in enumerate(lines) if line.startswith("Trial  "))
+    names = [line.split("  ")[0] for line in lines[head + 1 : head + 5]]
     assert sorted(names) == ["Isomap n_neighbors=5", "Isomap n_neighbors=8", "LinearDiscriminantAnalysis", "PCA"]
     for words in ("For visualization, use", "ompression", "lassif"):
         assert words in result.stdout
+    assert result.stdout.index("For visualization") < result.stdout.index("Trial  ")  # what matters comes first
+
+
+def test_the_output_is_short_unless_all_is_asked_for(lowland, labeled):
+    sweep = ("--sweep", "isomap.n_neighbors=4,5,6,7,8,9,10,11,12")
+    words = ("compare", labeled, "--label", "way", "--methods", "pca", *sweep)
+    brief, whole = lowland(*words).stdout, lowland(*words, "--verbose").stdout
+    assert "and 2 more trials" in brief
+    assert "Memory" in whole
+    assert "Memory" not in brief
+    evidence = json.loads(lowland(*words, "--json").stdout)["advice"][0]["evidence"]
+    assert all(sentence in whole for sentence in evidence)
+    assert not all(sentence in brief for sentence in evidence)
+    assert "Fidelity: how well the map preserves neighborhoods and distances" in brief  # in words
+    assert "--verbose" in brief
+
+
+def test_methods_that_do_not_apply_are_counted_and_listed_on_request(lowland, table, monkeypatch):
+    from lowland.study import comparison, plan
+
+    few = ("pca", "mca", "famd", "lda")
+    monkeypatch.setattr(comparison, "check_names", lambda methods, sweep: plan.check_names(few, sweep))
+    reason = "Class labels are required"
+    brief = lowland("compare", table)
+    assert "(1 left out)" in brief.stdout, brief.stderr
+    assert reason not in brief.stdout
+    assert reason in lowland("compare", table, "--verbose").stdout
 
 
 def test_json_is_plain_and_contains_the_call(lowland, labeled):
@@ -59,7 +86,7 @@ def test_the_study_is_saved_and_not_overwritten(lowland, labeled):
     words = ("compare", labeled, "--label", "way", "--methods", "pca", "--save", "study")
     result = lowland(*words)
     assert result.exit_code == 0, result.stderr
-    assert "Written  study" in result.stdout
+    assert "Written   study" in result.stdout
     study = load_study("study")
     assert study.table.label_name == "way"
     assert study.table.source == "labels.csv"
@@ -75,7 +102,7 @@ def test_the_report_is_written_and_opened_where_asked(lowland, table, monkeypatc
     words = ("compare", table, "--methods", "pca,lda", "--to", "page.html")
     result = lowland(*words)
     assert result.exit_code == 0, result.stderr
-    assert "Written  page.html" in result.stdout
+    assert "Written   page.html" in result.stdout
     assert (
         "LinearDiscriminantAnalysis: left out. Class labels are required. Name the column of labels (--label)."
         in result.stdout
@@ -194,8 +221,9 @@ def test_the_best_trial_for_the_purpose_comes_first(lowland, labeled):
         trials = json.loads(result.stdout)["trials"]
         name = measure[:1].lower() + measure[1:]
         best = max(trials, key=lambda t: t["scores"][name]["value"])["scores"][name]["value"]
-        head, first = lowland(*words, "--purpose", purpose).stdout.splitlines()[2:4]
-        assert re.split(r"\s{2,}", head)[3] == measure
+        lines = lowland(*words, "--purpose", purpose).stdout.splitlines()
+        head, first = next(lines[i : i + 2] for i, line in enumerate(lines) if line.startswith("Trial  "))
+        assert re.split(r"\s{2,}", head)[1] == measure
         assert f"{best:.3f}" in first
 
 

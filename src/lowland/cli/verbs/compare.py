@@ -29,6 +29,8 @@ SHOWN = (
     "linear R²",
     "explained variance ratio",
 )  # measures in the printed table
+BRIEF = ("area under R_NX", "downstream accuracy", "downstream R²")  # without --verbose, besides the decisive one
+BEST = 8  # trials that are printed without --verbose
 TO_CLASSIFY = ("balanced accuracy", "AUC")  # also printed if the purpose is "classify"
 INTERRUPTED = 130
 
@@ -60,7 +62,7 @@ def run(
     if to is not None:
         write_report(result, to)
         written.append(str(to))
-    show.report({**_facts(file, result), "files": written}, _print)
+    show.report({**_facts(file, result), "files": written}, lambda facts: _print(facts, named=bool(methods)))
     if opened and to is not None:
         import webbrowser
 
@@ -151,7 +153,12 @@ def _facts(file: Path, result: Any) -> dict[str, Any]:
     return to_plain(facts)
 
 
-def _print(facts: dict[str, Any]) -> None:
+def _print(facts: dict[str, Any], named: bool) -> None:
+    """Print what matters first: the advice, the best trials, what the columns became; with --verbose everything.
+
+    ``named``: whether the user named the methods, and so expects to hear of each.
+    """
+    verbose = bool(given("output").get("verbose"))
     size = show.table_size(facts["rows"], facts["columns"])
     statuses = Counter(trial["status"] for trial in facts["trials"])
     done = statuses.pop("done", 0)
@@ -159,56 +166,89 @@ def _print(facts: dict[str, Any]) -> None:
     line = f"{done} trial{'s' * (done != 1)} on {facts['file']}, {size}{f' ({others})' if others else ''}"
     click.echo(show.printable(line))
     click.echo()
-    show.print_prepared(facts)
-    fullest = sorted(
-        (trial["scores"] for trial in facts["trials"]), key=len, reverse=True
-    )  # the decisive measure comes first
+    _print_advice(facts["advice"], verbose)
+    _print_trials(facts, verbose)
+    _print_remarks(facts["trials"], every=verbose or named)
+    click.echo()
+    show.print_prepared(facts, every=verbose)
+    click.echo(f"Time      {show.seconds(facts['seconds'])}")
+    for written in facts["files"]:
+        click.echo(f"Written   {show.printable(written)}")
+    if not verbose:
+        click.echo("\nAll trials, scores and reasons: --verbose, or a report with --to report.html.")
+
+
+def _print_advice(advice: list[dict[str, Any]], verbose: bool) -> None:
+    """Print the advice for each purpose; below it the evidence, or only the remarks that hold for all purposes."""
+    printed: set[str] = set()
+    shared = [text for text in advice[0]["evidence"] if all(text in a["evidence"] for a in advice)] if advice else []
+    for each in advice:
+        click.echo(show.wrapped(_for_command_line(each["text"])))
+        for sentence in (text for text in each["evidence"] if verbose and text not in printed):
+            printed.add(sentence)
+            click.echo(show.wrapped(_for_command_line(sentence), "  "))
+        click.echo()
+    if not verbose and len(advice) > 1 and shared:
+        click.echo("\n".join([*(show.wrapped(_for_command_line(text)) for text in shared), ""]))
+
+
+def _for_command_line(text: str) -> str:
+    """Return a sentence of the advice with flags in place of Python's arguments."""
+    text = text.replace("scale='standard'", "--prepare standardize").replace("impute='drop'", "--drop-missing")
+    return re.sub(r"drop=\['(.*)'\]", lambda m: f"--drop {shlex.quote(tables.name_list([m[1]]))}", text)
+
+
+def _print_trials(facts: dict[str, Any], verbose: bool) -> None:
+    """Print the best trials with their first scores, or all of them; the decisive measure comes first."""
+    from lowland.study.definitions import IN_WORDS
+
+    fullest = sorted((trial["scores"] for trial in facts["trials"]), key=len, reverse=True)
     wanted = SHOWN + TO_CLASSIFY * (facts["purpose"] == "classify")
     measured = [name for name in dict.fromkeys(name for scores in fullest for name in scores) if name in wanted]
-    done_trials = [t for t in facts["trials"] if t["status"] == "done"]
+    trials = [t for t in facts["trials"] if t["status"] == "done"]
     if measured:
-        done_trials.sort(key=lambda t: -(_score(t, measured[0]) or -1.0))
+        trials.sort(key=lambda t: -(_score(t, measured[0]) or -1.0))
+    if not verbose:
+        measured = [name for name in measured if name in (measured[0], *BRIEF)]
     lines = []
-    for t in done_trials:
+    for t in trials if verbose else trials[:BEST]:
         values = [_score(t, name) for name in measured]
         time = "" if t["seconds"] is None else show.seconds(t["seconds"]) + " (cached)" * t["cached"]
         memory = "" if t["memory"] is None else f"{t['memory'] / 2**20:.0f} MB"
         numbers = ["" if value is None else f"{value:.3f}" for value in values]
-        lines.append(tuple(show.printable(cell) for cell in (t["name"], time, memory, *numbers)))
-    show.print_columns(("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured)), lines)
-    _print_remarks(facts["trials"])
-    printed: set[str] = set()
-    for advice in facts["advice"]:
-        click.echo(f"\n{show.printable(advice['text'])}")
-        for sentence in (each for each in advice["evidence"] if each not in printed):
-            printed.add(sentence)  # remarks that hold for all purposes are printed once
-            here = sentence.replace("scale='standard'", "--prepare standardize").replace(
-                "impute='drop'", "--drop-missing"
-            )
-            here = re.sub(r"drop=\['(.*)'\]", lambda m: f"--drop {shlex.quote(tables.name_list([m[1]]))}", here)
-            click.echo(f"  {show.printable(here)}")
-    click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
-    for written in facts["files"]:
-        click.echo(f"Written  {show.printable(written)}")
+        cells = (t["name"], *numbers, time, *([memory] if verbose else []))
+        lines.append(tuple(show.printable(cell) for cell in cells))
+    heads = [name[:1].upper() + name[1:] for name in measured]
+    show.print_columns(("Trial", *heads, "Time", *(["Memory"] if verbose else [])), lines)
+    if len(lines) < len(trials):
+        click.echo(f"and {len(trials) - len(lines)} more trials")
+    if measured and measured[0] in IN_WORDS:
+        click.echo(f"\n{heads[0]}: {IN_WORDS[measured[0]]}")
 
 
 def _score(trial: dict[str, Any], name: str) -> float | None:
     return trial["scores"][name]["value"] if name in trial["scores"] else None
 
 
-def _print_remarks(trials: list[dict[str, Any]]) -> None:
-    """Print warnings, and why trials are not in the table; identical texts are printed once."""
+def _print_remarks(trials: list[dict[str, Any]], every: bool) -> None:
+    """Print why trials failed; if ``every`` remark is wanted, also warnings and why methods were left out.
+
+    Identical texts are printed once. The other remarks are counted.
+    """
     remarks: dict[str, list[str]] = {}
     for trial in trials:
-        for words in trial["warnings"]:
+        for words in trial["warnings"] if every else ():
             remarks.setdefault(words.removeprefix(f"{trial['method']}: "), []).append(trial["name"])
-        if trial["status"] != "done":
+        if trial["status"] != "done" and (every or trial["status"] != "left out"):
             reason = f"{trial['status']}. {trial['error'] or ''}".strip()
             remarks.setdefault(reason, []).append(trial["name"])
-    if remarks:
+    warned = 0 if every else sum(bool(trial["warnings"]) for trial in trials)
+    if remarks or warned:
         click.echo()
     for words, names in remarks.items():
         click.echo(show.printable(f"{', '.join(names)}: {words}"))
+    if warned:
+        click.echo(f"{warned} trial{'s' * (warned != 1)} with warnings")
 
 
 compare = Command(
@@ -244,6 +284,8 @@ compare = Command(
             Option("--open opened", "Open the report in the browser.", is_flag=True),
             options.file_option("--save", "Write the study as data: study.json and points.parquet.", metavar="FOLDER"),
             options.FORCE,
+            Option("--verbose", "Print all trials and scores, the evidence for the advice, warnings, and why methods "
+                   "were left out.", is_flag=True, kept="output"),
         ),
         *options.WORK_OPTIONS,
     ],

@@ -108,7 +108,7 @@ def _model_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("Columns", ", ".join(names[:SHOWN_NAMES]) + more))
     if facts["label"] is not None:
         lines.append(("Label", facts["label"]))
-    lines += show.prepared_lines(facts)
+    lines += show.prepared_lines(facts, every=True)
     if facts["steps"]:
         lines.append(("Steps", ", ".join([*facts["steps"], facts["class"]])))
     lines += show.model_lines(facts, every_parameter=True)
