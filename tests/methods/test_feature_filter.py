@@ -341,3 +341,14 @@ def test_rows_beyond_the_budget(tmp_path, table):
         FeatureFilter("spearman").fit(tmp_path / "x.parquet", X[:, 1])
     found = FeatureFilter("spearman", n_features_to_select=1).fit(tmp_path / "x.parquet", X[:, 1])
     assert found.get_feature_names_out().tolist() == ["c1"]
+
+
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
+@pytest.mark.parametrize("score", ["pearson", "anova", *IN_MEMORY])
+def test_a_column_observed_for_one_value_of_the_target_says_nothing_about_it(score):
+    X, y = np.random.default_rng(0).standard_normal((40, 2)), np.repeat([0, 1], 20)
+    X[:20, 1] = np.nan
+    found = FeatureFilter(score, missing="available").fit(X, y)
+    assert found.scores_[1] == 0
+    assert found.ranking_.tolist() == [1, 2]
+    assert found.pvalues_ is None or found.pvalues_[1] == 1

@@ -216,6 +216,8 @@ class FeatureFilter(
             part = ArrayRows(X[np.ix_(here, columns)], tuple(self._names(rows)[j] for j in columns))
             own = None if y is None else y[here]
             aim = None if target is None else target.among(here)
+            if aim is not None and (aim.values == aim.values[0]).all():
+                continue  # a target of one value says nothing about a column: score 0, p-value 1
             parts.append((columns, self._scores(part, run, own, aim, columns)))
         return joined_scores(parts, rows.d, len(X))
 

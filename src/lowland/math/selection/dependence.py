@@ -2,8 +2,8 @@
 
 A measure is an object that stores what it needs of the target: Spearman correlation, distance correlation, mutual
 information. ``prepare(x, j)`` returns column j as the measure needs it, whatever the order of its rows. The measure
-itself returns the score of a prepared column, and its p-value, NaN where it has none. None needs more than a few
-numbers per row.
+returns the score of a prepared column, and its p-value, NaN where only permutations give one. None needs more than a
+few numbers per row.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import chdtrc, digamma
+from scipy.special import digamma, gammaincc
 from scipy.stats import rankdata
 
 from lowland.arrays.namespace import is_sparse
@@ -24,6 +24,8 @@ from lowland.math.statistics.labels import Target
 from lowland.run.run import Run
 
 _PERMUTATIONS = 999
+_ENOUGH = 10  # permutations with at least the score of the column, after which no more are drawn
+_GAMMA_ROWS, _DOMINANCE = 30, 0.4  # from and up to which simulated p-values of the gamma distribution hold
 _SMALL = 50_000  # numbers; smaller tables are not worth threads
 _FEW = 10  # largest number of rows for the exact permutation distribution of rank correlations
 _JITTER = 1e-10  # of a standard deviation: separates equal values without moving them past others
@@ -62,7 +64,7 @@ class Spearman:
     """Correlation of the ranks; ties have their mean rank."""
 
     z: np.ndarray  # (n,) ranks of the target, centered
-    least_rows: ClassVar[int] = 0
+    permutes: ClassVar[bool] = False
     signed: ClassVar[bool] = True
 
     @classmethod
@@ -74,17 +76,21 @@ class Spearman:
         """Return the centered ranks."""
         return rankdata(x) - (len(x) + 1) / 2
 
-    def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
-        """Return the correlation and its p-value: exact for few rows, otherwise by the t test, but at least 2/n!."""
-        r = min(max(dot(x, self.z) / np.sqrt(dot(x, x) * dot(self.z, self.z)), -1.0), 1.0)
+    def score(self, x: np.ndarray, j: int) -> float:
+        """Return the correlation."""
+        return min(max(dot(x, self.z) / math.sqrt(dot(x, x) * dot(self.z, self.z)), -1.0), 1.0)
+
+    def pvalue(self, x: np.ndarray, j: int) -> float:
+        """Return the p-value: exact for few rows, otherwise by the t test, but at least 2/n!."""
         n = len(x)
         if n > _FEW:
-            return r, max(float(correlation_pvalues(np.array([r]), n)[0]), 2 * math.exp(-math.lgamma(n + 1)))
+            by_t = float(correlation_pvalues(np.array([self.score(x, j)]), n)[0])
+            return max(by_t, 2 * math.exp(-math.lgamma(n + 1)))
         a, b = (np.rint(2 * (ranks - ranks.min())).astype(int) for ranks in (x, self.z))  # mean ranks are halves
         counts = _orders_by_product(tuple(np.sort(a).tolist()), tuple(np.sort(b).tolist()))
         expected = a.sum() * b.sum() / n
         apart = np.abs(np.arange(len(counts)) - expected)
-        return r, float(counts[apart >= abs(a @ b - expected) - 1e-9].sum() / counts.sum())
+        return float(counts[apart >= abs(a @ b - expected) - 1e-9].sum() / counts.sum())
 
 
 @lru_cache(maxsize=1024)
@@ -106,46 +112,104 @@ def _orders_by_product(a: tuple[int, ...], b: tuple[int, ...]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
+class CenteredDistances:
+    """Sums over K = -H D H, the distances between n rows after double centering, which is positive semidefinite."""
+
+    sums: np.ndarray  # (n,) sum of the distances of each row to all others
+    square: float  # trace of K²
+    cube: float  # trace of K³
+
+    @classmethod
+    def of_numbers(cls, x: np.ndarray) -> CenteredDistances:
+        """Return the sums of the distances |x_i - x_j| between standardized numbers, (n,)."""
+        n, sums = len(x), distance_sums(x)
+        # K is twice the integral over t of the products of the centered indicators of x <= t. Those have the
+        # covariance F(s) (1 - F(t)), s <= t, so a trace is an ordered sum over the gaps between the sorted numbers.
+        gaps, F = np.diff(np.sort(x)), np.arange(1, n) / n
+        first, second, third = gaps * F**2, gaps * F * (1 - F), gaps * (1 - F) ** 2
+        before, after = np.cumsum(first) - first, third.sum() - np.cumsum(third)
+        triples = second * (6 * before * after + 3 * first * after + 3 * before * third + first * third)
+        return cls(sums, n**2 * _covariance(2 * n * dot(x, x), sums, sums), (2 * n) ** 3 * float(triples.sum()))
+
+    @classmethod
+    def of_classes(cls, y: np.ndarray) -> CenteredDistances:
+        """Return the same for class numbers, (n,): rows of two classes are at distance one."""
+        n, counts = len(y), np.bincount(y)
+        p2, p3, p4 = (float(((counts / n) ** power).sum()) for power in (2, 3, 4))
+        square, cube = p2 - 2 * p3 + p2**2, p3 - 3 * p4 + 3 * p2 * p3 - p2**3  # of diag(p) - p p', to powers 2 and 3
+        return cls((n - counts[y]).astype(np.float64), n**2 * square, n**3 * cube)
+
+    @property
+    def trace(self) -> float:
+        """The trace of K."""
+        return float(self.sums.sum()) / len(self.sums)
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of K, (n,)."""
+        n = len(self.sums)
+        return 2 * self.sums / n - self.trace / n
+
+
+@dataclass(frozen=True)
 class DistanceCorrelation:
     """The correlation of distances between rows, zero only if column and target are independent.
 
     Székely, Rizzo and Bakirov 2007; the O(n log n) algorithm is that of Huo and Székely 2016. Two classes are at
-    distance one. The p-value is the chi-square bound of Shen, Panda and Vogelstein 2022 on the unbiased correlation: it
-    is conservative for significance levels below 0.09, from about 20 rows on.
+    distance one.
+
+    The p-value is that of a permutation test. Where no row dominates, a gamma distribution replaces the permutations:
+    it has their exact mean and variance (Kazi-Aoual, Hitier, Sabatier and Lebreton 1995) and the skewness of the limit
+    for many rows, a weighted sum of chi-square variables.
     """
 
     target: Target
-    sums: np.ndarray  # (n,) sum of the distances of each row to all others, in the target
-    squares: float  # sum of all squared distances
-    least_rows: ClassVar[int] = 20
+    centered: CenteredDistances  # of the target
+    permutes: ClassVar[bool] = True
     signed: ClassVar[bool] = False
 
     @classmethod
     def to(cls, target: Target) -> DistanceCorrelation:
         """Return the measure for a target of numbers or classes."""
-        y = target.values
-        if target.n_classes is None:
-            y = standardized(y)
-            return cls(Target(y, None), distance_sums(y), 2 * len(y) * dot(y, y))
-        counts = np.bincount(y)
-        return cls(target, (len(y) - counts[y]).astype(np.float64), float(len(y) ** 2 - (counts**2).sum()))
+        if target.n_classes is not None:
+            return cls(target, CenteredDistances.of_classes(target.values))
+        y = standardized(target.values)
+        return cls(Target(y, None), CenteredDistances.of_numbers(y))
 
     def prepare(self, x: np.ndarray, j: int) -> np.ndarray:
         """Return the standardized column, which has the same correlation."""
         return standardized(x)
 
-    def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
-        """Return the distance correlation and its p-value."""
-        a, b, n = distance_sums(x), self.sums, len(x)
-        pairs = [(self._products(x, a), a, b), (2 * n * dot(x, x), a, a), (self.squares, b, b)]
-        covariance, x_variance, y_variance = (_covariance(*pair) for pair in pairs)
-        value = np.sqrt(max(covariance, 0.0) / np.sqrt(x_variance * y_variance))
-        if n < 4:
-            return float(value), 1.0
-        covariance, x_variance, y_variance = (_unbiased_covariance(*pair) for pair in pairs)
-        both = x_variance * y_variance
-        unbiased = covariance / np.sqrt(both) if both > 0 else 0.0
-        return float(value), float(chdtrc(1, max(n * unbiased + 1, 0.0)))
+    def score(self, x: np.ndarray, j: int) -> float:
+        """Return the distance correlation."""
+        a, n = distance_sums(x), len(x)
+        both = _covariance(2 * n * dot(x, x), a, a) * self.centered.square / n**2
+        return float(np.sqrt(max(self._covariance(x, a), 0.0) / np.sqrt(both)))
+
+    def pvalue(self, x: np.ndarray, j: int) -> float:
+        """Return the p-value by the gamma distribution; NaN where it is not accurate."""
+        n, A, B = len(x), CenteredDistances.of_numbers(x), self.centered
+        if n < _GAMMA_ROWS:
+            return np.nan
+        # A value that occurs r times has 1/r of the trace. So this is the reciprocal of the smallest expected count, by
+        # which the chi-square test of a table of counts is judged, for any two columns.
+        dominance = n * (A.diagonal.max() / A.trace) * (B.diagonal.max() / B.trace)
+        if dominance > _DOMINANCE:
+            return np.nan
+        spread, diagonal = (
+            [(n - 1) * K.square - K.trace**2 for K in (A, B)],
+            [n * (n + 1) * dot(K.diagonal, K.diagonal) - (n - 1) * (K.trace**2 + 2 * K.square) for K in (A, B)],
+        )
+        variance = 2 * spread[0] * spread[1] / ((n - 1) ** 2 * (n + 1) * (n - 2))
+        variance += diagonal[0] * diagonal[1] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+        deviation = (n**2 * self._covariance(x, A.sums) - A.trace * B.trace / (n - 1)) / math.sqrt(variance)
+        skewness = 8 * A.cube * B.cube / (2 * A.square * B.square) ** 1.5
+        shape = 4 / skewness**2
+        return float(gammaincc(shape, max(shape + deviation * math.sqrt(shape), 0.0)))
+
+    def _covariance(self, x: np.ndarray, a: np.ndarray) -> float:
+        """The squared distance covariance of a column whose distances have the sums a, and the target."""
+        return _covariance(self._products(x, a), a, self.centered.sums)
 
     def _products(self, x: np.ndarray, a: np.ndarray) -> float:
         """The sum over all pairs of distance times distance."""
@@ -179,13 +243,6 @@ def _covariance(products: float, a: np.ndarray, b: np.ndarray) -> float:
     return products / n**2 + (a.sum() / n**2) * (b.sum() / n**2) - 2 * dot(a, b) / n**3
 
 
-def _unbiased_covariance(products: float, a: np.ndarray, b: np.ndarray) -> float:
-    """The unbiased squared distance covariance (Székely and Rizzo 2014)."""
-    n = len(a)
-    centered = products - 2 / (n - 2) * dot(a, b) + a.sum() * b.sum() / ((n - 1) * (n - 2))
-    return centered / (n * (n - 3))
-
-
 # --- mutual information ---
 
 
@@ -202,7 +259,7 @@ class MutualInformation:
     discrete: np.ndarray  # (d,) bool, which columns are discrete
     k: int  # number of neighbors
     seed: int
-    least_rows: ClassVar[int] = 0
+    permutes: ClassVar[bool] = False
     signed: ClassVar[bool] = False
 
     @classmethod
@@ -218,8 +275,8 @@ class MutualInformation:
             return np.unique(x, return_inverse=True)[1].astype(np.int64)
         return _with_jitter(standardized(x), self.seed, j)
 
-    def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
-        """Return the mutual information; it has no p-value."""
+    def score(self, x: np.ndarray, j: int) -> float:
+        """Return the mutual information."""
         match bool(self.discrete[j]), self.discrete_target:
             case True, True:
                 found = information_of_classes(x, self.y)
@@ -229,7 +286,11 @@ class MutualInformation:
                 found = information_about_classes(x, self.y, self.k)
             case _:
                 found = information_of_numbers(x, self.y, self.k)
-        return max(found, 0.0), np.nan
+        return max(found, 0.0)
+
+    def pvalue(self, x: np.ndarray, j: int) -> float:
+        """Return NaN: mutual information has no p-value but that of permutations."""
+        return np.nan
 
 
 def information_of_classes(a: np.ndarray, b: np.ndarray) -> float:
@@ -314,27 +375,38 @@ DependenceMeasure = Spearman | DistanceCorrelation | MutualInformation
 def column_scores(
     columns: ColumnReader, measure: DependenceMeasure, run: Run, n_permutations: int = 0, seed: int = 0
 ) -> FilterScores:
-    """Return the score of every column; permutation p-values where asked for, or where there are too few rows.
+    """Return the score of every column; permutation p-values where asked for, or where the measure needs them.
 
     All columns use the same permutations.
     """
-    if not n_permutations and columns.n < measure.least_rows:
-        n_permutations, seed = _PERMUTATIONS, 0
-    seeds = np.random.default_rng(seed).integers(2**63, size=n_permutations)
+    asked = n_permutations > 0
+    seeds = np.random.default_rng(seed if asked else 0).integers(2**63, size=n_permutations or _PERMUTATIONS)
 
     def work(j: int) -> tuple[float, float, bool]:
         x = columns[j]
         if x.min() == x.max():
             return 0.0, 1.0, True
         x = measure.prepare(x, j)
-        value, p = measure(x, j)
-        if n_permutations:
-            least = abs(value) * (1 - 1e-12)  # rounding must not decide
-            more = sum(abs(measure(x[np.random.default_rng(s).permutation(len(x))], j)[0]) >= least for s in seeds)
-            p = (1 + more) / (1 + n_permutations)
-        return value, p, False
+        p = np.nan if asked else measure.pvalue(x, j)
+        if asked or (np.isnan(p) and measure.permutes):
+            p = _permutation_pvalue(measure, x, j, seeds, len(seeds) + 1 if asked else _ENOUGH)
+        return measure.score(x, j), p, False
 
-    small = columns.n * columns.d * (1 + n_permutations) < _SMALL
+    most = len(seeds) if asked or measure.permutes else 0
+    small = columns.n * columns.d * (1 + most) < _SMALL
     found = [work(j) for j in range(columns.d)] if small else run.each("scoring columns", range(columns.d), work)
     values, p, constant = (np.array(each) for each in zip(*found, strict=True))
     return FilterScores.of(values, None if np.isnan(p).any() else p, constant, columns.n, signed=measure.signed)
+
+
+def _permutation_pvalue(measure: DependenceMeasure, x: np.ndarray, j: int, seeds: np.ndarray, enough: int) -> float:
+    """The fraction of the permutations with at least the score of the column, which counts as one of them.
+
+    It ends after ``enough`` such permutations: their fraction is a valid p-value as well (Besag and Clifford 1991).
+    """
+    least, more = abs(measure.score(x, j)) * (1 - 1e-12), 0  # rounding must not decide
+    for drawn, seed in enumerate(seeds, start=1):
+        more += abs(measure.score(x[np.random.default_rng(seed).permutation(len(x))], j)) >= least
+        if more == enough:
+            return enough / drawn
+    return (1 + more) / (1 + len(seeds))

@@ -304,7 +304,7 @@ def by_information(
         measure = MutualInformation.to(to, discrete, k, seed)
 
         def work(j: int) -> float:
-            return 0.0 if constant[j] else measure(measure.prepare(columns[j], j), j)[0]
+            return 0.0 if constant[j] else measure.score(measure.prepare(columns[j], j), j)
 
         return np.array(run.each("comparing columns", range(columns.d), work))
 
