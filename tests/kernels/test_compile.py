@@ -1,6 +1,7 @@
 """How kernels are compiled: with notification, without the GIL, and without a writable folder."""
 
 import ctypes
+import gc
 import sys
 
 import numba
@@ -53,6 +54,21 @@ def test_ctrl_c_in_a_callback_of_the_compiler_is_not_lost():
     assert sys.unraisablehook == hook
     listener.on_start(None)
     listener.on_end(None)  # the next compilation is not concerned
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_garbage_collector_rests_during_a_compilation_and_is_as_before_after_it(collects):
+    listener, before = compiling._CompileListener(), gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        listener.on_start(None)
+        listener.on_start(None)  # a kernel that the first one calls
+        listener.on_end(None)
+        assert not gc.isenabled()
+        listener.on_end(None)
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_compiled_kernels_are_cached_in_a_writable_folder(monkeypatch):
