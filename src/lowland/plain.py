@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
@@ -39,21 +39,30 @@ def to_plain(
     return unknown(value)
 
 
+_LEFT = ' style="text-align:left"'  # notebooks align cells to the right
+
+
 def html_table(rows: list[tuple[Any, ...]], head: tuple[Any, ...] = (), caption: str = "") -> str:
     """Return rows of values as a small HTML table for notebooks; all text is escaped, and nothing is loaded.
 
     Examples
     --------
-    >>> html_table([("a < b", 0.25)])
-    '<table><tbody><tr><th style="text-align:left">a &lt; b</th><td>0.25</td></tr></tbody></table>'
+    >>> html_table([("a < b",)])
+    '<table><tbody><tr><th style="text-align:left">a &lt; b</th></tr></tbody></table>'
     """
-    title = f'<caption style="text-align:left">{_escaped(caption)}</caption>' if caption else ""
-    first = f"<thead><tr>{''.join(f'<th>{_escaped(name)}</th>' for name in head)}</tr></thead>" if head else ""
+    title = f"<caption{_LEFT}>{_escaped(caption)}</caption>" if caption else ""
+    first = f"<thead><tr>{''.join(f'<th{_LEFT}>{_escaped(name)}</th>' for name in head)}</tr></thead>" if head else ""
     lines = ""
     for name, *rest in rows:
-        cells = "".join(f"<td>{_escaped(value)}</td>" for value in rest)
-        lines += f'<tr><th style="text-align:left">{_escaped(name)}</th>{cells}</tr>'
+        cells = "".join(f"<td{_LEFT}>{_escaped(value)}</td>" for value in rest)
+        lines += f"<tr><th{_LEFT}>{_escaped(name)}</th>{cells}</tr>"
     return f"<table>{title}{first}<tbody>{lines}</tbody></table>"
+
+
+def html_list(texts: Iterable[str]) -> str:
+    """Return sentences as a list in HTML; nothing if there are none."""
+    items = "".join(f"<li>{_escaped(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _escaped(value: Any) -> str:

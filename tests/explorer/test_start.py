@@ -12,8 +12,9 @@ import pytest
 import lowland
 from lowland.data import load_dataset
 from lowland.errors import MissingExtra
-from lowland.explorer.start import explore, in_notebook
+from lowland.explorer.start import explore
 from lowland.explorer.widget import MapsWidget
+from lowland.run.progress import in_notebook
 
 IRIS = load_dataset("iris")
 FRAME = pd.DataFrame(IRIS.X, columns=IRIS.names).assign(

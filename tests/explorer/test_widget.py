@@ -1,5 +1,6 @@
 """The widget: its traits in Python, and its page in headless Chromium with a model like a notebook's."""
 
+import base64
 import json
 
 import numpy as np
@@ -288,3 +289,13 @@ def test_a_closed_widget_leaves_nothing_behind(page):
 def test_the_height_is_that_asked_for(page):
     page = page(made(height=380))
     assert page.run("cells[0].el.firstChild.getBoundingClientRect().height") == 380
+
+
+def test_a_page_without_a_kernel_shows_a_picture():
+    widget = MapsWidget(Panels.of_maps(IRIS.X, IRIS.y, {"a": IRIS.X[:, :2], "line": IRIS.X[:, :1]}))
+    data, _ = widget._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    picture = base64.b64decode(data["image/png"])
+    assert picture.startswith(b"\x89PNG")
+    widget.color = None
+    assert base64.b64decode(widget._repr_mimebundle_()[0]["image/png"]) != picture  # it has the colors of the page

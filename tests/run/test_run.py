@@ -232,6 +232,33 @@ def test_progress_bars_may_be_nested(small_slabs, monkeypatch, capsys):
     assert _screen.display is None
 
 
+def test_a_notebook_shows_bars_and_clears_them(small_slabs, monkeypatch, capsys):
+    display = pytest.importorskip("IPython.display")
+    shown = []
+
+    class Place:
+        def update(self, html):
+            shown.append(html.data)
+
+    def draw(html, display_id):
+        shown.append(html.data)
+        return Place()
+
+    monkeypatch.setattr(display, "display", draw)
+    monkeypatch.setattr("lowland.run.progress.in_notebook", lambda: True)
+    monkeypatch.setattr("lowland.run.progress.SHOW_AFTER", 0)
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0)
+    X = np.random.default_rng(0).standard_normal((600, 20))
+    lowland.PCA(2, svd_solver="randomized", random_state=0).fit(X)  # the default setting
+    assert any("<progress value=" in html for html in shown)
+    assert shown[-1] == ""  # cleared at the end
+    shown.clear()
+    with lowland.config(progress=False):
+        lowland.PCA(2, svd_solver="randomized", random_state=0).fit(X)
+    assert not shown
+    assert capsys.readouterr().err == ""
+
+
 def compile_one():
     import numba
 

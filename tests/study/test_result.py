@@ -19,7 +19,7 @@ def study(iris):
 
 
 def test_a_study_describes_itself(study):
-    assert repr(study).startswith("Study of X: 3 of 3 trials done. For visualization, use PCA")
+    assert repr(study).startswith("Study of X: 3 of 3 trials done.\nFor visualization, use PCA")
     assert study["pca"] is study["PCA"]
     table = study.scores()
     assert table["trial"] == ["PCA", "Isomap", "LinearDiscriminantAnalysis"]

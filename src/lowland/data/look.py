@@ -14,12 +14,13 @@ from lowland.data.read_options import ReadOptions
 from lowland.data.reader import Reader, labeled_batches
 from lowland.data.scales import kinds_differ
 from lowland.errors import DataError
-from lowland.plain import to_plain
+from lowland.plain import html_list, html_table, to_plain
 
 ENCODED = ("date", "category", "ordered")  # features after they are encoded as numbers
 COMPLETE = ("missing", "constant", "id", "category", "text")  # a missing category is a level, a missing text is empty
 MOST_CLASSES = 50
 SHOWN = 60  # columns printed
+HEAD = ("Column", "Kind", "Missing", "Distinct", "Values")
 SINGULAR = {"missing": "all missing", "ordered": "ordered category"}
 PLURAL = {"category": "categories", "missing": "all missing", "text": "text", "ordered": "ordered categories"}
 
@@ -55,19 +56,26 @@ class Look:
             }
         )  # fmt: skip
 
-    def __str__(self) -> str:
+    def _title(self) -> str:
         kinds = ", ".join(
             f"{count:,} {SINGULAR.get(kind, kind) if count == 1 else PLURAL.get(kind, f'{kind}s')}"
             for kind, count in Counter(column.kind for column in self.columns).items()
         )
+        size = f"{_number(self.kinds.n, 'row')} × {_number(len(self.columns), 'column')}"
+        return f"{self.kinds.source.strip(chr(39))}: {size} ({kinds})"
+
+    def _repr_html_(self) -> str:
+        more = f"and {len(self.columns) - SHOWN:,} more columns"
+        table = html_table([_row(column) for column in self.columns[:SHOWN]], HEAD, self._title())
+        return table + html_list([*([more] if len(self.columns) > SHOWN else []), *self.suggestions])
+
+    def __str__(self) -> str:
         rows = [_row(column) for column in self.columns[:SHOWN]]
-        head = ("Column", "Kind", "Missing", "Distinct", "Values")
-        widths = [max(len(row[j]) for row in (head, *rows)) for j in range(4)]
+        widths = [max(len(row[j]) for row in (HEAD, *rows)) for j in range(4)]
         lines = [
-            f"{self.kinds.source.strip(chr(39))}: {_number(self.kinds.n, 'row')} × "
-            f"{_number(len(self.columns), 'column')} ({kinds})", "",
+            self._title(), "",
             *("  ".join([*(f"{c:<{w}}" for c, w in zip(row, widths, strict=False)), row[4]]).rstrip()
-              for row in (head, *rows)),
+              for row in (HEAD, *rows)),
         ]  # fmt: skip
         if len(self.columns) > SHOWN:
             lines.append(f"… and {len(self.columns) - SHOWN:,} more columns")

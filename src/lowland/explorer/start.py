@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import importlib.util
 import os
-import sys
 import tempfile
 import webbrowser
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from lowland.data.write import write_columns
 from lowland.errors import MissingExtra, MissingFile, ParameterError
 from lowland.explorer.panels import Panels, labeled_table, plain_column
 from lowland.methods.registry import NOTEBOOK
+from lowland.run.progress import in_notebook
 from lowland.study.comparison import compare
 from lowland.study.result import StudyResult
 
@@ -77,12 +77,6 @@ def explore(
         return _widget(X, y, maps, methods, color, height, options)
     _browse(X, y, maps, options)
     return None
-
-
-def in_notebook() -> bool:
-    """Whether this runs in a kernel of IPython, so that widgets can be shown."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None) is not None
 
 
 # --- in a notebook ---

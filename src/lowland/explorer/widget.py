@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import math
 from typing import Any
 
 import numpy as np
 
 from lowland.errors import MissingExtra, ParameterError
-from lowland.explorer.panels import Panels, encode_column
+from lowland.explorer.panels import Panels, encode_column, plain_column
 from lowland.pages.bundle import page_text, script
 from lowland.suggestions import did_you_mean
 
@@ -28,6 +31,15 @@ def _frozen(numbers: np.ndarray) -> np.ndarray:
     """An array that cannot be changed in place, which nobody would notice."""
     numbers.flags.writeable = False
     return numbers
+
+
+DRAWN = 6  # maps in the picture
+
+
+def _coordinates(given: dict[str, Any], n: int) -> np.ndarray:
+    """The first two components of a map, (n, 2); of a single one, on a line."""
+    components = np.frombuffer(given["coordinates"]["data"], dtype="<f4").reshape(-1, n)
+    return np.stack([components[0], components[1] if len(components) > 1 else 0 * components[0]], axis=1)
 
 
 class RowNumbers(traitlets.TraitType):
@@ -91,6 +103,35 @@ class MapsWidget(anywidget.AnyWidget):
     def __repr__(self) -> str:
         maps = ", ".join(each["name"] for each in self._maps)
         return f"MapsWidget: {self.panels.rows:,} rows, maps {maps}; {len(self.selection):,} rows selected"
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget, and a picture for pages without a kernel: exported HTML and PDF, previews of notebooks."""
+        shown = super()._repr_mimebundle_(**options)
+        if shown is None:
+            return None
+        data, metadata = shown
+        with contextlib.suppress(MissingExtra):
+            data = {**data, "image/png": base64.b64encode(self._picture()).decode("ascii")}
+        return data, metadata
+
+    def _picture(self) -> bytes:
+        """Return the first maps side by side, as PNG, colored like the page by the label or a column."""
+        from lowland.plots import embedding
+        from lowland.plots.style import new_figure
+
+        n, values = self._table["n"], None
+        if self._coloring["kind"] in ("label", "column"):
+            column = self._table["columns"][self._coloring.get("column", self._table["label"])]
+            values = plain_column(self.panels.columns[column["name"]])
+        best_first = sorted(self._maps, key=lambda each: -next(iter(each.get("scores", {}).values()), 0.0))
+        drawn = [(each["name"], _coordinates(each, n)) for each in best_first if "coordinates" in each]
+        drawn = [(name, Z) for name, Z in drawn if np.isfinite(Z).any()][:DRAWN]
+        across = max(1, min(3, len(drawn)))
+        down = max(1, math.ceil(len(drawn) / across))
+        figure = new_figure((4.4 * across, 4 * down))
+        for i, (name, Z) in enumerate(drawn):
+            embedding(Z, values, title=name, axis_names=("", ""), ax=figure.add_subplot(down, across, i + 1))
+        return figure._repr_png_()
 
     @property
     def selected(self) -> Any:

@@ -22,13 +22,16 @@ SEQUENTIAL, DIVERGING = "viridis", "PuOr"  # both perceptually uniform and safe 
 
 def axes_for(ax: Any, size: tuple[float, float]) -> Any:
     """Return ``ax``, or the axes of a new figure that is independent of pyplot's global state."""
-    if ax is not None:
-        return ax
+    return new_figure(size).add_subplot() if ax is None else ax
+
+
+def new_figure(size: tuple[float, float]) -> Any:
+    """Return an empty figure that is independent of pyplot's global state."""
     try:
         from lowland.plots.notebook_figure import NotebookFigure
     except ImportError as error:
         raise MissingExtra("matplotlib", "plot") from error
-    return NotebookFigure(figsize=size, layout="constrained").add_subplot()
+    return NotebookFigure(figsize=size, layout="constrained")
 
 
 def figure_of(ax: Any) -> Any:

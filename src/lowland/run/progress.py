@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, a callback for programs, silent otherwise. Only this module shows it."""
+"""Progress: a bar on a terminal or in a notebook, a callback for programs, silent otherwise."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
 from typing import Any, TypeVar
 
 from lowland.errors import Stopped
@@ -72,6 +73,53 @@ class Stage:
             self.report(Progress(self.name, self.done, self.total, time.monotonic() - self.started, self.note))
 
 
+def in_notebook() -> bool:
+    """Whether this runs in a kernel of IPython, which shows HTML and widgets."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+class _Cell:
+    """The progress bars in the output of a notebook's cell, which is empty when the last one is closed."""
+
+    def __init__(self) -> None:
+        self.bars: dict[int, str] = {}
+        self.place: Any = None
+        self.number = 0
+        self.last_drawn = 0.0
+
+    def open(self, event: Progress) -> int:
+        """Add a bar."""
+        self.number += 1
+        self.bars[self.number] = ""
+        self.update(self.number, event.stage, event.done, event.total)
+        return self.number
+
+    def update(self, task: int, text: str, done: float, total: float | None) -> None:
+        """Redraw the bars, at most ten times a second."""
+        value = f' value="{done / total:.3f}"' if total else ""
+        self.bars[task] = f"<div><progress{value}></progress> {escape(text)}</div>"
+        if time.monotonic() - self.last_drawn >= EVENT_EVERY:
+            self._draw()
+
+    def close(self, task: int) -> None:
+        """Remove a bar; the last one leaves nothing behind."""
+        del self.bars[task]
+        self._draw()
+        if not self.bars:
+            self.place = None
+
+    def _draw(self) -> None:
+        from IPython.display import HTML, display
+
+        self.last_drawn = time.monotonic()
+        shown = HTML("".join(self.bars.values()))
+        if self.place is None:
+            self.place = display(shown, display_id=True)
+        else:
+            self.place.update(shown)
+
+
 class _Screen:
     """The progress bars on the terminal, by rich. Stages may be nested; rich allows one display at a time."""
 
@@ -98,6 +146,10 @@ class _Screen:
         self.stages += 1
         return self.display.add_task(event.stage, total=event.total)
 
+    def update(self, task: Any, text: str, done: float, total: float | None) -> None:
+        """Show how much is done."""
+        self.display.update(task, completed=done, description=text)
+
     def close(self, task: Any) -> None:
         """Remove a bar; the last one closes the display."""
         self.display.remove_task(task)
@@ -107,7 +159,7 @@ class _Screen:
             self.display = None
 
 
-_screen = _Screen()
+_screen, _cell = _Screen(), _Cell()
 
 
 class _Bar:
@@ -116,28 +168,31 @@ class _Bar:
     task: Any = None
     extra: Any = None
 
+    def __init__(self, screen: _Screen | _Cell) -> None:
+        self.screen: Any = screen
+
     def announce(self, event: Progress) -> None:
         if self.task is None:
-            self.task = _screen.open(event)
+            self.task = self.screen.open(event)
 
     def __call__(self, event: Progress) -> None:
         if event.seconds >= SHOW_AFTER:
             self.announce(event)
         if self.task is not None:
             shown = f"{event.stage} ({event.note})" if event.note else event.stage
-            _screen.display.update(self.task, completed=event.done, description=shown)
+            self.screen.update(self.task, shown, event.done, event.total)
 
     def compiling(self, begins: bool) -> None:
         if begins:
-            self.extra = _screen.open(Progress(COMPILING, 0, None, 0.0))
+            self.extra = self.screen.open(Progress(COMPILING, 0, None, 0.0))
         elif self.extra is not None:
-            _screen.close(self.extra)
+            self.screen.close(self.extra)
             self.extra = None
 
     def close(self) -> None:
         self.compiling(False)
         if self.task is not None:
-            _screen.close(self.task)
+            self.screen.close(self.task)
 
 
 class _Lines:
@@ -165,6 +220,13 @@ class _Lines:
         pass
 
 
+def _place_of_bars() -> _Screen | _Cell | None:
+    """Where progress bars can be shown: a terminal, a notebook, or nowhere."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        return _screen
+    return _cell if in_notebook() else None
+
+
 @contextmanager
 def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
     """Open a stage; ``shown`` is the setting: "auto", True, False or a callback."""
@@ -173,8 +235,9 @@ def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
         with _watch_compiling(lambda begins: begins and shown(Progress(COMPILING, 0, None, 0.0))), _opened(work):
             yield work
         work.finish()
-    elif shown is True or (shown == "auto" and sys.stderr is not None and sys.stderr.isatty()):
-        bar: Any = _Bar() if sys.stderr.isatty() else _Lines()
+    elif shown is True or (shown == "auto" and _place_of_bars() is not None):
+        screen = _place_of_bars()
+        bar: Any = _Lines() if screen is None else _Bar(screen)
         try:
             with _watch_compiling(bar.compiling), _opened(work := Stage(name, total, bar)):
                 yield work

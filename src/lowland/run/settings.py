@@ -82,8 +82,8 @@ def config(
     threads : int
         Number of threads. None: every core. Results do not depend on it.
     progress : "auto", bool or function
-        "auto" shows a progress bar on a terminal, True always, False never. A function is called with each ``Progress``
-        event and stops the work by returning False.
+        "auto" shows a progress bar on a terminal and in a notebook, True always, False never. A
+        function is called with each ``Progress`` event and stops the work by returning False.
     output : "default" or "frame"
         "frame" returns data frames with named columns for data frames as input, "default" returns arrays.
 

@@ -367,7 +367,7 @@ _MOST_MEASURES = 5  # columns of the table of a study
 
 
 def study_html(result: StudyResult) -> str:
-    """Return the advice, and a table of all trials with their first scores; the best trials come first."""
+    """Return all advice, and a table of all trials with their first scores; the best trials come first."""
     trials = result.trials
     fullest = max(trials, key=lambda trial: len(trial.scores), default=None)
     measures = list(fullest.scores)[:_MOST_MEASURES] if fullest else []
@@ -380,14 +380,15 @@ def study_html(result: StudyResult) -> str:
             return True, True, 0.0
         return False, score.labels_seen, -score.value if score.better == "higher" else score.value
 
-    ordered = sorted(trials, key=rank)
+    ordered = sorted((trial for trial in trials if trial.status != "left out"), key=rank)
     better = {name: trial.scores[name].better for trial in trials for name in trial.scores}
     head = ("trial", *(f"{name} {_ARROWS[better[name]]}" for name in measures), "seconds", "")
     rows = [
         (t.name, *(_value(t.scores.get(name)) for name in measures), t.seconds, "" if t.status == "done" else t.status)
         for t in ordered
     ]
-    return html_table(rows, head, str(result)) if rows else html_table([(str(result),)])
+    said, advice = str(result).split("\n")[0], [(each.purpose, each.text) for each in result.advice]
+    return html_table(advice, caption=said) + (html_table(rows, head) if rows else "")
 
 
 def trial_html(trial: Trial) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.errors import ParameterError
+from lowland.plain import html_list, html_table
 from lowland.trial.parameters import Purpose
 from lowland.trial.records import Curve, Score
 
@@ -88,6 +89,9 @@ class Advice:
     evidence: tuple[str, ...]  # one sentence each
     method: str | None = None  # name of the class, even if no trial has that many dimensions
 
+    def _repr_html_(self) -> str:
+        return html_table([(self.purpose, self.text)]) + html_list(self.evidence)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StudyResult:
@@ -107,8 +111,8 @@ class StudyResult:
 
     def __repr__(self) -> str:
         done = sum(trial.status == "done" for trial in self.trials)
-        advice = " ".join(each.text for each in self.advice[:1])
-        return f"Study of {self.table.source}: {done} of {len(self.trials)} trials done. {advice}".rstrip()
+        first = f"Study of {self.table.source}: {done} of {len(self.trials)} trials done."
+        return "\n".join([first, *(each.text for each in self.advice)])
 
     def _repr_html_(self) -> str:
         from lowland.study.report import study_html

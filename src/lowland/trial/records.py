@@ -7,6 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from lowland.plain import html_table
+
 
 @dataclass(frozen=True)
 class Score:
@@ -21,6 +23,14 @@ class Score:
     correct_bits: str = ""  # which of them were classified correctly, as bits in hexadecimal
     by_fold: tuple[float, ...] = ()  # an R² of each fold
     labels_seen: bool = False  # whether the method was fitted to the labels used here: the value is too optimistic
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[object, ...]] = [("value", self.value), ("better", self.better)]
+        if self.low is not None and self.high is not None:
+            rows.append(("95% confidence interval", f"{self.low:.4g} to {self.high:.4g}"))
+        if self.labels_seen:
+            rows.append(("note", "The method was fitted to these labels, so the value is too optimistic."))
+        return html_table([*rows, ("meaning", self.about)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,10 @@
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
+
+import lowland
+from lowland import PCA
 
 from . import results
 
@@ -19,7 +23,7 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes = [*getattr(self, "attributes", []), *(name for name, _ in attrs)]
-        if tag in ("td", "th", "caption"):
+        if tag in ("td", "th", "caption", "li"):
             self.cells.append("")
 
     def handle_data(self, data):
@@ -33,13 +37,30 @@ def test_a_study_is_a_table_of_all_trials_best_first():
     study = results.study()
     shown = Reader(study._repr_html_())
     assert set(shown.tags) == TABLE
-    assert shown.cells[0] == str(study)
+    assert shown.cells[0] == str(study).split("\n")[0]
+    assert all(advice.text in shown.cells for advice in study.advice)  # not only the first
+    assert all(advice.text in str(study) for advice in study.advice)
     assert shown.cells.index("PCA") < shown.cells.index("Isomap") < shown.cells.index("Autoencoder")
     assert "trustworthiness ↑" in shown.cells
     assert any(cell.startswith("0.97 (0.958") for cell in shown.cells)
     assert "timed out" in shown.cells
     lines = shown.tags.count("tr")
-    assert lines == len(study.trials) + 1
+    done = [trial for trial in study.trials if trial.status != "left out"]
+    assert lines == len(done) + len(study.advice) + 1
+
+
+def test_advice_scores_and_choices_are_tables():
+    study = results.study()
+    advice, score = study.advice[0], study.trials[0].scores["trustworthiness"]
+    shown = Reader(advice._repr_html_())
+    assert advice.text in shown.cells
+    assert set(shown.tags) <= TABLE | {"ul", "li"}
+    assert f"{score.low:.4g} to {score.high:.4g}" in Reader(score._repr_html_()).cells
+    pca = PCA(0.9).fit(np.random.default_rng(0).standard_normal((30, 4)))
+    assert pca.choice_.reason in Reader(pca.choice_._repr_html_()).cells
+    looked = Reader(lowland.look(pd.DataFrame({"a<b": [1.5, 2.5, None], "kind": ["x", "y", "x"]}))._repr_html_())
+    assert {"a<b", "Kind", "kind"} <= set(looked.cells)
+    assert set(looked.tags) <= TABLE | {"ul", "li"}
 
 
 def test_a_trial_shows_its_scores_parameters_and_error():

@@ -17,6 +17,7 @@ from lowland.arrays.namespace import ROUNDINGS
 from lowland.arrays.random import generator
 from lowland.arrays.records import record
 from lowland.errors import DataError, ParameterError
+from lowland.plain import html_table
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,10 @@ class ComponentChoice:
     rule: str
     reason: str
     evidence: dict[str, Any] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[Any, ...]] = [("components", self.n_components), ("rule", self.rule), ("reason", self.reason)]
+        return html_table(rows + [(name, value) for name, value in self.evidence.items() if np.ndim(value) == 0])
 
 
 class Rule:
