@@ -115,7 +115,7 @@ def _winner(rng: Rng) -> str:
     if abs(bias) > 4 * float(np.std([each.value for each in quoted])) / math.sqrt(len(quoted)):
         raise Wrong(f"winner of {k} methods of accuracy {p:.2f} on {m} rows: biased by {bias:.3f}")
     missed = [not each.low <= p <= each.high for each in quoted]  # type: ignore[operator]
-    return _at_most(missed, 0.07, f"winner of {k} methods on {m} rows, accuracy outside of its interval")
+    return _at_most(missed, 0.05, f"winner of {k} methods on {m} rows, accuracy outside of its interval")
 
 
 def _p_values(rng: Rng) -> str:

@@ -10,7 +10,8 @@ import lowland
 from lowland.data import load_dataset
 from lowland.study import load_study
 from lowland.study.result import Score
-from lowland.study.significance import above, correct_only_in, differ, ties, worse
+from lowland.study.significance import above, correct_only_in, differ, score_of_choice, ties, worse
+from lowland.trial.prediction import accuracy_of_rows
 from lowland.trial.scores import OF_LABELS, fidelity
 
 
@@ -134,3 +135,15 @@ def test_counts_agree_with_the_rows(n, data):
     exact = binomtest(int(np.sum(a & ~b)), max(1, int(np.sum(a ^ b))), 0.5).pvalue < 0.05 if (a ^ b).any() else False
     assert differ(*scores) == exact
     assert above(scores[0], 0.3) == (binomtest(int(a.sum()), n, 0.3, alternative="greater").pvalue < 0.025)
+
+
+def test_the_score_of_the_best_of_many_is_unbiased_and_its_interval_holds():
+    """Twelve methods that are right in nine of ten rows."""
+    rng, fold = np.random.default_rng(0), np.arange(60) % 5
+    found = []
+    for _ in range(40):
+        scores = [accuracy_of_rows(rng.random(60) < 0.9, fold, "") for _ in range(12)]
+        found.append(score_of_choice(lambda by: max(map(by, scores), key=lambda s: s.value), scores[0]))  # noqa: B023
+    assert np.mean([each.value for each in found]) == pytest.approx(0.9, abs=0.02)
+    assert np.std([each.value for each in found]) < 0.05  # of a single method: 0.039
+    assert np.mean([each.low <= 0.9 <= each.high for each in found]) >= 0.9

@@ -91,7 +91,7 @@ def confidence_interval(
     return np.maximum(value - low, np.minimum(ends[0], value)), np.minimum(value + high, np.maximum(ends[1], value))
 
 
-def wilson_interval(fraction: float, n: int) -> tuple[float, float]:
+def wilson_interval(fraction: float, n: float) -> tuple[float, float]:
     """Return Wilson's 95% confidence interval of a fraction of n rows (1927, doi:10.2307/2276774)."""
     q, spread = _NORMAL**2 / n, math.sqrt(fraction * (1 - fraction))
     return fraction - float(_half_width(fraction, spread, q)), fraction + float(_half_width(1 - fraction, spread, q))

@@ -514,7 +514,7 @@ def _prediction_case(tested: list[Trial], found: Prediction, facts: TableFacts, 
     case = Case(
         found=found, facts=facts, size=size, chosen=chosen, best=best, score=score, what=what, What=_capital(what),
         nothing_predicts=not found.predicts, n_scores=len(_compared(tested, facts)), uncorrected=_number(found.score),
-        part="fold" if folds else "tenth of the held-out rows", parts="folds" if folds else "rows",
+        part="fold" if folds else "third of the held-out rows", parts="folds" if folds else "rows",
         purpose="regression" if size.predicts_numbers else "classification", who=found.most[1],
         name="" if chosen is None else _with_dimensions(chosen), model="" if chosen is None else _model(chosen, linear),
         estimate=_estimate(score), companions="" if chosen is None else _companions(chosen), best_score=_number(top),

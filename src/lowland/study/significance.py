@@ -7,13 +7,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lowland.trial.prediction import accuracy_of_rows, r2_of_folds
+from lowland.quality.measure import wilson_interval
+from lowland.trial.prediction import r2_of_folds
 from lowland.trial.records import Score
 
 MARGIN = 0.02  # equivalence margin for scores without a confidence interval
 EQUAL = 0.05  # scores that differ by more are not tied, even if the difference is not significant
 ALPHA = 0.05  # significance level
-PARTS = 10  # of the held-out rows: each is predicted by what is chosen from the others
+PARTS, DIVISIONS = 3, 10  # of the held-out rows: each part is scored by what the others choose, for every division
 
 
 def _correct(score: Score) -> np.ndarray:
@@ -50,15 +51,28 @@ def score_of_choice(choose: Callable[[Callable[[Score], Score]], Score], example
     """Return the score of what ``choose`` chooses, without the optimism of choosing and scoring by the same rows.
 
     The held-out rows are divided into parts. Each part is scored by what is chosen from the scores of the other parts
-    (nested cross-validation, without new fits; Tsamardinos et al. 2018, doi:10.1007/s10994-018-5714-4). ``choose``
-    receives a function that restricts a score to the other parts, and returns one of the restricted scores. For R² the
-    parts are the folds. ``example``: any of the scores.
+    (nested cross-validation, without new fits; Tsamardinos et al. 2018, doi:10.1007/s10994-018-5714-4). The score is
+    the mean over several divisions. Its interval is Wilson's for a variance that adds the one between the divisions,
+    which is large where methods are nearly equal. ``choose`` receives a function that restricts a score to the other
+    parts, and returns one of the restricted scores. For R² the parts are the folds. ``example``: any of the scores.
     """
-    part = np.arange(len(_units(example))) % PARTS
-    values = _units(example)
+    if not example.n_tested:
+        folds = np.arange(len(example.by_fold))
+        return r2_of_folds(_values_of_choices(choose, folds).tolist(), "")
+    n, rng = example.n_tested, np.random.default_rng(0)
+    values = [_values_of_choices(choose, rng.permutation(n) % PARTS).mean() for _ in range(DIVISIONS)]
+    value, between = float(np.mean(values)), float(np.var(values, ddof=1))
+    variance = value * (1 - value) / n
+    low, high = wilson_interval(value, n * variance / (variance + between) if variance else n)
+    return Score(value, "higher", "", low, high, n)
+
+
+def _values_of_choices(choose: Callable[[Callable[[Score], Score]], Score], part: np.ndarray) -> np.ndarray:
+    """The values of rows or folds, (n,), each part from the score that the other parts choose."""
+    values = np.empty(len(part))
     for p in np.unique(part):
         values[part == p] = _units(_chosen_from(choose, part != p))[part == p]
-    return _score_of(values, part, "")
+    return values
 
 
 def _chosen_from(choose: Callable[[Callable[[Score], Score]], Score], kept: np.ndarray) -> Score:
@@ -66,8 +80,14 @@ def _chosen_from(choose: Callable[[Callable[[Score], Score]], Score], kept: np.n
     pairs = []
 
     def restrict(score: Score) -> Score:
-        pairs.append((_score_of(_units(score)[kept], np.arange(kept.sum()) % PARTS, score.about), score))
-        return pairs[-1][0]
+        units = _units(score)[kept]
+        if score.n_tested:  # without an interval, which no comparison of accuracies reads
+            bits = np.packbits(units).tobytes().hex()
+            fewer = Score(np.count_nonzero(units) / len(units), "higher", score.about, None, None, len(units), bits)
+        else:
+            fewer = r2_of_folds(units.tolist(), score.about)
+        pairs.append((fewer, score))
+        return fewer
 
     found = choose(restrict)
     return next(score for restricted, score in pairs if restricted is found)
@@ -76,10 +96,6 @@ def _chosen_from(choose: Callable[[Callable[[Score], Score]], Score], kept: np.n
 def _units(score: Score) -> np.ndarray:
     """What a score is the mean of: whether each held-out row is classified correctly, or the R² of each fold."""
     return _correct(score)[: score.n_tested] if score.n_tested else np.array(score.by_fold)
-
-
-def _score_of(units: np.ndarray, part: np.ndarray, about: str) -> Score:
-    return accuracy_of_rows(units, part, about) if units.dtype == bool else r2_of_folds(units.tolist(), about)
 
 
 def ties(a: Score, b: Score) -> bool:
