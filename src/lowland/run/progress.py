@@ -23,7 +23,7 @@ EVENT_EVERY = 0.1  # seconds between events
 SAY_AFTER = 0.5  # seconds from Ctrl-C until it is said what must end first
 BLOCK = 2**21  # numbers processed between two pulses: some hundredths of a second
 LAPACK = "eigenvectors (LAPACK, cannot be interrupted)"
-COMPILING = "compiling (first use on this machine)"
+COMPILING = "compiling, only once on this machine (up to a minute)"
 _Result = TypeVar("_Result")
 
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from lowland import kernels
 from lowland.errors import Stopped
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
+from lowland.run.settings import settings
 from lowland.study.facts import TableFacts, add_spectrum, table_facts
 from lowland.study.plan import given_trial, most_neighbors, traits_named
 from lowland.study.result import GIVEN, Trial
 from lowland.study.serialization import trial_from_plain, trial_to_plain
 from lowland.study.table import StudyTable
-from lowland.study.trials import Worker, fit_trial, keep_shown_rows, unfinished
+from lowland.study.trials import CompileAhead, Worker, fit_trial, keep_shown_rows, unfinished
 from lowland.trial.cache import TrialCache, code_version, key_of
 from lowland.trial.fit import SharedInputs
 from lowland.trial.parameters import Planned, Purpose, StudySize
@@ -27,6 +30,7 @@ from lowland.trial.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, L
 from lowland.trial.scores import AREA, FIDELITY, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
+MOST_PROCESSES = 4  # that compile at once, this one included; each needs about 250 MB
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
     "visualize": (FIDELITY, AREA, TRUST, "continuity", ACCURACY, R2),
     "compress": ("explained variance ratio", "reconstruction error", AREA),
@@ -58,6 +62,8 @@ class StudyRunner:
         self._shared: SharedInputs | None = None
         self._scorer: EmbeddingScorer | None = None
         self._worker: Worker | None = None
+        self._ahead: CompileAhead | None = None
+        self._compiled = kernels.compiling["seconds"]
 
     def run(self) -> tuple[tuple[Trial, ...], TableFacts | None, bool]:
         """Return the trials in their order, the facts about the table, and whether the study is complete."""
@@ -68,18 +74,27 @@ class StudyRunner:
                 facts = self._table_facts()
                 stage.advance()
                 # if the time is short, the cheap ones are done
-                for planned in sorted(
-                    self.trials, key=lambda p: p.method != GIVEN and not traits_named(p.method).linear
-                ):
+                order = sorted(self.trials, key=lambda p: p.method != GIVEN and not traits_named(p.method).linear)
+                for i, planned in enumerate(order):
+                    self._compile_ahead(order[i + 1 :])
                     done[planned.name] = self._trial(planned)
                     stage.advance()
         except (KeyboardInterrupt, Stopped):
             complete = len(done) == len(self.trials)
             return self._finished(done, facts), facts, complete
         finally:
-            if self._worker is not None:
-                self._worker.close()
+            for worker in (self._worker, self._ahead):
+                if worker is not None:
+                    worker.close()
         return self._finished(done, facts), facts, True
+
+    def _compile_ahead(self, trials: Sequence[Planned]) -> None:
+        """If this study had to compile code, and its fits are short, compile for later trials in other processes."""
+        processes = min(settings().thread_count, len(trials), MOST_PROCESSES) - 1
+        is_first = kernels.compiling["seconds"] > self._compiled
+        if is_first and processes > 0 and self._ahead is None and not self.in_worker:
+            fitted = [planned for planned in trials if planned.given is None and planned.why_left_out is None]
+            self._ahead = CompileAhead(fitted, self._shared_inputs(), processes)
 
     def _finished(self, done: dict[str, Trial], facts: TableFacts | None) -> tuple[Trial, ...]:
         """The trials in their order, with the spectrum of the table added and the decisive scores first."""
@@ -153,6 +168,8 @@ class StudyRunner:
                 self._worker = self._worker or Worker(shared)
                 trial = self._worker.fit(planned, limit_of_fit, stage.advance, None if left == math.inf else left)
             else:
+                if self._ahead is not None:
+                    self._ahead.wait_for(planned)
                 trial = fit_trial(planned, shared, limit_of_fit, tick=stage.advance)
         cut = trial.status == "timed out" and (self.time_limit is None or left < self.time_limit)
         return self._out_of_time(planned, "during this trial") if cut else trial
