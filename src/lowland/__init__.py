@@ -21,6 +21,7 @@ _PLACES = {
     "locally_linear_embedding": "functions",
     "look": "data.look",
     "open_rows": "data.open",
+    "reliability": "evidence.reliability",
     "save": "methods.model_files",
     "smacof": "functions",
     "spectral_embedding": "functions",

@@ -24,6 +24,7 @@ from lowland.cli.verbs.evaluate import evaluate
 from lowland.cli.verbs.explore import explore
 from lowland.cli.verbs.fit import fit
 from lowland.cli.verbs.inspect import inspect, look, methods
+from lowland.cli.verbs.reliability import reliability
 from lowland.cli.verbs.sample import sample
 from lowland.errors import LowlandError, file_error, was_interrupted
 
@@ -173,7 +174,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 cli = Lowland(
     "lowland",
     commands=[
-        look, explore, fit, transform, inverse, predict, evaluate, compare, dimension, inspect, methods, sample,
+        look, explore, fit, transform, inverse, predict, evaluate, reliability, compare, dimension, inspect, methods,
+        sample,
     ],
     params=[
         Option("--version", "Print the version.", is_flag=True, is_eager=True, expose_value=False,

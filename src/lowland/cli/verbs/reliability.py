@@ -1,0 +1,97 @@
+"""``lowland reliability MODEL FILE``: how far each point of a map can be trusted."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowland.cli import options, show, tables
+from lowland.cli.options import Choice, Command, Option, section
+
+COLUMNS = ("p_value", "q_value", "class", "stability", "displacement")
+NULLS = ("independent", "gaussian")
+
+
+def run(
+    model: Path, file: Path, null: Any, clusters: bool, random_state: int, to: Path | None, force: bool
+) -> None:
+    """Load, test, write the columns, print."""
+    from lowland.evidence.reliability import reliability as test
+    from lowland.plain import to_plain
+
+    tables.check_outputs(to=to, force=force, read=(model, file))
+    started = time.perf_counter()
+    steps, est = tables.load_model(model)
+    source = tables.Source.of(file)
+    rows = tables.open_for_model(steps, est, source.without(tables.row_names(source, est)))
+    with tables.matching_columns(est, rows, file):
+        found = test(est, rows, null=null, random_state=random_state)
+    groups = found.clusters() if clusters and not found.problem.pairwise else []
+    written = None if to is None else tables.write_table([_columns(found, to)], to, _names(to))
+    facts = {
+        "file": str(file), "model": str(model), "class": type(est).__name__, "rows": found.problem.n, "null": null,
+        "summary": found.summary, "fractions": {name: found.fraction(name) for name in _CLASSES},
+        "score": found.score, "interval": list(found.interval),
+        "clusters": [vars(each) | {"sentence": each.sentence} for each in groups], "clusters_tested": clusters,
+        "written": written, "seconds": time.perf_counter() - started,
+    }  # fmt: skip
+    show.report(to_plain(facts), _print)
+
+
+_CLASSES = ("reliable", "uncertain", "unreliable")
+
+
+def _names(to: Path) -> list[str]:
+    return [name for name in COLUMNS if name != "class" or not tables.holds_numbers_only(to)]
+
+
+def _columns(found: Any, to: Path) -> Any:
+    import numpy as np
+
+    numbers = {"p_value": found.p_values, "q_value": found.q_values, "stability": found.stability}
+    numbers["displacement"] = found.displacement
+    if tables.holds_numbers_only(to):
+        return np.column_stack([numbers[name] for name in _names(to)])
+    return np.column_stack([(numbers | {"class": found.classes})[name].astype(object) for name in COLUMNS])
+
+
+def _print(facts: dict[str, Any]) -> None:
+    click.echo(show.printable(f"Reliability of {facts['class']}, {facts['model']}, on {facts['file']}"))
+    click.echo()
+    click.echo(facts["summary"])
+    if facts["clusters_tested"]:
+        click.echo()
+        click.echo("\n".join(c["sentence"] for c in facts["clusters"]) or "The map has no clusters to test.")
+        if facts["clusters"] and not any(c["verdict"] == "separate" for c in facts["clusters"]):
+            click.echo("There is no evidence of groups.")
+    if facts["written"]:
+        click.echo(f"\nWritten  {show.printable(facts['written']['file'])}, one line per row")
+
+
+reliability = Command(
+    "reliability",
+    python="reliability",
+    callback=run,
+    params=[
+        options.file_argument("model", "MODEL"),
+        options.file_argument("file", "FILE"),
+        *options.data_options("Column of labels to exclude. [default: the label column of the training data]"),
+        *section(
+            "Test",
+            Option("--null", "Null data. independent: each column permuted by itself; gaussian: a normal distribution "
+                   "with the same covariance. [default: independent]", type=Choice(NULLS), default="independent"),
+            Option("--clusters/--no-clusters", "Test whether clusters of the map are separate groups in the data.",
+                   default=True),
+            options.seed_option(),
+        ),
+        *options.output_options("Write p-value, q-value, class, stability and displacement of each row to this file."),
+        *options.WORK_OPTIONS,
+    ],
+    help="Test how far a map can be trusted: each point against maps of null data, the map against refits, clusters "
+    "against one Gaussian.\n\nMODEL is a model file written by lowland fit --model. FILE is the table it was fitted "
+    "to.",
+    short_help="Test how far a map can be trusted.",
+)  # fmt: skip

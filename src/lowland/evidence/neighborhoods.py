@@ -1,0 +1,83 @@
+"""How well the neighborhood of each point survives from one space to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import is_sparse, slices
+from lowland.math.distances.metrics import Metric
+from lowland.math.neighbors.ranks import PointSet
+from lowland.run.local import LocalRun
+
+NEAR, WIDE = 0.1, 0.25  # neighborhoods of up to this fraction of the points
+MOST_REFERENCES = 1000  # points among which neighbors are searched
+_CELLS = 1 << 20  # distances that a thread holds at a time
+
+
+def choose_references(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the points among which neighbors are searched, (m,): all, or a random sample."""
+    return np.arange(n) if n <= MOST_REFERENCES else np.sort(rng.permutation(n)[:MOST_REFERENCES])
+
+
+def preserved_neighbors(
+    A: Any, B: np.ndarray, references: np.ndarray, metric: Metric = "euclidean", points: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the fraction of neighbors in A that are neighbors in B, corrected for chance, (n, 2): near and wide.
+
+    For the K nearest of m reference points, Q(K) is the fraction that both spaces share, and R(K) = (m Q(K) - K) / (m -
+    K) is 0 for random neighbors and 1 for equal ones (Lee, Renard, Bernard, Dupont and Verleysen 2013,
+    doi:10.1016/j.neucom.2012.12.036). The columns are the mean of R(K) up to K = m/10 and up to K = m/4.
+    """
+    points = np.arange(len(B)) if points is None else points
+    out = np.empty((len(points), 2))
+    blocks = slices(len(points), max(1, _CELLS // len(references)))
+
+    def work(block: slice) -> None:
+        rows = points[block]
+        own = rows[:, None] == references[None, :]
+        first, second = (_ranks(_distances(S, rows, references, m), own) for S, m in ((A, metric), (B, "euclidean")))
+        out[block] = _mean_agreement(np.maximum(first, second), len(references) - own.sum(axis=1))
+
+    LocalRun().each("comparing neighborhoods", blocks, work)
+    return out
+
+
+def _distances(S: Any, rows: np.ndarray, references: np.ndarray, metric: Metric) -> np.ndarray:
+    """The distances of some points from the reference points, (b, m)."""
+    if metric == "precomputed":
+        return np.array(S[np.ix_(rows, references)], dtype=np.float64)
+    if is_sparse(S):
+        from sklearn.metrics import pairwise_distances
+
+        return np.asarray(pairwise_distances(S[rows], S[references], metric=metric))
+    if metric == "euclidean":
+        from scipy.spatial.distance import cdist
+
+        return cdist(S[rows], S[references])
+    both = np.concatenate([rows, references])
+    return PointSet.of(np.asarray(S[both]), metric).distances(np.arange(len(rows)))[:, len(rows) :]
+
+
+def _ranks(D: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The rank of each reference point as a neighbor, from 0, (b, m), if among the nearest quarter; otherwise m."""
+    D[own] = np.inf
+    m = D.shape[1]
+    k = max(1, int(WIDE * m))
+    near = np.argpartition(D, k - 1, axis=1)[:, :k]
+    order = np.argsort(np.take_along_axis(D, near, axis=1), axis=1, kind="stable")
+    ranks = np.full(D.shape, m, dtype=np.int32)
+    np.put_along_axis(ranks, np.take_along_axis(near, order, axis=1), np.arange(k, dtype=np.int32)[None, :], axis=1)
+    return ranks
+
+
+def _mean_agreement(ranks: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """The means of R(K) up to both sizes, (b, 2), from the larger of the two ranks of each reference point."""
+    b, m = ranks.shape
+    k = max(1, int(WIDE * m))
+    cells = ranks + np.arange(b, dtype=np.int64)[:, None] * (m + 1)
+    shared = np.bincount(cells.ravel(), minlength=b * (m + 1)).reshape(b, m + 1)[:, :k].cumsum(axis=1)
+    K, total = np.arange(1, k + 1)[None, :], count[:, None]
+    R = (total * shared / K - K) / (total - K)
+    return np.column_stack([R[:, : max(1, int(NEAR * m))].mean(axis=1), R.mean(axis=1)])

@@ -1,0 +1,81 @@
+"""Null data: tables with the columns of the data and none of its structure."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.namespace import is_sparse
+from lowland.errors import DataError
+
+Null = Literal["independent", "gaussian"]
+_MOST_COLUMNS = 3000  # for a covariance matrix of sparse columns
+
+
+def draw_null(X: Any, null: Null, rng: np.random.Generator, *, pairwise: bool = False) -> Any:
+    """Return a table of the same shape without structure.
+
+    "independent" permutes each column by itself: every column keeps its values, and no column depends on another.
+    "gaussian" draws from a normal distribution with the mean and covariance of the rows: linear dependence stays, and
+    nothing else. Distances are first turned into principal coordinates, whose columns are permuted or redrawn.
+    """
+    if pairwise:
+        return _distances(draw_null(_principal_coordinates(X), null, rng))
+    if null == "gaussian":
+        return _gaussian(X, rng)
+    return _permuted_sparse(X, rng) if is_sparse(X) else _permuted(X, rng)
+
+
+def _permuted(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    out = np.empty_like(X)
+    for j in range(X.shape[1]):
+        out[:, j] = X[rng.permutation(len(X)), j]
+    return out
+
+
+def _permuted_sparse(X: Any, rng: np.random.Generator) -> Any:
+    """Each column's entries move to random rows."""
+    C = X.tocsc(copy=True)
+    for start, stop in zip(C.indptr[:-1], C.indptr[1:], strict=True):
+        C.indices[start:stop] = np.sort(rng.choice(C.shape[0], stop - start, replace=False))
+    return C.tocsr()
+
+
+def _gaussian(X: Any, rng: np.random.Generator) -> np.ndarray:
+    n, d = X.shape
+    if is_sparse(X):
+        if d > _MOST_COLUMNS:
+            raise DataError(
+                f"The Gaussian null needs the covariance matrix of {d:,} sparse columns. Use `null='independent'`, or "
+                "reduce the columns first, for example with `TruncatedSVD(50)`."
+            )
+        X = X.toarray()
+    mean = X.mean(axis=0, dtype=np.float64)
+    _, s, V = np.linalg.svd(np.asarray(X, dtype=np.float64) - mean, full_matrices=False) if n <= d else _factor(X, mean)
+    scores = rng.standard_normal((n, len(s))) * (s / np.sqrt(max(n - 1, 1)))
+    return (scores @ V + mean).astype(X.dtype if X.dtype.kind == "f" else np.float64)
+
+
+def _factor(X: np.ndarray, mean: np.ndarray) -> tuple[None, np.ndarray, np.ndarray]:
+    """Singular values and right singular vectors of the centered rows, from their scatter matrix."""
+    C = np.asarray(X, dtype=np.float64) - mean
+    values, vectors = np.linalg.eigh(C.T @ C)
+    return None, np.sqrt(np.maximum(values, 0)), vectors.T
+
+
+def _principal_coordinates(D: np.ndarray) -> np.ndarray:
+    """Coordinates whose Euclidean distances approximate D: classical scaling, all positive eigenvalues."""
+    B = -0.5 * np.asarray(D, dtype=np.float64) ** 2
+    B = B - B.mean(axis=0) - B.mean(axis=1)[:, None] + B.mean()
+    values, vectors = np.linalg.eigh(B)
+    positive = values > values[-1] * 1e-10
+    return vectors[:, positive] * np.sqrt(values[positive])
+
+
+def _distances(Y: np.ndarray) -> np.ndarray:
+    from scipy.spatial.distance import cdist
+
+    D = cdist(Y, Y)
+    np.fill_diagonal(D, 0.0)
+    return (D + D.T) / 2

@@ -1,0 +1,140 @@
+"""A map and the rows it was made from, opened once: the coordinates, the distances, and how to make it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.data.open import as_vector, open_rows
+from lowland.errors import DataError, DataTypeError
+from lowland.math.distances.metrics import Metric
+from lowland.quality.inputs import check_same_rows, open_coordinates
+from lowland.run.run import run_for
+
+LEAST_ROWS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class MapProblem:
+    """Rows, their coordinates, and the method that maps rows to coordinates."""
+
+    X: Any  # (n, d) rows, dense or sparse, or (n, n) distances
+    Z: np.ndarray  # (n, k)
+    method: Any  # an unfitted estimator with fit_transform
+    y: np.ndarray | None
+    metric: Metric
+    kept: np.ndarray  # (N,) bool: the rows that have coordinates
+    names: tuple[str, ...]  # of the columns
+    borrowed: bool  # whether the coordinates were made elsewhere, and ``method`` stands in for the unknown one
+    model: Any = None  # the fitted model
+
+    @property
+    def n(self) -> int:
+        """Number of rows with coordinates."""
+        return len(self.Z)
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether X holds distances."""
+        return self.metric == "precomputed"
+
+    def rows(self, picked: np.ndarray) -> Any:
+        """The rows, or the distances among them, at some places."""
+        return self.X[np.ix_(picked, picked)] if self.pairwise else self.X[picked]
+
+    def embed(self, X: Any, y: np.ndarray | None, seed: int) -> tuple[Any, np.ndarray]:
+        """Fit a clone of the method to rows; return it and its coordinates."""
+        model = seeded(self.method, seed)
+        Z = model.fit_transform(X) if y is None else model.fit_transform(X, y)
+        return model, np.asarray(to_numpy(Z), dtype=np.float64)
+
+    def part(self, picked: np.ndarray) -> MapProblem:
+        """The same problem for some of the rows."""
+        y = None if self.y is None else self.y[picked]
+        return replace(self, X=self.rows(picked), Z=self.Z[picked], y=y, kept=np.ones(len(picked), dtype=bool))
+
+
+def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
+    """Open a fitted model, or coordinates made elsewhere, with the rows."""
+    fitted = hasattr(model, "fit") and hasattr(model, "get_params")
+    steps, reducer = _split(model) if fitted else (None, None)
+    rows = open_rows(X if steps is None else steps.transform(X))
+    table = run_for(rows).to_array(rows, "Comparing rows")
+    table = table.tocsr() if is_sparse(table) else np.asarray(to_numpy(table))
+    Z, kept = open_coordinates(_coordinates(reducer, X if steps is None else table, table) if fitted else model)
+    check_same_rows(table.shape[0], kept)
+    if len(Z) < LEAST_ROWS:
+        raise DataError(f"{len(Z)} rows have coordinates. Reliability needs at least {LEAST_ROWS}. Pass more rows.")
+    metric = _metric(reducer if fitted else method)
+    if metric == "precomputed":
+        table = table[np.ix_(kept, kept)] if not kept.all() else table
+    else:
+        table = table if kept.all() else table[np.flatnonzero(kept)]
+        table = _scaled(table, reducer)
+    labels = None if y is None else as_vector(y, len(kept), "y")[kept]
+    made_by = reducer if fitted else _stand_in(method)
+    names = tuple(str(name) for name in (rows.names or [f"x{j}" for j in range(rows.d)]))
+    return MapProblem(
+        table, np.asarray(Z, dtype=np.float64), made_by, labels, metric, kept, names,
+        not fitted and method is None, reducer if fitted else None,
+    )  # fmt: skip
+
+
+def seeded(method: Any, seed: int) -> Any:
+    """A clone of an estimator with its random state, if it has one, set to a seed."""
+    from sklearn.base import clone
+
+    model = clone(method)
+    if "random_state" in model.get_params(deep=False):
+        model.set_params(random_state=seed)
+    return model
+
+
+def _split(model: Any) -> tuple[Any, Any]:
+    """The steps that prepare rows, or None, and the reducer."""
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(model, Pipeline):
+        return None, model
+    return (model[:-1] if len(model) > 1 else None), model[-1]
+
+
+def _coordinates(reducer: Any, X: Any, table: Any) -> Any:
+    """The coordinates of the training rows: those kept by the fit, if they are of these rows, otherwise placed."""
+    kept = getattr(reducer, "embedding_", None)
+    if kept is not None and len(kept) == table.shape[0]:
+        return kept
+    if not hasattr(reducer, "transform"):
+        raise DataTypeError(
+            f"{type(reducer).__name__} has no coordinates for these rows. Pass a fitted model, or the coordinates "
+            "themselves."
+        )
+    return reducer.transform(X)
+
+
+def _metric(method: Any) -> Metric:
+    """The metric by which a method compares rows."""
+    found: Metric = "euclidean" if method is None else method.get_params(deep=False).get("metric", "euclidean")
+    dissimilarity = None if method is None else method.get_params(deep=False).get("dissimilarity")
+    return "precomputed" if dissimilarity == "precomputed" else found
+
+
+def _scaled(table: Any, reducer: Any) -> Any:
+    """The rows in the units in which the model compares them."""
+    scale = None if reducer is None else getattr(reducer, "scale_", None)
+    if scale is None or is_sparse(table) or np.shape(scale) != (table.shape[1],):
+        return table
+    factors = np.asarray(to_numpy(scale))
+    return table / np.where(factors > 0, factors, 1)
+
+
+def _stand_in(method: Any) -> Any:
+    """The method that makes null maps for coordinates from elsewhere: t-SNE keeps neighbors best, also of noise."""
+    if method is not None:
+        return method
+    from lowland.methods.registry import class_named
+
+    return class_named("TSNE")()

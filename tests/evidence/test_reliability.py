@@ -1,0 +1,300 @@
+"""Reliability of maps: calibrated on noise, sensitive to what is wrong, the same for every form of input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.spatial.distance import cdist
+from scipy.stats import kstest
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import lowland
+from lowland import PCA, quality
+from lowland.cli.main import cli
+from lowland.data import load_dataset
+from lowland.errors import DataError, LowlandError, ParameterError
+from lowland.evidence.neighborhoods import choose_references, preserved_neighbors
+from lowland.evidence.nulls import draw_null
+from lowland.evidence.reliability import null_p_values
+
+
+def noise(n: int, d: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def planted(n: int, seed: int, distance: float = 6.0) -> tuple[np.ndarray, np.ndarray]:
+    """Three Gaussian groups on the axes of six dimensions."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    return distance * np.eye(6)[y] + rng.standard_normal((n, 6)), y
+
+
+@pytest.fixture(scope="module")
+def iris() -> lowland.evidence.reliability.Reliability:
+    X = load_dataset("iris").X
+    return lowland.reliability(PCA(2).fit(X), X)
+
+
+# --- the statistic ---
+
+
+def test_preservation_equals_the_curve_of_co_ranking() -> None:
+    X = noise(80, 5, 0)
+    Z = PCA(2).fit_transform(X)
+    found = preserved_neighbors(X, Z, np.arange(80))
+    curve = quality.co_ranking(X, Z).r_nx
+    assert found.mean(axis=0) == pytest.approx([curve[:8].mean(), curve[:20].mean()], abs=1e-12)
+
+
+def test_preservation_is_one_for_a_rotation_and_zero_by_chance() -> None:
+    X = noise(200, 2, 1)
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    assert preserved_neighbors(X, 3 * X @ turn, np.arange(200)).min() == 1
+    unrelated = preserved_neighbors(X, noise(200, 2, 2), np.arange(200)).mean(axis=0)
+    assert np.abs(unrelated).max() < 0.02
+
+
+def test_a_sample_of_references_estimates_the_preservation() -> None:
+    X = noise(3000, 4, 3)
+    Z = X[:, :2]
+    rng = np.random.default_rng(0)
+    sampled = preserved_neighbors(X, Z, choose_references(3000, rng), points=np.arange(300))
+    whole = preserved_neighbors(X, Z, np.arange(3000), points=np.arange(300))
+    assert sampled.mean(axis=0) == pytest.approx(whole.mean(axis=0), abs=0.02)
+
+
+# --- null data ---
+
+
+def test_independent_null_keeps_the_values_of_each_column() -> None:
+    X = load_dataset("iris").X
+    null = draw_null(X, "independent", np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(null, axis=0), np.sort(X, axis=0))
+    assert np.abs(np.corrcoef(null.T) - np.eye(4)).max() < 0.3
+
+
+def test_independent_null_of_sparse_rows_keeps_the_values_of_each_column() -> None:
+    X = scipy.sparse.random(60, 20, density=0.2, format="csr", random_state=0)
+    null = draw_null(X, "independent", np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(null.toarray(), axis=0), np.sort(X.toarray(), axis=0))
+    assert null.has_canonical_format
+    assert (null != X).nnz > 0
+
+
+@pytest.mark.parametrize("shape", [(4000, 3), (20, 60)])
+def test_gaussian_null_has_the_mean_and_covariance_of_the_rows(shape: tuple[int, int]) -> None:
+    X = noise(*shape, 0) @ np.diag(np.linspace(1, 3, shape[1])) + 5
+    draws = np.concatenate(
+        [draw_null(X, "gaussian", np.random.default_rng(s)) for s in range(max(1, 8000 // shape[0]))]
+    )
+    scale = np.cov(X.T).max()
+    np.testing.assert_allclose(np.cov(draws.T), np.cov(X.T), atol=0.1 * scale)
+    np.testing.assert_allclose(draws.mean(axis=0), X.mean(axis=0), atol=0.2)
+
+
+def test_null_of_distances_keeps_their_spectrum() -> None:
+    X = noise(40, 3, 0) * [3, 2, 1]
+    null = draw_null(cdist(X, X), "independent", np.random.default_rng(0), pairwise=True)
+    assert np.diag(null).max() == 0
+    np.testing.assert_array_equal(null, null.T)
+    assert (null**2).sum() == pytest.approx((cdist(X, X) ** 2).sum())  # each coordinate keeps its values
+
+
+# --- p-values and classes ---
+
+
+def test_p_values_are_uniform_for_noise() -> None:
+    def measure(X: np.ndarray) -> np.ndarray:
+        return preserved_neighbors(X, PCA(2).fit_transform(X), np.arange(len(X)))
+
+    picked = []
+    for seed in range(80):
+        X, rng = np.random.default_rng(seed).random((60, 6)), np.random.default_rng(1000 + seed)
+        reference = np.concatenate([measure(draw_null(X, "independent", rng)) for _ in range(4)])
+        picked.append(null_p_values(measure(X), reference)[rng.integers(60)])
+    assert kstest(picked, "uniform").pvalue > 0.01
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_has_no_reliable_points_and_no_groups(seed: int) -> None:
+    X = noise(120, 8, seed)
+    found = lowland.reliability(PCA(2).fit(X), X)
+    assert found.fraction("reliable") <= 0.05
+    assert "no more structure" in found.summary
+    assert all(each.verdict != "separate" for each in found.clusters())
+    halves = np.where(found.problem.Z[:, 0] > 0, "right", "left")  # what a person might circle
+    assert all(each.verdict != "separate" for each in found.clusters(halves))
+
+
+def test_planted_groups_are_separate_and_their_points_keep_their_neighbors() -> None:
+    X, y = planted(150, 0)
+    found = lowland.reliability(PCA(2).fit(X), X)
+    given = found.clusters(y)
+    assert [(each.label, each.size, each.verdict) for each in given] == [(c, 50, "separate") for c in range(3)]
+    assert "is a separate group" in given[0].sentence
+    assert found.fraction("reliable") > 0.2
+    assert "no more structure" not in found.summary
+    assert found.clusters() is found.clusters()  # computed once
+
+
+def test_a_group_cut_by_a_map_is_not_separate() -> None:
+    X, _ = planted(150, 1)
+    model = PCA(2).fit(X)
+    y = np.arange(150) % 3
+    cut = np.where(y == 0, np.where(X[:, 5] > 0, 3, 0), y)  # group 0 in two, along a column of noise
+    verdicts = {each.label: each for each in lowland.reliability(model, X).clusters(cut)}
+    assert verdicts[0].verdict != "separate"
+    assert verdicts[0].nearest == 3
+    assert verdicts[1].verdict == "separate"
+
+
+def test_swapped_coordinates_are_found() -> None:
+    X = load_dataset("iris").X
+    Z = PCA(2).fit_transform(X)
+    swapped = np.random.default_rng(0).permutation(150)[:8]
+    Z[swapped] = Z[np.roll(swapped, 1)]
+    found = lowland.reliability(Z, X, method=PCA(2))
+    wrong = np.isin(np.arange(150), swapped)
+    assert roc_auc_score(wrong, found.p_values) > 0.9
+    assert roc_auc_score(wrong, -found.stability) > 0.9
+    assert roc_auc_score(wrong, found.displacement) > 0.9
+
+
+def test_classes_follow_from_p_and_q(iris: lowland.evidence.reliability.Reliability) -> None:
+    expected = np.where(iris.q_values <= 0.05, "reliable", np.where(iris.p_values > 0.5, "unreliable", "uncertain"))
+    np.testing.assert_array_equal(iris.classes, expected)
+    assert (iris.q_values >= iris.p_values).all()
+    assert sum(iris.fraction(name) for name in ("reliable", "uncertain", "unreliable")) == pytest.approx(1)
+
+
+def test_gaussian_null_asks_for_more_than_correlation() -> None:
+    X = noise(150, 5, 0) @ noise(5, 5, 1)  # correlated, and nothing else
+    model = PCA(2).fit(X)
+    independent, gaussian = (lowland.reliability(model, X, null=null) for null in ("independent", "gaussian"))
+    assert np.median(independent.p_values) < np.median(gaussian.p_values)
+    assert gaussian.fraction("reliable") <= 0.05
+
+
+# --- stability ---
+
+
+def test_stability_is_high_for_pca_of_iris(iris: lowland.evidence.reliability.Reliability) -> None:
+    assert 0.9 < iris.interval[0] <= iris.score <= iris.interval[1] <= 1
+    assert ((iris.stability >= 0) & (iris.stability <= 1)).all()
+    assert iris.displacement.max() < 0.2
+    assert iris.jump.max() < 0.2  # placed anew by transform: where it was
+
+
+def test_the_interval_covers_the_mean_of_many_refits() -> None:
+    X = noise(60, 5, 0)
+    model = PCA(2).fit(X)
+    many = [lowland.reliability(model, X, random_state=s) for s in range(30)]
+    truth = np.mean([each.score for each in many])
+    covered = np.mean([each.interval[0] <= truth <= each.interval[1] for each in many])
+    assert covered >= 0.8  # 0.95 in the long run: fewer than 24 of 30 happens once in 5,000 times
+
+
+# --- forms of input ---
+
+
+def test_the_same_seed_gives_the_same_bits(iris: lowland.evidence.reliability.Reliability) -> None:
+    X = load_dataset("iris").X
+    again = lowland.reliability(PCA(2).fit(X), X)
+    other = lowland.reliability(PCA(2).fit(X), X, random_state=1)
+    np.testing.assert_array_equal(again.p_values, iris.p_values)
+    np.testing.assert_array_equal(again.stability, iris.stability)
+    assert (other.p_values != iris.p_values).any()
+
+
+def test_a_pipeline_compares_prepared_rows() -> None:
+    X = load_dataset("wine").X
+    scaled = StandardScaler().fit_transform(X)
+    pipe = lowland.reliability(make_pipeline(StandardScaler(), PCA(2)).fit(X), X)
+    plain = lowland.reliability(PCA(2).fit(scaled), scaled)
+    np.testing.assert_array_equal(pipe.p_values, plain.p_values)
+
+
+def test_scaling_inside_the_model_counts() -> None:
+    X = load_dataset("wine").X
+    inside = lowland.reliability(PCA(2, scale=True).fit(X), X)
+    outside = lowland.reliability(PCA(2).fit(scaled := StandardScaler().fit_transform(X)), scaled)
+    np.testing.assert_allclose(inside.preservation, outside.preservation, atol=1e-12)
+
+
+def test_sparse_rows_and_distances() -> None:
+    X, _ = planted(60, 0)
+    X[np.abs(X) < 1] = 0
+    sparse = lowland.reliability(lowland.TruncatedSVD(2).fit(scipy.sparse.csr_matrix(X)), scipy.sparse.csr_matrix(X))
+    dense = lowland.reliability(lowland.TruncatedSVD(2).fit(X), X)
+    np.testing.assert_allclose(sparse.preservation, dense.preservation, atol=1e-12)
+    D = cdist(X, X)
+    model = lowland.ClassicalMDS(2, metric="precomputed").fit(D)
+    distances = lowland.reliability(model, D)
+    assert distances.p_values.shape == (60,)
+    with pytest.raises(DataError, match="Pass the rows"):
+        distances.clusters(np.arange(60) % 3)
+
+
+def test_labels_of_a_supervised_method() -> None:
+    X, y = planted(90, 0)
+    found = lowland.reliability(lowland.LinearDiscriminantAnalysis(n_components=2).fit(X, y), X, y)
+    assert found.fraction("unreliable") < 0.2
+
+
+def test_rows_without_coordinates_have_no_p_value() -> None:
+    X, _ = planted(90, 0)
+    Z = PCA(2).fit_transform(X)
+    Z[4] = np.nan
+    found = lowland.reliability(Z, X, method=PCA(2))
+    assert np.isnan(found.p_values[4])
+    assert np.isfinite(np.delete(found.p_values, 4)).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda X: lowland.reliability(PCA(2).fit(X), X, null="normal"), ParameterError, "independent"),
+        (lambda X: lowland.reliability(X[:30, :2], X), DataError, "same order"),
+        (lambda X: lowland.reliability(X[:10, :2], X[:10]), DataError, "at least 20"),
+        (lambda X: lowland.reliability(PCA(2).fit(X), X).clusters(["a"] * 3), LowlandError, "labels"),
+    ],
+)
+def test_wrong_input_is_an_error_that_says_what_to_do(call, error, match) -> None:  # noqa: ANN001
+    with pytest.raises(error, match=match):
+        call(noise(40, 4, 0))
+
+
+def test_no_clusters_to_test() -> None:
+    X = noise(60, 4, 0)
+    found = lowland.reliability(PCA(2).fit(X), X)
+    assert found.clusters(np.zeros(60, dtype=int)) == []
+    assert found.clusters([None] * 60) == []
+
+
+# --- command line ---
+
+
+def test_command_prints_the_summary_and_writes_the_columns(tmp_path, capsys) -> None:  # noqa: ANN001
+    table, model, out = tmp_path / "x.csv", tmp_path / "m.lowland", tmp_path / "r.csv"
+    X = load_dataset("iris").X
+    np.savetxt(table, X, delimiter=",", header="a,b,c,d", comments="")
+    lowland.save(PCA(2).fit(X), model)
+    for more in ([], ["--json"]):
+        with pytest.raises(SystemExit) as end:
+            cli.main(["reliability", str(model), str(table), "--to", str(out), "--force", *more])
+        assert end.value.code == 0
+        printed = capsys.readouterr().out
+        if more:
+            assert json.loads(printed)["fractions"]["reliable"] > 0.2
+        else:
+            assert "of the 150 points keep their neighbors" in printed
+            assert "separate group" in printed
+    head, *lines = out.read_text().splitlines()
+    assert head == "p_value,q_value,class,stability,displacement"
+    assert len(lines) == 150
+    assert {line.split(",")[2] for line in lines} <= {"reliable", "uncertain", "unreliable"}
