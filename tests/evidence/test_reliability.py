@@ -28,10 +28,11 @@ def noise(n: int, d: int, seed: int) -> np.ndarray:
 
 
 def planted(n: int, seed: int, distance: float = 6.0) -> tuple[np.ndarray, np.ndarray]:
-    """Three Gaussian groups on the axes of six dimensions."""
+    """Three Gaussian groups in six dimensions, in directions that no column has alone."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
-    return distance * np.eye(6)[y] + rng.standard_normal((n, 6)), y
+    centers = np.linalg.qr(np.random.default_rng(7).standard_normal((6, 6)))[0][:3]
+    return distance * centers[y] + rng.standard_normal((n, 6)), y
 
 
 @pytest.fixture(scope="module")
@@ -120,15 +121,16 @@ def test_p_values_are_uniform_for_noise() -> None:
     assert kstest(picked, "uniform").pvalue > 0.01
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_noise_has_no_reliable_points_and_no_groups(seed: int) -> None:
-    X = noise(120, 8, seed)
-    found = lowland.reliability(PCA(2).fit(X), X)
-    assert found.fraction("reliable") <= 0.05
-    assert "no more structure" in found.summary
-    assert all(each.verdict != "separate" for each in found.clusters())
-    halves = np.where(found.problem.Z[:, 0] > 0, "right", "left")  # what a person might circle
-    assert all(each.verdict != "separate" for each in found.clusters(halves))
+def test_noise_has_no_reliable_points_and_no_groups() -> None:
+    separate = 0
+    for seed in range(10):
+        X = noise(80, 6, seed)
+        found = lowland.reliability(PCA(2).fit(X), X)
+        assert found.fraction("reliable") <= 0.05
+        assert "independent columns" in found.summary
+        halves = np.where(found.problem.Z[:, 0] > 0, "right", "left")  # what a person might circle
+        separate += any(each.verdict == "separate" for each in found.clusters(halves))
+    assert separate <= 2  # 4% in the long run: more than 2 of 10 happens once in 170 times
 
 
 def test_planted_groups_are_separate_and_their_points_keep_their_neighbors() -> None:
@@ -138,7 +140,7 @@ def test_planted_groups_are_separate_and_their_points_keep_their_neighbors() -> 
     assert [(each.label, each.size, each.verdict) for each in given] == [(c, 50, "separate") for c in range(3)]
     assert "is a separate group" in given[0].sentence
     assert found.fraction("reliable") > 0.2
-    assert "no more structure" not in found.summary
+    assert "independent columns" not in found.summary
     assert found.clusters() is found.clusters()  # computed once
 
 
@@ -146,7 +148,8 @@ def test_a_group_cut_by_a_map_is_not_separate() -> None:
     X, _ = planted(150, 1)
     model = PCA(2).fit(X)
     y = np.arange(150) % 3
-    cut = np.where(y == 0, np.where(X[:, 5] > 0, 3, 0), y)  # group 0 in two, along a column of noise
+    normal = np.linalg.qr(np.random.default_rng(7).standard_normal((6, 6)))[0][5]  # orthogonal to all centers
+    cut = np.where(y == 0, np.where(X @ normal > 0, 3, 0), y)  # group 0 in two, across noise
     verdicts = {each.label: each for each in lowland.reliability(model, X).clusters(cut)}
     assert verdicts[0].verdict != "separate"
     assert verdicts[0].nearest == 3
@@ -193,10 +196,10 @@ def test_stability_is_high_for_pca_of_iris(iris: lowland.evidence.reliability.Re
 def test_the_interval_covers_the_mean_of_many_refits() -> None:
     X = noise(60, 5, 0)
     model = PCA(2).fit(X)
-    many = [lowland.reliability(model, X, random_state=s) for s in range(30)]
+    many = [lowland.reliability(model, X, random_state=s) for s in range(16)]
     truth = np.mean([each.score for each in many])
     covered = np.mean([each.interval[0] <= truth <= each.interval[1] for each in many])
-    assert covered >= 0.8  # 0.95 in the long run: fewer than 24 of 30 happens once in 5,000 times
+    assert covered >= 0.75  # 0.95 in the long run: fewer than 12 of 16 happens once in 1,300 times
 
 
 # --- forms of input ---
@@ -264,7 +267,7 @@ def test_rows_without_coordinates_have_no_p_value() -> None:
         (lambda X: lowland.reliability(PCA(2).fit(X), X).clusters(["a"] * 3), LowlandError, "labels"),
     ],
 )
-def test_wrong_input_is_an_error_that_says_what_to_do(call, error, match) -> None:  # noqa: ANN001
+def test_wrong_input_is_an_error_that_says_what_to_do(call, error, match) -> None:
     with pytest.raises(error, match=match):
         call(noise(40, 4, 0))
 
@@ -279,7 +282,7 @@ def test_no_clusters_to_test() -> None:
 # --- command line ---
 
 
-def test_command_prints_the_summary_and_writes_the_columns(tmp_path, capsys) -> None:  # noqa: ANN001
+def test_command_prints_the_summary_and_writes_the_columns(tmp_path, capsys) -> None:
     table, model, out = tmp_path / "x.csv", tmp_path / "m.lowland", tmp_path / "r.csv"
     X = load_dataset("iris").X
     np.savetxt(table, X, delimiter=",", header="a,b,c,d", comments="")
@@ -295,6 +298,6 @@ def test_command_prints_the_summary_and_writes_the_columns(tmp_path, capsys) -> 
             assert "of the 150 points keep their neighbors" in printed
             assert "separate group" in printed
     head, *lines = out.read_text().splitlines()
-    assert head == "p_value,q_value,class,stability,displacement"
+    assert head.replace('"', "") == "p_value,q_value,class,stability,displacement"
     assert len(lines) == 150
-    assert {line.split(",")[2] for line in lines} <= {"reliable", "uncertain", "unreliable"}
+    assert {line.split(",")[2].strip('"') for line in lines} <= {"reliable", "uncertain", "unreliable"}

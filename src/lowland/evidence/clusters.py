@@ -143,7 +143,7 @@ def _plain(X: Any) -> np.ndarray:
 def _fillings(X: np.ndarray, codes: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """How full the space between each cluster and its closest other one is, (c,), on held-out rows, and which, (c,).
 
-    Two clusters are compared along their discriminant axis: the share of the rows between their medians that lies in
+    Two clusters are compared along their discriminant axis: the fraction of the rows between their medians that lies in
     the middle third. It is about 1/3 or more within one group, and 0 across a gap. NaN: the cluster is too small.
     """
     sizes = np.bincount(codes[codes >= 0], minlength=count) if count else np.zeros(0, dtype=int)

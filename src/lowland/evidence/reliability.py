@@ -27,7 +27,11 @@ REFITS = 10  # maps of subsamples
 _SUBSAMPLE, _LEAST_SUBSAMPLE = 0.8, 2000
 _NULL_POINTS, _MOST_NULL_MAPS = 5000, 20  # values of null points to compare with; null maps at most
 _LIKE_NOISE = 0.4  # unreliable fraction; half in a map of null data
-_PLACED = 500  # points placed anew for each refit
+_PLACED = 500  # left-out points that transform places after each refit
+_NOT_BETTER = {
+    "independent": " The map looks like a map of independent columns. Test its clusters before you interpret shapes.",
+    "gaussian": " The map shows nothing beyond the correlations of the columns.",
+}
 RELIABLE, UNCERTAIN, UNRELIABLE = "reliable", "uncertain", "unreliable"
 
 
@@ -125,7 +129,7 @@ class Reliability:
             f"{100 * low:.0f}% to {100 * high:.0f}%)."
         )
         if self.fraction(RELIABLE) <= LEVEL and self.fraction(UNRELIABLE) >= _LIKE_NOISE:
-            text += " The map shows no more structure than a map of null data. Do not interpret its shapes."
+            text += _NOT_BETTER[self.null]
         return text
 
     def __repr__(self) -> str:
@@ -250,9 +254,7 @@ def false_discovery_rates(p: np.ndarray) -> np.ndarray:
     return np.asarray(false_discovery_control(p))
 
 
-def _null_preservation(
-    problem: MapProblem, null: Null, rng: np.random.Generator, run: Run
-) -> tuple[np.ndarray, int]:
+def _null_preservation(problem: MapProblem, null: Null, rng: np.random.Generator, run: Run) -> tuple[np.ndarray, int]:
     """The preservation of points in maps of null data, (N, 2), and the number of maps."""
     maps = int(np.clip(math.ceil(_NULL_POINTS / problem.n), 1, _MOST_NULL_MAPS))
     found = []

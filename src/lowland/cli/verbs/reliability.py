@@ -15,9 +15,7 @@ COLUMNS = ("p_value", "q_value", "class", "stability", "displacement")
 NULLS = ("independent", "gaussian")
 
 
-def run(
-    model: Path, file: Path, null: Any, clusters: bool, random_state: int, to: Path | None, force: bool
-) -> None:
+def run(model: Path, file: Path, null: Any, clusters: bool, random_state: int, to: Path | None, force: bool) -> None:
     """Load, test, write the columns, print."""
     from lowland.evidence.reliability import reliability as test
     from lowland.plain import to_plain

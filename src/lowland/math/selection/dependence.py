@@ -192,7 +192,7 @@ class DistanceCorrelation:
         if n < _GAMMA_ROWS:
             return np.nan
         # A value that occurs r times has 1/r of the trace. So this is the reciprocal of the smallest expected count, by
-        # which the chi-square test of a table of counts is judged, for any two columns.
+        # which the chi-square test of a table of counts is evaluated, for any two columns.
         dominance = n * (A.diagonal.max() / A.trace) * (B.diagonal.max() / B.trace)
         if dominance > _DOMINANCE:
             return np.nan
